@@ -1,0 +1,36 @@
+# The environment lives in .venv, everything produced under outputs/. Both are made on demand and ignored by git.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: install leaderboard test bench ui clean
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vcgym needs Python 3.11 or later, PYTHON=$(PYTHON) is " + sys.version.split()[0])'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[all,dev,browser]'
+	touch $@
+
+# Trains a small agent when there is none, plays the suite, prints the table and where the page lies.
+leaderboard: install
+	$(BIN)/vcgym-leaderboard
+
+test: install
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
+	$(BIN)/pytest -n 2
+
+bench: install
+	$(BIN)/vcgym-bench
+
+ui: install
+	mkdir -p outputs
+	$(BIN)/mlflow ui --backend-store-uri sqlite:///outputs/mlflow.db
+
+# Leaves .venv alone: it takes minutes to download. Remove it by hand for a fresh start.
+clean:
+	rm -rf outputs build *.egg-info .hypothesis
+	find . -path ./.venv -prune -o -type d -name __pycache__ -exec rm -rf {} +

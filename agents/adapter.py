@@ -1,0 +1,91 @@
+"""Stable-Baselines3's VecEnv over a native gymnasium vector environment.
+
+Equal step by step to SB3's DummyVecEnv over as many scalar environments with the same seeds.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvStepReturn
+
+
+class NativeVecEnv(VecEnv):
+    """Adapter over `envs`, which restarts ended sessions in the same step.
+
+    Observations (num_envs, ...) and rewards float32 (num_envs,) handed out are copies: the environment may reuse its buffers. They are
+    C-ordered, because a matrix product rounds by layout and a checkpoint keeps none.
+
+    Args:
+        envs: a vector environment in autoreset mode SAME_STEP with at least one session.
+
+    Raises:
+        ValueError: another autoreset mode, or no session.
+    """
+
+    def __init__(self, envs: VectorEnv):
+        mode = envs.metadata.get("autoreset_mode")
+        if mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(f"autoreset_mode of {envs} is {mode}; allowed: {AutoresetMode.SAME_STEP}")
+        if envs.num_envs < 1:
+            raise ValueError(f"num_envs of {envs} is {envs.num_envs}; allowed: at least 1")
+        self.envs = envs
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+
+    def reset(self) -> np.ndarray:
+        """Restart every session, with the seeds of the last `seed` call and the options of the last `set_options` call, each used once."""
+        options = self._options[0]
+        if any(other != options for other in self._options):
+            raise ValueError(f"options {self._options} differ between sessions; a native vector environment takes one for all")
+        # SB3's seeds count up from the first, which is how a vector environment spreads a single one.
+        observations, infos = self.envs.reset(seed=self._seeds[0], options=options or None)
+        self.reset_infos = [_one(infos, i) for i in range(self.num_envs)]
+        self._reset_seeds()
+        self._reset_options()
+        return np.array(observations, order="C")
+
+    def step_async(self, actions: np.ndarray) -> None:
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        observations, rewards, terminated, truncated, infos = self.envs.step(self._actions)
+        done = np.logical_or(terminated, truncated)
+        final_observations = infos.pop("final_obs", None)
+        final_infos = infos.pop("final_info", {})
+        per_session = [_one(infos, i) for i in range(self.num_envs)]
+        for i in np.flatnonzero(done).tolist():
+            self.reset_infos[i] = per_session[i]
+            per_session[i] = _one(final_infos, i) | {"terminal_observation": np.array(final_observations[i])}
+        for i, info in enumerate(per_session):
+            info["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
+        return np.array(observations, order="C"), np.array(rewards, dtype=np.float32), done, per_session
+
+    def close(self) -> None:
+        self.envs.close()
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        raise NotImplementedError(f"set_attr({attr_name!r}): sessions of a native vector environment share attributes; set it on `envs`")
+
+    def env_method(self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any) -> list[Any]:
+        raise NotImplementedError(f"env_method({method_name!r}): sessions of a native vector environment have no methods of their own")
+
+    def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: VecEnvIndices = None) -> list[bool]:
+        return [False] * len(list(self._get_indices(indices)))
+
+    def get_images(self) -> Sequence[np.ndarray | None]:
+        raise NotImplementedError("get_images(): a native vector environment draws no pictures; use one scalar environment")
+
+
+def _one(infos: dict[str, Any], i: int) -> dict[str, Any]:
+    """Session i's part of a vector environment's infos: a key counts where its mask `_key` says so, or everywhere without a mask."""
+    mine: dict[str, Any] = {}
+    for key, values in infos.items():
+        if key.startswith("_") or not infos.get(f"_{key}", np.ones(i + 1, dtype=bool))[i]:
+            continue
+        mine[key] = _one(values, i) if isinstance(values, dict) else values[i]
+    return mine

@@ -1,0 +1,174 @@
+"""Checkpoints between two rollouts, from which a killed training goes on as though nothing had happened.
+
+A checkpoint is a folder `step-<transitions>` with state.safetensors (every array) and state.json (everything else): model, optimiser,
+normalisation, Python's, numpy's and torch's random state, the environment's own state, the last observation and which sessions have
+just begun. Nothing is pickled. Exact on one platform and stack with one torch thread; the environment must offer
+`get_state() -> dict of arrays` and `set_state(dict)`.
+"""
+
+import json
+import random
+import shutil
+from collections import deque
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+from stable_baselines3 import PPO
+from stable_baselines3.common.running_mean_std import RunningMeanStd
+from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+
+from vcgym.agents.adapter import NativeVecEnv
+from vcgym.agents.atomic import new_folder
+
+ARRAYS = "state.safetensors"
+SCALARS = "state.json"
+KEPT = 2
+
+
+def newest(folder: Path) -> Path | None:
+    """The checkpoint of `folder` with the most transitions, or None."""
+    return max(folder.glob("step-*"), default=None)
+
+
+def save(folder: Path, model: PPO, identity: dict[str, Any]) -> Path:
+    """Write `folder`/step-<transitions> and remove all but the newest two.
+
+    Args:
+        folder: where one training keeps its checkpoints.
+        model: between two rollouts.
+        identity: JSON values that must be the same when training goes on.
+
+    Returns:
+        The checkpoint; one that is there already is left alone.
+    """
+    target = folder / f"step-{model.num_timesteps:012d}"
+    if not target.exists():
+        arrays, scalars = _capture(model)
+        with new_folder(target) as draft:
+            save_file(arrays, draft / ARRAYS)
+            (draft / SCALARS).write_text(json.dumps({"identity": identity, **scalars}, indent=1))
+    for old in sorted(folder.glob("step-*"))[:-KEPT]:
+        shutil.rmtree(old)
+    return target
+
+
+def load(checkpoint: Path, model: PPO, identity: dict[str, Any]) -> None:
+    """Put `model`, its environment and the process's random generators into the state of `checkpoint`.
+
+    Raises:
+        ValueError: the checkpoint belongs to another training (naming field, value and what was expected) or cannot be read.
+    """
+    try:
+        scalars = json.loads((checkpoint / SCALARS).read_text())
+        arrays = load_file(checkpoint / ARRAYS)
+    except (OSError, json.JSONDecodeError, SafetensorError) as error:
+        raise ValueError(f"checkpoint {checkpoint} cannot be read: {error}") from error
+    found = scalars["identity"]
+    for field in [*identity, *(found.keys() - identity.keys())]:
+        if field not in found or field not in identity or found[field] != identity[field]:
+            raise ValueError(
+                f"checkpoint {checkpoint} is of another training: {field} is {found.get(field, 'absent')!r}, "
+                f"expected {identity.get(field, 'absent')!r}"
+            )
+    _restore(model, arrays, scalars)
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """An environment that can be stopped and continued anywhere."""
+
+    def get_state(self) -> dict[str, np.ndarray]: ...
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None: ...
+
+
+def _layers(model: PPO) -> tuple[VecNormalize, RunningMeanStd, VecMonitor, Resumable]:
+    normaliser = model.env
+    assert isinstance(normaliser, VecNormalize)
+    assert isinstance(normaliser.obs_rms, RunningMeanStd)
+    monitor = normaliser.venv
+    assert isinstance(monitor, VecMonitor)
+    assert isinstance(monitor.venv, NativeVecEnv)
+    envs = monitor.venv.envs.unwrapped
+    if not isinstance(envs, Resumable):
+        raise TypeError(f"{envs} has no get_state and set_state; a training on it cannot be checkpointed")
+    return normaliser, normaliser.obs_rms, monitor, envs
+
+
+def _capture(model: PPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    normaliser, observed, monitor, envs = _layers(model)
+    optimiser = model.policy.optimizer.state_dict()
+    draws = np.random.get_state(legacy=False)
+    assert isinstance(draws, dict)
+    assert model._last_obs is not None
+    assert model._last_episode_starts is not None
+    arrays = {f"policy/{name}": tensor.cpu().numpy() for name, tensor in model.policy.state_dict().items()}
+    for index, moments in optimiser["state"].items():
+        arrays |= {f"optimiser/{index}/{name}": tensor.cpu().numpy() for name, tensor in moments.items()}
+    arrays |= {
+        "rollout/last_observation": np.asarray(model._last_obs),
+        "rollout/episode_starts": model._last_episode_starts,
+        "normaliser/observation_mean": observed.mean,
+        "normaliser/observation_variance": observed.var,
+        "normaliser/return_mean": np.asarray(normaliser.ret_rms.mean),
+        "normaliser/return_variance": np.asarray(normaliser.ret_rms.var),
+        "normaliser/returns": normaliser.returns,
+        "monitor/returns": monitor.episode_returns,
+        "monitor/lengths": monitor.episode_lengths,
+        "random/numpy": draws["state"]["key"],
+        "random/torch": torch.get_rng_state().numpy(),
+    }
+    if model.device.type == "cuda":
+        arrays["random/cuda"] = torch.cuda.get_rng_state(model.device).numpy()
+    arrays |= {f"env/{name}": np.asarray(value) for name, value in envs.get_state().items()}
+    scalars = {
+        "steps": model.num_timesteps,
+        "updates": model._n_updates,
+        "optimiser": optimiser["param_groups"],
+        "observation_count": float(observed.count),
+        "return_count": float(normaliser.ret_rms.count),
+        "random_python": random.getstate(),
+        "random_numpy": {"pos": draws["state"]["pos"], "has_gauss": draws["has_gauss"], "gauss": draws["gauss"]},
+        "episodes": [{"r": float(episode["r"]), "l": int(episode["l"])} for episode in model.ep_info_buffer or ()],
+    }
+    return {name: np.array(array, order="C") for name, array in arrays.items()}, scalars
+
+
+def _restore(model: PPO, arrays: dict[str, np.ndarray], scalars: dict[str, Any]) -> None:
+    normaliser, observed, monitor, envs = _layers(model)
+    model.policy.load_state_dict({name: torch.from_numpy(array) for name, array in _part(arrays, "policy").items()})
+    moments: dict[int, dict[str, torch.Tensor]] = {}
+    for key, array in _part(arrays, "optimiser").items():
+        index, name = key.split("/")
+        moments.setdefault(int(index), {})[name] = torch.from_numpy(array)
+    model.policy.optimizer.load_state_dict({"state": moments, "param_groups": scalars["optimiser"]})
+
+    model.num_timesteps = scalars["steps"]
+    model._n_updates = scalars["updates"]
+    model._last_obs = arrays["rollout/last_observation"]
+    model._last_episode_starts = arrays["rollout/episode_starts"]
+    model.ep_info_buffer = deque(scalars["episodes"], maxlen=model._stats_window_size)
+    model.ep_success_buffer = deque(maxlen=model._stats_window_size)
+    observed.mean, observed.var = arrays["normaliser/observation_mean"], arrays["normaliser/observation_variance"]
+    normaliser.ret_rms.mean, normaliser.ret_rms.var = arrays["normaliser/return_mean"], arrays["normaliser/return_variance"]
+    observed.count, normaliser.ret_rms.count = scalars["observation_count"], scalars["return_count"]
+    normaliser.returns = arrays["normaliser/returns"]
+    monitor.episode_returns, monitor.episode_lengths = arrays["monitor/returns"], arrays["monitor/lengths"]
+    envs.set_state(_part(arrays, "env"))
+
+    version, words, gauss = scalars["random_python"]
+    random.setstate((version, tuple(words), gauss))
+    rest = scalars["random_numpy"]
+    draws = {"bit_generator": "MT19937", **rest, "state": {"key": arrays["random/numpy"], "pos": rest["pos"]}}
+    np.random.set_state(draws)
+    torch.set_rng_state(torch.from_numpy(arrays["random/torch"]))
+    if model.device.type == "cuda":
+        torch.cuda.set_rng_state(torch.from_numpy(arrays["random/cuda"]), model.device)
+
+
+def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(f"{prefix}/"): array for name, array in arrays.items() if name.startswith(f"{prefix}/")}

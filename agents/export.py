@@ -1,0 +1,125 @@
+"""A published agent: a folder with agent.safetensors (weights, normalisation) and card.json (what they are). No pickle anywhere."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from vcgym.agents.atomic import new_folder
+from vcgym.agents.policy import AgentPolicy, output_count
+from vcgym.agents.spaces import build, describe
+
+WEIGHTS = "agent.safetensors"
+CARD = "card.json"
+
+
+class AgentCard(BaseModel):
+    """What card.json says.
+
+    Attributes:
+        features: names of the observation's entries, in order; empty where the environment names none.
+        steps: transitions trained on.
+        config_hash: of the resolved training config.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    format: Literal[1] = 1
+    env_id: str
+    observation_space: dict[str, Any]
+    action_space: dict[str, Any]
+    features: list[str]
+    algorithm: str
+    hidden: list[int]
+    activation: Literal["tanh", "relu"]
+    steps: int
+    seed: int
+    config_hash: str
+
+
+def publish(folder: Path, agent: AgentPolicy, *, features: list[str], algorithm: str, steps: int, seed: int, config_hash: str) -> None:
+    """Write `agent` to the new `folder`, which appears complete or not at all.
+
+    Raises:
+        FileExistsError: `folder` is there already.
+    """
+    card = AgentCard(
+        env_id=agent.env_id,
+        observation_space=describe(agent.observation_space),
+        action_space=describe(agent.action_space),
+        features=features,
+        algorithm=algorithm,
+        hidden=[len(bias) for _, bias in agent.layers[:-1]],
+        activation="tanh" if agent.activation == "tanh" else "relu",
+        steps=steps,
+        seed=seed,
+        config_hash=config_hash,
+    )
+    tensors = {"mean": agent.mean, "variance": agent.variance}
+    for depth, (weight, bias) in enumerate(agent.layers):
+        tensors |= {f"{depth}.weight": weight, f"{depth}.bias": bias}
+    with new_folder(folder) as draft:
+        save_file(tensors, draft / WEIGHTS)
+        (draft / CARD).write_text(card.model_dump_json(indent=2) + "\n")
+
+
+def read_card(folder: Path) -> AgentCard:
+    """Read and check card.json.
+
+    Raises:
+        ValueError: it is missing or malformed, naming file and field.
+    """
+    path = folder / CARD
+    try:
+        return AgentCard.model_validate_json(path.read_text())
+    except (OSError, ValidationError) as error:
+        raise ValueError(f"{path} is no agent's card: {error}") from error
+
+
+def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
+    """Load a published agent.
+
+    Args:
+        folder: what `publish` wrote.
+        env_id: the environment it is wanted for; None takes whichever the card names.
+
+    Raises:
+        ValueError: another environment, a truncated or malformed file, a tensor missing, of another shape or not finite.
+    """
+    folder = Path(folder)
+    card = read_card(folder)
+    if env_id is not None and card.env_id != env_id:
+        raise ValueError(f"{folder / CARD}: env_id is {card.env_id!r}, expected {env_id!r}")
+    observation_space, action_space = build(card.observation_space), build(card.action_space)
+    if not isinstance(observation_space, spaces.Box):
+        raise ValueError(f"{folder / CARD}: observation_space is {observation_space}, expected a Box")
+    tensors = _checked_tensors(folder / WEIGHTS, int(np.prod(observation_space.shape)), card.hidden, output_count(action_space))
+    layers = tuple((tensors[f"{depth}.weight"], tensors[f"{depth}.bias"]) for depth in range(len(card.hidden) + 1))
+    return AgentPolicy(card.env_id, observation_space, action_space, card.activation, tensors["mean"], tensors["variance"], layers)
+
+
+def _checked_tensors(path: Path, features: int, hidden: list[int], outputs: int) -> dict[str, np.ndarray]:
+    try:
+        tensors = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    widths = [features, *hidden, outputs]
+    expected: dict[str, tuple[tuple[int, ...], str]] = {"mean": ((features,), "float64"), "variance": ((features,), "float64")}
+    for depth, (inputs, units) in enumerate(pairwise(widths)):
+        expected |= {f"{depth}.weight": ((units, inputs), "float32"), f"{depth}.bias": ((units,), "float32")}
+    if tensors.keys() != expected.keys():
+        raise ValueError(f"{path} holds {sorted(tensors)}, expected {sorted(expected)}")
+    for name, (shape, dtype) in expected.items():
+        tensor = tensors[name]
+        if (tensor.shape, str(tensor.dtype)) != (shape, dtype):
+            raise ValueError(f"{path}: {name} is {tensor.dtype} {tensor.shape}, expected {dtype} {shape}")
+        if not np.isfinite(tensor).all():
+            raise ValueError(f"{path}: {name} holds {tensor[~np.isfinite(tensor)][0]}, expected finite values")
+    if (tensors["variance"] < 0).any():
+        raise ValueError(f"{path}: variance holds {tensors['variance'].min()}, expected at least 0")
+    return tensors

@@ -1,0 +1,42 @@
+"""Spaces as JSON: what a card and a checkpoint say about the environment they belong to."""
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+
+def describe(space: spaces.Space) -> dict[str, Any]:
+    """Describe a Box, Discrete or MultiDiscrete space so that `build` gives an equal one; bounds are strings because JSON has no infinity.
+
+    Raises:
+        TypeError: the space is of another kind.
+    """
+    if isinstance(space, spaces.Box):
+        bounds = {"low": [str(x) for x in space.low.ravel().tolist()], "high": [str(x) for x in space.high.ravel().tolist()]}
+        return {"kind": "Box", "shape": list(space.shape), "dtype": str(space.dtype), **bounds}
+    if isinstance(space, spaces.Discrete) and space.start == 0:
+        return {"kind": "Discrete", "n": int(space.n)}
+    if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1 and not space.start.any():
+        return {"kind": "MultiDiscrete", "nvec": space.nvec.tolist()}
+    raise TypeError(f"{space} cannot be described; allowed: Box, Discrete from 0, MultiDiscrete from 0 with one axis")
+
+
+def build(description: dict[str, Any]) -> spaces.Space:
+    """Rebuild a space from what `describe` returned.
+
+    Raises:
+        ValueError: the description is not one of `describe`'s.
+    """
+    try:
+        if description["kind"] == "Box":
+            shape, dtype = tuple(description["shape"]), np.dtype(description["dtype"])
+            low, high = (np.array([float(x) for x in description[side]], dtype=dtype).reshape(shape) for side in ("low", "high"))
+            return spaces.Box(low, high, dtype=dtype.type)
+        if description["kind"] == "Discrete":
+            return spaces.Discrete(description["n"])
+        if description["kind"] == "MultiDiscrete":
+            return spaces.MultiDiscrete(description["nvec"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"space {description} is malformed: {error!r}") from error
+    raise ValueError(f"space kind {description['kind']!r} is unknown; allowed: Box, Discrete, MultiDiscrete")

@@ -1,0 +1,121 @@
+"""A search for PPO's learning rate and entropy coefficient with Ray Tune; the only module of agents that knows Ray.
+
+Trials report numbers; the driver writes them to MLflow, each trial a run nested under the sweep's.
+"""
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+
+import ray
+from ray import tune
+from ray.tune.schedulers import ASHAScheduler
+
+from vcgym.agents.config import SweepConfig, TrainConfig
+from vcgym.agents.tracking import Run, Tracking
+from vcgym.agents.training import train
+
+_METRIC = "validation/return_mean"
+_OBJECT_STORE_BYTES = 200 * 2**20
+
+
+@dataclass(frozen=True)
+class Best:
+    """The winning trial."""
+
+    learning_rate: float
+    ent_coef: float
+    return_mean: float
+
+
+def run_sweep(config: SweepConfig, data_hash: str = "") -> Best:
+    """Run `config.trials` trainings, stopping the weaker ones early, and return the best."""
+    _start_ray(config)
+    tracking = Tracking()
+    folder = config.train.folder
+    try:
+        with tracking.run(f"{config.train.study} sweep", data_hash=data_hash) as sweep:
+            sweep.config(config)
+            tuner = tune.Tuner(
+                tune.with_resources(tune.with_parameters(_trial, train_config=config.train), {"cpu": 1}),
+                param_space={name: tune.loguniform(*getattr(config, name)) for name in ("learning_rate", "ent_coef")},
+                tune_config=_tune_config(config),
+                run_config=tune.RunConfig(
+                    name=folder.name,
+                    storage_path=str(folder.parent),
+                    callbacks=[_Nested(tracking, sweep, config.train, data_hash)],
+                    verbose=0,
+                ),
+            )
+            best = tuner.fit().get_best_result()
+            assert best.config is not None
+            assert best.metrics is not None
+            sweep.metrics({_METRIC: best.metrics[_METRIC]}, best.metrics["steps"])
+            return Best(best.config["learning_rate"], best.config["ent_coef"], best.metrics[_METRIC])
+    finally:
+        ray.shutdown()
+
+
+def trial_config(config: TrainConfig, learning_rate: float, ent_coef: float, name: str) -> TrainConfig:
+    """What one trial trains: the same but for two numbers, in a folder of its own."""
+    tuned = config.algorithm.model_copy(update={"learning_rate": learning_rate, "ent_coef": ent_coef})
+    return config.model_copy(update={"algorithm": tuned, "folder": config.folder / "agents" / name, "seeds": config.seeds[:1]})
+
+
+def _start_ray(config: SweepConfig) -> None:
+    if config.address is not None:
+        ray.init(address=config.address, log_to_driver=False)
+        return
+    ray.init(
+        num_cpus=config.concurrent,
+        object_store_memory=_OBJECT_STORE_BYTES,
+        include_dashboard=False,
+        log_to_driver=False,
+        configure_logging=False,
+    )
+
+
+def _tune_config(config: SweepConfig) -> tune.TuneConfig:
+    interval = config.train.evaluate_every * config.train.num_envs * config.train.algorithm.n_steps
+    scheduler = ASHAScheduler(time_attr="steps", max_t=2 * config.train.steps, grace_period=interval, reduction_factor=2)
+    searcher = tune.search.BasicVariantGenerator(random_state=config.seed, max_concurrent=config.concurrent)
+    return tune.TuneConfig(metric=_METRIC, mode="max", num_samples=config.trials, search_alg=searcher, scheduler=scheduler)
+
+
+def _trial(values: dict[str, float], train_config: TrainConfig) -> None:
+    name = tune.get_context().get_trial_id()
+    config = trial_config(train_config, values["learning_rate"], values["ent_coef"], name)
+
+    def report(metrics: dict[str, float], steps: int) -> None:
+        if _METRIC in metrics:
+            tune.report({**metrics, "steps": steps})
+
+    train(config, config.seeds[0], report)
+
+
+class _Nested(tune.Callback):
+    """Writes what trials report, from the driver, into runs nested under the sweep's."""
+
+    def __init__(self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str):
+        self.tracking, self.sweep, self.config, self.data_hash = tracking, sweep, config, data_hash
+        self.open: dict[str, tuple[Run, ExitStack]] = {}
+
+    def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        if trial.trial_id not in self.open:
+            stack = ExitStack()
+            run = stack.enter_context(self.tracking.run(trial.trial_id, parent=self.sweep, data_hash=self.data_hash))
+            run.config(trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], trial.trial_id))
+            self.open[trial.trial_id] = run, stack
+
+    def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
+        metrics = {name: value for name, value in result.items() if name.startswith("validation/")}
+        self.open[trial.trial_id][0].metrics(metrics, result["steps"])
+
+    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        self.open[trial.trial_id][1].close()
+
+    def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        self.tracking.client.set_terminated(self.open[trial.trial_id][0].id, "FAILED")

@@ -1,0 +1,174 @@
+"""One training: PPO on the native vector environment, evaluated on the validation split, checkpointed, published.
+
+The hydra script and the sweep both call `train`; what happens to the metrics is the caller's business.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from gymnasium import spaces
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import KVWriter, Logger
+from stable_baselines3.common.running_mean_std import RunningMeanStd
+from stable_baselines3.common.utils import LinearSchedule, get_device, safe_mean
+from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+
+from vcgym.agents import checkpoint
+from vcgym.agents.adapter import NativeVecEnv
+from vcgym.agents.config import TrainConfig
+from vcgym.agents.environments import make_envs
+from vcgym.agents.evaluation import Evaluation, evaluate
+from vcgym.agents.export import publish
+from vcgym.agents.policy import CLIP_SD, EPSILON, AgentPolicy
+from vcgym.agents.progress import Tell, progress
+from vcgym.agents.spaces import describe
+
+# Takes metric values by name and the number of transitions they were seen at.
+Log = Callable[[dict[str, float], int], None]
+
+_ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}
+_VALIDATION_SEED = 0
+_CHECKPOINT_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training leaves: the published agent's folder, transitions learned from, and its last evaluation."""
+
+    agent: Path
+    steps: int
+    validation: Evaluation
+
+
+def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None) -> Trained:
+    """Train one agent and publish it under `config.folder`/seed-<seed>/agent.
+
+    Raises:
+        FileExistsError: the folder holds an earlier training and `config.resume` is false.
+        ValueError: the newest checkpoint belongs to another training.
+    """
+    config.data.export()
+    torch.set_num_threads(config.threads)
+    home = config.folder / f"seed-{seed}"
+    newest = checkpoint.newest(home / "checkpoints")
+    if newest is not None and not config.resume:
+        raise FileExistsError(f"{home} holds a training (resume is {config.resume}); set resume=true or another folder")
+    model = build_model(config, seed)
+    validation_envs = make_envs(config.env, config.evaluation_episodes, "validation")
+    try:
+        identity = _identity(config, seed, model)
+        if newest is not None:
+            checkpoint.load(newest, model, identity)
+        model.set_logger(Logger(None, [_Forward(log)]))
+        with progress(f"{config.env.id} seed {seed}", config.steps) as tell:
+            border = _Border(config, home / "checkpoints", identity, validation_envs, log, tell)
+            model.learn(max(config.steps - model.num_timesteps, 0), callback=border, reset_num_timesteps=False)
+            validation = border.evaluate()
+        checkpoint.save(home / "checkpoints", model, identity)
+        if not (home / "agent").exists():
+            features = list(getattr(validation_envs.unwrapped, "feature_names", ()))
+            agent, steps = snapshot(model, config), model.num_timesteps
+            publish(home / "agent", agent, features=features, algorithm="PPO", steps=steps, seed=seed, config_hash=config.digest())
+        return Trained(home / "agent", model.num_timesteps, validation)
+    finally:
+        validation_envs.close()
+        assert model.env is not None
+        model.env.close()
+
+
+def build_model(config: TrainConfig, seed: int) -> PPO:
+    """PPO with fresh weights, over normalised and monitored sessions of the training split."""
+    native = NativeVecEnv(make_envs(config.env, config.num_envs, "train"))
+    ppo = config.algorithm
+    normaliser = VecNormalize(VecMonitor(native), clip_obs=CLIP_SD, clip_reward=CLIP_SD, gamma=ppo.gamma, epsilon=EPSILON)
+    return PPO(
+        "MlpPolicy",
+        normaliser,
+        learning_rate=LinearSchedule(ppo.learning_rate, 0.0, 1.0) if ppo.schedule == "linear" else ppo.learning_rate,
+        policy_kwargs={"net_arch": ppo.hidden, "activation_fn": _ACTIVATIONS[ppo.activation]},
+        seed=seed,
+        device=config.device,
+        **ppo.model_dump(exclude={"learning_rate", "schedule", "hidden", "activation"}),
+    )
+
+
+def snapshot(model: PPO, config: TrainConfig) -> AgentPolicy:
+    """The model's policy as it is now, with its normalisation, apart from the model."""
+    normaliser = model.env
+    assert isinstance(normaliser, VecNormalize)
+    assert isinstance(normaliser.obs_rms, RunningMeanStd)
+    assert isinstance(normaliser.observation_space, spaces.Box)
+    modules = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
+    linear = [module for module in modules if isinstance(module, torch.nn.Linear)]
+    return AgentPolicy(
+        env_id=config.env.id,
+        observation_space=normaliser.observation_space,
+        action_space=normaliser.action_space,
+        activation=config.algorithm.activation,
+        mean=normaliser.obs_rms.mean.copy(),
+        variance=normaliser.obs_rms.var.copy(),
+        layers=tuple((layer.weight.detach().cpu().numpy().copy(), layer.bias.detach().cpu().numpy().copy()) for layer in linear),
+    )
+
+
+def _identity(config: TrainConfig, seed: int, model: PPO) -> dict[str, Any]:
+    """Everything that must be the same for a resumed training to end as the uninterrupted one would."""
+    parts: dict[str, Any] = {"format": _CHECKPOINT_FORMAT, "vcgym": version("vcgym"), "seed": seed}
+    parts |= {"num_envs": config.num_envs, "steps": config.steps, "threads": config.threads, "device": get_device(config.device).type}
+    parts |= {"env.id": config.env.id, "observation_space": describe(model.observation_space), "action_space": describe(model.action_space)}
+    parts |= {f"env.options.{name}": value for name, value in config.env.model_dump(mode="json")["options"].items()}
+    return parts | {f"algorithm.{name}": value for name, value in config.algorithm.model_dump(mode="json").items()}
+
+
+class _Forward(KVWriter):
+    """Hands what SB3 records after each rollout to `log`."""
+
+    def __init__(self, log: Log):
+        self.log = log
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+        self.log({name: float(value) for name, value in key_values.items()}, step)
+
+    def close(self) -> None:
+        pass
+
+
+class _Border(BaseCallback):
+    """Between two rollouts: evaluate, then checkpoint, each at its interval."""
+
+    model: PPO
+
+    def __init__(self, config: TrainConfig, folder: Path, identity: dict[str, Any], validation_envs: Any, log: Log, tell: Tell):
+        super().__init__()
+        self.config, self.folder, self.identity = config, folder, identity
+        self.validation_envs, self.log, self.tell = validation_envs, log, tell
+
+    def evaluate(self) -> Evaluation:
+        result = evaluate(snapshot(self.model, self.config), self.validation_envs, _VALIDATION_SEED)
+        self.log({"validation/return_mean": result.return_mean, "validation/return_sd": result.return_sd}, self.num_timesteps)
+        self.tell(self.num_timesteps, f"validation return {result.return_mean:.3f}")
+        return result
+
+    def _on_training_start(self) -> None:
+        self.started_at = self.num_timesteps
+
+    def _on_rollout_start(self) -> None:
+        if self.model.num_timesteps == self.started_at:
+            return
+        rollouts = self.model.num_timesteps // (self.config.num_envs * self.config.algorithm.n_steps)
+        if rollouts % self.config.evaluate_every == 0:
+            self.evaluate()
+        if rollouts % self.config.checkpoint_every == 0:
+            checkpoint.save(self.folder, self.model, self.identity)
+
+    def _on_rollout_end(self) -> None:
+        episodes = self.model.ep_info_buffer
+        self.tell(self.num_timesteps, f"return {safe_mean([episode['r'] for episode in episodes]):.3f}" if episodes else "")
+
+    def _on_step(self) -> bool:
+        return True

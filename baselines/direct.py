@@ -1,0 +1,33 @@
+"""Direct: always the direct path, arm 0."""
+
+from typing import NamedTuple
+
+from vcgym.baselines.rule import allocate, decide, implements, init, update
+
+
+class Direct(NamedTuple):
+    """No parameters."""
+
+
+class DirectState(NamedTuple):
+    """Nothing is remembered."""
+
+
+@implements(allocate, Direct)
+def _allocate(params, sessions, paths):
+    return DirectState()
+
+
+@implements(init, Direct)
+def _init(params, state, s, history, key):
+    pass
+
+
+@implements(update, Direct)
+def _update(params, state, s, record):
+    pass
+
+
+@implements(decide, Direct)
+def _decide(params, state, s, slot):
+    return 0

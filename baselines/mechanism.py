@@ -1,0 +1,48 @@
+"""How a receiver rule's level is held: by a watermark or by a count buffer.
+
+    WATERMARK   the level is a lag: the watermark is the largest (sent time - lag) so far; what is older than it is late
+    COUNT       the level is a target: the buffer holds ceil(target / packet) + 1 packets, then lets the oldest go
+
+A receiver rule names its mechanism once, with `holds`; `mechanism(params)` is then a constant inside compiled loops.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba.extending import overload
+
+from vcgym.network.jit import kernel
+
+WATERMARK, COUNT = 0, 1
+
+_MECHANISMS: dict[type, int] = {}
+
+
+def holds(params_class: type, number: int) -> None:
+    """Declare that the levels decided by rules of class `params_class` are held by mechanism `number`."""
+    _MECHANISMS[params_class] = number
+
+
+def mechanism(params: Any) -> int:
+    """WATERMARK or COUNT, by the class of `params`."""
+    return _MECHANISMS[type(params)]
+
+
+@overload(mechanism)
+def _choose(params):
+    number = _MECHANISMS.get(getattr(params, "instance_class", type(None)))
+    if number is None:
+        return None
+    return lambda params: number
+
+
+@kernel
+def packets_held(target_us, packet_us):
+    """Packets a count buffer holds before it lets one go: in steady state a packet waits `target_us`, rounded up to whole packets."""
+    return -(-target_us // packet_us) + 1
+
+
+@kernel
+def microseconds(duration_ms):
+    """A duration in ms as int64 microseconds, to the nearest."""
+    return np.int64(np.rint(duration_ms * 1000.0))

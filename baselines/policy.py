@@ -1,0 +1,103 @@
+"""A rule as a policy: the same `predict` that a learned agent has, over observations of records."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.rule import Record, allocate, decide, init, update
+from vcgym.network.jit import kernel
+
+
+class RulePolicy:
+    """Holds the path, the receiver's level, or both, by published rules.
+
+    What the rules remember lives in the state handed in and out, never in the policy: one policy can act in any number of calls.
+
+    Attributes:
+        reads: "records", the observation that rollout has to build.
+        action: "exact": a path index, a level in microseconds, or both, and no grid in between.
+
+    Args:
+        params_router: parameters of a router, or None if this policy does not hold the path.
+        params_receiver: parameters of a receiver rule, or None if it does not hold the level.
+    """
+
+    reads = "records"
+    action = "exact"
+
+    def __init__(self, params_router: Any = None, params_receiver: Any = None) -> None:
+        self.rules = tuple(params for params in (params_router, params_receiver) if params is not None)
+        if not self.rules:
+            raise ValueError("RulePolicy: params_router and params_receiver are both None; allowed is at least one rule")
+
+    def predict(
+        self,
+        observation: dict[str, NDArray[Any]],
+        state: tuple[Any, ...] | None = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
+        """Start the sessions whose episode starts, learn from each new record in order, then decide.
+
+        Args:
+            observation: records (S, R, 8) int64 in the order of `Record`'s fields, of which the first `count` (S,) int64 are new;
+                history (S, paths, 3) float64; key (S,) uint64; slot (S,) int64.
+            state: what the call before returned. It is advanced in place and returned: copy it to keep it. None starts every session.
+            episode_start: (S,) bool; None starts none, unless `state` is None.
+            deterministic: without effect; draws are a function of the key and the slot.
+
+        Returns:
+            Actions, int64: (S,) path index or (S,) level in us, or (S, 2) both; and the state, one NamedTuple of arrays per rule.
+
+        Raises:
+            ValueError: more new records than the observation has room for.
+        """
+        history = observation["history"]
+        sessions, paths = history.shape[:2]
+        records, count = observation["records"], observation["count"]
+        if count.size and not 0 <= count.min() <= count.max() <= records.shape[1]:
+            raise ValueError(f"count is {count.min()} to {count.max()}; allowed range is [0, {records.shape[1]}], the rows of records")
+        if state is None:
+            state = tuple(allocate(params, sessions, paths) for params in self.rules)
+            episode_start = np.ones(sessions, np.bool_)
+        elif episode_start is None:
+            episode_start = np.zeros(sessions, np.bool_)
+        actions = np.empty((sessions, len(self.rules)), np.int64)
+        seen = (np.asarray(episode_start, np.bool_), records, count, history, observation["key"], observation["slot"])
+        if len(self.rules) == 1:
+            _act(self.rules[0], state[0], *seen, actions, 0)
+            return actions[:, 0], state
+        router, receiver = self.rules
+        _act_both(router, receiver, state[0], state[1], *seen, actions)
+        return actions, state
+
+
+@kernel
+def _act(params, state, starts, records, count, history, key, slot, actions, column):
+    for s in range(starts.size):
+        if starts[s]:
+            init(params, state, s, history[s], key[s])
+        for i in range(count[s]):
+            update(params, state, s, _record(records, s, i))
+        actions[s, column] = decide(params, state, s, slot[s])
+
+
+@kernel
+def _act_both(router, receiver, router_state, receiver_state, starts, records, count, history, key, slot, actions):
+    _act(router, router_state, starts, records, count, history, key, slot, actions, 0)
+    _act(receiver, receiver_state, starts, records, count, history, key, slot, actions, 1)
+
+
+@kernel
+def _record(records, s, i):
+    return Record(
+        records[s, i, 0],
+        records[s, i, 1],
+        records[s, i, 2],
+        records[s, i, 3],
+        records[s, i, 4],
+        records[s, i, 5],
+        records[s, i, 6],
+        records[s, i, 7],
+    )

@@ -1,0 +1,40 @@
+"""Random: every path equally likely at every decision. The floor that anything clever has to beat."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.network.rng import POLICY, stream_key, uniform
+
+
+class RandomPath(NamedTuple):
+    """No parameters."""
+
+
+class RandomPathState(NamedTuple):
+    """Arrays (sessions,)."""
+
+    key: np.ndarray  # uint64, stream of the draws
+    paths: np.ndarray  # int64
+
+
+@implements(allocate, RandomPath)
+def _allocate(params, sessions, paths):
+    return RandomPathState(np.zeros(sessions, np.uint64), np.zeros(sessions, np.int64))
+
+
+@implements(init, RandomPath)
+def _init(params, state, s, history, key):
+    state.key[s] = stream_key(key, 0, POLICY)
+    state.paths[s] = history.shape[0]
+
+
+@implements(update, RandomPath)
+def _update(params, state, s, record):
+    pass
+
+
+@implements(decide, RandomPath)
+def _decide(params, state, s, slot):
+    return int(uniform(state.key[s], slot) * state.paths[s])

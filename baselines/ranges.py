@@ -1,0 +1,21 @@
+"""Refuses parameters of a rule that lie outside what its formulas allow, before any work starts."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+def require_within(params: NamedTuple, **ranges: tuple[float, float]) -> None:
+    """Check each named field of `params` against its closed range.
+
+    Raises:
+        TypeError: a field is not a number.
+        ValueError: a field is not a number of its range; NaN never is.
+    """
+    for field, (low, high) in ranges.items():
+        value: Any = getattr(params, field)
+        where = f"{type(params).__name__}.{field}"
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer):
+            raise TypeError(f"{where} is {value!r}, a {type(value).__name__}; allowed is a number in [{low}, {high}]")
+        if not low <= value <= high:
+            raise ValueError(f"{where} is {value!r}; allowed range is [{low}, {high}]")

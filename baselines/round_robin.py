@@ -1,0 +1,41 @@
+"""Round robin: the paths in turn, one step per decision (not per slot, so that a coarse clock still visits every path)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.rule import allocate, decide, implements, init, update
+
+
+class RoundRobin(NamedTuple):
+    """No parameters."""
+
+
+class RoundRobinState(NamedTuple):
+    """Arrays (sessions,), int64."""
+
+    turn: np.ndarray
+    paths: np.ndarray
+
+
+@implements(allocate, RoundRobin)
+def _allocate(params, sessions, paths):
+    return RoundRobinState(np.zeros(sessions, np.int64), np.zeros(sessions, np.int64))
+
+
+@implements(init, RoundRobin)
+def _init(params, state, s, history, key):
+    state.turn[s] = 0
+    state.paths[s] = history.shape[0]
+
+
+@implements(update, RoundRobin)
+def _update(params, state, s, record):
+    pass
+
+
+@implements(decide, RoundRobin)
+def _decide(params, state, s, slot):
+    path = state.turn[s]
+    state.turn[s] = (path + 1) % state.paths[s]
+    return path

@@ -1,0 +1,112 @@
+"""A receiver rule alone on a list of packets: its levels, what it finds late, and when it lets each packet go.
+
+Watermark (Algorithm 1 of WMJitter, arXiv 2310.05054), per arrival: a packet older than the watermark is late and dropped; else it is
+taken in, the rule learns of it and decides a lag, the watermark rises to at least (sent time - lag), and all that is not newer than it
+goes, oldest first.
+
+Count buffer, per arrival: a packet older than the last one that went is late and dropped; else it is taken in and, while the buffer holds
+at least ceil(target / packet) + 1 packets, the oldest goes.
+
+A late packet is shown to the rule, marked late; whatever it decides then moves nothing. After the last arrival all that is left goes,
+oldest first. Nothing happens between arrivals.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vcgym.baselines.mechanism import COUNT, mechanism, packets_held
+from vcgym.baselines.rule import MEDIA, Record, allocate, decide, init, update
+from vcgym.network.jit import kernel
+
+
+class Emissions(NamedTuple):
+    """One entry per packet, in order of arrival."""
+
+    level_us: NDArray[np.int64]  # in force after the arrival
+    emitted_us: NDArray[np.int64]  # -1 for a late packet
+    late: NDArray[np.bool_]
+    flushed: NDArray[np.bool_]  # went only because no more packets came
+
+
+def levels(params: Any, sent_us: ArrayLike, arrived_us: ArrayLike, packet_us: int = 10_000) -> NDArray[np.int64]:
+    """Level (us, int64) of receiver rule `params` after each arrival; arguments as for `emissions`."""
+    return emissions(params, sent_us, arrived_us, packet_us).level_us
+
+
+def emissions(params: Any, sent_us: ArrayLike, arrived_us: ArrayLike, packet_us: int = 10_000) -> Emissions:
+    """Run receiver rule `params` over packets given in order of arrival.
+
+    Args:
+        params: a receiver rule, such as `WMJitter()`.
+        sent_us: (packets,) int64 sent times.
+        arrived_us: (packets,) int64 arrival times, never decreasing. Lost packets are left out of the list.
+        packet_us: media time of a packet, for a count buffer.
+
+    Raises:
+        ValueError: shapes differ, a time is no integer, or arrivals are out of order.
+    """
+    sent, arrived = _times("sent_us", sent_us), _times("arrived_us", arrived_us)
+    if sent.shape != arrived.shape:
+        raise ValueError(f"sent_us has shape {sent.shape} and arrived_us {arrived.shape}; allowed are equal shapes")
+    back = np.flatnonzero(np.diff(arrived) < 0)
+    if back.size:
+        raise ValueError(f"arrived_us[{back[0] + 1}] is {arrived[back[0] + 1]}; allowed is at least the entry before, {arrived[back[0]]}")
+    if packet_us < 1:
+        raise ValueError(f"packet_us is {packet_us}; allowed is at least 1")
+    count = sent.size
+    result = Emissions(np.zeros(count, np.int64), np.full(count, -1, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.bool_))
+    _receive(params, allocate(params, 1, 1), sent, arrived, packet_us, result)
+    return result
+
+
+def _times(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    times = np.asarray(values)
+    if times.ndim != 1 or (times.size and times.dtype.kind not in "iu"):
+        raise ValueError(f"{name} has shape {times.shape} and type {times.dtype}; allowed is a list of integers")
+    return times.astype(np.int64)
+
+
+@kernel
+def _receive(params, state, sent_us, arrived_us, packet_us, result):
+    init(params, state, 0, np.zeros((1, 3)), np.uint64(0))
+    waiting = np.empty(sent_us.size, np.int64)  # packets taken in, by sent time, from `first` to before `end`
+    first, end = 0, 0
+    passed_us = np.iinfo(np.int64).min  # the watermark, or the sent time of the last packet that went
+    level_us = decide(params, state, 0, 0)
+    for i in range(sent_us.size):
+        result.late[i] = sent_us[i] < passed_us
+        record = Record(MEDIA, i, 0, sent_us[i], arrived_us[i], arrived_us[i], level_us, int(result.late[i]))
+        update(params, state, 0, record)
+        level_us = decide(params, state, 0, i)
+        result.level_us[i] = level_us
+        if result.late[i]:
+            continue
+        end = _insert(waiting, first, end, sent_us, i)
+        if mechanism(params) == COUNT:
+            going = max(0, end - first + 1 - packets_held(level_us, packet_us))
+            if going > 0:
+                passed_us = sent_us[waiting[first + going - 1]]
+        else:
+            passed_us = max(passed_us, sent_us[i] - level_us)
+            going = 0
+            while first + going < end and sent_us[waiting[first + going]] <= passed_us:
+                going += 1
+        for w in range(first, first + going):
+            result.emitted_us[waiting[w]] = arrived_us[i]
+        first += going
+    for w in range(first, end):
+        result.emitted_us[waiting[w]] = arrived_us[-1]
+        result.flushed[waiting[w]] = True
+
+
+@kernel
+def _insert(waiting, first, end, sent_us, packet):
+    """Put `packet` into the sorted stretch of `waiting`, behind equals; returns the new end."""
+    place = end
+    while place > first and sent_us[waiting[place - 1]] > sent_us[packet]:
+        waiting[place] = waiting[place - 1]
+        place -= 1
+    waiting[place] = packet
+    return end + 1

@@ -1,0 +1,112 @@
+"""What reaches a place, in order of arrival there, and what is sent from it.
+
+A feed is a ring of records (`vcgym.baselines.rule.Record`, one int64 row each). Everything passes the receiver first and takes the same time from there, so
+the order of arrival at the receiver is the order of arrival at the place. No record is ever dropped: a full ring is an error.
+Commands take a constant time to where they act; a ring holds those under way.
+"""
+
+import numpy as np
+
+from vcgym.baselines.rule import Record
+from vcgym.network.jit import kernel
+
+RECORDS = 1024  # powers of two
+COMMANDS_UNDER_WAY = 512
+RECORD_FIELDS = len(Record._fields)
+KNOWN = Record._fields.index("known_us")
+
+FEED = np.dtype(
+    [
+        ("written", "i8"),
+        ("read", "i8"),
+        ("delay_us", "i8"),  # from the receiver to the place
+        ("rows", "i8", (RECORDS, RECORD_FIELDS)),  # row n stands at n % RECORDS
+    ]
+)
+COMMANDS = np.dtype(
+    [
+        ("written", "i8"),
+        ("read", "i8"),
+        ("latest", "i8"),  # last value sent
+        ("in_force", "i8"),
+        ("delay_us", "i8"),
+        ("effective_us", "i8", (COMMANDS_UNDER_WAY,)),
+        ("value", "i8", (COMMANDS_UNDER_WAY,)),
+    ]
+)
+
+
+@kernel
+def append(feed, record):
+    """A record whose `known_us` is not set yet leaves the receiver; False if the ring is full."""
+    if feed.written - feed.read >= RECORDS:
+        return False
+    i = feed.written & (RECORDS - 1)
+    feed.rows[i, 0] = record.kind
+    feed.rows[i, 1] = record.packet
+    feed.rows[i, 2] = record.path
+    feed.rows[i, 3] = record.sent_us
+    feed.rows[i, 4] = record.arrived_us
+    feed.rows[i, 5] = record.arrived_us + feed.delay_us
+    feed.rows[i, 6] = record.lag_us
+    feed.rows[i, 7] = record.late
+    feed.written += 1
+    return True
+
+
+@kernel
+def unread(feed, now_us):
+    """Whether a record has reached the place by `now_us` and has not been read."""
+    return feed.read < feed.written and feed.rows[feed.read & (RECORDS - 1), KNOWN] <= now_us
+
+
+@kernel
+def read_next(feed):
+    """Take the oldest unread record."""
+    i = feed.read & (RECORDS - 1)
+    feed.read += 1
+    rows = feed.rows
+    return Record(rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4], rows[i, 5], rows[i, 6], rows[i, 7])
+
+
+@kernel
+def command(commands, value, now_us):
+    """Send a value, unless it repeats the last one; 0 repeated, 1 sent, -1 ring full. The first decision belongs to call set-up: in force at once."""
+    first = commands.written == 0
+    if not first and value == commands.latest:
+        return 0
+    if commands.written - commands.read >= COMMANDS_UNDER_WAY:
+        return -1
+    i = commands.written & (COMMANDS_UNDER_WAY - 1)
+    commands.latest = value
+    commands.effective_us[i] = now_us if first else now_us + commands.delay_us
+    commands.value[i] = value
+    commands.written += 1
+    return 1
+
+
+@kernel
+def in_force(commands, now_us):
+    """The value that holds at `now_us`."""
+    while commands.read < commands.written and commands.effective_us[commands.read & (COMMANDS_UNDER_WAY - 1)] <= now_us:
+        commands.in_force = commands.value[commands.read & (COMMANDS_UNDER_WAY - 1)]
+        commands.read += 1
+    return commands.in_force
+
+
+@kernel
+def clear_feed(feed, delay_us):
+    """Nothing under way; `delay_us` from the receiver to the place."""
+    feed.written = 0
+    feed.read = 0
+    feed.delay_us = delay_us
+
+
+@kernel
+def clear_commands(commands, initial_value, delay_us):
+    """Nothing under way; `initial_value` in force."""
+    commands.written = 0
+    commands.read = 0
+    commands.latest = initial_value
+    commands.in_force = initial_value
+    commands.delay_us = delay_us

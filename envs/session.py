@@ -1,0 +1,236 @@
+"""The one loop: a call of one packet per 10-ms slot, in which levers are moved by rules inside or by an agent outside.
+
+In each slot, in this order: what arrives up to now (each arrival moves the receiver's lever and its queue), the player's ticks up to now, the router's
+decision, the packet (and possibly a probe) leaves. The loop stops where an agent must decide, where the next block of the world is needed, and at the end.
+After the last packet everything in flight is settled: arrivals go on, the receiver flushes, the player plays to the end.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.mechanism import mechanism
+from vcgym.baselines.rule import MEDIA, PROBE, Record, decide, update
+from vcgym.envs.books import BOOKS, NOT_LOGGED, book_send, book_tick
+from vcgym.envs.feed import COMMANDS, FEED, append, command, in_force, read_next, unread
+from vcgym.envs.levers import COMMANDED, INSIDE, OUTSIDE, holder
+from vcgym.network import player as players
+from vcgym.network import rng
+from vcgym.network.jit import kernel
+from vcgym.network.player import Player
+from vcgym.network.receiver import RECEIVER, accept, expect, flush, is_late
+from vcgym.network.wire import SLOTS, WIRE, pop, push
+from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US
+
+# Why the loop stopped.
+DECIDE, BLOCK, DONE = 0, 1, 2
+RING_FULL = 3  # a packet arrives too late for the calendar, or more records, commands or packets wait than their rings hold
+
+_ARRIVALS, _ROUTE, _ANSWERED, _SEND, _LEVEL, _OVER = 0, 1, 2, 3, 4, 5
+
+CALL = np.dtype(
+    (
+        np.record,
+        [
+            ("slot", "i8"),  # the slot being played = packets sent so far
+            ("packets", "i8"),  # length of the call
+            ("interval", "i8"),  # packets from decision to decision of an agent that holds the router's lever
+            ("phase", "i8"),
+            ("why", "i8"),  # why the loop stopped
+            ("block", "i8"),  # block of the world that is loaded
+            ("waiting_node", "i8"),  # the arrival an agent at the receiver is asked about
+            ("answer_path", "i8"),  # what the agent decided
+            ("answer_level_us", "i8"),
+            ("seed", "u8"),
+            ("feedback_loss", "f8"),
+            ("wire", WIRE),
+            ("receiver", RECEIVER),
+            ("feed", FEED),  # to the router's place
+            ("to_sender", COMMANDS),
+            ("to_receiver", COMMANDS),
+            ("books", BOOKS),
+        ],
+    )
+)
+
+
+class Tables(NamedTuple):
+    """What differs in size from call to call; first axis the session but for `probe_path`."""
+
+    player: Player
+    last_used: NDArray[np.int64]  # (sessions, paths) slot in which a path last carried a media packet
+    windows: NDArray[np.int64]  # (sessions, windows, 3): ticks that are not silent, concealed ticks, sum of the offset in us
+    log: NDArray  # (sessions, packets) of LOG, or (sessions, 0)
+    probe_path: NDArray[np.int64]  # path probed in slot % len, or -1
+
+
+@kernel
+def _slot_of(call, node):
+    """The slot in which a node was sent: the latest one that falls on it."""
+    return call.slot - ((call.slot - node) & (SLOTS - 1))
+
+
+@kernel
+def record_in_hand(call, receiver_lever):
+    """The media packet that has just arrived, as the receiver sees it."""
+    node = call.waiting_node
+    packet = _slot_of(call, node)
+    arrived_us = call.wire.arrival_us[node]
+    late = 1 if is_late(call.receiver, packet, mechanism(receiver_lever)) else 0
+    path = np.int64(call.wire.path[node])
+    return Record(MEDIA, packet, path, packet * SLOT_US, arrived_us, arrived_us, call.receiver.level_us, late)
+
+
+@kernel
+def _take_in(call, tables, s, level_us, receiver_lever):
+    """Let the receiver, the player and the feed have the packet in hand; False if the feed is full."""
+    seen = record_in_hand(call, receiver_lever)
+    call.receiver.level_us = level_us
+    call.receiver.last_arrival_us = seen.arrived_us
+    if seen.late == 0:
+        accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, mechanism(receiver_lever))
+    players.arrive(tables.player, s, seen.sent_us, SLOT_US, seen.arrived_us, seen.late == 1, level_us)
+    lost = call.feedback_loss
+    if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, 0, rng.FEEDBACK), seen.packet) < lost:
+        return True
+    return append(call.feed, seen)
+
+
+@kernel
+def _arrivals(call, tables, s, now_us, receiver_lever, receiver_state):
+    """Everything that arrives up to now; DECIDE if an agent at the receiver must answer first."""
+    while True:
+        node = pop(call.wire, now_us)
+        if node < 0:
+            return DONE
+        if node >= SLOTS:
+            slot = _slot_of(call, node)
+            at_us = call.wire.arrival_us[node]
+            path = np.int64(call.wire.path[node])
+            if not append(call.feed, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):
+                return RING_FULL
+            continue
+        call.waiting_node = node
+        if holder(receiver_lever) == OUTSIDE:
+            return DECIDE
+        if holder(receiver_lever) == COMMANDED:
+            level_us = in_force(call.to_receiver, call.wire.arrival_us[node])
+        else:
+            update(receiver_lever, receiver_state, s, record_in_hand(call, receiver_lever))
+            level_us = decide(receiver_lever, receiver_state, s, call.slot)
+        if not _take_in(call, tables, s, level_us, receiver_lever):
+            return RING_FULL
+
+
+@kernel
+def _ticks(call, tables, s, now_us):
+    while tables.player.tick_us[s] <= now_us:
+        at_us = tables.player.tick_us[s]
+        kind, unit, offset_us = players.tick(tables.player, s)
+        book_tick(call.books, tables.windows, tables.log, s, kind, unit, offset_us, at_us)
+
+
+@kernel
+def _publish(call, path, now_us):
+    """Send the sender a plan, if it is a new one; False if too many are under way."""
+    sent = command(call.to_sender, path, now_us)
+    if sent == 1 and call.slot > 0:
+        call.books.plans_sent += 1
+    return sent >= 0
+
+
+@kernel
+def _route(call, s, now_us, router, router_state):
+    """The router inside: it learns what has reached its place, then decides for this packet."""
+    while unread(call.feed, now_us):
+        update(router, router_state, s, read_next(call.feed))
+    return _publish(call, decide(router, router_state, s, call.slot), now_us)
+
+
+@kernel
+def _answered(call, now_us, receiver_lever):
+    """Pass on what the agent at the router's place decided."""
+    if holder(receiver_lever) == COMMANDED and command(call.to_receiver, call.answer_level_us, now_us) < 0:
+        return False
+    return _publish(call, call.answer_path, now_us)
+
+
+@kernel
+def _send(call, tables, s, now_us, delay_us):
+    """The packet of this slot leaves on the path in force, and the probe that is due on an idle path."""
+    packet = call.slot
+    if not expect(call.receiver, packet):
+        return False
+    path = in_force(call.to_sender, now_us)
+    tables.last_used[s, path] = packet
+    delay = delay_us[s, path, packet % BLOCK_SLOTS]
+    book_send(call.books, tables.log, s, packet, path, NOT_LOGGED if delay == LOST else now_us + delay)
+    if delay != LOST and not push(call.wire, packet & (SLOTS - 1), path, now_us + delay):
+        return False
+    period = tables.probe_path.size
+    probed = tables.probe_path[packet % period] if period > 0 else -1
+    if probed >= 0 and packet - tables.last_used[s, probed] >= period:
+        call.books.probes_sent += 1
+        delay = delay_us[s, probed, packet % BLOCK_SLOTS]
+        if delay != LOST:
+            return push(call.wire, SLOTS + (packet & (SLOTS - 1)), probed, now_us + delay)
+    return True
+
+
+@kernel
+def _settle(call, tables, s):
+    """A slot after the last packet; True when everything has come out."""
+    if call.wire.in_flight == 0:
+        flush(call.receiver, tables.log, s, call.packets)
+        return tables.player.tick_us[s] == players.NEVER_US
+    return False
+
+
+@kernel
+def _play(call, tables, s, delay_us, router, router_state, receiver_lever, receiver_state):
+    """Play a call until it has to wait; returns why."""
+    if call.phase == _LEVEL:
+        if not _take_in(call, tables, s, call.answer_level_us, receiver_lever):
+            return RING_FULL
+        call.phase = _ARRIVALS
+    while True:
+        now_us = call.slot * SLOT_US
+        if call.phase == _ARRIVALS:
+            why = _arrivals(call, tables, s, now_us, receiver_lever, receiver_state)
+            if why != DONE:
+                call.phase = _LEVEL
+                return why
+            _ticks(call, tables, s, now_us)
+            call.phase = _ROUTE
+        if call.slot < call.packets:
+            if call.phase == _ROUTE:
+                if holder(router) == INSIDE:
+                    if not _route(call, s, now_us, router, router_state):
+                        return RING_FULL
+                elif call.slot % call.interval == 0:
+                    call.phase = _ANSWERED
+                    return DECIDE
+                call.phase = _SEND
+            if call.phase == _ANSWERED:
+                if not _answered(call, now_us, receiver_lever):
+                    return RING_FULL
+                call.phase = _SEND
+            if call.slot // BLOCK_SLOTS != call.block:
+                return BLOCK
+            if not _send(call, tables, s, now_us, delay_us):
+                return RING_FULL
+        elif _settle(call, tables, s):
+            call.phase = _OVER
+            return DONE
+        call.slot += 1
+        call.phase = _ARRIVALS
+
+
+@kernel
+def play(calls, tables, which, delay_us, router, router_state, receiver_lever, receiver_state):
+    """Play each call of `which` until it has to wait; its `why` says for what (DECIDE, BLOCK, DONE, RING_FULL)."""
+    for s in which:
+        call = calls[s]
+        if call.phase != _OVER:
+            call.why = _play(call, tables, s, delay_us, router, router_state, receiver_lever, receiver_state)

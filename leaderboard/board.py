@@ -1,0 +1,98 @@
+"""The leaderboard as data: for each mode the systems in order of rank, each with its summary of every metric."""
+
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from vcgym.leaderboard.columns import METRICS, Column, shown
+from vcgym.leaderboard.statistics import Estimate, Standing, Summary, pair_worlds, rank, summarise
+
+RANKED_BY = "r"
+
+
+class Line(NamedTuple):
+    """One system: its kind ("rule" or "agent"), its standing, a summary per metric and the share of calls per G.114 band."""
+
+    kind: str
+    standing: Standing
+    summaries: dict[str, Summary]
+    bands: dict[str, float]
+
+    def estimate(self, column: Column) -> Estimate:
+        """The summary that tables show for `column`: its interquartile mean or its mean."""
+        summary = self.summaries[column.name]
+        return summary.iqm if column.centre == "iqm" else summary.mean
+
+    def shown(self, column: Column) -> str:
+        """That summary, rounded for reading, in the column's unit."""
+        return shown(column, self.estimate(column).value)
+
+    @property
+    def rank(self) -> str:
+        """Rank in words: "2", or "tied 1-3" where the data do not tell."""
+        low, high = self.standing.rank_low, self.standing.rank_high
+        return str(low) if low == high else f"tied {low}-{high}"
+
+
+class Board(NamedTuple):
+    """One mode: number of worlds, what was held constant in it, and the systems, best first."""
+
+    mode: str
+    worlds: int
+    conditions: dict[str, str]
+    lines: tuple[Line, ...]
+
+
+def boards(results: pa.Table, rng_seed: int = 0) -> list[Board]:
+    """Rank the systems of a results table by R, mode by mode in alphabetical order.
+
+    Raises:
+        ValueError: in some mode a system lacks a world that another one has.
+    """
+    return [_board(results.filter(pc.field("mode") == mode), rng_seed) for mode in sorted(results["mode"].unique().to_pylist())]
+
+
+def _board(results: pa.Table, rng_seed: int) -> Board:
+    paired = pair_worlds(results)
+    measured = [column.name for column in METRICS if column.type != "string"]
+    summaries = {name: summarise(paired, name, rng_seed) for name in measured}
+    kinds = dict(zip(results["system"].to_pylist(), results["kind"].to_pylist(), strict=True))
+    lines = (
+        Line(
+            kinds[standing.system],
+            standing,
+            {name: summaries[name][standing.system] for name in measured},
+            _bands(results.filter(pc.field("system") == standing.system)),
+        )
+        for standing in rank(paired, RANKED_BY, rng_seed=rng_seed)
+    )
+    return Board(results["mode"][0].as_py(), paired.row.shape[1], _conditions(results), tuple(lines))
+
+
+def _bands(results: pa.Table) -> dict[str, float]:
+    bands = results["g114_band"].to_pylist()
+    return {band: bands.count(band) / len(bands) for band in ("<=150", "150-400", ">400")}
+
+
+def _conditions(results: pa.Table) -> dict[str, str]:
+    """Everything that has to stand beside a number for it to be a result, in words."""
+
+    def values(name: str) -> str:
+        return ", ".join(map(str, sorted(results[name].unique().to_pylist()))) or "none"
+
+    seeds = sorted(results["seed"].unique().to_pylist())
+    return {
+        "suite": f"{values('suite')} {values('suite_version')}",
+        "scenarios": values("scenario"),
+        "strata": values("stratum"),
+        "split": values("split"),
+        "pairs": str(len(results["pair"].unique())),
+        "seeds": f"{len(seeds)} ({seeds[0]} to {seeds[-1]})",
+        "packets per call": values("packets"),
+        "environment": values("env"),
+        "data card": values("card"),
+        "latency from round trip": values("latency_from_rtt"),
+        "clocked input": values("clocked_input"),
+        "delay impairment": values("delay_impairment"),
+    }

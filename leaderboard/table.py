@@ -1,0 +1,102 @@
+"""The leaderboard as text: two rich tables per mode that fit a terminal of 120 columns, and Markdown."""
+
+from collections.abc import Iterable
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from vcgym.leaderboard.board import Board, Line
+from vcgym.leaderboard.columns import METRIC, shown
+
+_TEXT = ("rank", "system", "kind")
+_PERCENTILES = ("mean", "p50", "p95", "p99")
+_DETAILS = (
+    "r_p5",
+    "one_way_delay_mean_ms",
+    "reordering_delay_mean_ms",
+    "playout_delay_mean_ms",
+    "network_loss",
+    "event_late_loss",
+    "clocked_late_loss",
+    "concealed_share",
+    "path_changes",
+    "plans_sent",
+    "probes_sent",
+)
+
+
+def print_boards(boards: Iterable[Board], console: Console) -> None:
+    """Print for each mode the score with both accountings, then where the delay and the losses come from."""
+    for board in boards:
+        console.print(_rich(f"{_title(board)}: score and end-to-end delay", _score_headings(), map(_score_cells, board.lines), board.lines))
+        console.print(_rich(f"{_title(board)}: what it is made of", _detail_headings(), map(_detail_cells, board.lines), board.lines))
+        console.print(_footnote(board), style="dim", highlight=False)
+
+
+def markdown(boards: Iterable[Board]) -> str:
+    """The same tables as Markdown, each mode under a heading with its conditions."""
+    parts = ["# Leaderboard\n"]
+    for board in boards:
+        parts += [
+            f"## {_title(board)}\n",
+            _markdown_table(_score_headings(), map(_score_cells, board.lines)),
+            _markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
+            _footnote(board) + "\n",
+            "\n".join(f"- {name}: {value}" for name, value in board.conditions.items()) + "\n",
+        ]
+    return "\n".join(parts)
+
+
+def _title(board: Board) -> str:
+    return f"Mode {board.mode} ({board.worlds} worlds)"
+
+
+def _footnote(board: Board) -> str:
+    return (
+        "R, MOS: interquartile mean over worlds [95 % interval]; all else: mean over worlds. Clocked: what a player of constant pace "
+        f"plays; event: what the receiver emits. Delay impairment: {board.conditions['delay impairment']}."
+    )
+
+
+def _score_headings() -> list[str]:
+    delays = f"{'/'.join(_PERCENTILES)} ms"
+    return ["rank", "system", "kind", "R [95 %]", "MOS", f"clocked\n{delays}", f"event\n{delays}"]
+
+
+def _score_cells(line: Line) -> list[str]:
+    r, (value, low, high) = METRIC["r"], line.estimate(METRIC["r"])
+    return [
+        line.rank,
+        line.standing.system,
+        line.kind,
+        f"{shown(r, value)} [{shown(r, low)}, {shown(r, high)}]",
+        line.shown(METRIC["mos"]),
+        *(
+            " / ".join(line.shown(METRIC[f"{accounting}_end_to_end_delay_{label}_ms"]) for label in _PERCENTILES)
+            for accounting in ("clocked", "event")
+        ),
+    ]
+
+
+def _detail_headings() -> list[str]:
+    return ["system", *(f"{METRIC[name].label} {METRIC[name].unit}".strip().replace(" ", "\n") for name in _DETAILS)]
+
+
+def _detail_cells(line: Line) -> list[str]:
+    return [line.standing.system, *(line.shown(METRIC[name]) for name in _DETAILS)]
+
+
+def _rich(title: str, headings: list[str], rows: Iterable[list[str]], lines: Iterable[Line]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in _TEXT else "right", no_wrap=True)
+    for cells, line in zip(rows, lines, strict=True):
+        table.add_row(*(cell.replace("[", r"\[") for cell in cells), style="bold" if line.kind == "agent" else None)
+    return table
+
+
+def _markdown_table(headings: list[str], rows: Iterable[list[str]]) -> str:
+    ruler = ["---" if heading in _TEXT else "---:" for heading in headings]
+    cells = [[heading.replace("\n", " ") for heading in headings], ruler, *([cell.replace("|", r"\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells) + "\n"

@@ -1,0 +1,87 @@
+"""Mode `paper`: independent draws per packet and link, the round-trip time used as one-way, nothing that keeps packets in order.
+
+What the authors' own packet log shows: one ping burst's min/mean/max/deviation stretched to 30,000 independent Beta draws. A later packet
+overtakes an earlier one as often as the spread allows; this decides every result about disorder, so the mode is printed with each.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network import rng
+from vcgym.network.jit import kernel
+from vcgym.network.quantiles import TABLE_POINTS, draw_from_table
+from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, WorldDraw, add_to_history, finish_paths, history_from_sums
+
+
+class Rows(NamedTuple):
+    """Parameters and running state; first axis the session, second the link."""
+
+    seed: NDArray[np.uint64]
+    block: NDArray[np.int64]
+    quantiles_ms: NDArray[np.float64]  # (sessions, links, TABLE_POINTS)
+    loss: NDArray[np.float64]
+
+
+@kernel
+def next_block(rows, s, path_links, out):
+    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on."""
+    links = rows.loss.shape[1]
+    first_slot = rows.block[s] * BLOCK_SLOTS
+    delay_us = np.empty((links, BLOCK_SLOTS), np.int64)
+    lost = np.zeros((links, BLOCK_SLOTS), np.bool_)
+    table = rows.quantiles_ms[s]
+    for link in range(links):
+        key = rng.stream_key(rows.seed[s], link, rng.QUEUEING)
+        losses = rng.stream_key(rows.seed[s], link, rng.LOSS)
+        chance = rows.loss[s, link]
+        for i in range(BLOCK_SLOTS):
+            slot = first_slot + i
+            delay_us[link, i] = int(draw_from_table(table, link, rng.uniform(key, slot)) * 1000.0 + 0.5)
+            if chance > 0.0:
+                lost[link, i] = rng.uniform(losses, slot) < chance
+    finish_paths(delay_us, lost, path_links, out, np.zeros(out.shape[0], np.int64), first_slot, False)
+    rows.block[s] += 1
+
+
+@kernel
+def _start(rows, s, path_links, out, sums):
+    rows.block[s] = -HISTORY_BLOCKS
+    for _ in range(HISTORY_BLOCKS):
+        next_block(rows, s, path_links, out)
+        add_to_history(out, sums)
+    next_block(rows, s, path_links, out)
+
+
+@kernel
+def _fill(rows, which, path_links, delay_us):
+    for s in which:
+        next_block(rows, s, path_links, delay_us[s])
+
+
+class PaperWorld:
+    """Paper worlds of `sessions` calls over the same path layout; see `vcgym.network.world.World`."""
+
+    def __init__(self, sessions: int, path_links: NDArray[np.int64]) -> None:
+        links = int(path_links.max()) + 1
+        self.paths = len(path_links)
+        self.path_links = path_links
+        self.delay_us = np.empty((sessions, self.paths, BLOCK_SLOTS), np.int64)
+        self._rows = Rows(
+            np.zeros(sessions, np.uint64), np.zeros(sessions, np.int64), np.zeros((sessions, links, TABLE_POINTS)), np.zeros((sessions, links))
+        )
+
+    def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
+        """Parameters: quantiles_ms (links, TABLE_POINTS) and loss (links,)."""
+        rows = self._rows
+        rows.seed[row] = draw.seed
+        rows.quantiles_ms[row] = draw.parameters["quantiles_ms"]
+        rows.loss[row] = draw.parameters["loss"]
+        sums = np.zeros((self.paths, 3))
+        _start(rows, row, self.path_links, self.delay_us[row], sums)
+        return history_from_sums(sums)
+
+    def fill(self, rows: NDArray[np.int64]) -> None:
+        """Load the next block of each row in `rows`."""
+        _fill(self._rows, rows, self.path_links, self.delay_us)

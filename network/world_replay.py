@@ -1,0 +1,89 @@
+"""Mode `replay`: path k is measured series k from a seeded offset, first-in-first-out within a path; as many paths as series.
+
+A series is one value per 10-ms slot (`vcgym.network.traces`), LOST where a reply is missing. The history is the segment before the call.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.jit import kernel
+from vcgym.network.world import (
+    BLOCK_SLOTS,
+    HISTORY_BLOCKS,
+    LOST,
+    MIN_DELAY_US,
+    SLOT_US,
+    WorldDraw,
+    add_to_history,
+    history_from_sums,
+)
+
+
+class Rows(NamedTuple):
+    """Parameters and running state; first axis the session, second the path."""
+
+    block: NDArray[np.int64]
+    offset: NDArray[np.int64]  # place of slot 0 in `series`
+    last_arrival_us: NDArray[np.int64]
+
+
+@kernel
+def next_block(rows, s, series, out):
+    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on; past the end of a series nothing arrives."""
+    first_slot = rows.block[s] * BLOCK_SLOTS
+    for p in range(out.shape[0]):
+        last = rows.last_arrival_us[s, p]
+        for i in range(BLOCK_SLOTS):
+            place = rows.offset[s, p] + first_slot + i
+            out[p, i] = LOST
+            if place < series.shape[1] and series[p, place] != LOST:
+                sent = (first_slot + i) * SLOT_US
+                last = max(last, sent + max(series[p, place], MIN_DELAY_US))
+                out[p, i] = last - sent
+        rows.last_arrival_us[s, p] = last
+    rows.block[s] += 1
+
+
+@kernel
+def _start(rows, s, series, out, sums):
+    rows.block[s] = -HISTORY_BLOCKS
+    rows.last_arrival_us[s, :] = -HISTORY_BLOCKS * BLOCK_SLOTS * SLOT_US
+    for _ in range(HISTORY_BLOCKS):
+        next_block(rows, s, series, out)
+        add_to_history(out, sums)
+    next_block(rows, s, series, out)
+
+
+@kernel
+def _fill(rows, which, series, delay_us):
+    for s in which:
+        next_block(rows, s, series, delay_us[s])
+
+
+class ReplayWorld:
+    """Replay worlds of `sessions` calls; see `vcgym.network.world.World`.
+
+    Args:
+        series: int64 (paths, slots), one-way delay in microseconds or LOST; shorter series padded with LOST at the end.
+    """
+
+    def __init__(self, sessions: int, series: NDArray[np.int64]) -> None:
+        self.paths = len(series)
+        self.delay_us = np.empty((sessions, self.paths, BLOCK_SLOTS), np.int64)
+        self._series = series
+        self._rows = Rows(
+            np.zeros(sessions, np.int64), np.zeros((sessions, self.paths), np.int64), np.zeros((sessions, self.paths), np.int64)
+        )
+
+    def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
+        """Parameters: offset (paths,), the place of slot 0 in each series, at least HISTORY_BLOCKS * BLOCK_SLOTS."""
+        self._rows.offset[row] = draw.parameters["offset"]
+        sums = np.zeros((self.paths, 3))
+        _start(self._rows, row, self._series, self.delay_us[row], sums)
+        return history_from_sums(sums)
+
+    def fill(self, rows: NDArray[np.int64]) -> None:
+        """Load the next block of each row in `rows`."""
+        _fill(self._rows, rows, self._series, self.delay_us)

@@ -1,0 +1,15 @@
+"""The simplest forecast: the next packet takes as long as the last one that is known about."""
+
+from typing import NamedTuple
+
+from vcgym.predictors.predictor import predicts
+
+
+class LastValue(NamedTuple):
+    """Forecasts the newest fed-back one-way delay of the path; the receiver's share of the delay is left out."""
+
+
+@predicts(LastValue)
+def last_value(params, transmit_delay_ms, jitter_ms):
+    """`transmit_delay_ms`, unchanged."""
+    return transmit_delay_ms

@@ -1,0 +1,127 @@
+"""Every YAML composes and builds; what is unknown, of a wrong type or out of range is refused before any work starts."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import pytest
+from hydra import compose, initialize_config_module
+from hydra.errors import ConfigCompositionException, InstantiationException
+from pydantic import ValidationError
+
+from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
+from vcgym.scripts import schema
+
+CONF = Path(schema.__file__).parents[1] / "conf"
+KINDS = {"train": TrainConfig, "evaluate": EvaluateConfig, "sweep": SweepConfig}
+REQUIRED = {"evaluate": ["agent=somewhere"]}
+ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
+ALGORITHMS = sorted(path.stem for path in (CONF / "algorithm").glob("*.yaml"))
+
+
+@pytest.fixture(autouse=True)
+def composer(monkeypatch):
+    monkeypatch.delenv("VCGYM_DATA", raising=False)
+    schema.register()
+    with initialize_config_module("vcgym.conf", version_base="1.3"):
+        yield
+
+
+def built(name, *overrides):
+    return schema.build(compose(name, [*REQUIRED.get(name, []), *overrides]), KINDS[name])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_script_config_builds(name):
+    assert type(built(name)) is KINDS[name]
+
+
+@pytest.mark.parametrize("env", ENVS)
+def test_every_env_builds_and_is_registered(env):
+    config = built("train", f"env={env}").env
+    assert gymnasium.spec(config.id).vector_entry_point is not None
+    assert built("sweep", f"env@train.env={env}").train.env == built("evaluate", f"env={env}").env == config
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_builds(algorithm):
+    assert isinstance(built("train", f"algorithm={algorithm}").algorithm, PPOConfig)
+
+
+def test_yaml_means_what_python_means():
+    folder = Path("here")
+    assert built("train", "folder=here") == TrainConfig(folder=folder)
+    assert built("sweep", "train.folder=here") == SweepConfig(train=TrainConfig(folder=folder))
+
+
+def test_the_resolved_config_is_complete():
+    config = built("train", "env.options.mode=paper", "algorithm.gamma=0.9")
+    saved = config.model_dump_json()
+    assert TrainConfig.model_validate_json(saved) == config
+    resolved = json.loads(saved)
+    assert resolved["env"]["options"]["mode"] == "paper"
+    assert resolved["env"]["options"].keys() == EnvConfig().options.keys() > {"scenario", "mode", "interval", "packets", "reward"}
+    assert resolved["algorithm"] == json.loads(PPOConfig(gamma=0.9).model_dump_json())
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("num_envs=0", r"num_envs\n.*greater than or equal to 1.*input_value=0"),
+        ("num_envs=eight", r"num_envs\n.*valid integer.*input_value='eight'"),
+        ("num_envs=1.5", r"num_envs\n.*valid integer.*input_value=1\.5"),
+        ("num_envs=true", r"num_envs\n.*valid integer.*input_value=True"),
+        ("+learnrate=0.1", r"learnrate\n.*Extra inputs are not permitted.*input_value=0\.1"),
+        ("+algorithm.learnrate=0.1", r"learnrate\n.*Extra inputs are not permitted.*input_value=0\.1(.|\n)*full_key: algorithm"),
+        ("algorithm.learning_rate=-1", r"learning_rate\n.*greater than 0.*input_value=-1(.|\n)*full_key: algorithm"),
+        ("algorithm.gamma=2", r"gamma\n.*less than or equal to 1.*input_value=2"),
+        ("algorithm.schedule=cosine", r"schedule\n.*'constant' or 'linear'.*input_value='cosine'"),
+        ("algorithm.batch_size=1000", r"algorithm.batch_size is 1000; it must divide .* = 8192"),
+        ("seeds=[]", r"seeds\n.*at least 1"),
+        ("device=tpu", r"device\n.*'auto', 'cpu' or 'cuda'.*input_value='tpu'"),
+        ("env.id=vcgym/Nowhere-v0", r"id\n.*'vcgym/Nowhere-v0' is not a registered environment"),
+        ("env.options.colour=red", r"options\n.*no argument \{'colour': 'red'\}; allowed: .*scenario"),
+        ("data.root=/nowhere/at/all", r"root\n.*/nowhere/at/all, which is not a folder"),
+    ],
+)
+def test_a_bad_value_is_refused(override, message):
+    with pytest.raises(InstantiationException) as refusal:
+        built("train", override)
+    assert pytest.raises(InstantiationException, match=message)
+    refusal.match(message.replace(r"\n.*", r"(\\n|\n).*").replace(r"(.|\n)*", r"(.|\n)*"))
+
+
+def test_an_unknown_key_is_refused_by_hydra():
+    with pytest.raises(ConfigCompositionException, match=r"learnrate"):
+        built("train", "algorithm.learnrate=0.1")
+
+
+def test_python_refuses_the_same():
+    with pytest.raises(ValidationError, match=r"num_envs\n.*greater than or equal to 1"):
+        TrainConfig(num_envs=0)
+    with pytest.raises(ValidationError, match=r"learning_rate\n.*lowest < highest"):
+        SweepConfig(learning_rate=[0.1, 0.01])
+
+
+def test_the_data_folder_is_made_absolute(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "measured").mkdir()
+    monkeypatch.setenv("VCGYM_DATA", "measured")
+    config = built("train")
+    assert config.data.root == tmp_path / "measured"
+    monkeypatch.chdir("/")
+    config.data.export()
+    import os
+
+    assert os.environ["VCGYM_DATA"] == str(tmp_path / "measured")
+
+
+def test_a_refused_config_leaves_no_work_behind(tmp_path):
+    command = [sys.executable, "-m", "vcgym.scripts.train", "num_envs=0", "folder=run"]
+    refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "greater than or equal to 1" in refused.stderr
+    assert not list(tmp_path.glob("run/seed-*"))
+    assert not (tmp_path / "outputs").exists()

@@ -1,0 +1,73 @@
+"""Leaderboard files: equal rows give equal bytes, and anything else than the declared columns is refused."""
+
+import math
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from vcgym.leaderboard.columns import IDENTITY, METRICS
+from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMING, read, write
+
+_EXAMPLES = {"string": "x", "int64": 3, "float64": 1.5}
+
+
+def row(**values):
+    types = IDENTITY | {column.name: column.type for column in METRICS}
+    return {name: _EXAMPLES[kind] for name, kind in types.items()} | values
+
+
+ROWS = [row(system=system, seed=seed, r=80.0 + seed) for system in ("a", "b") for seed in (1, 2, 3)]
+
+
+def test_equal_rows_give_equal_bytes_in_any_order(tmp_path):
+    write(RESULTS, ROWS, tmp_path / "one.parquet")
+    write(RESULTS, [dict(reversed(row.items())) for row in reversed(ROWS)], tmp_path / "other.parquet")
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "other.parquet").read_bytes()
+
+
+def test_what_is_written_is_read_in_key_order(tmp_path):
+    path = tmp_path / "made" / "here" / "results.parquet"
+    write(RESULTS, [row(r=math.nan, seed=9), *ROWS], path)
+    table = read(RESULTS, path)
+    assert table.schema.names == [*IDENTITY, *(column.name for column in METRICS)]
+    assert table["seed"].to_pylist() == [1, 1, 2, 2, 3, 3, 9]
+    assert table["system"].to_pylist()[:2] == ["a", "b"]
+    assert math.isnan(table["r"].to_pylist()[-1])
+    assert [file.name for file in path.parent.iterdir()] == ["results.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({key: value for key, value in row().items() if key != "pair"}, r"missing columns \['pair'\], unknown columns \[\]"),
+        (row(jitter=1.0), r"missing columns \[\], unknown columns \['jitter'\]"),
+        (row(seed="one"), "column 'seed' takes int64, got 'one'"),
+        (row(seed=1.5), r"column 'seed' takes int64, got 1\.5"),
+        (row(suite_version=1), "column 'suite_version' takes string, got 1"),
+        (row(pair=None), "column 'pair' takes string, got None"),
+        (ROWS[2], "two rows share the key .*'seed': 3"),
+    ],
+)
+def test_bad_rows_are_refused_and_the_old_file_stays(tmp_path, bad, message):
+    path = tmp_path / "results.parquet"
+    write(RESULTS, ROWS, path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=message):
+        write(RESULTS, [*ROWS, bad], path)
+    assert path.read_bytes() == before
+
+
+def test_files_of_another_make_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no leaderboard file .*absent\.parquet"):
+        read(RESULTS, tmp_path / "absent.parquet")
+    (tmp_path / "text.parquet").write_text("not a table")
+    with pytest.raises(ValueError, match=r"text\.parquet is not a Parquet file"):
+        read(RESULTS, tmp_path / "text.parquet")
+    timing = {"system": "a", "mode": "paper", "decision_us": 2.0, "wall_clock_s": 1.0, "hardware": "two cores"}
+    write(TIMING, [timing], tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"t\.parquet: missing columns .*'accounting'"):
+        read(DELAY_CDF, tmp_path / "t.parquet")
+    pq.write_table(pa.Table.from_pylist([timing | {"decision_us": 2}]), tmp_path / "i.parquet")
+    with pytest.raises(ValueError, match="column 'decision_us' holds int64, wanted double"):
+        read(TIMING, tmp_path / "i.parquet")

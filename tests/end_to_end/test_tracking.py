@@ -1,0 +1,103 @@
+"""Every seed is a run nested under its study, and two studies may make the database at once."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+STUDY = """
+import sys
+from pathlib import Path
+from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+from vcgym.agents.study import run_study
+run_study(TrainConfig(
+    study=sys.argv[1], env=EnvConfig(id="cart:test/Cart-v0"), algorithm=PPOConfig(n_steps=16, batch_size=32, n_epochs=1, hidden=[8]),
+    num_envs=4, steps=128, seeds=[int(seed) for seed in sys.argv[2].split(",")], evaluate_every=1, evaluation_episodes=3, device="cpu",
+    folder=Path(sys.argv[1]), resume=True), data_hash="d1")
+"""
+
+
+def start(cwd, name, seeds, **environment):
+    environment = {"PYTHONPATH": str(HERE), "PATH": "/usr/bin:/bin", "HOME": str(cwd), **environment}
+    return subprocess.Popen(
+        [sys.executable, "-c", STUDY, name, seeds], cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finish(*processes):
+    for process in processes:
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors
+
+
+@pytest.fixture(scope="module")
+def cwd(tmp_path_factory):
+    """Two studies, started at once where there is no database yet."""
+    cwd = tmp_path_factory.mktemp("studies")
+    finish(start(cwd, "one", "0"), start(cwd, "two", "1,2"))
+    return cwd
+
+
+def runs(cwd):
+    from vcgym.agents.tracking import EXPERIMENT, Tracking
+
+    client = Tracking(f"sqlite:///{cwd}/outputs/mlflow.db").client
+    return client, client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
+
+
+def test_both_of_two_first_studies_are_logged(cwd):
+    _, found = runs(cwd)
+    names = {run.info.run_name: run for run in found}
+    assert names.keys() == {"one", "one seed 0", "two", "two seed 1", "two seed 2"}
+    assert {run.info.status for run in found} == {"FINISHED"}
+    for name, run in names.items():
+        parent = run.data.tags.get("mlflow.parentRunId")
+        assert parent == (names[name.split()[0]].info.run_id if "seed" in name else None)
+        assert run.data.tags["data_hash"] == "d1"
+        assert run.data.tags["mlflow.source.git.commit"]
+
+
+def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, monkeypatch):
+    monkeypatch.syspath_prepend(HERE)
+    from vcgym.agents.config import TrainConfig
+    from vcgym.agents.export import load_agent
+
+    client, found = runs(cwd)
+    run = next(run for run in found if run.info.run_name == "two seed 2")
+    assert run.data.params["algorithm.n_steps"] == "16"
+    assert run.data.params["algorithm.gamma"] == "0.99"
+    assert run.data.params["env.options.max_episode_steps"] == "60"
+    history = client.get_metric_history(run.info.run_id, "validation/return_mean")
+    assert [metric.step for metric in history] == [64, 128]
+    artefacts = Path(run.info.artifact_uri.removeprefix("file://"))
+    assert artefacts.is_relative_to(cwd / "outputs" / "mlruns")
+    config = TrainConfig.model_validate_json((artefacts / "config.json").read_text())
+    assert config.seeds == [2]
+    assert config.model_dump(mode="json") == json.loads((artefacts / "config.json").read_text())
+    published = cwd / "two" / "seed-2" / "agent"
+    assert (artefacts / "agent" / "agent.safetensors").read_bytes() == (published / "agent.safetensors").read_bytes()
+    assert load_agent(artefacts / "agent").env_id == "cart:test/Cart-v0"
+
+
+def test_a_resumed_study_goes_on_in_its_runs(cwd):
+    before = len(runs(cwd)[1])
+    finish(start(cwd, "one", "0"))
+    assert len(runs(cwd)[1]) == before
+
+
+def test_another_tracking_uri_is_honoured(tmp_path):
+    finish(start(tmp_path, "elsewhere", "0", MLFLOW_TRACKING_URI=f"sqlite:///{tmp_path}/there/runs.db"))
+    assert (tmp_path / "there" / "runs.db").exists()
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_a_run_whose_work_fails_is_marked(tmp_path):
+    from vcgym.agents.tracking import Tracking
+
+    tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
+    with pytest.raises(RuntimeError, match="lost"), tracking.run("unlucky") as run:
+        raise RuntimeError("lost")
+    assert tracking.client.get_run(run.id).info.status == "FAILED"

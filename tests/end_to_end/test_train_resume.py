@@ -1,0 +1,105 @@
+"""A training that is killed and resumed ends as the uninterrupted one, byte for byte; foreign checkpoints are refused."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+RUN = """
+import sys
+from pathlib import Path
+from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+from vcgym.agents.training import train
+train(TrainConfig(
+    env=EnvConfig(id="cart:test/Cart-v0"), algorithm=PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=[8]), num_envs=4, steps=640,
+    evaluate_every=2, checkpoint_every=2, evaluation_episodes=3, device="cpu", folder=Path(sys.argv[1]), resume=True), seed=5)
+"""
+
+
+def run(folder, kill_at=-1):
+    environment = {"PYTHONPATH": str(HERE), "CART_KILLS_AT_STEP": str(kill_at), "PATH": "/usr/bin:/bin", "HOME": str(folder.parent)}
+    return subprocess.run([sys.executable, "-c", RUN, str(folder)], env=environment, capture_output=True, text=True, check=False)
+
+
+def final_bytes(folder):
+    home = folder / "seed-5"
+    files = [home / "agent" / "agent.safetensors", home / "agent" / "card.json", *(home / "checkpoints" / "step-000000000640").iterdir()]
+    return {path.name: path.read_bytes() for path in sorted(files)}
+
+
+def test_killed_twice_and_resumed_equals_uninterrupted(tmp_path):
+    whole = run(tmp_path / "whole")
+    assert whole.returncode == 0, whole.stderr
+    # The 100th step lies inside the seventh rollout of ten; three rollouts later, counted anew after resuming at the sixth, the 40th.
+    for kill_at in (100, 40):
+        killed = run(tmp_path / "killed", kill_at)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert not (tmp_path / "killed" / "seed-5" / "agent").exists()
+    assert sorted(path.name for path in (tmp_path / "killed" / "seed-5" / "checkpoints").glob("step-*"))[-1] == "step-000000000512"
+    resumed = run(tmp_path / "killed")
+    assert resumed.returncode == 0, resumed.stderr
+    assert final_bytes(tmp_path / "killed") == final_bytes(tmp_path / "whole")
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    finished = run(folder)
+    assert finished.returncode == 0, finished.stderr
+    return folder / "seed-5" / "checkpoints" / "step-000000000640"
+
+
+@pytest.fixture
+def model(monkeypatch, tmp_path):
+    from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+    from vcgym.agents.training import build_model
+
+    monkeypatch.syspath_prepend(HERE)
+    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=[8])
+    return build_model(TrainConfig(env=EnvConfig(id="cart:test/Cart-v0"), algorithm=ppo, num_envs=4, device="cpu"), seed=5)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("env.id", "vcgym/Call-v0", r"env\.id is 'cart:test/Cart-v0', expected 'vcgym/Call-v0'"),
+        ("env.options.max_episode_steps", 61, r"env\.options\.max_episode_steps is 60, expected 61"),
+        ("action_space", {"kind": "Discrete", "n": 3}, r"action_space is .*'n': 2.* expected .*'n': 3"),
+        ("format", 2, r"format is 1, expected 2"),
+        ("algorithm.learning_rate", 0.1, r"algorithm\.learning_rate is 0\.0003, expected 0\.1"),
+        ("unheard_of", 1, r"unheard_of is 'absent', expected 1"),
+    ],
+)
+def test_checkpoint_of_another_training_is_refused(checkpoint, model, field, value, message):
+    from vcgym.agents.checkpoint import load
+
+    identity = json.loads((checkpoint / "state.json").read_text())["identity"]
+    with pytest.raises(ValueError, match=message):
+        load(checkpoint, model, identity | {field: value})
+
+
+def test_truncated_checkpoint_is_refused(checkpoint, model, tmp_path):
+    from vcgym.agents.checkpoint import load
+
+    scalars = (checkpoint / "state.json").read_text()
+    (tmp_path / "state.json").write_text(scalars)
+    (tmp_path / "state.safetensors").write_bytes((checkpoint / "state.safetensors").read_bytes()[:-8])
+    with pytest.raises(ValueError, match=r"checkpoint .* cannot be read"):
+        load(tmp_path, model, json.loads(scalars)["identity"])
+
+
+def test_a_write_that_fails_leaves_the_earlier_checkpoint_alone(tmp_path, model, monkeypatch):
+    from vcgym.agents import checkpoint as checkpoints
+
+    model.learn(64)
+    first = checkpoints.save(tmp_path, model, {})
+    model.num_timesteps += 1
+    monkeypatch.setattr(checkpoints.json, "dumps", lambda *args, **kwargs: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        checkpoints.save(tmp_path, model, {})
+    assert checkpoints.newest(tmp_path) == first
+    assert [path.name for path in tmp_path.iterdir()] == [first.name]

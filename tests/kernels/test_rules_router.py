@@ -1,0 +1,299 @@
+"""Routers against plain-Python twins and the numbers worked out by hand."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+from vcgym.baselines.best_history import BestHistory
+from vcgym.baselines.direct import Direct
+from vcgym.baselines.history import keep_top_k, lower_bound, upper_bound
+from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.random_path import RandomPath
+from vcgym.baselines.round_robin import RoundRobin
+from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
+from vcgym.baselines.vcroute import MEAN, PREDICTIVE, VCRoute, believe, draw_variance
+from vcgym.baselines.via import Via, ucb_index
+from vcgym.network.rng import POLICY, normal, stream_key
+from vcgym.predictors.last_value import LastValue
+from vcgym.predictors.predictor import predict_e2e
+
+KEY = np.uint64(77)
+HISTORY = np.array([[40, 105.0, 16.1], [40, 112.5, 24.2], [0, 0.0, 0.0], [40, 160.0, 3.0], [40, 119.0, 35.5]])
+
+
+def started(params, history=HISTORY):
+    state = allocate(params, 2, len(history))
+    init(params, state, 1, history, KEY)
+    return state
+
+
+def decisions(params, count, history=HISTORY):
+    state = started(params, history)
+    return [int(decide(params, state, 1, slot)) for slot in range(count)]
+
+
+def media(path, packet, delay_us, kind=MEDIA):
+    sent_us = 10_000 * packet
+    return Record(kind, packet, path, sent_us, sent_us + delay_us, sent_us + 2 * delay_us, 0, 0)
+
+
+def feedback_script(count, paths, seed):
+    """For each slot the records that arrive before its decision: delays in us and kinds, to be joined with the path taken then."""
+    rng = np.random.default_rng(seed)
+    delays = rng.integers(80_000, 180_000, (count, paths))
+    lost = rng.random(count) < 0.1
+    return delays, lost, 7
+
+
+def play(params, count, seed, history=HISTORY):
+    """Decide `count` times with feedback seven slots late and now and then a probe; return paths and the records shown."""
+    delays, lost, late_slots = feedback_script(count, len(history), seed)
+    state, paths, shown = started(params, history), [], []
+    for slot in range(count):
+        records = []
+        if slot >= late_slots and not lost[slot]:
+            sent = slot - late_slots
+            records.append(media(paths[sent], sent, int(delays[sent, paths[sent]])))
+        if slot % 11 == 5:
+            records.append(media(slot % len(history), slot - 3, int(delays[slot, 0]), PROBE))
+        for record in records:
+            update(params, state, 1, record)
+        shown.append(records)
+        paths.append(int(decide(params, state, 1, slot)))
+    return paths, shown
+
+
+def test_direct_never_leaves_the_direct_path():
+    assert decisions(Direct(), 4) == [0, 0, 0, 0]
+
+
+def test_round_robin_takes_turns():
+    assert decisions(RoundRobin(), 7) == [0, 1, 2, 3, 4, 0, 1]
+
+
+def test_random_path_is_even_and_a_function_of_key_and_slot():
+    paths = decisions(RandomPath(), 5000)
+    assert paths == decisions(RandomPath(), 5000)
+    counts = np.bincount(paths, minlength=5)
+    assert ((counts - 1000) ** 2 / 1000).sum() < 18.5  # chi-square, 4 degrees of freedom, 0.1 %
+
+
+@pytest.mark.parametrize(
+    ("history", "best"),
+    [
+        (HISTORY, 0),
+        ([[5, 90.0, 1.0], [5, 80.0, 1.0], [5, 80.0, 1.0]], 1),
+        ([[0, 0.0, 0.0], [1, 300.0, 0.0]], 1),
+        ([[0, 0.0, 0.0], [0, 0.0, 0.0]], 0),
+    ],
+)
+def test_best_history_is_the_lowest_known_mean(history, best):
+    assert decisions(BestHistory(), 3, np.array(history)) == [best] * 3
+
+
+@pytest.mark.parametrize(
+    ("bounds", "names"),
+    [
+        ({"A": (100, 110), "B": (105, 120), "C": (131, 140), "D": (108, 130)}, "ABD"),
+        ({"A": (100, 110), "B": (105, 120), "C": (125, 140), "D": (108, 130)}, "ABCD"),
+        ({"A": (100, 104), "B": (105, 120)}, "A"),
+        ({"A": (100, 104), "B": (-math.inf, math.inf), "C": (900, 901)}, "ABC"),
+    ],
+)
+def test_top_k_of_given_intervals(bounds, names):
+    low, high = np.array(list(bounds.values()), float).T
+    kept = np.ones((2, len(bounds)), np.bool_)
+    keep_top_k(low.copy(), high.copy(), kept, 1)
+    assert "".join(name for name, keep in zip(bounds, kept[1], strict=True) if keep) == names
+    assert kept[0].all()
+
+
+def test_top_k_is_the_smallest_closed_prefix():
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        low = rng.integers(0, 30, 8).astype(float)
+        high = low + rng.integers(0, 12, 8)
+        order = np.argsort(low, kind="stable")
+        size = 1
+        while size < 8 and low[order[size]] <= high[order[:size]].max():
+            size += 1
+        kept = np.zeros((1, 8), np.bool_)
+        keep_top_k(low, high, kept, 0)
+        assert set(np.flatnonzero(kept[0])) == set(order[:size])
+
+
+def test_bounds_of_history():
+    assert upper_bound(HISTORY, 0) == pytest.approx(105.0 + 1.96 * 16.1 / math.sqrt(40))
+    assert lower_bound(HISTORY, 0) == pytest.approx(105.0 - 1.96 * 16.1 / math.sqrt(40))
+    assert (lower_bound(HISTORY, 2), upper_bound(HISTORY, 2)) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(("ucb_c", "first", "second"), [(2.0, 0.1950, -0.2764), (0.1, 0.7424, 0.9475)])
+def test_index_by_hand(ucb_c, first, second):
+    assert ucb_index(0.9, 10, 12, ucb_c) == pytest.approx(first, abs=5e-5)
+    assert ucb_index(1.3, 2, 12, ucb_c) == pytest.approx(second, abs=5e-5)
+    assert ucb_index(1.3, 0, 12, ucb_c) == -math.inf
+
+
+def kept_paths(history):
+    """The paths of HISTORY-like rows that top-k keeps, by intervals."""
+    rows = [(m - 1.96 * sd / math.sqrt(n), m + 1.96 * sd / math.sqrt(n)) if n > 1 else (-math.inf, math.inf) for n, m, sd in history]
+    kept, bound = [], -math.inf
+    for path in sorted(range(len(rows)), key=lambda path: rows[path][0]):
+        if kept and rows[path][0] > bound:
+            break
+        kept.append(path)
+        bound = max(bound, rows[path][1])
+    return sorted(kept), [high for _, high in rows]
+
+
+@pytest.mark.parametrize("history", [HISTORY, HISTORY[[0, 1, 3, 4]], np.zeros((3, 3))])
+@pytest.mark.parametrize("ucb_c", [2.0, 0.1])
+def test_via_equals_its_twin(history, ucb_c):
+    paths, shown = play(Via(ucb_c=ucb_c), 400, seed=5, history=history)
+    kept, highs = kept_paths(history)
+    finite = [highs[path] for path in kept if highs[path] < math.inf]
+    w = sum(finite) / len(finite) if finite else 100.0
+    decided, costs = [0] * len(history), [[] for _ in history]
+    for slot, path in enumerate(paths):
+        for record in shown[slot]:
+            if record.kind == MEDIA:
+                costs[record.path].append((record.arrived_us - record.sent_us) / 1000.0)
+        index = {}
+        for r in kept:
+            known = history[r, 1] if history[r, 0] > 0 else w
+            mean = sum(costs[r]) / len(costs[r]) if costs[r] else known
+            index[r] = mean / w - math.sqrt(ucb_c * math.log(slot) / decided[r]) if decided[r] else -math.inf
+        assert path == min(index, key=index.__getitem__)
+        decided[path] += 1
+    assert set(paths) == set(kept)
+
+
+def test_via_tries_every_kept_path_in_order_first():
+    assert decisions(Via(), 4, HISTORY[[0, 1, 3, 4]])[:3] == [0, 1, 3]
+
+
+def test_via_at_full_epsilon_takes_any_path():
+    history = HISTORY[[0, 1, 3, 4]]
+    assert 2 not in decisions(Via(), 300, history)
+    counts = np.bincount(decisions(Via(epsilon=1.0), 4000, history), minlength=4)
+    assert ((counts - 1000) ** 2 / 1000).sum() < 16.3  # chi-square, 3 degrees of freedom, 0.1 %
+
+
+def test_belief_by_hand():
+    mu, tau, tau0, means, precisions = 0.0, 0.001, 1 / 400, [], []
+    for x in (200.0, 220.0, 210.0):
+        mu, tau = believe(mu, tau, tau0, x)
+        means.append(mu)
+        precisions.append(tau)
+    assert means == pytest.approx([142.857, 175.0, 185.294], abs=5e-4)
+    assert precisions == pytest.approx([0.0035, 0.006, 0.0085])
+    assert math.sqrt(draw_variance(tau, tau0, MEAN)) == pytest.approx(10.8465, abs=5e-5)
+    assert math.sqrt(draw_variance(tau, tau0, PREDICTIVE)) == pytest.approx(22.7519, abs=5e-5)
+    doubled, tau = [], 0.001
+    mu = 0.0
+    for x in (200.0, 220.0, 210.0):  # the printed order: tau first, then used again inside mu
+        tau += tau0
+        mu = (tau * mu + tau0 * x) / (tau + tau0)
+        doubled.append(mu)
+    assert doubled == pytest.approx([83.33, 123.53, 143.18], abs=5e-3)
+    assert means != pytest.approx(doubled, abs=10.0)
+
+
+@pytest.mark.parametrize(("sd_ms", "samples"), [(10, 10), (20, 40), (30, 90), (100, 990)])
+def test_samples_until_the_starting_belief_weighs_one_percent(sd_ms, samples):
+    mu, tau, taken = 0.0, 0.001, 0
+    while mu < 99.0 * (1 - 1e-12):
+        mu, tau = believe(mu, tau, 1 / sd_ms**2, 100.0)
+        taken += 1
+    assert taken == samples
+
+
+@pytest.mark.parametrize("history", [HISTORY, HISTORY[[0, 1, 3, 4]], np.zeros((3, 3))])
+@pytest.mark.parametrize(("sample", "discount"), [(PREDICTIVE, 1.0), (MEAN, 1.0), (PREDICTIVE, 0.99)])
+def test_vcroute_equals_its_twin(history, sample, discount):
+    paths, shown = play(VCRoute(sample=sample, discount=discount), 400, seed=6, history=history)
+    kept, _ = kept_paths(history)
+    stream = stream_key(KEY, 0, POLICY)
+    usual_mean = statistics.median([m for n, m, _ in history if n >= 1] or [0.0])
+    usual_variance = statistics.median([sd**2 for n, _, sd in history if n >= 2] or [1000.0])
+    newest = [(-1, m if n >= 1 else usual_mean) for n, m, _ in history]
+    tau0 = [1 / max(1.0, sd**2 if n >= 2 else usual_variance) for n, _, sd in history]
+    mu, tau = [0.0] * len(history), [0.001] * len(history)
+    for slot, path in enumerate(paths):
+        for record in shown[slot]:
+            if record.sent_us > newest[record.path][0]:
+                newest[record.path] = (record.sent_us, (record.arrived_us - record.sent_us) / 1000.0)
+        draws = {}
+        for r in kept:
+            variance = 1 / tau[r] + (1 / tau0[r] if sample == PREDICTIVE else 0.0)
+            draws[r] = mu[r] + math.sqrt(variance) * normal(stream, slot * len(history) + r)
+        assert path == min(draws, key=draws.__getitem__)
+        t = max(0.001, discount * tau[path])
+        mu[path] = (t * mu[path] + tau0[path] * newest[path][1]) / (t + tau0[path])
+        tau[path] = t + tau0[path]
+
+
+def test_vcroute_does_not_let_older_feedback_overwrite_newer():
+    state = started(VCRoute())
+    for packet, delay_us in ((8, 90_000), (3, 400_000)):
+        update(VCRoute(), state, 1, media(4, packet, delay_us))
+    assert state.newest_ms[1, 4] == 90.0
+
+
+def test_vcroute_of_one_kept_path_never_changes():
+    assert set(decisions(VCRoute(), 200, HISTORY[[3]])) == {0}
+    assert set(decisions(VCRoute(), 200, np.array([[50, 100.0, 1.0], [50, 130.0, 1.0]]))) == {0}
+
+
+def test_last_value_forecasts_the_transmit_delay_alone():
+    assert predict_e2e(LastValue(), 123.5, 80.0) == 123.5
+
+
+@pytest.mark.parametrize(
+    ("sample", "share", "spread", "changes"),
+    [(MEAN, (0.998, 1.0), (0.98, 1.0), (3, 20)), (PREDICTIVE, (0.955, 0.966), (0.93, 0.985), (385, 435))],
+)
+def test_two_gaussian_arms(sample, share, spread, changes):
+    """Arms N(150, 20^2) and N(200, 20^2), rewards fed back at once: 5,000 packets, 40 sessions."""
+    sessions, packets = 40, 5000
+    rng = np.random.default_rng(11)
+    delays_us = np.rint(1000 * rng.normal([150.0, 200.0], 20.0, (packets, sessions, 2))).astype(np.int64)
+    policy, state = RulePolicy(VCRoute(sample=sample)), None
+    rows = np.arange(sessions)
+    observation = {
+        "records": np.zeros((sessions, 1, 8), np.int64),
+        "count": np.zeros(sessions, np.int64),
+        "history": np.tile([[2, 150.0, 20.0], [2, 200.0, 20.0]], (sessions, 1, 1)),
+        "key": rows.astype(np.uint64),
+        "slot": np.zeros(sessions, np.int64),
+    }
+    paths = np.empty((packets, sessions), np.int64)
+    for k in range(packets):
+        paths[k], state = policy.predict(observation, state, np.full(sessions, k == 0))
+        sent_us = np.full(sessions, 10_000 * k)
+        arrived_us = sent_us + delays_us[k, rows, paths[k]]
+        columns = (np.zeros(sessions), sent_us // 10_000, paths[k], sent_us, arrived_us, arrived_us, np.zeros(sessions), np.zeros(sessions))
+        observation["records"][:, 0] = np.stack(columns, axis=1)
+        observation["count"][:] = 1
+        observation["slot"][:] = k + 1
+    better = (paths[-1000:] == 0).mean(axis=0)
+    assert share[0] <= better.mean() <= share[1]
+    assert spread[0] <= better.min() <= better.max() <= spread[1]
+    assert changes[0] <= (np.diff(paths, axis=0) != 0).sum(axis=0).mean() <= changes[1]
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (Via(epsilon=1.5), r"Via\.epsilon is 1\.5; allowed range is \[0\.0, 1\.0\]"),
+        (Via(ucb_c=-1.0), r"Via\.ucb_c is -1\.0"),
+        (VCRoute(tau_prior_per_ms2=0.0), r"VCRoute\.tau_prior_per_ms2 is 0\.0"),
+        (VCRoute(sample=2), r"VCRoute\.sample is 2; allowed range is \[0, 1\]"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        allocate(params, 1, 3)

@@ -1,0 +1,198 @@
+import gzip
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vcgym.network.cards import DataError
+from vcgym.network.importers import import_csv, import_ping_text
+from vcgym.network.traces import Trace, TraceError
+from vcgym.network.world import LOST
+
+SHIPPED = Path(str(files("vcgym.data")))
+
+
+def log(tmp_path, *lines):
+    path = tmp_path / "log.txt"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def reply(seq, rtt="20.0", stamp=None):
+    return (f"[{stamp}] " if stamp else "") + f"64 bytes from 192.0.2.1: icmp_seq={seq} ttl=57 time={rtt} ms"
+
+
+def test_the_shipped_ping_log():
+    made = import_ping_text(SHIPPED / "sample_ping.txt")
+    text = (SHIPPED / "sample_ping.txt").read_text()
+    assert made.card.kind == "synthesised"
+    assert len(made.sent_us) == 320
+    assert np.count_nonzero(made.one_way_delay_us == LOST) == text.count("no answer yet") == 14
+    assert made.one_way_delay_us[0] == 25_500
+    assert np.diff(made.sent_us).max() < 14_000
+
+
+def test_the_shipped_series():
+    made = import_csv(SHIPPED / "sample_series.csv", "sent_ms", "one_way_delay_ms", "ms")
+    assert made.card.kind == "synthesised"
+    assert made.sent_us[1] == 13_408
+    assert made.one_way_delay_us[1] == 12_813
+    assert np.count_nonzero(made.one_way_delay_us == LOST) == (SHIPPED / "sample_series.csv").read_text().count(",\n") == 9
+
+
+def test_a_card_that_does_not_match_its_file_is_refused(tmp_path):
+    card = json.loads((SHIPPED / "sample_series.csv.card.json").read_text())
+    path = tmp_path / "s.csv"
+    path.write_text("t,d\n0,1\n")
+    (tmp_path / "s.csv.card.json").write_text(json.dumps(card))
+    with pytest.raises(DataError, match="sha256 of the content"):
+        import_csv(path, "t", "d", "ms")
+    (tmp_path / "s.csv.card.json").write_text(json.dumps(card | {"kind": "guessed"}))
+    with pytest.raises(DataError, match=r"s\.csv\.card\.json: card .*kind"):
+        import_csv(path, "t", "d", "ms")
+
+
+def test_stamps_are_when_the_reply_was_seen(tmp_path):
+    lines = (
+        reply(1, "20.0", "100.020000"),
+        "[100.031] no answer yet for icmp_seq=2",
+        reply(4, "5.5", "100.035500"),
+        reply(3, "40", "100.06"),
+    )
+    made = import_ping_text(log(tmp_path, *lines))
+    # 2 lies halfway between 1 and 3; its line is written when 3 was sent.
+    assert made.sent_us.tolist() == [0, 10_000, 20_000, 30_000]
+    assert made.one_way_delay_us.tolist() == [20_000, LOST, 40_000, 5_500]
+
+
+def test_a_log_without_stamps_needs_the_spacing(tmp_path):
+    lines = (
+        "PING 192.0.2.1 (192.0.2.1): 56 data bytes",
+        reply(0, "12.345"),
+        "Request timeout for icmp_seq 1",
+        reply(2, "11"),
+        reply(2, "13") + " (DUP!)",
+        "",
+        "--- 192.0.2.1 ping statistics ---",
+        "3 packets transmitted, 2 packets received, 33.3% packet loss",
+        "round-trip min/avg/max/stddev = 11.000/11.672/12.345/0.672 ms",
+    )
+    made = import_ping_text(log(tmp_path, *lines), interval_ms=10)
+    assert made.sent_us.tolist() == [0, 10_000, 20_000]
+    assert made.one_way_delay_us.tolist() == [12_345, LOST, 11_000]
+    with pytest.raises(TraceError, match=r"log\.txt: line 2, time stamp is None; allowed: a stamp on every reply \(ping -D\)"):
+        import_ping_text(tmp_path / "log.txt")
+
+
+def test_numbers_wrap_at_sixteen_bits(tmp_path):
+    made = import_ping_text(log(tmp_path, *(reply(seq) for seq in (65_534, 0, 65_535, 2))), interval_ms=10)
+    assert made.sent_us.tolist() == [0, 10_000, 20_000, 30_000, 40_000]
+    assert np.flatnonzero(made.one_way_delay_us == LOST).tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("lines", "interval_ms", "message"),
+    [
+        ([reply(1, "nan", "1.0")], None, "line 1, time is 'nan'; allowed: a number from 0 to 60000"),
+        ([reply(1, "-3", "1.0")], None, "line 1, time is '-3'"),
+        ([reply(1, "1_0", "1.0")], None, "line 1, time is '1_0'"),
+        ([reply(1, "3", "1.0"), reply(2, "3", "0.9")], None, "line 2, time stamp is '0.9'; allowed: at least 1.0"),
+        ([reply(1, "3", "yesterday")], None, "line 1, time stamp is 'yesterday'"),
+        ([reply(1, "3", "1.0"), reply(2, "3")], None, "line 2, time stamp is None"),
+        ([reply(1, "3", "1.0")], 10, "line 1, time stamp is '1.0'; allowed: no stamps when interval_ms"),
+        ([reply(1)], 0, "interval_ms is 0; allowed: above 0"),
+        ([reply(70_000)], 10, "line 1, icmp_seq is '70000'; allowed: a number from 0 to 65535"),
+        ([reply(1), reply(1)], 10, "seq is 1; allowed: each number answered once"),
+        ([reply(1), reply(2)[:-4]], 10, "line 2 is '64 bytes .*'; allowed: a whole line"),
+        (["hello"], 10, "line 1 is 'hello'"),
+        (["no answer yet for icmp_seq=1"], 10, "number of replies is 0"),
+        ([""], None, "number of replies is 0"),
+    ],
+)
+def test_a_bad_ping_log_is_refused(tmp_path, lines, interval_ms, message):
+    with pytest.raises(TraceError, match=rf"log\.txt: {message}"):
+        import_ping_text(log(tmp_path, *lines), interval_ms=interval_ms)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "message"),
+    [
+        ("t,d\n0,1\n1,NaN\n", "ms", "line 3, d is 'NaN'"),
+        ("t,d\n0,1\n1,-0.5\n", "ms", "line 3, d is '-0.5'; allowed: a number from 0 to 60000"),
+        ("t,d\n0,1\n1,61\n", "s", "line 3, d is '61'; allowed: a number from 0 to 60"),
+        ("t,d\n2,1\n1,1\n", "ms", "line 3, t is 1.0; allowed: at least 2.0"),
+        ("t,d\n,1\n", "ms", "line 2, t is ''"),
+        ("d\n1\n", "ms", "a column t"),
+        ("t,d\n0,\n", "ms", "answered probes is 0"),
+        ('t,d\n0,"1\n', "ms", "line 2 is 'unexpected end of data'"),
+        ("t,d\n0,1\n90000,1\n", "s", "sent_us first and last"),
+        ("t,d\n0,1\n", "min", "unit is 'min'; allowed: s, ms, us"),
+    ],
+)
+def test_a_bad_csv_is_refused(tmp_path, text, unit, message):
+    path = tmp_path / "s.csv"
+    path.write_text(text)
+    with pytest.raises(TraceError, match=message):
+        import_csv(path, "t", "d", unit)
+
+
+def test_a_broken_or_too_large_gzip_file_is_refused(tmp_path):
+    path = tmp_path / "s.csv.gz"
+    whole = gzip.compress(b"t,d\n" + b"0,1\n" * 100_000)
+    path.write_bytes(whole)
+    assert len(import_csv(path, "t", "d", "ms").sent_us) == 100_000
+    with pytest.raises(TraceError, match="unpacked size in bytes is 'more than 1000'; allowed: at most 1000"):
+        import_csv(path, "t", "d", "ms", limit_bytes=1_000)
+    for broken in (whole[:-20], b"not gzip", whole[:50] + b"\0" * 50 + whole[100:]):
+        path.write_bytes(broken)
+        with pytest.raises(TraceError, match=r"s\.csv\.gz: file is"):
+            import_csv(path, "t", "d", "ms")
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+    for path in (tmp_path / "gone.txt", tmp_path):
+        with pytest.raises(TraceError, match="a whole, readable file"):
+            import_ping_text(path)
+
+
+def test_what_is_not_text_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_bytes(reply(1).encode() + b"\n\xff\n")
+    with pytest.raises(TraceError, match="line 2 is"):
+        import_ping_text(path, interval_ms=10)
+
+
+NUMBERS = st.sampled_from(["0", "1", "7", "65535", "-1", "1e400", "nan", "1_0", "", "12.5", "9" * 40]) | st.floats().map(repr)
+PING_LINES = st.lists(
+    st.builds(reply, NUMBERS, NUMBERS, st.none() | NUMBERS)
+    | st.sampled_from(["", "no answer yet for icmp_seq=3", "PING", "--- a ping statistics ---"])
+    | st.text(max_size=20),
+    max_size=8,
+).map("\n".join)
+CSV_LINES = st.lists(st.tuples(NUMBERS, NUMBERS).map(",".join) | st.text(max_size=10), max_size=8).map(
+    lambda rows: "\n".join(["t,d", *rows])
+)
+
+
+@given(st.binary(max_size=300) | PING_LINES.map(str.encode), st.none() | st.floats())
+def test_any_content_is_a_trace_or_a_trace_error_as_ping(tmp_path_factory, content, interval_ms):
+    path = tmp_path_factory.getbasetemp() / "any.txt"
+    path.write_bytes(content)
+    try:
+        assert isinstance(import_ping_text(path, interval_ms=interval_ms), Trace)
+    except TraceError as error:
+        assert str(error).startswith(str(path))
+
+
+@given(st.binary(max_size=300) | CSV_LINES.map(str.encode), st.sampled_from(["s", "ms", "us"]), st.booleans())
+def test_any_content_is_a_trace_or_a_trace_error_as_csv(tmp_path_factory, content, unit, packed):
+    path = tmp_path_factory.getbasetemp() / ("any.csv.gz" if packed else "any.csv")
+    path.write_bytes(content)
+    try:
+        assert isinstance(import_csv(path, "t", "d", unit), Trace)
+    except TraceError as error:
+        assert str(error)

@@ -1,0 +1,193 @@
+"""What holds for every rule behind `predict`: batches, order, resuming, plain Python, and the disk cache."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from vcgym.baselines.best_history import BestHistory
+from vcgym.baselines.buffer_target import NetEqTarget
+from vcgym.baselines.count_buffer import CountTarget
+from vcgym.baselines.direct import Direct
+from vcgym.baselines.fixed_lag import FixedLag
+from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.random_path import RandomPath
+from vcgym.baselines.round_robin import RoundRobin
+from vcgym.baselines.rule import Record, allocate, decide, init, update
+from vcgym.baselines.vcroute import VCRoute
+from vcgym.baselines.via import Via
+from vcgym.baselines.wmjitter import WMJitter
+
+ROUTERS = [Direct(), RandomPath(), RoundRobin(), BestHistory(), Via(epsilon=0.1), VCRoute()]
+RECEIVERS = [FixedLag(30.0), CountTarget(30.0), WMJitter(), NetEqTarget()]
+POLICIES = [RulePolicy(router) for router in ROUTERS] + [RulePolicy(params_receiver=receiver) for receiver in RECEIVERS]
+POLICIES += [RulePolicy(VCRoute(), WMJitter())]
+SESSIONS, PATHS, ROWS, STEPS = 5, 4, 6, 25
+
+
+def observations(seed=0):
+    """Steps of made-up records, disordered, some of probes, some late; a session starts anew now and then."""
+    rng = np.random.default_rng(seed)
+    mean_ms = rng.uniform(100.0, 110.0, (SESSIONS, PATHS))
+    history = np.stack([rng.integers(0, 6, (SESSIONS, PATHS)), mean_ms, rng.uniform(5.0, 30.0, (SESSIONS, PATHS))], axis=2)
+    steps = []
+    for step in range(STEPS):
+        sent = 10_000 * (ROWS * step + rng.permuted(np.tile(np.arange(ROWS), (SESSIONS, 1)), axis=1))
+        arrived = sent + rng.integers(50_000, 150_000, sent.shape)
+        kind, late = (rng.random(sent.shape) < 0.1).astype(int), (rng.random(sent.shape) < 0.1).astype(int)
+        path = rng.integers(0, PATHS, sent.shape)
+        records = np.stack([kind, sent // 10_000, path, sent, arrived, arrived + 60_000, np.full_like(sent, 80_000), late], axis=2)
+        observation = {
+            "records": records,
+            "count": rng.integers(0, ROWS + 1, SESSIONS),
+            "history": history,
+            "key": np.arange(SESSIONS, dtype=np.uint64) + np.uint64(2**63),
+            "slot": np.full(SESSIONS, ROWS * step),
+        }
+        steps.append((observation, rng.random(SESSIONS) < (1.0 if step == 0 else 0.05)))
+    return steps
+
+
+def run(policy, steps, rows=None, state=None):
+    """Actions (steps, sessions, ...) over the given rows of each observation."""
+    rows = np.arange(SESSIONS) if rows is None else np.asarray(rows)
+    actions = []
+    for observation, starts in steps:
+        action, state = policy.predict({name: values[rows] for name, values in observation.items()}, state, starts[rows])
+        actions.append(action)
+    return np.array(actions), state
+
+
+def names(policy):
+    return "+".join(type(params).__name__ for params in policy.rules)
+
+
+each_policy = pytest.mark.parametrize("policy", POLICIES, ids=names)
+
+
+@each_policy
+def test_alone_equals_in_a_batch(policy):
+    steps = observations()
+    together, _ = run(policy, steps)
+    for s in range(SESSIONS):
+        alone, _ = run(policy, steps, [s])
+        np.testing.assert_array_equal(alone[:, 0], together[:, s])
+
+
+@each_policy
+def test_permuting_sessions_permutes_actions(policy):
+    steps, order = observations(1), np.array([3, 0, 4, 2, 1])
+    np.testing.assert_array_equal(run(policy, steps, order)[0], run(policy, steps)[0][:, order])
+
+
+@each_policy
+def test_a_copied_state_resumes_anywhere(policy):
+    steps = observations(2)
+    whole, _ = run(policy, steps)
+    _, state = run(policy, steps[:10])
+    kept = copy.deepcopy(state)
+    np.testing.assert_array_equal(run(policy, steps[10:], state=state)[0], whole[10:])
+    np.testing.assert_array_equal(run(policy, steps[10:], state=kept)[0], whole[10:])
+
+
+@each_policy
+def test_an_episode_start_forgets_everything(policy):
+    steps = observations(3)
+    _, used = run(policy, steps[:12])
+    restarted = [(steps[12][0], np.ones(SESSIONS, np.bool_)), *steps[13:]]
+    np.testing.assert_array_equal(run(policy, restarted, state=used)[0], run(policy, restarted)[0])
+
+
+@each_policy
+def test_compiled_equals_the_rule_called_from_python(policy):
+    steps = observations(4)
+    actions, _ = run(policy, steps)
+    actions = actions.reshape(STEPS, SESSIONS, -1)
+    for column, params in enumerate(policy.rules):
+        state = allocate(params, SESSIONS, PATHS)
+        for step, (observation, starts) in enumerate(steps):
+            for s in range(SESSIONS):
+                if starts[s]:
+                    init(params, state, s, observation["history"][s], observation["key"][s])
+                for row in observation["records"][s, : observation["count"][s]]:
+                    update(params, state, s, Record(*(int(value) for value in row)))
+                assert decide(params, state, s, int(observation["slot"][s])) == actions[step, s, column]
+
+
+def test_shapes_and_types_of_actions():
+    observation, starts = observations()[0]
+    for policy in POLICIES:
+        actions, state = policy.predict(observation, None, starts)
+        assert actions.shape == ((SESSIONS,) if len(policy.rules) == 1 else (SESSIONS, 2))
+        assert actions.dtype == np.int64
+        assert len(state) == len(policy.rules)
+        assert (policy.reads, policy.action) == ("records", "exact")
+
+
+def test_both_levers_at_once_equal_each_alone():
+    steps = observations(5)
+    both, _ = run(RulePolicy(VCRoute(), WMJitter()), steps)
+    np.testing.assert_array_equal(both[:, :, 0], run(RulePolicy(VCRoute()), steps)[0])
+    np.testing.assert_array_equal(both[:, :, 1], run(RulePolicy(params_receiver=WMJitter()), steps)[0])
+
+
+def test_no_rule_at_all_is_refused():
+    with pytest.raises(ValueError, match="allowed is at least one rule"):
+        RulePolicy()
+
+
+def test_more_records_than_rows_are_refused():
+    observation, starts = observations()[0]
+    observation["count"][2] = ROWS + 1
+    with pytest.raises(ValueError, match=rf"allowed range is \[0, {ROWS}\]"):
+        RulePolicy(Direct()).predict(observation, None, starts)
+
+
+FROM_OUTSIDE = """
+import json, sys
+import numpy as np
+from vcgym.baselines import policy as module
+from vcgym.baselines.standalone import emissions
+from vcgym.baselines.vcroute import VCRoute
+from vcgym.baselines.wmjitter import WMJitter
+
+rng = np.random.default_rng(8)
+sent = 10_000 * rng.permutation(12)
+row = lambda k, s: [0, k, (k + s) % 3, sent[k], sent[k] + 60_000 + 9_000 * ((k * 7 + s) % 5), 0, 0, 0]
+records = np.array([[row(k, s) for k in range(12)] for s in range(2)])
+history = np.tile([[9.0, 80.0, 12.0], [9.0, 84.0, 9.0], [0.0, 0.0, 0.0]], (2, 1, 1))
+out = []
+policy, state = module.RulePolicy(VCRoute(), WMJitter()), None
+for step in range(12):
+    seen = dict(records=records[:, step : step + 1], count=np.ones(2, int), history=history,
+                key=np.array([1, 2**64 - 1], np.uint64), slot=np.full(2, step))
+    actions, state = policy.predict(seen, state)
+    out.append(actions.tolist())
+out.append(emissions(WMJitter(), sent, 10_000 * np.arange(12)).emitted_us.tolist())
+stats = getattr(module._act_both, "stats", None)
+hits = None if stats is None else [sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]
+json.dump([out, hits], sys.stdout)
+"""
+
+
+def outside(cache_folder, **environment):
+    """Run FROM_OUTSIDE in a process of its own; numpy's wrapping of uint64 is meant, so that it may warn without the JIT."""
+    command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", FROM_OUTSIDE]
+    variables = os.environ | {"NUMBA_CACHE_DIR": str(cache_folder)} | environment
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, cwd=cache_folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_second_process_finds_the_kernels_and_plain_python_agrees(tmp_path):
+    first, (hits, misses) = outside(tmp_path)
+    assert (hits, misses) == (0, 1)
+    second, (hits, misses) = outside(tmp_path)
+    assert (hits, misses) == (1, 0)
+    plain, stats = outside(tmp_path, NUMBA_DISABLE_JIT="1")
+    assert stats is None
+    assert first == second == plain
