@@ -18,8 +18,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 
-# The vector env's arguments that the pipeline sets itself.
-_OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode"}
+# The vector env's arguments that are not a config's to choose: the pipeline sets them, or agents need their defaults.
+_OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "data"}
 
 AbsolutePath = Annotated[Path, Field(strict=False), AfterValidator(lambda path: path.expanduser().absolute())]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -69,8 +69,20 @@ def env_defaults(env_id: str) -> dict[str, Any]:
     """Arguments of the vector environment `env_id` that a config may set, with their defaults."""
     spec = _spec(env_id)
     creator = spec.vector_entry_point if callable(spec.vector_entry_point) else load_env_creator(str(spec.vector_entry_point))
-    parameters = inspect.signature(creator).parameters
-    return {name: p.default for name, p in parameters.items() if name not in _OWN_ARGUMENTS and p.default is not p.empty} | spec.kwargs
+    defaults: dict[str, Any] = {}
+    for layer in _constructors(creator):
+        parameters = inspect.signature(layer).parameters.values()
+        defaults = {p.name: p.default for p in parameters if p.name not in _OWN_ARGUMENTS and p.default is not p.empty} | defaults
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return defaults | spec.kwargs
+
+
+def _constructors(creator: Any) -> list[Any]:
+    """The functions that take a creator's arguments, outermost first: a class's own constructor, then those it may pass arguments on to."""
+    if isinstance(creator, type):
+        return [vars(kind)["__init__"] for kind in creator.__mro__ if "__init__" in vars(kind)]
+    return [creator]
 
 
 def _spec(env_id: str) -> EnvSpec:

@@ -15,6 +15,7 @@ from ray import tune
 from ray.tune.schedulers import ASHAScheduler
 
 from vcgym.agents.config import SweepConfig, TrainConfig
+from vcgym.agents.progress import Tell, progress
 from vcgym.agents.tracking import Run, Tracking
 from vcgym.agents.training import train
 
@@ -37,7 +38,7 @@ def run_sweep(config: SweepConfig, data_hash: str = "") -> Best:
     tracking = Tracking()
     folder = config.train.folder
     try:
-        with tracking.run(f"{config.train.study} sweep", data_hash=data_hash) as sweep:
+        with tracking.run(f"{config.train.study} sweep", data_hash=data_hash) as sweep, progress("sweep", config.trials) as tell:
             sweep.config(config)
             tuner = tune.Tuner(
                 tune.with_resources(tune.with_parameters(_trial, train_config=config.train), {"cpu": 1}),
@@ -46,7 +47,7 @@ def run_sweep(config: SweepConfig, data_hash: str = "") -> Best:
                 run_config=tune.RunConfig(
                     name=folder.name,
                     storage_path=str(folder.parent),
-                    callbacks=[_Nested(tracking, sweep, config.train, data_hash)],
+                    callbacks=[_Nested(tracking, sweep, config.train, data_hash, tell)],
                     verbose=0,
                 ),
             )
@@ -80,6 +81,7 @@ def _start_ray(config: SweepConfig) -> None:
 
 def _tune_config(config: SweepConfig) -> tune.TuneConfig:
     interval = config.train.evaluate_every * config.train.num_envs * config.train.algorithm.n_steps
+    # A trial is stopped at max_t as soon as it reports it, and would then not publish its agent: so max_t lies beyond the last report.
     scheduler = ASHAScheduler(time_attr="steps", max_t=2 * config.train.steps, grace_period=interval, reduction_factor=2)
     searcher = tune.search.BasicVariantGenerator(random_state=config.seed, max_concurrent=config.concurrent)
     return tune.TuneConfig(metric=_METRIC, mode="max", num_samples=config.trials, search_alg=searcher, scheduler=scheduler)
@@ -99,9 +101,14 @@ def _trial(values: dict[str, float], train_config: TrainConfig) -> None:
 class _Nested(tune.Callback):
     """Writes what trials report, from the driver, into runs nested under the sweep's."""
 
-    def __init__(self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str):
-        self.tracking, self.sweep, self.config, self.data_hash = tracking, sweep, config, data_hash
+    def __init__(self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str, tell: Tell):
+        self.tracking, self.sweep, self.config, self.data_hash, self.tell = tracking, sweep, config, data_hash, tell
+        self.ended = 0
         self.open: dict[str, tuple[Run, ExitStack]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Ray pickles its callbacks in case a search is restored; this one lives as long as the driver and holds open runs.
+        return {}
 
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         if trial.trial_id not in self.open:
@@ -113,9 +120,12 @@ class _Nested(tune.Callback):
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
         metrics = {name: value for name, value in result.items() if name.startswith("validation/")}
         self.open[trial.trial_id][0].metrics(metrics, result["steps"])
+        self.tell(self.ended, f"trial {trial.trial_id} at {result['steps']:,} transitions: validation return {result[_METRIC]:.3f}")
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         self.open[trial.trial_id][1].close()
+        self.ended += 1
+        self.tell(self.ended, f"trial {trial.trial_id} ended")
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         self.tracking.client.set_terminated(self.open[trial.trial_id][0].id, "FAILED")

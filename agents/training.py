@@ -71,7 +71,7 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
             validation = border.evaluate()
         checkpoint.save(home / "checkpoints", model, identity)
         if not (home / "agent").exists():
-            features = list(getattr(validation_envs.unwrapped, "feature_names", ()))
+            features = [feature.name for feature in getattr(validation_envs.unwrapped, "layout", ())]
             agent, steps = snapshot(model, config), model.num_timesteps
             publish(home / "agent", agent, features=features, algorithm="PPO", steps=steps, seed=seed, config_hash=config.digest())
         return Trained(home / "agent", model.num_timesteps, validation)

@@ -1,6 +1,6 @@
 """Who holds a lever of the call: a named rule inside the loop, or an agent outside it.
 
-Inside, a lever is a rule's parameters (`vcgym.baselines`). The two holders here stand for an agent; both are rules that do nothing, so that the
+Inside, a lever is a rule's parameters (`vcgym.baselines`). The holders here stand for an agent; they are rules that do nothing, so that the
 compiled loop treats every lever alike and asks `holder` where a decision comes from.
 """
 
@@ -12,22 +12,27 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from vcgym.baselines import rule
-from vcgym.baselines.mechanism import mechanism
-from vcgym.network.receiver import WATERMARK
+from vcgym.baselines.mechanism import COUNT, WATERMARK, holds
 
 INSIDE, OUTSIDE, COMMANDED = 0, 1, 2
 
 
 class Agent(NamedTuple):
-    """The lever is held outside and asked at its place every `interval` of its native clock (Relay: packets sent; Playout: arrivals)."""
+    """The lever is held outside. A router is asked every `interval` packets sent, a receiver at each arrival; its level is a watermark's lag."""
 
-    interval: int
+    interval: int = 1
+
+
+class CountAgent(NamedTuple):
+    """The receiver's lever is held outside, asked at each arrival; its level is a count buffer's target."""
+
+    interval: int = 1
 
 
 class Commanded(NamedTuple):
-    """The receiver's lever follows commands that come with the router's decisions (the joint env, whose agent sits elsewhere)."""
+    """The receiver's lag follows commands that come with the router's decisions (the joint env, whose agent sits elsewhere)."""
 
-    mechanism: int = WATERMARK
+    interval: int = 1
 
 
 class Nothing(NamedTuple):
@@ -36,21 +41,22 @@ class Nothing(NamedTuple):
     rows: NDArray[np.int8]
 
 
+_HOLDERS: dict[Any, int] = {Agent: OUTSIDE, CountAgent: OUTSIDE, Commanded: COMMANDED}
+
+
 def holder(lever: Any) -> int:
-    """INSIDE for a rule, OUTSIDE for `Agent`, COMMANDED for `Commanded`."""
-    return {Agent: OUTSIDE, Commanded: COMMANDED}.get(type(lever), INSIDE)
+    """INSIDE for a rule, OUTSIDE for an agent asked here, COMMANDED for one that sends commands."""
+    return _HOLDERS.get(type(lever), INSIDE)
 
 
 @overload(holder)
 def _holder(lever):
-    if isinstance(lever, types.BaseNamedTuple) and lever.instance_class is Agent:
-        return lambda lever: OUTSIDE
-    if isinstance(lever, types.BaseNamedTuple) and lever.instance_class is Commanded:
-        return lambda lever: COMMANDED
-    return lambda lever: INSIDE
+    found = _HOLDERS.get(lever.instance_class, INSIDE) if isinstance(lever, types.BaseNamedTuple) else INSIDE
+    return lambda lever: found
 
 
-for _class in (Agent, Commanded):
+for _class in _HOLDERS:
+    holds(_class, COUNT if _class is CountAgent else WATERMARK)
 
     @rule.implements(rule.allocate, _class)
     def allocate(params, sessions, paths):

@@ -35,12 +35,13 @@ class World(Protocol):
 
     paths: int
     delay_us: NDArray[np.int64]  # (sessions, paths, BLOCK_SLOTS)
+    rows: Any  # NamedTuple of arrays: parameters and running state
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
         """Put a drawn world at `row`, play its history, load block 0; returns the history (paths, 3): n, mean ms, sd ms."""
 
-    def fill(self, rows: NDArray[np.int64]) -> None:
-        """Load the next block of each row."""
+    def fill(self, which: NDArray[np.int64]) -> None:
+        """Load the next block of each row in `which`."""
 
 
 @kernel

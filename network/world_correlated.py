@@ -159,14 +159,14 @@ class CorrelatedWorld:
         self.delay_us = np.empty((sessions, self.paths, BLOCK_SLOTS), np.int64)
         floats = {name: np.zeros((sessions, links)) for name, kind in Rows.__annotations__.items() if kind == NDArray[np.float64]}
         integers = {name: np.zeros((sessions, links), np.int64) for name in ("bad_from", "bad_to", "burst_count", "burst_on", "burst_until")}
-        self._rows = Rows(
+        self.rows = Rows(
             seed=np.zeros(sessions, np.uint64), block=np.zeros(sessions, np.int64), last_arrival_us=np.zeros((sessions, self.paths), np.int64),
             **floats, **integers,
         )  # fmt: skip
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
         """Parameters per link (arrays): base_ms, log_mean, log_sd, loss, bad_from, bad_to; tau_ms a float."""
-        rows, given = self._rows, draw.parameters
+        rows, given = self.rows, draw.parameters
         rows.seed[row] = draw.seed
         for name in ("base_ms", "log_mean", "log_sd", "loss", "bad_from", "bad_to"):
             getattr(rows, name)[row] = given[name]
@@ -175,6 +175,6 @@ class CorrelatedWorld:
         _start(rows, row, self.path_links, self.delay_us[row], sums)
         return history_from_sums(sums)
 
-    def fill(self, rows: NDArray[np.int64]) -> None:
-        """Load the next block of each row in `rows`."""
-        _fill(self._rows, rows, self.path_links, self.delay_us)
+    def fill(self, which: NDArray[np.int64]) -> None:
+        """Load the next block of each row in `which`."""
+        _fill(self.rows, which, self.path_links, self.delay_us)

@@ -68,13 +68,13 @@ class PaperWorld:
         self.paths = len(path_links)
         self.path_links = path_links
         self.delay_us = np.empty((sessions, self.paths, BLOCK_SLOTS), np.int64)
-        self._rows = Rows(
+        self.rows = Rows(
             np.zeros(sessions, np.uint64), np.zeros(sessions, np.int64), np.zeros((sessions, links, TABLE_POINTS)), np.zeros((sessions, links))
         )
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
         """Parameters: quantiles_ms (links, TABLE_POINTS) and loss (links,)."""
-        rows = self._rows
+        rows = self.rows
         rows.seed[row] = draw.seed
         rows.quantiles_ms[row] = draw.parameters["quantiles_ms"]
         rows.loss[row] = draw.parameters["loss"]
@@ -82,6 +82,6 @@ class PaperWorld:
         _start(rows, row, self.path_links, self.delay_us[row], sums)
         return history_from_sums(sums)
 
-    def fill(self, rows: NDArray[np.int64]) -> None:
-        """Load the next block of each row in `rows`."""
-        _fill(self._rows, rows, self.path_links, self.delay_us)
+    def fill(self, which: NDArray[np.int64]) -> None:
+        """Load the next block of each row in `which`."""
+        _fill(self.rows, which, self.path_links, self.delay_us)

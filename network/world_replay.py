@@ -73,17 +73,17 @@ class ReplayWorld:
         self.paths = len(series)
         self.delay_us = np.empty((sessions, self.paths, BLOCK_SLOTS), np.int64)
         self._series = series
-        self._rows = Rows(
+        self.rows = Rows(
             np.zeros(sessions, np.int64), np.zeros((sessions, self.paths), np.int64), np.zeros((sessions, self.paths), np.int64)
         )
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
         """Parameters: offset (paths,), the place of slot 0 in each series, at least HISTORY_BLOCKS * BLOCK_SLOTS."""
-        self._rows.offset[row] = draw.parameters["offset"]
+        self.rows.offset[row] = draw.parameters["offset"]
         sums = np.zeros((self.paths, 3))
-        _start(self._rows, row, self._series, self.delay_us[row], sums)
+        _start(self.rows, row, self._series, self.delay_us[row], sums)
         return history_from_sums(sums)
 
-    def fill(self, rows: NDArray[np.int64]) -> None:
-        """Load the next block of each row in `rows`."""
-        _fill(self._rows, rows, self._series, self.delay_us)
+    def fill(self, which: NDArray[np.int64]) -> None:
+        """Load the next block of each row in `which`."""
+        _fill(self.rows, which, self._series, self.delay_us)

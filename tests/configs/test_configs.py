@@ -1,6 +1,7 @@
 """Every YAML composes and builds; what is unknown, of a wrong type or out of range is refused before any work starts."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_the_resolved_config_is_complete():
     assert TrainConfig.model_validate_json(saved) == config
     resolved = json.loads(saved)
     assert resolved["env"]["options"]["mode"] == "paper"
-    assert resolved["env"]["options"].keys() == EnvConfig().options.keys() > {"scenario", "mode", "interval", "packets", "reward"}
+    assert resolved["env"]["options"].keys() == EnvConfig().options.keys() >= {"scenario", "mode", "interval", "packets", "reward"}
     assert resolved["algorithm"] == json.loads(PPOConfig(gamma=0.9).model_dump_json())
 
 
@@ -87,10 +88,8 @@ def test_the_resolved_config_is_complete():
     ],
 )
 def test_a_bad_value_is_refused(override, message):
-    with pytest.raises(InstantiationException) as refusal:
+    with pytest.raises(InstantiationException, match=message):
         built("train", override)
-    assert pytest.raises(InstantiationException, match=message)
-    refusal.match(message.replace(r"\n.*", r"(\\n|\n).*").replace(r"(.|\n)*", r"(.|\n)*"))
 
 
 def test_an_unknown_key_is_refused_by_hydra():
@@ -113,8 +112,6 @@ def test_the_data_folder_is_made_absolute(monkeypatch, tmp_path):
     assert config.data.root == tmp_path / "measured"
     monkeypatch.chdir("/")
     config.data.export()
-    import os
-
     assert os.environ["VCGYM_DATA"] == str(tmp_path / "measured")
 
 

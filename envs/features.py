@@ -1,0 +1,239 @@
+"""Features: what an agent sees, computed by one function from the records that have reached its place, never from the simulator.
+
+The layout is data: the Box, the docs table and the tests read it. Features of a path stand together, path after path, then the features of the whole call. Delays are
+in units of 100 ms, ages in seconds, so that all are of order one; each is clipped to its range.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.rule import MEDIA
+from vcgym.envs.actions import level_place
+from vcgym.envs.feed import read_next, unread
+from vcgym.envs.session import DECIDE, record_in_hand
+from vcgym.network.jit import kernel
+from vcgym.network.world import SLOT_US
+
+SMOOTHING = 1.0 / 8.0  # RFC 6298 2.3: alpha of the smoothed delay
+DEVIATION_SMOOTHING = 1.0 / 4.0  # RFC 6298 2.3: beta of its deviation
+JITTER_SMOOTHING = 1.0 / 16.0  # RFC 3550 6.4.1: gain of the interarrival jitter
+SHARE_SMOOTHING = 1.0 / 64.0
+FLOOR_RISE_MS_PER_S = 5.0  # the smallest delay is forgotten this fast
+PEAK_TIMES_S = (0.5, 2.0, 8.0)
+LIMIT = 20.0
+
+
+class Feature(NamedTuple):
+    """One line of the layout; `age` says how old the value may be at a decision."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+    age: str
+
+
+PATH_FEATURES = (
+    Feature("history_mean", "100 ms", 0, LIMIT, "before the call"),
+    Feature("history_sd", "100 ms", 0, LIMIT, "before the call"),
+    Feature("newest_delay", "100 ms", 0, LIMIT, "newest_age"),
+    Feature("newest_age", "s, since the packet was sent", 0, LIMIT, "0"),
+    Feature("smoothed_delay", "100 ms", 0, LIMIT, "newest_age, 8 records"),
+    Feature("delay_deviation", "100 ms", 0, LIMIT, "newest_age, 4 records"),
+    Feature("excess_over_best", "100 ms, smoothed or history delay above the smallest of all paths", 0, LIMIT, "newest_age"),
+    Feature("commanded", "1 on the path last decided", 0, 1, "0"),
+)
+CALL_FEATURES = (
+    Feature("elapsed", "share of the call", 0, 1, "0"),
+    Feature("level_commanded", "place on the log scale of lags, -1 to 1", -1, 1, "0"),
+    Feature("level_reported", "place on the log scale of lags, -1 to 1", -1, 1, "record_age"),
+    Feature("record_age", "s, since the newest record was sent", 0, LIMIT, "0"),
+    Feature("feedback_delay", "100 ms, from the receiver to this place", 0, LIMIT, "record_age"),
+    Feature("transit_jitter", "100 ms, smoothed |difference| of arrivals", 0, LIMIT, "record_age, 16 records"),
+    Feature("excess", "100 ms, newest delay above the running minimum", 0, LIMIT, "record_age"),
+    Feature("excess_peak_0.5s", "100 ms, decaying maximum of the excess", 0, LIMIT, "record_age, 0.5 s"),
+    Feature("excess_peak_2s", "100 ms, decaying maximum of the excess", 0, LIMIT, "record_age, 2 s"),
+    Feature("excess_peak_8s", "100 ms, decaying maximum of the excess", 0, LIMIT, "record_age, 8 s"),
+    Feature("late_share", "share of arrivals discarded", 0, 1, "record_age, 64 records"),
+    Feature("missing_share", "share of packets passed over by the newest record", 0, 1, "record_age, 64 records"),
+)
+PATH_WIDTH, CALL_WIDTH = len(PATH_FEATURES), len(CALL_FEATURES)
+
+PATH_SENSE = np.dtype(
+    (np.record, [("heard", "i8"), ("newest_sent_us", "i8"), ("newest_ms", "f8"), ("smoothed_ms", "f8"), ("deviation_ms", "f8")])
+)
+CALL_SENSE = np.dtype(
+    (
+        np.record,
+        [
+            ("heard", "i8"),
+            ("newest_sent_us", "i8"),
+            ("newest_packet", "i8"),
+            ("arrived_us", "i8"),
+            ("delay_us", "i8"),
+            ("level_us", "i8"),
+            ("feedback_us", "i8"),
+            ("floor_ms", "f8"),
+            ("jitter_ms", "f8"),
+            ("excess_ms", "f8"),
+            ("peak_ms", "f8", (3,)),
+            ("late_share", "f8"),
+            ("missing_share", "f8"),
+        ],
+    )
+)
+
+
+class Senses(NamedTuple):
+    """What the features remember; first axis the session."""
+
+    paths: NDArray  # (sessions, paths) of PATH_SENSE
+    call: NDArray  # (sessions,) of CALL_SENSE
+
+
+def allocate_senses(sessions: int, paths: int) -> Senses:
+    """Senses that have heard nothing."""
+    return Senses(np.zeros((sessions, paths), PATH_SENSE), np.zeros(sessions, CALL_SENSE))
+
+
+@kernel
+def clear_senses(senses, s):
+    """Forget everything heard in session `s`."""
+    call = senses.call[s]
+    call.heard = 0
+    call.newest_packet = -1
+    call.floor_ms = 0.0
+    call.jitter_ms = 0.0
+    call.excess_ms = 0.0
+    call.peak_ms[:] = 0.0
+    call.late_share = 0.0
+    call.missing_share = 0.0
+    for p in range(senses.paths.shape[1]):
+        senses.paths[s, p].heard = 0
+
+
+@kernel
+def sense(senses, s, record):
+    """One record has reached the place."""
+    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    path = senses.paths[s, record.path]
+    if path.heard == 0:
+        path.newest_sent_us = record.sent_us
+        path.newest_ms = delay_ms
+        path.smoothed_ms = delay_ms
+        path.deviation_ms = 0.5 * delay_ms
+    else:
+        if record.sent_us >= path.newest_sent_us:
+            path.newest_sent_us = record.sent_us
+            path.newest_ms = delay_ms
+        path.deviation_ms += DEVIATION_SMOOTHING * (abs(delay_ms - path.smoothed_ms) - path.deviation_ms)
+        path.smoothed_ms += SMOOTHING * (delay_ms - path.smoothed_ms)
+    path.heard += 1
+    if record.kind == MEDIA:
+        _sense_media(senses.call[s], record, delay_ms)
+
+
+@kernel
+def _sense_media(call, record, delay_ms):
+    call.late_share += SHARE_SMOOTHING * (record.late - call.late_share)
+    if record.packet > call.newest_packet:
+        for _ in range(min(record.packet - call.newest_packet - 1, 64)):
+            call.missing_share += SHARE_SMOOTHING * (1.0 - call.missing_share)
+        call.newest_packet = record.packet
+    call.missing_share -= SHARE_SMOOTHING * call.missing_share
+    if call.heard == 0:
+        call.newest_sent_us = record.sent_us
+        call.floor_ms = delay_ms
+    else:
+        passed_s = (record.arrived_us - call.arrived_us) / 1e6
+        call.newest_sent_us = max(call.newest_sent_us, record.sent_us)
+        call.jitter_ms += JITTER_SMOOTHING * (abs(delay_ms - call.delay_us / 1000.0) - call.jitter_ms)
+        call.floor_ms = min(call.floor_ms + FLOOR_RISE_MS_PER_S * passed_s, delay_ms)
+        for i in range(3):
+            call.peak_ms[i] *= np.exp(-passed_s / PEAK_TIMES_S[i])
+    call.excess_ms = delay_ms - call.floor_ms
+    for i in range(3):
+        call.peak_ms[i] = max(call.peak_ms[i], call.excess_ms)
+    call.heard += 1
+    call.arrived_us = record.arrived_us
+    call.delay_us = record.arrived_us - record.sent_us
+    call.level_us = record.lag_us
+    call.feedback_us = record.known_us - record.arrived_us
+
+
+@kernel
+def _put(out, s, i, value, low, high):
+    out[s, i] = min(max(value, low), high)
+
+
+@kernel
+def _write_paths(senses, s, now_us, history, commanded, out):
+    paths = senses.paths.shape[1]
+    best_ms = np.inf
+    for p in range(paths):
+        sensed = senses.paths[s, p]
+        best_ms = min(best_ms, sensed.smoothed_ms if sensed.heard > 0 else history[s, p, 1])
+    for p in range(paths):
+        sensed = senses.paths[s, p]
+        first = p * PATH_WIDTH
+        mean_ms = history[s, p, 1]
+        heard = sensed.heard > 0
+        now_ms = sensed.smoothed_ms if heard else mean_ms
+        _put(out, s, first, mean_ms / 100.0, 0.0, LIMIT)
+        _put(out, s, first + 1, history[s, p, 2] / 100.0, 0.0, LIMIT)
+        _put(out, s, first + 2, (sensed.newest_ms if heard else mean_ms) / 100.0, 0.0, LIMIT)
+        _put(out, s, first + 3, (now_us - sensed.newest_sent_us) / 1e6 if heard else LIMIT, 0.0, LIMIT)
+        _put(out, s, first + 4, now_ms / 100.0, 0.0, LIMIT)
+        _put(out, s, first + 5, (sensed.deviation_ms if heard else history[s, p, 2]) / 100.0, 0.0, LIMIT)
+        _put(out, s, first + 6, (now_ms - best_ms) / 100.0, 0.0, LIMIT)
+        out[s, first + 7] = 1.0 if p == commanded else 0.0
+    return paths * PATH_WIDTH
+
+
+@kernel
+def _write_call(sensed, s, now_us, elapsed, level_us, first, out):
+    heard = sensed.heard > 0
+    _put(out, s, first, elapsed, 0.0, 1.0)
+    out[s, first + 1] = level_place(level_us)
+    out[s, first + 2] = level_place(sensed.level_us if heard else level_us)
+    _put(out, s, first + 3, (now_us - sensed.newest_sent_us) / 1e6 if heard else LIMIT, 0.0, LIMIT)
+    _put(out, s, first + 4, sensed.feedback_us / 1e5 if heard else 0.0, 0.0, LIMIT)
+    _put(out, s, first + 5, sensed.jitter_ms / 100.0, 0.0, LIMIT)
+    _put(out, s, first + 6, sensed.excess_ms / 100.0, 0.0, LIMIT)
+    for i in range(3):
+        _put(out, s, first + 7 + i, sensed.peak_ms[i] / 100.0, 0.0, LIMIT)
+    out[s, first + 10] = sensed.late_share
+    out[s, first + 11] = sensed.missing_share
+
+
+@kernel
+def observe_feed(calls, which, senses, history, out):
+    """Features at the router's place, for each session of `which`: take in what has arrived there, then write row `s` of `out`."""
+    for s in which:
+        call = calls[s]
+        now_us = call.slot * SLOT_US
+        while unread(call.feed, now_us):
+            sense(senses, s, read_next(call.feed))
+        first = _write_paths(senses, s, now_us, history, call.to_sender.latest, out)
+        _write_call(senses.call[s], s, now_us, call.slot / call.packets, call.to_receiver.latest, first, out)
+
+
+@kernel
+def observe_arrival(calls, which, senses, receiver_lever, out):
+    """Features at the receiver: take in the arrival in hand, then write row `s` of `out`."""
+    for s in which:
+        call = calls[s]
+        now_us = call.slot * SLOT_US
+        if call.why == DECIDE:
+            record = record_in_hand(call, receiver_lever)
+            now_us = record.arrived_us
+            sense(senses, s, record)
+        _write_call(senses.call[s], s, now_us, min(call.slot / call.packets, 1.0), call.receiver.level_us, 0, out)
+
+
+def layout(path_names: tuple[str, ...]) -> list[Feature]:
+    """The features in order: those of each path (none for an agent at the receiver), then those of the call."""
+    of_paths = [feature._replace(name=f"{feature.name}[{name}]") for name in path_names for feature in PATH_FEATURES]
+    return [*of_paths, *CALL_FEATURES]

@@ -1,0 +1,43 @@
+"""The scalar face: a native vector environment of one call."""
+
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+
+from vcgym.envs.vector import LeverVectorEnv
+
+
+class ScalarEnv(gym.Env[Any, Any]):
+    """One call. Arguments are those of `vector_class`, but for num_envs and autoreset_mode."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    vector_class: ClassVar[type[LeverVectorEnv]]
+
+    def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
+        self.native = self.vector_class(1, autoreset_mode=AutoresetMode.DISABLED, render_mode=render_mode, **arguments)
+        self.render_mode = render_mode
+        self.observation_space = self.native.single_observation_space
+        self.action_space = self.native.single_action_space
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin a new call; `seed` names its world, options pair and stratum choose one."""
+        super().reset(seed=seed)
+        if seed is None and not self.native.has_begun:
+            seed = int(self.np_random.integers(1 << 31))
+        observations, _ = self.native.reset(seed=seed, options=options)
+        return self._first(observations), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Play to the next decision, or to the end of the call (truncated)."""
+        observations, rewards, _, truncated, infos = self.native.step(np.expand_dims(np.asarray(action, self.action_space.dtype), 0))
+        info = {name: value[0] for name, value in infos.items() if not name.startswith("_")}
+        return self._first(observations), float(rewards[0]), False, bool(truncated[0]), info
+
+    def _first(self, observations: Any) -> Any:
+        """The observation of the only session, in the types of its space."""
+        if isinstance(self.observation_space, spaces.Dict):
+            return {name: np.asarray(value[0]) for name, value in observations.items()}
+        return observations[0]

@@ -1,0 +1,49 @@
+"""The command lines: train, evaluate what was trained, and a sweep whose trials are nested runs."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SMALL = ["algorithm.n_steps=16", "algorithm.batch_size=32", "algorithm.n_epochs=1", "num_envs=4", "evaluation_episodes=3", "device=cpu"]
+
+
+def call(cwd, module, *overrides):
+    environment = os.environ | {"PYTHONPATH": str(HERE)}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    command = [sys.executable, "-m", f"vcgym.scripts.{module}", *overrides]
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_train_then_evaluate(tmp_path):
+    printed = call(tmp_path, "train", *SMALL, "env.id=cart:test/Cart-v0", "steps=128", "folder=outputs/mine", "seeds=[4]")
+    assert "128/128" in printed
+    agent = tmp_path / "outputs" / "mine" / "seed-4" / "agent"
+    assert f"{agent}: validation return" in printed
+    assert (tmp_path / "outputs" / "mlflow.db").exists()
+    printed = call(tmp_path, "evaluate", f"agent={agent}", "env.id=cart:test/Cart-v0", "episodes=5", "split=test")
+    assert "over 5 test episodes" in printed
+    assert [path.name for path in tmp_path.iterdir()] == ["outputs"]
+
+
+def test_sweep_nests_its_trials(tmp_path):
+    overrides = [f"train.{override}" for override in [*SMALL, "env.id=cart:test/Cart-v0", "steps=192", "evaluate_every=1"]]
+    printed = call(tmp_path, "sweep", *overrides, "trials=2", "concurrent=2")
+    assert "sweep 2/2" in printed
+    assert "validation return" in printed
+
+    from vcgym.agents.tracking import EXPERIMENT, Tracking
+
+    client = Tracking(f"sqlite:///{tmp_path}/outputs/mlflow.db").client
+    found = client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
+    (sweep,) = [run for run in found if run.info.run_name == "train sweep"]
+    trials = [run for run in found if run.data.tags.get("mlflow.parentRunId") == sweep.info.run_id]
+    assert len(trials) == 2
+    assert {run.info.status for run in found} == {"FINISHED"}
+    assert len({run.data.params["algorithm.learning_rate"] for run in trials}) == 2
+    best = max(run.data.metrics["validation/return_mean"] for run in trials)
+    assert sweep.data.metrics["validation/return_mean"] <= best
+    assert min(metric.step for metric in client.get_metric_history(trials[0].info.run_id, "validation/return_mean")) == 64
