@@ -16,7 +16,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
+from safetensors.numpy import save as to_bytes
 from stable_baselines3 import PPO
 from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
@@ -49,7 +50,7 @@ def save(folder: Path, model: PPO, identity: dict[str, Any]) -> Path:
     if not target.exists():
         arrays, scalars = _capture(model)
         with new_folder(target) as draft:
-            save_file(arrays, draft / ARRAYS)
+            (draft / ARRAYS).write_bytes(to_bytes(arrays))
             (draft / SCALARS).write_text(json.dumps({"identity": identity, **scalars}, indent=1))
     for old in sorted(folder.glob("step-*"))[:-KEPT]:
         shutil.rmtree(old)

@@ -14,12 +14,14 @@ from typing import Annotated, Any, Literal, Self
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator, model_validator
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 
 # The vector env's arguments that are not a config's to choose: the pipeline sets them, or agents need their defaults.
 _OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "data"}
+
+_RULES = "vcgym.baselines."
 
 AbsolutePath = Annotated[Path, Field(strict=False), AfterValidator(lambda path: path.expanduser().absolute())]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -37,7 +39,10 @@ class Config(BaseModel):
 
 
 class EnvConfig(Config):
-    """Which environment, and its arguments; arguments left out are filled in with the environment's own defaults."""
+    """Which environment, and its arguments; arguments left out are filled in with the environment's own defaults.
+
+    An argument that is a rule is written as a baseline's class and its parameters: ``{_target_: vcgym.baselines.fixed_lag.FixedLag, ...}``.
+    """
 
     id: str = "vcgym/Call-v0"
     options: dict[str, Any] = {}
@@ -62,7 +67,31 @@ class EnvConfig(Config):
         unknown = {name: value for name, value in options.items() if name not in defaults}
         if unknown:
             raise ValueError(f"{info.data['id']} has no argument {unknown}; allowed: {', '.join(sorted(defaults))}")
-        return defaults | options
+        return defaults | {name: _rule(value) for name, value in options.items()}
+
+    @field_serializer("options")
+    def _written(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {name: _written_rule(value) for name, value in options.items()}
+
+
+def _rule(value: Any) -> Any:
+    """The rule that a mapping with `_target_` names; any other value as it is."""
+    if not isinstance(value, dict) or "_target_" not in value:
+        return value
+    module, _, name = str(value["_target_"]).rpartition(".")
+    if not module.startswith(_RULES):
+        raise ValueError(f"_target_ is {value['_target_']!r}; allowed: a class of {_RULES}")
+    try:
+        return getattr(importlib.import_module(module), name)(**{key: number for key, number in value.items() if key != "_target_"})
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ValueError(f"{value} does not name a rule and its parameters: {error}") from error
+
+
+def _written_rule(value: Any) -> Any:
+    """The inverse of `_rule`."""
+    if not (isinstance(value, tuple) and hasattr(value, "_asdict")):
+        return value
+    return {"_target_": f"{type(value).__module__}.{type(value).__qualname__}", **value._asdict()}
 
 
 def env_defaults(env_id: str) -> dict[str, Any]:

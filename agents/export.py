@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from vcgym.agents.atomic import new_folder
 from vcgym.agents.policy import AgentPolicy, output_count
@@ -64,7 +64,7 @@ def publish(folder: Path, agent: AgentPolicy, *, features: list[str], algorithm:
     for depth, (weight, bias) in enumerate(agent.layers):
         tensors |= {f"{depth}.weight": weight, f"{depth}.bias": bias}
     with new_folder(folder) as draft:
-        save_file(tensors, draft / WEIGHTS)
+        (draft / WEIGHTS).write_bytes(save(tensors))
         (draft / CARD).write_text(card.model_dump_json(indent=2) + "\n")
 
 

@@ -13,6 +13,7 @@ from hydra.errors import ConfigCompositionException, InstantiationException
 from pydantic import ValidationError
 
 from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
+from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.scripts import schema
 
 CONF = Path(schema.__file__).parents[1] / "conf"
@@ -44,6 +45,21 @@ def test_every_env_builds_and_is_registered(env):
     config = built("train", f"env={env}").env
     assert gymnasium.spec(config.id).vector_entry_point is not None
     assert built("sweep", f"env@train.env={env}").train.env == built("evaluate", f"env={env}").env == config
+
+
+@pytest.mark.parametrize("env", ENVS)
+def test_every_resolved_env_is_read_back_as_it_was(env):
+    config = built("train", f"env={env}").env
+    assert EnvConfig.model_validate_json(config.model_dump_json()) == config
+
+
+def test_a_rule_may_be_an_argument():
+    rule = "{_target_: vcgym.baselines.fixed_lag.FixedLag, lag_ms: 90.0}"
+    config = built("train", "env=relay", f"env.options.receiver={rule}").env
+    assert config.options["receiver"] == FixedLag(lag_ms=90.0)
+    assert EnvConfig.model_validate_json(config.model_dump_json()) == config
+    with pytest.raises(ValidationError, match=r"_target_ is 'os\.system'; allowed: a class of vcgym\.baselines"):
+        EnvConfig(id="vcgym/Relay-v0", options={"receiver": {"_target_": "os.system", "command": "true"}})
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

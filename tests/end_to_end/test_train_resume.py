@@ -1,6 +1,7 @@
 """A training that is killed and resumed ends as the uninterrupted one, byte for byte; foreign checkpoints are refused."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,6 +44,27 @@ def test_killed_twice_and_resumed_equals_uninterrupted(tmp_path):
     resumed = run(tmp_path / "killed")
     assert resumed.returncode == 0, resumed.stderr
     assert final_bytes(tmp_path / "killed") == final_bytes(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"])
+def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
+    from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+    from vcgym.agents.training import train
+
+    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=[8])
+    options = {"packets": 230}
+    config = TrainConfig(
+        env=EnvConfig(id=env_id, options=options), algorithm=ppo, num_envs=4, steps=256, evaluation_episodes=2, checkpoint_every=1,
+        device="cpu", folder=tmp_path, resume=True,
+    )  # fmt: skip
+    train(config, seed=5)
+    home = tmp_path / "seed-5"
+    last = home / "checkpoints" / "step-000000000256"
+    uninterrupted = [(home / "agent" / "agent.safetensors").read_bytes(), (last / "state.safetensors").read_bytes()]
+    shutil.rmtree(home / "agent")
+    shutil.rmtree(last)
+    train(config, seed=5)
+    assert [(home / "agent" / "agent.safetensors").read_bytes(), (last / "state.safetensors").read_bytes()] == uninterrupted
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,76 @@
+"""Play a system on given worlds: rules inside the compiled loop at their native clocks, anything else through `predict`. Same worlds, same seeds: paired."""
+
+import time
+from typing import Any, NamedTuple, Protocol
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from vcgym.envs.batch import CallBatch, Played
+from vcgym.network.scenario import Scenario
+
+Worlds = list[tuple[str, int]]  # pair and seed
+
+
+class Policy(Protocol):
+    """Anything that acts (Stable-Baselines3's `predict`); `reads` says which observation it wants."""
+
+    reads: str
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False
+    ) -> tuple[NDArray[Any], Any]:
+        """Actions of a batch of sessions, and what the policy remembers."""
+
+
+class RulePair(NamedTuple):
+    """A router and a receiver, each at its native clock: the router at the central place, the receiver at the receiver."""
+
+    router: Any
+    receiver: Any
+
+
+class Rollout(NamedTuple):
+    """What was played, on which strata, and what a decision cost."""
+
+    played: Played
+    strata: list[str]
+    decision_us: float
+    wall_clock_s: float
+
+
+def play_rules(pair: RulePair, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1) -> Rollout:
+    """Play a pair of rules on each world; a decision is a packet sent and its arrival, world and receiver included."""
+    batch = CallBatch(scenario, len(worlds), pair.router, pair.receiver, log=True, threads=threads)
+    began = time.perf_counter()
+    for row, (name, seed) in enumerate(worlds):
+        batch.start(row, scenario.draw(split, seed, name))
+    batch.play(np.arange(len(worlds)))
+    took = time.perf_counter() - began
+    strata = [draw.stratum for draw in batch.draws if draw is not None]
+    return Rollout(batch.played(), strata, 1e6 * took / (len(worlds) * scenario.packets), took)
+
+
+def play_policy(policy: Policy, env_id: str, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, **arguments: Any) -> Rollout:
+    """Play a policy on each world through the environment; a decision is one `predict` for one session."""
+    envs: Any = gymnasium.make_vec(
+        env_id, num_envs=len(worlds), scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets, threads=threads,
+        observation=policy.reads, log=True, autoreset_mode=AutoresetMode.DISABLED, **arguments,
+    )  # fmt: skip
+    began, deciding, decisions = time.perf_counter(), 0.0, 0
+    names = [name for name, _ in worlds]
+    for name in sorted(set(names)):
+        mask = np.array([other == name for other in names])
+        observation, _ = envs.reset(seed=[seed for _, seed in worlds], options={"pair": name, "reset_mask": mask})
+    state, running, start = None, np.ones(len(worlds), bool), np.ones(len(worlds), bool)
+    while running.all():
+        before = time.perf_counter()
+        actions, state = policy.predict(observation, state, start, deterministic=True)
+        deciding += time.perf_counter() - before
+        decisions += len(worlds)
+        observation, _, _, truncated, _ = envs.step(actions)
+        running, start = ~truncated, np.zeros(len(worlds), bool)
+    strata = [draw.stratum for draw in envs.unwrapped.batch.draws]
+    return Rollout(envs.played(), strata, 1e6 * deciding / decisions, time.perf_counter() - began)
