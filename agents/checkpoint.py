@@ -1,8 +1,8 @@
 """Checkpoints between two rollouts, from which a killed training goes on as though nothing had happened.
 
 A checkpoint is a folder `step-<transitions>` with state.safetensors (every array) and state.json (everything else): model, optimiser,
-normalisation, Python's, numpy's and torch's random state, the environment's own state, the last observation and which sessions have
-just begun. Nothing is pickled. Exact on one platform and stack with one torch thread; the environment must offer
+normalisation of rewards, Python's, numpy's and torch's random state, the environment's own state, the last observation and which sessions
+have just begun. Nothing is pickled. Exact on one platform and stack with one torch thread; the environment must offer
 `get_state() -> dict of arrays` and `set_state(dict)`.
 """
 
@@ -19,7 +19,6 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 from safetensors.numpy import save as to_bytes
 from stable_baselines3 import PPO
-from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
 from vcgym.agents.adapter import NativeVecEnv
@@ -87,21 +86,20 @@ class Resumable(Protocol):
     def set_state(self, state: dict[str, np.ndarray]) -> None: ...
 
 
-def _layers(model: PPO) -> tuple[VecNormalize, RunningMeanStd, VecMonitor, Resumable]:
+def _layers(model: PPO) -> tuple[VecNormalize, VecMonitor, Resumable]:
     normaliser = model.env
     assert isinstance(normaliser, VecNormalize)
-    assert isinstance(normaliser.obs_rms, RunningMeanStd)
     monitor = normaliser.venv
     assert isinstance(monitor, VecMonitor)
     assert isinstance(monitor.venv, NativeVecEnv)
     envs = monitor.venv.envs.unwrapped
     if not isinstance(envs, Resumable):
         raise TypeError(f"{envs} has no get_state and set_state; a training on it cannot be checkpointed")
-    return normaliser, normaliser.obs_rms, monitor, envs
+    return normaliser, monitor, envs
 
 
 def _capture(model: PPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    normaliser, observed, monitor, envs = _layers(model)
+    normaliser, monitor, envs = _layers(model)
     optimiser = model.policy.optimizer.state_dict()
     draws = np.random.get_state(legacy=False)
     assert isinstance(draws, dict)
@@ -113,8 +111,6 @@ def _capture(model: PPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     arrays |= {
         "rollout/last_observation": np.asarray(model._last_obs),
         "rollout/episode_starts": model._last_episode_starts,
-        "normaliser/observation_mean": observed.mean,
-        "normaliser/observation_variance": observed.var,
         "normaliser/return_mean": np.asarray(normaliser.ret_rms.mean),
         "normaliser/return_variance": np.asarray(normaliser.ret_rms.var),
         "normaliser/returns": normaliser.returns,
@@ -130,7 +126,6 @@ def _capture(model: PPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "steps": model.num_timesteps,
         "updates": model._n_updates,
         "optimiser": optimiser["param_groups"],
-        "observation_count": float(observed.count),
         "return_count": float(normaliser.ret_rms.count),
         "random_python": random.getstate(),
         "random_numpy": {"pos": draws["state"]["pos"], "has_gauss": draws["has_gauss"], "gauss": draws["gauss"]},
@@ -140,7 +135,7 @@ def _capture(model: PPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def _restore(model: PPO, arrays: dict[str, np.ndarray], scalars: dict[str, Any]) -> None:
-    normaliser, observed, monitor, envs = _layers(model)
+    normaliser, monitor, envs = _layers(model)
     model.policy.load_state_dict({name: torch.from_numpy(array) for name, array in _part(arrays, "policy").items()})
     moments: dict[int, dict[str, torch.Tensor]] = {}
     for key, array in _part(arrays, "optimiser").items():
@@ -154,9 +149,8 @@ def _restore(model: PPO, arrays: dict[str, np.ndarray], scalars: dict[str, Any])
     model._last_episode_starts = arrays["rollout/episode_starts"]
     model.ep_info_buffer = deque(scalars["episodes"], maxlen=model._stats_window_size)
     model.ep_success_buffer = deque(maxlen=model._stats_window_size)
-    observed.mean, observed.var = arrays["normaliser/observation_mean"], arrays["normaliser/observation_variance"]
     normaliser.ret_rms.mean, normaliser.ret_rms.var = arrays["normaliser/return_mean"], arrays["normaliser/return_variance"]
-    observed.count, normaliser.ret_rms.count = scalars["observation_count"], scalars["return_count"]
+    normaliser.ret_rms.count = scalars["return_count"]
     normaliser.returns = arrays["normaliser/returns"]
     monitor.episode_returns, monitor.episode_lengths = arrays["monitor/returns"], arrays["monitor/lengths"]
     envs.set_state(_part(arrays, "env"))

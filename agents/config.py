@@ -123,7 +123,7 @@ def _spec(env_id: str) -> EnvSpec:
 
 
 class PPOConfig(Config):
-    """Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) on a small multilayer perceptron.
+    """Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) on the networks of `vcgym.agents.network`.
 
     Attributes:
         learning_rate: Adam's step size at the start.
@@ -137,7 +137,7 @@ class PPOConfig(Config):
         ent_coef: weight of the entropy bonus.
         vf_coef: weight of the value loss.
         max_grad_norm: gradients are scaled down to this norm.
-        hidden: units per hidden layer, policy and value alike.
+        hidden: units per layer, policy and value alike.
         activation: between layers.
     """
 
@@ -152,7 +152,7 @@ class PPOConfig(Config):
     ent_coef: Annotated[float, Field(ge=0)] = 0.0
     vf_coef: Annotated[float, Field(ge=0)] = 0.5
     max_grad_norm: Annotated[float, Field(gt=0)] = 0.5
-    hidden: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] = [64, 64]
+    hidden: Annotated[int, Field(ge=1)] = 64
     activation: Literal["tanh", "relu"] = "tanh"
 
 

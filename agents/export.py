@@ -1,17 +1,16 @@
-"""A published agent: a folder with agent.safetensors (weights, normalisation) and card.json (what they are). No pickle anywhere."""
+"""A published agent: a folder with agent.safetensors (weights) and card.json (what they are). No pickle anywhere."""
 
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from vcgym.agents.atomic import new_folder
-from vcgym.agents.policy import AgentPolicy, output_count
+from vcgym.agents.policy import AgentPolicy, output_count, tensor_shapes
 from vcgym.agents.spaces import build, describe
 
 WEIGHTS = "agent.safetensors"
@@ -23,6 +22,8 @@ class AgentCard(BaseModel):
 
     Attributes:
         features: names of the observation's entries, in order; empty where the environment names none.
+        paths: how many paths the observation describes, before everything else.
+        hidden: units per layer.
         steps: transitions trained on.
         config_hash: of the resolved training config.
     """
@@ -35,7 +36,8 @@ class AgentCard(BaseModel):
     action_space: dict[str, Any]
     features: list[str]
     algorithm: str
-    hidden: list[int]
+    paths: Annotated[int, Field(ge=0)]
+    hidden: Annotated[int, Field(ge=1)]
     activation: Literal["tanh", "relu"]
     steps: int
     seed: int
@@ -54,17 +56,15 @@ def publish(folder: Path, agent: AgentPolicy, *, features: list[str], algorithm:
         action_space=describe(agent.action_space),
         features=features,
         algorithm=algorithm,
-        hidden=[len(bias) for _, bias in agent.layers[:-1]],
+        paths=agent.paths,
+        hidden=len(agent.tensors["trunk1.bias"]),
         activation="tanh" if agent.activation == "tanh" else "relu",
         steps=steps,
         seed=seed,
         config_hash=config_hash,
     )
-    tensors = {"mean": agent.mean, "variance": agent.variance}
-    for depth, (weight, bias) in enumerate(agent.layers):
-        tensors |= {f"{depth}.weight": weight, f"{depth}.bias": bias}
     with new_folder(folder) as draft:
-        (draft / WEIGHTS).write_bytes(save(tensors))
+        (draft / WEIGHTS).write_bytes(save(agent.tensors))
         (draft / CARD).write_text(card.model_dump_json(indent=2) + "\n")
 
 
@@ -96,30 +96,27 @@ def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
     if env_id is not None and card.env_id != env_id:
         raise ValueError(f"{folder / CARD}: env_id is {card.env_id!r}, expected {env_id!r}")
     observation_space, action_space = build(card.observation_space), build(card.action_space)
-    if not isinstance(observation_space, spaces.Box):
-        raise ValueError(f"{folder / CARD}: observation_space is {observation_space}, expected a Box")
-    tensors = _checked_tensors(folder / WEIGHTS, int(np.prod(observation_space.shape)), card.hidden, output_count(action_space))
-    layers = tuple((tensors[f"{depth}.weight"], tensors[f"{depth}.bias"]) for depth in range(len(card.hidden) + 1))
-    return AgentPolicy(card.env_id, observation_space, action_space, card.activation, tensors["mean"], tensors["variance"], layers)
+    if not isinstance(observation_space, spaces.Box) or len(observation_space.shape) != 1:
+        raise ValueError(f"{folder / CARD}: observation_space is {observation_space}, expected a Box with one axis")
+    try:
+        shapes = tensor_shapes(observation_space.shape[0], card.paths, card.hidden, output_count(action_space))
+    except ValueError as error:
+        raise ValueError(f"{folder / CARD}: {error}") from error
+    tensors = _checked_tensors(folder / WEIGHTS, shapes)
+    return AgentPolicy(card.env_id, observation_space, action_space, card.paths, card.activation, tensors)
 
 
-def _checked_tensors(path: Path, features: int, hidden: list[int], outputs: int) -> dict[str, np.ndarray]:
+def _checked_tensors(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
     try:
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
-    widths = [features, *hidden, outputs]
-    expected: dict[str, tuple[tuple[int, ...], str]] = {"mean": ((features,), "float64"), "variance": ((features,), "float64")}
-    for depth, (inputs, units) in enumerate(pairwise(widths)):
-        expected |= {f"{depth}.weight": ((units, inputs), "float32"), f"{depth}.bias": ((units,), "float32")}
-    if tensors.keys() != expected.keys():
-        raise ValueError(f"{path} holds {sorted(tensors)}, expected {sorted(expected)}")
-    for name, (shape, dtype) in expected.items():
+    if tensors.keys() != shapes.keys():
+        raise ValueError(f"{path} holds {sorted(tensors)}, expected {sorted(shapes)}")
+    for name, shape in shapes.items():
         tensor = tensors[name]
-        if (tensor.shape, str(tensor.dtype)) != (shape, dtype):
-            raise ValueError(f"{path}: {name} is {tensor.dtype} {tensor.shape}, expected {dtype} {shape}")
+        if tensor.shape != shape or tensor.dtype != np.float32:
+            raise ValueError(f"{path}: {name} is {tensor.dtype} {tensor.shape}, expected float32 {shape}")
         if not np.isfinite(tensor).all():
             raise ValueError(f"{path}: {name} holds {tensor[~np.isfinite(tensor)][0]}, expected finite values")
-    if (tensors["variance"] < 0).any():
-        raise ValueError(f"{path}: variance holds {tensors['variance'].min()}, expected at least 0")
     return tensors

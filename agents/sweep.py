@@ -6,6 +6,7 @@ Trials report numbers; the driver writes them to MLflow, each trial a run nested
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -15,6 +16,7 @@ from ray import tune
 from ray.tune.schedulers import ASHAScheduler
 
 from vcgym.agents.config import SweepConfig, TrainConfig
+from vcgym.agents.environments import data_hash
 from vcgym.agents.progress import Tell, progress
 from vcgym.agents.tracking import Run, Tracking
 from vcgym.agents.training import train
@@ -32,13 +34,15 @@ class Best:
     return_mean: float
 
 
-def run_sweep(config: SweepConfig, data_hash: str = "") -> Best:
+def run_sweep(config: SweepConfig) -> Best:
     """Run `config.trials` trainings, stopping the weaker ones early, and return the best."""
+    config.train.data.export()
+    data = data_hash(config.train.env)
     _start_ray(config)
     tracking = Tracking()
     folder = config.train.folder
     try:
-        with tracking.run(f"{config.train.study} sweep", data_hash=data_hash) as sweep, progress("sweep", config.trials) as tell:
+        with tracking.run(f"{config.train.study} sweep", data_hash=data) as sweep, progress("sweep", config.trials) as tell:
             sweep.config(config)
             tuner = tune.Tuner(
                 tune.with_resources(tune.with_parameters(_trial, train_config=config.train), {"cpu": 1}),
@@ -47,7 +51,7 @@ def run_sweep(config: SweepConfig, data_hash: str = "") -> Best:
                 run_config=tune.RunConfig(
                     name=folder.name,
                     storage_path=str(folder.parent),
-                    callbacks=[_Nested(tracking, sweep, config.train, data_hash, tell)],
+                    callbacks=[_Nested(tracking, sweep, config.train, data, tell)],
                     verbose=0,
                 ),
             )
@@ -63,7 +67,11 @@ def run_sweep(config: SweepConfig, data_hash: str = "") -> Best:
 def trial_config(config: TrainConfig, learning_rate: float, ent_coef: float, name: str) -> TrainConfig:
     """What one trial trains: the same but for two numbers, in a folder of its own."""
     tuned = config.algorithm.model_copy(update={"learning_rate": learning_rate, "ent_coef": ent_coef})
-    return config.model_copy(update={"algorithm": tuned, "folder": config.folder / "agents" / name, "seeds": config.seeds[:1]})
+    return config.model_copy(update={"algorithm": tuned, "folder": _home(config, name), "seeds": config.seeds[:1]})
+
+
+def _home(config: TrainConfig, name: str) -> Path:
+    return config.folder / "agents" / name
 
 
 def _start_ray(config: SweepConfig) -> None:
@@ -123,7 +131,12 @@ class _Nested(tune.Callback):
         self.tell(self.ended, f"trial {trial.trial_id} at {result['steps']:,} transitions: validation return {result[_METRIC]:.3f}")
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        self.open[trial.trial_id][1].close()
+        run, stack = self.open[trial.trial_id]
+        # A trial that was stopped early publishes nothing, and without shared storage the driver does not see another machine's agent.
+        agent = _home(self.config, trial.trial_id) / f"seed-{self.config.seeds[0]}" / "agent"
+        if agent.exists():
+            run.folder(agent)
+        stack.close()
         self.ended += 1
         self.tell(self.ended, f"trial {trial.trial_id} ended")
 

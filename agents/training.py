@@ -14,24 +14,23 @@ from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
-from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.utils import LinearSchedule, get_device, safe_mean
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
 from vcgym.agents import checkpoint
 from vcgym.agents.adapter import NativeVecEnv
 from vcgym.agents.config import TrainConfig
-from vcgym.agents.environments import make_envs
+from vcgym.agents.environments import make_envs, paths_observed
 from vcgym.agents.evaluation import Evaluation, evaluate
 from vcgym.agents.export import publish
-from vcgym.agents.policy import CLIP_SD, EPSILON, AgentPolicy
+from vcgym.agents.network import PathNet, PathPolicy
+from vcgym.agents.policy import AgentPolicy
 from vcgym.agents.progress import Tell, progress
 from vcgym.agents.spaces import describe
 
 # Takes metric values by name and the number of transitions they were seen at.
 Log = Callable[[dict[str, float], int], None]
 
-_ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}
 _VALIDATION_SEED = 0
 _CHECKPOINT_FORMAT = 1
 
@@ -82,15 +81,14 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
 
 
 def build_model(config: TrainConfig, seed: int) -> PPO:
-    """PPO with fresh weights, over normalised and monitored sessions of the training split."""
-    native = NativeVecEnv(make_envs(config.env, config.num_envs, "train"))
+    """PPO with fresh weights, over monitored sessions of the training split whose rewards are normalised."""
+    envs = make_envs(config.env, config.num_envs, "train")
     ppo = config.algorithm
-    normaliser = VecNormalize(VecMonitor(native), clip_obs=CLIP_SD, clip_reward=CLIP_SD, gamma=ppo.gamma, epsilon=EPSILON)
     return PPO(
-        "MlpPolicy",
-        normaliser,
+        PathPolicy,
+        VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, gamma=ppo.gamma),
         learning_rate=LinearSchedule(ppo.learning_rate, 0.0, 1.0) if ppo.schedule == "linear" else ppo.learning_rate,
-        policy_kwargs={"net_arch": ppo.hidden, "activation_fn": _ACTIVATIONS[ppo.activation]},
+        policy_kwargs={"paths": paths_observed(envs), "hidden": ppo.hidden, "activation": ppo.activation},
         seed=seed,
         device=config.device,
         **ppo.model_dump(exclude={"learning_rate", "schedule", "hidden", "activation"}),
@@ -98,21 +96,17 @@ def build_model(config: TrainConfig, seed: int) -> PPO:
 
 
 def snapshot(model: PPO, config: TrainConfig) -> AgentPolicy:
-    """The model's policy as it is now, with its normalisation, apart from the model."""
-    normaliser = model.env
-    assert isinstance(normaliser, VecNormalize)
-    assert isinstance(normaliser.obs_rms, RunningMeanStd)
-    assert isinstance(normaliser.observation_space, spaces.Box)
-    modules = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
-    linear = [module for module in modules if isinstance(module, torch.nn.Linear)]
+    """The model's policy as it is now, apart from the model."""
+    net = model.policy.mlp_extractor.policy
+    assert isinstance(net, PathNet)
+    assert isinstance(model.observation_space, spaces.Box)
     return AgentPolicy(
         env_id=config.env.id,
-        observation_space=normaliser.observation_space,
-        action_space=normaliser.action_space,
+        observation_space=model.observation_space,
+        action_space=model.action_space,
+        paths=net.paths,
         activation=config.algorithm.activation,
-        mean=normaliser.obs_rms.mean.copy(),
-        variance=normaliser.obs_rms.var.copy(),
-        layers=tuple((layer.weight.detach().cpu().numpy().copy(), layer.bias.detach().cpu().numpy().copy()) for layer in linear),
+        tensors={name: tensor.cpu().numpy().copy() for name, tensor in net.state_dict().items()},
     )
 
 

@@ -1,7 +1,7 @@
 """Features: what an agent sees, computed by one function from the records that have reached its place, never from the simulator.
 
-The layout is data: the Box, the docs table and the tests read it. Features of a path stand together, path after path, then the features of the whole call. Delays are
-in units of 100 ms, ages in seconds, so that all are of order one; each is clipped to its range.
+The layout is data: the Box, the docs table and the tests read it. Features of a path stand together, path after path, then the features of
+the whole call. Delays are in units of 100 ms, ages in seconds, so that all are of order one; each is clipped to its range.
 """
 
 from typing import NamedTuple

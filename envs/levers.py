@@ -4,6 +4,7 @@ Inside, a lever is a rule's parameters (`vcgym.baselines`). The holders here sta
 compiled loop treats every lever alike and asks `holder` where a decision comes from.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +13,13 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from vcgym.baselines import rule
-from vcgym.baselines.mechanism import COUNT, WATERMARK, holds
+from vcgym.baselines.mechanism import COUNT, WATERMARK, holds, mechanism
 
 INSIDE, OUTSIDE, COMMANDED = 0, 1, 2
 
 
 class Agent(NamedTuple):
-    """The lever is held outside. A router is asked every `interval` packets sent, a receiver at each arrival; its level is a watermark's lag."""
+    """The lever is held outside: a router's is asked every `interval` packets sent, a receiver's, a watermark's lag, at each arrival."""
 
     interval: int = 1
 
@@ -53,6 +54,24 @@ def holder(lever: Any) -> int:
 def _holder(lever):
     found = _HOLDERS.get(lever.instance_class, INSIDE) if isinstance(lever, types.BaseNamedTuple) else INSIDE
     return lambda lever: found
+
+
+def require_rule(lever: str, params: Any) -> None:
+    """Refuse what is not the parameters of a rule for that lever, router or receiver.
+
+    Raises:
+        ValueError: naming the lever, the value and what is allowed.
+    """
+    if type(params) in _HOLDERS or not _answers(rule.allocate, params, 1, 1) or _answers(mechanism, params) != (lever == "receiver"):
+        raise ValueError(f"{lever} = {params!r}: allowed are parameters of a {lever} rule of vcgym.baselines")
+
+
+def _answers(generic: Callable[..., Any], *arguments: Any) -> bool:
+    try:
+        generic(*arguments)
+    except KeyError:
+        return False
+    return True
 
 
 for _class in _HOLDERS:

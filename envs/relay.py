@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from vcgym.baselines.wmjitter import WMJitter
-from vcgym.envs.levers import Agent
+from vcgym.envs.levers import Agent, require_rule
 from vcgym.envs.scalar import ScalarEnv
 from vcgym.envs.vector import Held, LeverVectorEnv
 
@@ -25,6 +25,7 @@ class RelayVectorEnv(LeverVectorEnv):
     """
 
     def __init__(self, num_envs: int = 1, receiver: NamedTuple = RECEIVER, interval: int = 10, **arguments: Any) -> None:
+        require_rule("receiver", receiver)
         super().__init__(num_envs, Held(path=True, level=False, at_arrivals=False), Agent(interval), receiver, **arguments)
 
 

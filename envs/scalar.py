@@ -6,18 +6,25 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 
+from vcgym.envs.render import picture
 from vcgym.envs.vector import LeverVectorEnv
+from vcgym.network.scenario import one_of
+
+METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # a decision of Relay and Call is 100 ms
 
 
 class ScalarEnv(gym.Env[Any, Any]):
-    """One call. Arguments are those of `vector_class`, but for num_envs and autoreset_mode."""
+    """One call. Arguments are those of `vector_class`, but for num_envs and autoreset_mode; ``render_mode="rgb_array"`` draws it."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata = METADATA
     vector_class: ClassVar[type[LeverVectorEnv]]
 
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
-        self.native = self.vector_class(1, autoreset_mode=AutoresetMode.DISABLED, render_mode=render_mode, **arguments)
+        if render_mode is not None:
+            one_of("render_mode", render_mode, ("rgb_array",))
+        self.native = self.vector_class(1, autoreset_mode=AutoresetMode.DISABLED, **arguments)
         self.render_mode = render_mode
         self.observation_space = self.native.single_observation_space
         self.action_space = self.native.single_action_space
@@ -32,9 +39,13 @@ class ScalarEnv(gym.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play to the next decision, or to the end of the call (truncated)."""
-        observations, rewards, _, truncated, infos = self.native.step(np.expand_dims(np.asarray(action, self.action_space.dtype), 0))
+        observations, rewards, _, truncated, infos = self.native.step(np.expand_dims(np.asarray(action), 0))
         info = {name: value[0] for name, value in infos.items() if not name.startswith("_")}
         return self._first(observations), float(rewards[0]), False, bool(truncated[0]), info
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """The call so far, see `vcgym.envs.render.picture`; None without a render mode."""
+        return None if self.render_mode is None else picture(self.native.batch, 0)
 
     def _first(self, observations: Any) -> Any:
         """The observation of the only session, in the types of its space."""

@@ -36,34 +36,55 @@ def _plain(value: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(value).view(np.uint8).copy() if value.dtype.names else value.copy()
 
 
-def snapshot(batch: CallBatch, senses: Senses, own: dict[str, NDArray[Any]], draws: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Everything that moves, as plain arrays by name; what a drawn world is called goes with it, its parameters stand in the world's rows."""
+def snapshot(
+    arguments: str, batch: CallBatch, senses: Senses, own: dict[str, NDArray[Any]], draws: np.random.Generator
+) -> dict[str, NDArray[Any]]:  # fmt: skip
+    """Everything that moves, as plain arrays by name; a drawn world goes by its name, its parameters stand in the world's rows."""
     state = {name: _plain(value) for name, value in _living(batch, senses, own).items()}
     names = "\n".join(f"{draw.pair}\t{draw.stratum}\t{draw.seed}" if draw else "" for draw in batch.draws)
     state["draws"] = np.frombuffer(names.encode(), np.uint8).copy()
+    state["arguments"] = np.frombuffer(arguments.encode(), np.uint8).copy()
     inside: Any = draws.bit_generator.state["state"]
     state["generator"] = np.frombuffer(f"{inside['state']},{inside['inc']}".encode(), np.uint8).copy()
     return state
 
 
+def _named(line: str) -> WorldDraw | None:
+    if not line:
+        return None
+    pair, stratum, seed = line.split("\t")
+    return WorldDraw(pair, stratum, int(seed), {})
+
+
 def restore(
-    state: dict[str, NDArray[Any]], batch: CallBatch, senses: Senses, own: dict[str, NDArray[Any]], draws: np.random.Generator
-) -> None:  # fmt: skip
+    state: dict[str, NDArray[Any]],
+    arguments: str,
+    batch: CallBatch,
+    senses: Senses,
+    own: dict[str, NDArray[Any]],
+    draws: np.random.Generator,
+) -> None:
     """Write a state of `snapshot` back.
 
     Raises:
-        ValueError: an array is missing, unknown or of another shape or dtype: the state of an env of other arguments.
+        ValueError: the state of an env of other arguments, or an array is missing, unknown or of another shape or dtype.
     """
+    given = state["arguments"].tobytes().decode() if "arguments" in state else "no arguments"
+    if given != arguments:
+        raise ValueError(f"state of another env: {given}; allowed: {arguments}")
     living = _living(batch, senses, own)
-    if set(state) != set(living) | {"draws", "generator"}:
-        raise ValueError(f"state of another env: arrays {sorted(set(state) ^ (set(living) | {'draws', 'generator'}))} do not match")
+    wanted_names = set(living) | {"arguments", "draws", "generator"}
+    if set(state) != wanted_names:
+        raise ValueError(f"state of another env: arrays {sorted(set(state) ^ wanted_names)} do not match")
     for name, value in living.items():
         wanted = _plain(value)
         if state[name].shape != wanted.shape or state[name].dtype != wanted.dtype:
-            raise ValueError(f"state of another env: {name} is {state[name].dtype}{state[name].shape}, allowed {wanted.dtype}{wanted.shape}")
+            raise ValueError(
+                f"state of another env: {name} is {state[name].dtype}{state[name].shape}, allowed {wanted.dtype}{wanted.shape}"
+            )
     for name, value in living.items():
         value[...] = state[name].view(value.dtype).reshape(value.shape) if value.dtype.names else state[name]
     lines = state["draws"].tobytes().decode().split("\n")
-    batch.draws = [WorldDraw(pair, stratum, int(seed), {}) for pair, stratum, seed in (line.split("\t") for line in lines)]
+    batch.draws = [_named(line) for line in lines]
     inside, inc = state["generator"].tobytes().decode().split(",")
     draws.bit_generator.state = {**draws.bit_generator.state, "state": {"state": int(inside), "inc": int(inc)}}

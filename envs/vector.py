@@ -18,9 +18,12 @@ from vcgym.envs.snapshot import restore, snapshot
 from vcgym.network import rng
 from vcgym.network.quality import LOSS_PRICE, mos, rating
 from vcgym.network.scenario import Scenario, one_of
+from vcgym.network.wire import SLOTS
+from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US
 
 REWARDS = ("emodel", "event")
 OBSERVATIONS = ("features", "records")
+LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
 
 
 class Held(NamedTuple):
@@ -53,7 +56,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         threads: how many threads share the sessions; without effect on the result.
         log: keep per-packet outcomes, for `played`.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
-        render_mode: None; there is no picture.
+        render_mode: None; only the scalar face draws.
     """
 
     def __init__(
@@ -79,9 +82,18 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         render_mode: str | None = None,
     ) -> None:
         interval = getattr(router, "interval", 1)
-        for name, value, high in (("num_envs", num_envs, 1 << 20), ("interval", interval, 1 << 20), ("packets", packets, 1_000_000)):
+        counts = (
+            ("num_envs", num_envs, 1 << 20),
+            ("interval", interval, 1 << 20),
+            ("packets", packets, 1_000_000),
+            ("threads", threads, 256),
+        )
+        for name, value, high in counts:
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= high:
                 raise ValueError(f"{name} = {value!r}: allowed are integers from 1 to {high}")
+        for name, value, bound in (("feedback_loss", feedback_loss, "0 <= share < 1"), ("probe_rate", probe_rate, "0 to 100")):
+            if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
+                raise ValueError(f"{name} = {value!r}: allowed are numbers, {bound}")
         for name, value, allowed in (("reward", reward, REWARDS), ("observation", observation, OBSERVATIONS), ("action", action, FORMS)):
             one_of(name, value, allowed)
         if render_mode is not None:
@@ -98,6 +110,12 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self.single_action_space = action_space(action, world.paths, held.path, held.level)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+        self._shown = self._nothing_shown()
+        # What a state must agree on: all that can change what comes next, the data included.
+        self._arguments = ", ".join(map(str, (
+            type(self).__name__, num_envs, router, receiver, scenario, mode, split, packets, reward, observation, action, place,
+            feedback_loss, probe_rate, log, AutoresetMode(autoreset_mode).value, world.layout.card,
+        )))  # fmt: skip
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)
         self._over = np.zeros(num_envs, bool)
@@ -109,13 +127,26 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             low, high = (np.array([getattr(feature, end) for feature in self.layout], np.float32) for end in ("low", "high"))
             return spaces.Box(low, high, dtype=np.float32)
         most = np.iinfo(np.int64).max
+        history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, LONGEST_DELAY_MS, LONGEST_DELAY_MS], (paths, 1)).astype(np.float64)
         return spaces.Dict(
             count=spaces.Box(0, RECORDS_SHOWN, (), np.int64),
-            history=spaces.Box(0.0, np.inf, (paths, 3), np.float64),
+            history=spaces.Box(np.zeros_like(history), history, dtype=np.float64),
             key=spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
             records=spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
             slot=spaces.Box(0, most, (), np.int64),
         )
+
+    def _nothing_shown(self) -> dict[str, NDArray[Any]]:
+        """Room for the observations shown last: a masked reset shows those of the other sessions again."""
+        if self.observation_kind == "features":
+            return {"features": np.zeros((self.num_envs, len(self.layout)), np.float32)}
+        return {
+            "count": np.zeros(self.num_envs, np.int64),
+            "history": np.zeros_like(self.batch.history),
+            "key": np.zeros(self.num_envs, np.uint64),
+            "records": np.zeros((self.num_envs, RECORDS_SHOWN, 8), np.int64),
+            "slot": np.zeros(self.num_envs, np.int64),
+        }
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -129,28 +160,40 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Returns:
             Observations of all sessions, and infos.
         """
-        super().reset(seed=seed if isinstance(seed, int) else None)
         options = dict(options or {})
         mask = options.pop("reset_mask", None)
         rows = np.arange(self.num_envs) if mask is None else np.flatnonzero(self._checked_mask(mask))
-        one_of_options = tuple(sorted(options))
-        for name in one_of_options:
+        for name in options:
             one_of("option of reset", name, ("reset_mask", "pair", "stratum"))
-        seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(self.num_envs)]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed has length {len(seeds)}: allowed is {self.num_envs}, one per session")
+        self.batch.scenario.draw(self.split, 0, **options)  # refuses an unknown pair or stratum before anything moves
+        seeds = self._checked_seeds(seed)
+        super().reset(seed=seed if isinstance(seed, int) else None)
         for row in rows:
             given = seeds[row]
             if given is not None or self._episodes[row] < 0:
                 self._seeds[row] = given if given is not None else self.np_random.integers(1 << 31)
                 self._episodes[row] = -1
         self._begin(rows, **options)
-        return self._observe(np.arange(self.num_envs)), {}
+        return self._observe(rows), {}
+
+    @property
+    def paths_observed(self) -> int:
+        """How many paths the features describe."""
+        return 0 if self.held.at_arrivals else self.batch.scenario.paths
 
     @property
     def has_begun(self) -> bool:
         """Whether every session has been reset at least once."""
         return bool((self._episodes >= 0).all())
+
+    def _checked_seeds(self, seed: int | list[int | None] | None) -> list[int | None]:
+        seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(self.num_envs)]
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"seed has length {len(seeds)}: allowed is {self.num_envs}, one per session")
+        for given in seeds:
+            if given is not None and not 0 <= given < 1 << 64:
+                raise ValueError(f"seed = {given!r}: allowed are integers from 0 to 2**64 - 1")
+        return seeds
 
     def _checked_mask(self, mask: Any) -> NDArray[np.bool_]:
         if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
@@ -178,31 +221,39 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """
         mode = self.metadata["autoreset_mode"]
         if (self._episodes < 0).any() or (mode is AutoresetMode.DISABLED and self._over.any()):
-            raise ResetNeeded(f"sessions {np.flatnonzero((self._episodes < 0) | self._over).tolist()} must be reset before they are stepped")
+            raise ResetNeeded(
+                f"sessions {np.flatnonzero((self._episodes < 0) | self._over).tolist()} must be reset before they are stepped"
+            )
         starting = np.flatnonzero(self._over)
         running = np.flatnonzero(~self._over)
         self._answer(actions)
         self.batch.play(running)
         rewards = self._rewards()
         self._begin(starting)
-        rewards[starting] = 0.0
         truncated = self.batch.calls["why"] == DONE
         truncated[starting] = False
         infos = self._infos(truncated)
         observations = self._observe(np.arange(self.num_envs))
         over = np.flatnonzero(truncated)
         if mode is AutoresetMode.SAME_STEP and len(over):
-            infos = {"final_obs": self._objects(observations, over), "_final_obs": truncated.copy(), "final_info": infos, "_final_info": truncated.copy()}
+            infos = {
+                "final_obs": self._objects(observations, over),
+                "_final_obs": truncated.copy(),
+                "final_info": infos,
+                "_final_info": truncated.copy(),
+            }
             self._begin(over)
-            observations = self._observe(over, observations)
+            observations = self._observe(over)
         else:
             self._over = truncated.copy()
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
 
     def _answer(self, actions: NDArray[Any]) -> None:
-        actions = np.asarray(actions)
-        if not self.action_space.contains(actions) and not self.action_space.contains(actions.astype(self.action_space.dtype)):
-            raise ValueError(f"action {actions!r}: allowed are values of {self.action_space}")
+        actions, space = np.asarray(actions), self.action_space
+        # A float where an index is wanted would be cut off silently, NaN included.
+        same_kind = np.can_cast(actions.dtype, space.dtype or actions.dtype, "same_kind")
+        if not same_kind or not space.contains(actions.astype(space.dtype)):
+            raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
         path, level = decode(self.action_form, self.batch.scenario.paths, self.held.path, self.held.level, actions)
         self.batch.calls["answer_path"] = path
         self.batch.calls["answer_level_us"] = level
@@ -219,33 +270,24 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._paid_us, self._paid_missed = delay, missed
         return earned
 
-    def _observe(self, rows: NDArray[np.int64], into: Any = None) -> Any:
-        """Observations, freshly allocated unless `into` is given: rows of `rows` are written."""
-        batch = self.batch
+    def _observe(self, rows: NDArray[np.int64]) -> Any:
+        """Renew the observations of `rows`; returns those of all sessions, freshly allocated."""
+        batch, shown = self.batch, self._shown
         if self.observation_kind == "features":
-            out = np.zeros((self.num_envs, len(self.layout)), np.float32) if into is None else into
             if self.held.at_arrivals:
-                observe_arrival(batch.calls, rows, self._senses, batch.receiver, out)
+                observe_arrival(batch.calls, rows, self._senses, batch.receiver, shown["features"])
             else:
-                observe_feed(batch.calls, rows, self._senses, batch.history, out)
-            return out
-        if into is None:
-            into = {
-                "count": np.zeros(self.num_envs, np.int64),
-                "history": np.zeros_like(batch.history),
-                "key": np.zeros(self.num_envs, np.uint64),
-                "records": np.zeros((self.num_envs, RECORDS_SHOWN, 8), np.int64),
-                "slot": np.zeros(self.num_envs, np.int64),
-            }
-        into["history"][rows] = batch.history[rows]
-        into["slot"][rows] = batch.calls["slot"][rows]
-        into["key"][rows] = [batch.key(row, "receiver" if self.held.at_arrivals else "router") for row in rows]
-        into["records"][rows] = 0
+                observe_feed(batch.calls, rows, self._senses, batch.history, shown["features"])
+            return shown["features"].copy()
+        shown["history"][rows] = batch.history[rows]
+        shown["slot"][rows] = batch.calls["slot"][rows]
+        shown["key"][rows] = [batch.key(row, "receiver" if self.held.at_arrivals else "router") for row in rows]
+        shown["records"][rows] = 0
         if self.held.at_arrivals:
-            show_arrival(batch.calls, rows, batch.receiver, into["records"], into["count"])
-        elif not show_feed(batch.calls, rows, into["records"], into["count"]):
+            show_arrival(batch.calls, rows, batch.receiver, shown["records"], shown["count"])
+        elif not show_feed(batch.calls, rows, shown["records"], shown["count"]):
             raise OverflowError(f"more than {RECORDS_SHOWN} records have come since the last decision: use a smaller interval")
-        return into
+        return {name: value.copy() for name, value in shown.items()}
 
     @staticmethod
     def _objects(observations: Any, over: NDArray[np.int64]) -> NDArray[np.object_]:
@@ -264,7 +306,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         ticks = np.maximum(books["ticks_played"] + books["ticks_stretched"] + books["ticks_concealed"], 1)
         offset_ms, concealed = books["offset_us_sum"] / ticks / 1000.0, books["ticks_concealed"] / ticks
         r = rating(offset_ms, concealed)
-        draws = self.batch.draws
+        draws = [draw for draw in self.batch.draws if draw is not None]  # who is stepped has been reset
         values: dict[str, NDArray[Any]] = {
             "r": r, "mos": mos(r), "mouth_to_ear_ms": offset_ms, "concealed_share": concealed,
             "pair": np.array([draw.pair for draw in draws]), "stratum": np.array([draw.stratum for draw in draws]),
@@ -281,8 +323,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """Everything that moves, as plain arrays: `set_state` on an env of the same arguments goes on where this one stood."""
-        own = {name: getattr(self, name) for name in ("_seeds", "_episodes", "_over", "_paid_us", "_paid_missed")}
-        return snapshot(self.batch, self._senses, own, self.np_random)
+        return snapshot(self._arguments, self.batch, self._senses, self._own(), self.np_random)
 
     def set_state(self, state: dict[str, NDArray[Any]]) -> None:
         """Take over a state of `get_state`.
@@ -290,7 +331,8 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Raises:
             ValueError: it is the state of an env of other arguments.
         """
+        restore(state, self._arguments, self.batch, self._senses, self._own(), self.np_random)
+
+    def _own(self) -> dict[str, NDArray[Any]]:
         own = {name: getattr(self, name) for name in ("_seeds", "_episodes", "_over", "_paid_us", "_paid_missed")}
-        restore(state, self.batch, self._senses, own, self.np_random)
-
-
+        return own | {f"_shown.{name}": value for name, value in self._shown.items()}

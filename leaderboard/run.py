@@ -24,28 +24,31 @@ System = RulePair | Policy
 Tell = Callable[[int, str], None]
 
 
-def parts_that_can_run(suite: Suite, data: str | None) -> tuple[list[Part], list[Part]]:
-    """Parts whose data are there, and those that need a data folder nobody named."""
-    with_data = data is not None or bool(os.environ.get(DATA_VARIABLE))
-    return [p for p in suite.parts if with_data or p.mode != "replay"], [p for p in suite.parts if not with_data and p.mode == "replay"]
+def playable(suite: Suite) -> list[Part]:
+    """Parts of a suite whose data are there: replay worlds need the environment variable VCGYM_DATA."""
+    return [part for part in suite.parts if part.mode != "replay" or os.environ.get(DATA_VARIABLE)]
 
 
-def run_suite(suite: Suite, systems: Mapping[str, System], folder: Path, tell: Tell, data: str | None = None, threads: int = 1) -> Path:
-    """Play every system on every world of `suite` and publish the outcome.
+def rollouts(suite: Suite, systems: int) -> int:
+    """How many rollouts a run of the suite takes."""
+    return systems * len(playable(suite))
+
+
+def run_suite(suite: Suite, systems: Mapping[str, System], folder: Path, tell: Tell, threads: int = 1) -> Path:
+    """Play every system on every world of `suite` that is `playable` and publish the outcome.
 
     Args:
         suite: what to play.
         systems: by name; a `RulePair`, or a policy of `vcgym/Call-v0`.
         folder: receives results.parquet, timing.parquet, cdf.parquet, report.html and leaderboard.md.
-        tell: told how many of the ``len(systems) * parts`` rollouts are done, and which one comes next.
-        data: folder of measured data; None: the environment variable VCGYM_DATA; without either, replay worlds are left out.
+        tell: told how many of the `rollouts` are done, and which one comes next.
         threads: how many threads share the sessions; without effect on the results.
 
     Returns:
         The report's path.
     """
-    parts, _ = parts_that_can_run(suite, data)
-    scenarios = [Scenario(part.scenario, part.mode, suite.packets, data) for part in parts]
+    parts = playable(suite)
+    scenarios = [Scenario(part.scenario, part.mode, suite.packets) for part in parts]
     found: list[dict[str, Any]] = []
     timings: dict[tuple[str, str], list[Rollout]] = {}
     delays: dict[tuple[str, str], list[dict[str, DelayCdf]]] = {}

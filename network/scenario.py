@@ -132,10 +132,13 @@ class Scenario:
         if pair is not None:
             one_of(f"pair of split {split}", pair, tuple(pairs))
             chosen = pair
-        if self.mode == "replay":
-            return WorldDraw(chosen, "measured", world_seed, {"offset": self._offsets(split, draws)})
-        if self.mode == "paper":
-            return WorldDraw(chosen, "independent", world_seed, self._pair_table(chosen))
+        if self.mode != "correlated":
+            only = "measured" if self.mode == "replay" else "independent"
+            if stratum is not None:
+                one_of(f"stratum of mode {self.mode}", stratum, (only,))
+            return WorldDraw(
+                chosen, only, world_seed, {"offset": self._offsets(split, draws)} if only == "measured" else self._pair_table(chosen)
+            )
         weighted = list(STRATA)[int(np.searchsorted(np.cumsum(list(STRATA.values())), draws.random() * (1.0 - 1e-12)))]
         if stratum is not None:
             one_of("stratum", stratum, tuple(STRATA))

@@ -1,8 +1,5 @@
 """Gymnasium's vector cart-pole with what the pipeline asks of an environment: same-step restarts, a split, a state to save."""
 
-import os
-import signal
-
 import gymnasium
 import numpy as np
 from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
@@ -10,19 +7,14 @@ from gymnasium.vector import AutoresetMode
 
 
 class Cart(CartPoleVectorEnv):
-    """Kills its own process in the step given by the environment variable CART_KILLS_AT_STEP, in training only."""
+    """Sessions that start at random, fall or end after `max_episode_steps`, and start again in the same step."""
 
     def __init__(self, num_envs=1, autoreset_mode=AutoresetMode.SAME_STEP, split="train", max_episode_steps=60):
         super().__init__(num_envs=num_envs, max_episode_steps=max_episode_steps)
         self.metadata = self.metadata | {"autoreset_mode": autoreset_mode}
         self.split = split
-        self.calls = 0
-        self.kill_at = int(os.environ.get("CART_KILLS_AT_STEP", "-1"))
 
     def step(self, action):
-        self.calls += 1
-        if self.split == "train" and self.calls == self.kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
         observation, reward, terminated, truncated, infos = super().step(action)
         done = self.prev_done
         if done.any():

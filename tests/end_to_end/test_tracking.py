@@ -1,30 +1,35 @@
 """Every seed is a run nested under its study, and two studies may make the database at once."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from vcgym.network.cards import load_links
+
 HERE = Path(__file__).parent
+CART = {"id": "cart:test/Cart-v0"}
+PLAYOUT = {"id": "vcgym/Playout-v0", "options": {"packets": 60}}
 STUDY = """
-import sys
+import json, sys
 from pathlib import Path
 from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
 from vcgym.agents.study import run_study
 run_study(TrainConfig(
-    study=sys.argv[1], env=EnvConfig(id="cart:test/Cart-v0"), algorithm=PPOConfig(n_steps=16, batch_size=32, n_epochs=1, hidden=[8]),
+    study=sys.argv[1], env=EnvConfig(**json.loads(sys.argv[3])), algorithm=PPOConfig(n_steps=16, batch_size=32, n_epochs=1, hidden=8),
     num_envs=4, steps=128, seeds=[int(seed) for seed in sys.argv[2].split(",")], evaluate_every=1, evaluation_episodes=3, device="cpu",
-    folder=Path(sys.argv[1]), resume=True), data_hash="d1")
+    folder=Path(sys.argv[1]), resume=True))
 """
 
 
-def start(cwd, name, seeds, **environment):
-    environment = {"PYTHONPATH": str(HERE), "PATH": "/usr/bin:/bin", "HOME": str(cwd), **environment}
-    return subprocess.Popen(
-        [sys.executable, "-c", STUDY, name, seeds], cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+def start(cwd, name, seeds, env=CART, **environment):
+    inherited = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+    environment = inherited | {"PYTHONPATH": str(HERE)} | environment
+    command = [sys.executable, "-c", STUDY, name, seeds, json.dumps(env)]
+    return subprocess.Popen(command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish(*processes):
@@ -37,7 +42,7 @@ def finish(*processes):
 def cwd(tmp_path_factory):
     """Two studies, started at once where there is no database yet."""
     cwd = tmp_path_factory.mktemp("studies")
-    finish(start(cwd, "one", "0"), start(cwd, "two", "1,2"))
+    finish(start(cwd, "one", "0", PLAYOUT), start(cwd, "two", "1,2"))
     return cwd
 
 
@@ -56,7 +61,7 @@ def test_both_of_two_first_studies_are_logged(cwd):
     for name, run in names.items():
         parent = run.data.tags.get("mlflow.parentRunId")
         assert parent == (names[name.split()[0]].info.run_id if "seed" in name else None)
-        assert run.data.tags["data_hash"] == "d1"
+        assert run.data.tags["data_hash"] == (load_links("wonderproxy_ten_places").card.sha256 if name.startswith("one") else "")
         assert run.data.tags["mlflow.source.git.commit"]
 
 
@@ -84,7 +89,7 @@ def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, monkeypatc
 
 def test_a_resumed_study_goes_on_in_its_runs(cwd):
     before = len(runs(cwd)[1])
-    finish(start(cwd, "one", "0"))
+    finish(start(cwd, "two", "1,2"))
     assert len(runs(cwd)[1]) == before
 
 

@@ -1,6 +1,7 @@
 """A training that is killed and resumed ends as the uninterrupted one, byte for byte; foreign checkpoints are refused."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -10,20 +11,34 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+CART = ("cart:test/Cart-v0", {})
+CALL = ("vcgym/Call-v0", {"packets": 230})
 RUN = """
-import sys
+import itertools, json, os, signal, sys
 from pathlib import Path
+from vcgym.agents.adapter import NativeVecEnv
 from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
 from vcgym.agents.training import train
+
+env_id, options, folder, kill_at = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])
+step_wait, steps = NativeVecEnv.step_wait, itertools.count(1)
+
+def step_or_die(envs):
+    if next(steps) == kill_at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return step_wait(envs)
+
+NativeVecEnv.step_wait = step_or_die
 train(TrainConfig(
-    env=EnvConfig(id="cart:test/Cart-v0"), algorithm=PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=[8]), num_envs=4, steps=640,
-    evaluate_every=2, checkpoint_every=2, evaluation_episodes=3, device="cpu", folder=Path(sys.argv[1]), resume=True), seed=5)
+    env=EnvConfig(id=env_id, options=options), algorithm=PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=8), num_envs=4, steps=640,
+    evaluate_every=2, checkpoint_every=2, evaluation_episodes=3, device="cpu", folder=folder, resume=True), seed=5)
 """
 
 
-def run(folder, kill_at=-1):
-    environment = {"PYTHONPATH": str(HERE), "CART_KILLS_AT_STEP": str(kill_at), "PATH": "/usr/bin:/bin", "HOME": str(folder.parent)}
-    return subprocess.run([sys.executable, "-c", RUN, str(folder)], env=environment, capture_output=True, text=True, check=False)
+def run(env, folder, kill_at=-1):
+    """Train in a process of its own, which kills itself at the training's step `kill_at` of that process."""
+    command = [sys.executable, "-c", RUN, env[0], json.dumps(env[1]), str(folder), str(kill_at)]
+    return subprocess.run(command, env=os.environ | {"PYTHONPATH": str(HERE)}, capture_output=True, text=True, check=False)
 
 
 def final_bytes(folder):
@@ -32,16 +47,17 @@ def final_bytes(folder):
     return {path.name: path.read_bytes() for path in sorted(files)}
 
 
-def test_killed_twice_and_resumed_equals_uninterrupted(tmp_path):
-    whole = run(tmp_path / "whole")
+@pytest.mark.parametrize("env", [CART, CALL], ids=["cart", "call"])
+def test_killed_twice_and_resumed_equals_uninterrupted(tmp_path, env):
+    whole = run(env, tmp_path / "whole")
     assert whole.returncode == 0, whole.stderr
     # The 100th step lies inside the seventh rollout of ten; three rollouts later, counted anew after resuming at the sixth, the 40th.
     for kill_at in (100, 40):
-        killed = run(tmp_path / "killed", kill_at)
+        killed = run(env, tmp_path / "killed", kill_at)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         assert not (tmp_path / "killed" / "seed-5" / "agent").exists()
     assert sorted(path.name for path in (tmp_path / "killed" / "seed-5" / "checkpoints").glob("step-*"))[-1] == "step-000000000512"
-    resumed = run(tmp_path / "killed")
+    resumed = run(env, tmp_path / "killed")
     assert resumed.returncode == 0, resumed.stderr
     assert final_bytes(tmp_path / "killed") == final_bytes(tmp_path / "whole")
 
@@ -51,7 +67,7 @@ def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
     from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
     from vcgym.agents.training import train
 
-    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=[8])
+    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=8)
     options = {"packets": 230}
     config = TrainConfig(
         env=EnvConfig(id=env_id, options=options), algorithm=ppo, num_envs=4, steps=256, evaluation_episodes=2, checkpoint_every=1,
@@ -70,7 +86,7 @@ def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished") / "run"
-    finished = run(folder)
+    finished = run(CART, folder)
     assert finished.returncode == 0, finished.stderr
     return folder / "seed-5" / "checkpoints" / "step-000000000640"
 
@@ -81,7 +97,7 @@ def model(monkeypatch, tmp_path):
     from vcgym.agents.training import build_model
 
     monkeypatch.syspath_prepend(HERE)
-    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=[8])
+    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=8)
     return build_model(TrainConfig(env=EnvConfig(id="cart:test/Cart-v0"), algorithm=ppo, num_envs=4, device="cpu"), seed=5)
 
 

@@ -46,4 +46,5 @@ def test_sweep_nests_its_trials(tmp_path):
     assert len({run.data.params["algorithm.learning_rate"] for run in trials}) == 2
     best = max(run.data.metrics["validation/return_mean"] for run in trials)
     assert sweep.data.metrics["validation/return_mean"] <= best
+    assert any("agent/agent.safetensors" in [file.path for file in client.list_artifacts(run.info.run_id, "agent")] for run in trials)
     assert min(metric.step for metric in client.get_metric_history(trials[0].info.run_id, "validation/return_mean")) == 64

@@ -1,0 +1,27 @@
+"""Systems as YAML: each file of conf/system names a router and a receiver, and so a line of the leaderboard."""
+
+from importlib.resources import files
+
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+
+from vcgym.leaderboard.rollout import RulePair
+
+
+def load_systems(names: list[str] | None) -> dict[str, RulePair]:
+    """Pairs of rules by name; None: every file of conf/system.
+
+    Raises:
+        ValueError: no such file, a key that is not router or receiver, or parameters that the rule does not have.
+    """
+    known = {file.name.removesuffix(".yaml"): file for file in files("vcgym.conf").joinpath("system").iterdir() if file.name.endswith(".yaml")}
+    systems = {}
+    for name in sorted(known) if names is None else names:
+        if name not in known:
+            raise ValueError(f"systems has {name!r}; allowed: {', '.join(sorted(known))}")
+        composed = OmegaConf.create(known[name].read_text(encoding="utf-8"))
+        try:
+            systems[name] = RulePair(**instantiate(composed))
+        except Exception as error:
+            raise ValueError(f"conf/system/{name}.yaml: {error}; allowed: router and receiver, each _target_ and its parameters") from error
+    return systems

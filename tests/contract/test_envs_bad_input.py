@@ -1,0 +1,158 @@
+"""Bad input is refused before work starts: the field, the value and what is allowed."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.direct import Direct
+from vcgym.baselines.wmjitter import WMJitter
+from vcgym.envs.levers import Agent
+from vcgym.network.cards import DataError
+
+IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
+REFUSED = [
+    ({"num_envs": 0}, "num_envs = 0: allowed are integers from 1"),
+    ({"num_envs": 2.0}, r"num_envs = 2\.0: allowed are integers from 1"),
+    ({"packets": 0}, "packets = 0: allowed are integers from 1 to 1000000"),
+    ({"packets": "600"}, "packets = '600': allowed are integers"),
+    ({"packets": True}, "packets = True: allowed are integers"),
+    ({"threads": 0}, "threads = 0: allowed are integers from 1 to 256"),
+    ({"scenario": "mars"}, "scenario = 'mars': allowed are wonderproxy, table1, leo"),
+    ({"mode": "replay"}, "mode of scenario wonderproxy = 'replay': allowed are correlated, paper"),
+    ({"scenario": "leo"}, "mode of scenario leo = 'correlated': allowed are replay"),
+    ({"split": "holdout"}, "split = 'holdout': allowed are train, validation, test"),
+    ({"reward": "delay"}, "reward = 'delay': allowed are emodel, event"),
+    ({"observation": "pixels"}, "observation = 'pixels': allowed are features, records"),
+    ({"action": "box"}, "action = 'box': allowed are discrete, continuous, exact"),
+    ({"place": "moon"}, "place = 'moon': allowed are sender, central, receiver"),
+    ({"feedback_loss": 1}, "feedback_loss = 1: allowed is 0 <= share < 1"),
+    ({"feedback_loss": float("nan")}, "feedback_loss = nan: allowed is 0 <= share < 1"),
+    ({"feedback_loss": "0.1"}, r"feedback_loss = '0\.1': allowed are numbers, 0 <= share < 1"),
+    ({"probe_rate": -1.0}, r"probe_rate = -1\.0: allowed is 0 to 100"),
+    ({"probe_rate": None}, "probe_rate = None: allowed are numbers, 0 to 100"),
+    ({"render_mode": "human"}, "render_mode = 'human': allowed is None"),
+    ({"autoreset_mode": "sometimes"}, "sometimes"),
+]
+
+
+def _make(env_id, **arguments):
+    return gymnasium.make_vec(env_id, **{"num_envs": 2, "packets": 60} | arguments).unwrapped
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=str)
+@pytest.mark.parametrize("env_id", IDS)
+def test_arguments(env_id, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        _make(env_id, **arguments)
+
+
+@pytest.mark.parametrize("interval", [0, -3, 1.5])
+@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Call-v0"])
+def test_interval(env_id, interval):
+    with pytest.raises(ValueError, match=f"interval = {interval}: allowed are integers from 1"):
+        _make(env_id, interval=interval)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "arguments", "message"),
+    [
+        ("vcgym/Relay-v0", {"receiver": Direct()}, r"receiver = Direct\(\): allowed are parameters of a receiver rule"),
+        ("vcgym/Relay-v0", {"receiver": "wmjitter"}, "receiver = 'wmjitter': allowed are parameters of a receiver rule"),
+        ("vcgym/Relay-v0", {"receiver": Agent()}, r"receiver = Agent\(interval=1\): allowed are parameters of a receiver rule"),
+        ("vcgym/Playout-v0", {"router": WMJitter()}, r"router = WMJitter\(.*\): allowed are parameters of a router rule"),
+        ("vcgym/Playout-v0", {"router": None}, "router = None: allowed are parameters of a router rule"),
+        ("vcgym/Playout-v0", {"mechanism": "heap"}, "mechanism = 'heap': allowed are watermark, count"),
+    ],
+)
+def test_holders_of_the_other_lever(env_id, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        _make(env_id, **arguments)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_scalar_face_draws_in_one_mode(env_id):
+    scalar = gymnasium.make(env_id, packets=60).unwrapped
+    with pytest.raises(ValueError, match="render_mode = 'ansi': allowed are rgb_array"):
+        type(scalar)(render_mode="ansi")
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_an_unknown_argument(env_id):
+    with pytest.raises(TypeError, match="pakets"):
+        _make(env_id, pakets=60)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_measured_data_that_is_not_there(env_id, tmp_path, monkeypatch):
+    missing = tmp_path / "nowhere"
+    with pytest.raises(DataError, match=str(missing)):
+        _make(env_id, scenario="leo", mode="replay", data=str(missing))
+    monkeypatch.delenv("VCGYM_DATA", raising=False)
+    with pytest.raises(DataError, match="VCGYM_DATA"):
+        _make(env_id, scenario="leo", mode="replay")
+
+
+OUTSIDE = {
+    "vcgym/Relay-v0": {
+        "discrete": [[0, 17], [0, -1], [0], [0, 0, 0], [0.0, 1.0], [np.nan, 0.0]],
+        "continuous": [np.full((2, 17), 1.01), np.full((2, 17), np.nan), np.zeros((2, 16))],
+        "exact": [[0, 17]],
+    },
+    "vcgym/Playout-v0": {
+        "discrete": [[0, 32], [-1, 0], [1.5, 1.0]],
+        "continuous": [[[0.0], [np.nan]], [[0.0], [-2.0]], [0.0, 0.0]],
+        "exact": [[0, -1], [0, 60_000_001]],
+    },
+    "vcgym/Call-v0": {
+        "discrete": [[[0, 0], [17, 0]], [[0, 32], [0, 0]], [[0.0, 0.5], [0.0, 0.0]], [0, 0]],
+        "continuous": [np.full((2, 18), np.inf), np.full((2, 18), np.nan), np.zeros((2, 17))],
+        "exact": [[[0, -1], [0, 0]], [[17, 0], [0, 0]]],
+    },
+}
+
+
+@pytest.mark.parametrize("form", ["discrete", "continuous", "exact"])
+@pytest.mark.parametrize("env_id", IDS)
+def test_an_action_outside_the_space_moves_nothing(env_id, form):
+    env = _make(env_id, action=form)
+    env.reset(seed=1)
+    before = env.get_state()
+    for action in OUTSIDE[env_id][form]:
+        with pytest.raises(ValueError, match=r"(?s)action .*: allowed are values of"):
+            env.step(np.array(action))
+    after = env.get_state()
+    assert all(before[name].tobytes() == after[name].tobytes() for name in before)
+
+
+def test_the_scalar_face_refuses_the_same_actions():
+    env = gymnasium.make("vcgym/Relay-v0", packets=60).unwrapped
+    env.reset(seed=1)
+    for action in (17, -1, 0.5, float("nan")):
+        with pytest.raises(ValueError, match=r"action .*: allowed are values of"):
+            env.step(action)
+
+
+@pytest.mark.parametrize(
+    ("mode", "arguments", "message"),
+    [
+        ("correlated", {"options": {"pairs": "a"}}, "option of reset = 'pairs': allowed are reset_mask, pair, stratum"),
+        ("correlated", {"options": {"pair": "a-b"}}, "pair of split train = 'a-b': allowed are "),
+        ("correlated", {"options": {"stratum": "rainy"}}, "stratum = 'rainy': allowed are quiet"),
+        ("paper", {"options": {"stratum": "quiet"}}, "stratum of mode paper = 'quiet': allowed are independent"),
+        ("correlated", {"options": {"reset_mask": [True, False]}}, "reset_mask = .*: allowed is a bool array"),
+        ("correlated", {"options": {"reset_mask": np.zeros(2, bool)}}, "reset_mask = .*: allowed is a bool array"),
+        ("correlated", {"options": {"reset_mask": np.ones(3, bool)}}, "reset_mask = .*: allowed is a bool array"),
+        ("correlated", {"seed": [1, 2, 3]}, "seed has length 3: allowed is 2"),
+        ("correlated", {"seed": [1, -2]}, "seed = -2: allowed are integers from 0"),
+        ("correlated", {"seed": -1}, "seed = -1: allowed are integers from 0"),
+    ],
+)
+def test_reset_refuses_before_anything_moves(mode, arguments, message):
+    env = _make("vcgym/Call-v0", mode=mode)
+    env.reset(seed=1)
+    before = env.get_state()
+    with pytest.raises(ValueError, match=message):
+        env.reset(**arguments)
+    after = env.get_state()
+    assert all(before[name].tobytes() == after[name].tobytes() for name in before)

@@ -1,0 +1,113 @@
+"""The environments keep Gymnasium's and Stable-Baselines3's contracts; pytest turns every warning of the checkers into an error."""
+
+import multiprocessing
+from functools import partial
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.env_match import check_environments_match
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode
+from stable_baselines3.common.env_checker import check_env as check_env_sb3
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+
+IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
+WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
+
+
+class OneOfNative(gymnasium.Env):
+    """The native environment of one session without its batch axis."""
+
+    def __init__(self, env_id, **arguments):
+        self.native = gymnasium.make_vec(env_id, num_envs=1, autoreset_mode=AutoresetMode.DISABLED, **arguments).unwrapped
+        self.observation_space = self.native.single_observation_space
+        self.action_space = self.native.single_action_space
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        observations, infos = self.native.reset(seed=seed, options=options)
+        return self._first(observations), infos
+
+    def step(self, action):
+        observations, rewards, terminated, truncated, infos = self.native.step(np.asarray(action)[None])
+        info = {name: value[0] for name, value in infos.items() if not name.startswith("_")}
+        return self._first(observations), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
+
+    @staticmethod
+    def _first(observations):
+        if isinstance(observations, dict):
+            return {name: np.asarray(value[0]) for name, value in observations.items()}
+        return observations[0]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"action": "continuous"}, {"reward": "event", "mode": "paper"}], ids=str)
+@pytest.mark.parametrize("env_id", IDS)
+def test_both_checkers_pass(env_id, arguments):
+    env = gymnasium.make(env_id, packets=200, **arguments).unwrapped
+    check_env(env)
+    check_env_sb3(env)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_records_pass_gymnasiums_checker(env_id):
+    check_env(gymnasium.make(env_id, packets=200, observation="records").unwrapped)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"action": "continuous", "reward": "event"}, {"observation": "records", "mode": "paper"}], ids=str
+)
+@pytest.mark.parametrize("env_id", IDS)
+def test_scalar_matches_the_native_env_of_one(env_id, arguments):
+    scalar = gymnasium.make(env_id, packets=200, **arguments)
+    check_environments_match(scalar, OneOfNative(env_id, packets=200, **arguments), num_steps=450, seed=3)
+
+
+@pytest.mark.parametrize(("scenario", "mode"), WORLDS)
+@pytest.mark.parametrize("env_id", IDS)
+def test_observations_lie_in_their_space(env_id, scenario, mode):
+    for observation in ("features", "records"):
+        env = gymnasium.make(env_id, packets=600, scenario=scenario, mode=mode, observation=observation, feedback_loss=0.1)
+        env.action_space.seed(1)
+        seen, _ = env.reset(seed=4)
+        while True:
+            assert env.observation_space.contains(seen)
+            seen, _, terminated, over, _ = env.step(env.action_space.sample())
+            assert not terminated
+            if over:
+                break
+        assert env.observation_space.contains(seen)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_picture_shows_the_past_alone(env_id):
+    env = gymnasium.make(env_id, packets=200, render_mode="rgb_array")
+    env.action_space.seed(1)
+    env.reset(seed=4)
+    drawn = 0
+    for _ in range(12):
+        env.step(env.action_space.sample())
+        columns = np.flatnonzero((env.render() != 255).any(axis=(0, 2)))
+        assert len(columns) >= drawn
+        assert columns.max() < env.unwrapped.native.batch.calls["slot"][0]
+        drawn = len(columns)
+    assert gymnasium.make(env_id, packets=200).unwrapped.render() is None
+
+
+def test_async_workers_fork_after_kernels_have_run():
+    """A fork after kernels have run is safe, since the scalar face never enters a parallel kernel."""
+    assert "fork" in multiprocessing.get_all_start_methods()
+    make = partial(gymnasium.make, "vcgym/Call-v0", packets=100)
+    alone = make()
+    first, _ = alone.reset(seed=8)
+    second = alone.step([0, 12])
+    workers = AsyncVectorEnv([make, make], context="fork")
+    try:
+        observations, _ = workers.reset(seed=8)
+        np.testing.assert_array_equal(observations[0], first)
+        observations, rewards, *_ = workers.step(np.array([[0, 12], [3, 20]]))
+        np.testing.assert_array_equal(observations[0], second[0])
+        assert rewards[0] == second[1]
+    finally:
+        workers.close()

@@ -1,0 +1,25 @@
+"""docs/envs.md says what the code does."""
+
+from pathlib import Path
+
+import gymnasium
+import pytest
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.envs.tables import markdown
+
+PAGE = Path(__file__).parents[2] / "docs" / "envs.md"
+
+
+def test_the_page_is_up_to_date():
+    assert PAGE.read_text(encoding="utf-8") == markdown(), "run: python -m vcgym.envs.tables > docs/envs.md"
+
+
+@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"])
+def test_every_feature_has_its_line(env_id):
+    env = gymnasium.make(env_id, packets=60).unwrapped
+    page = markdown()
+    assert len(env.native.layout) == env.observation_space.shape[0]
+    for feature in env.native.layout:
+        assert f"| `{feature.name.split('[')[0]}` |" in page
+        assert all((feature.name, feature.unit, feature.age)) and feature.low < feature.high

@@ -1,0 +1,115 @@
+"""Features are a function of the records that have reached the place, the history and what was commanded: a slow twin makes them anew."""
+
+import math
+
+import gymnasium
+import numpy as np
+import pytest
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.rule import MEDIA, Record
+
+IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
+START_LEVEL_US = 80_000
+
+
+def clip(value, low=0.0, high=20.0):
+    return min(max(value, low), high)
+
+
+def place(level_us):
+    """-1 at 10 ms, 1 at 1 s."""
+    return math.log10(clip(level_us, 10_000, 1_000_000) / 10_000) - 1.0
+
+
+def smooth(values, gain):
+    """Exponential smoothing that starts at the first value."""
+    mean = values[0]
+    for value in values[1:]:
+        mean += gain * (value - mean)
+    return mean
+
+
+def of_path(records, now_us, mean_ms, sd_ms):
+    """Newest delay, its age, smoothed delay and deviation in ms and s."""
+    if not records:
+        return mean_ms, math.inf, mean_ms, sd_ms
+    delays = [(r.arrived_us - r.sent_us) / 1000.0 for r in records]
+    newest = max(range(len(records)), key=lambda i: (records[i].sent_us, i))
+    deviation = delays[0] / 2.0
+    for i in range(1, len(delays)):
+        deviation += (abs(delays[i] - smooth(delays[:i], 1 / 8)) - deviation) / 4.0
+    return delays[newest], (now_us - records[newest].sent_us) / 1e6, smooth(delays, 1 / 8), deviation
+
+
+def of_call(media, now_us, elapsed, commanded_us):
+    """The last twelve features."""
+    if not media:
+        return [elapsed, place(commanded_us), place(commanded_us), 20.0, *[0.0] * 8]
+    last = media[-1]
+    delays = [(r.arrived_us - r.sent_us) / 1000.0 for r in media]
+    jitter, floor, peaks = 0.0, delays[0], [0.0, 0.0, 0.0]
+    late, missing, newest = 0.0, 0.0, -1
+    for i, record in enumerate(media):
+        late += (record.late - late) / 64.0
+        for _ in range(min(max(record.packet - newest - 1, 0), 64)):
+            missing += (1.0 - missing) / 64.0
+        missing -= missing / 64.0
+        newest = max(newest, record.packet)
+        if i > 0:
+            passed_s = (record.arrived_us - media[i - 1].arrived_us) / 1e6
+            jitter += (abs(delays[i] - delays[i - 1]) - jitter) / 16.0
+            floor = min(floor + 5.0 * passed_s, delays[i])
+            peaks = [peak * math.exp(-passed_s / time) for peak, time in zip(peaks, (0.5, 2.0, 8.0), strict=True)]
+        peaks = [max(peak, delays[i] - floor) for peak in peaks]
+    ages = (now_us - max(r.sent_us for r in media)) / 1e6, (last.known_us - last.arrived_us) / 1e5
+    scaled = [jitter / 100.0, (delays[-1] - floor) / 100.0, *(peak / 100.0 for peak in peaks)]
+    return [elapsed, place(commanded_us), place(last.lag_us), *map(clip, ages), *map(clip, scaled), late, missing]
+
+
+@pytest.mark.parametrize(("mode", "feedback_loss"), [("correlated", 0.0), ("paper", 0.3)])
+@pytest.mark.parametrize("env_id", IDS)
+def test_features_equal_their_twin(env_id, mode, feedback_loss):
+    arguments = {"packets": 300, "mode": mode, "feedback_loss": feedback_loss, "action": "exact"}
+    shown = gymnasium.make(env_id, **arguments).unwrapped
+    told = gymnasium.make(env_id, observation="records", **arguments).unwrapped
+    features, _ = shown.reset(seed=3)
+    observation, _ = told.reset(seed=3)
+    draws, records, over = np.random.default_rng(0), [], False
+    path, level_us, at_receiver = 0, START_LEVEL_US, env_id == "vcgym/Playout-v0"
+    while not over:
+        records += [Record(*map(int, row)) for row in observation["records"][: observation["count"]]]
+        slot, history = int(observation["slot"]), observation["history"]
+        now_us = records[-1].arrived_us if at_receiver else slot * 10_000
+        media = [record for record in records if record.kind == MEDIA]
+        expected = []
+        if not at_receiver:
+            rows = [of_path([r for r in records if r.path == p], now_us, *history[p, 1:]) for p in range(len(history))]
+            best_ms = min(row[2] for row in rows)
+            for p, (newest_ms, age_s, now_ms, deviation_ms) in enumerate(rows):
+                in_100_ms = (*history[p, 1:], newest_ms, now_ms, deviation_ms, now_ms - best_ms)
+                mean, sd, newest, smoothed, deviation, excess = (clip(value / 100.0) for value in in_100_ms)
+                expected += [mean, sd, newest, clip(age_s), smoothed, deviation, excess, float(p == path)]
+        expected += of_call(media, now_us, min(slot / 300, 1.0), level_us)
+        np.testing.assert_allclose(features, np.array(expected, np.float32), rtol=1e-5, atol=1e-6)
+        path, level = int(draws.integers(len(history))), int(draws.integers(0, 1_200_000))
+        action = {"vcgym/Relay-v0": path, "vcgym/Playout-v0": level, "vcgym/Call-v0": np.array([path, level])}[env_id]
+        level_us = START_LEVEL_US if env_id == "vcgym/Relay-v0" else level
+        features, _, _, over, _ = shown.step(action)
+        observation, *_ = told.step(action)
+
+
+def test_the_level_is_read_off_a_log_scale():
+    env = gymnasium.make_vec("vcgym/Call-v0", num_envs=3, packets=60, scenario="table1").unwrapped
+    env.reset(seed=1)
+    env.step(np.array([[0, 0], [1, 16], [4, 31]]))
+    assert env.batch.calls["to_receiver"]["latest"].tolist() == [10_000, round(10_000 * 100 ** (16 / 31)), 1_000_000]
+    assert env.batch.calls["to_sender"]["latest"].tolist() == [0, 1, 4]
+
+
+def test_the_largest_score_wins_and_a_tie_goes_to_the_first():
+    env = gymnasium.make_vec("vcgym/Call-v0", num_envs=3, packets=60, scenario="table1", action="continuous").unwrapped
+    env.reset(seed=1)
+    env.step(np.array([[0.0, 0.5, 0.5, 0.0, 0.0, -1.0], [-1.0, -1.0, -1.0, -1.0, -0.5, 0.0], [0.0] * 5 + [1.0]], np.float32))
+    assert env.batch.calls["to_sender"]["latest"].tolist() == [1, 4, 0]
+    assert env.batch.calls["to_receiver"]["latest"].tolist() == [10_000, 100_000, 1_000_000]

@@ -1,0 +1,113 @@
+"""A state taken anywhere and put into a fresh environment goes on as though nothing had happened."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+
+IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
+MODES = [("wonderproxy", "correlated"), ("table1", "paper")]
+STOPS = (0, 7, 31, 95)  # before the first step, in the first block, in a following call, in another block
+
+
+def _make(env_id, **arguments):
+    settings = {"num_envs": 3, "packets": 550, "autoreset_mode": AutoresetMode.SAME_STEP, "log": True}
+    return gymnasium.make_vec(env_id, **settings | arguments).unwrapped
+
+
+def _play(env, actions):
+    shown = []
+    for action in actions:
+        observations, rewards, _, truncated, infos = env.step(action)
+        parts = observations.values() if isinstance(observations, dict) else [observations]
+        shown.append((*(part.tobytes() for part in parts), rewards.tobytes(), truncated.tobytes(), repr(infos)))
+    return shown
+
+
+@pytest.mark.parametrize(("scenario", "mode"), MODES)
+@pytest.mark.parametrize("observation", ["features", "records"])
+@pytest.mark.parametrize("env_id", IDS)
+def test_stop_and_go_on(env_id, observation, scenario, mode):
+    arguments = {"scenario": scenario, "mode": mode, "observation": observation, "reward": "event" if mode == "paper" else "emodel"}
+    whole = _make(env_id, **arguments)
+    whole.reset(seed=9)
+    whole.action_space.seed(4)
+    actions = [whole.action_space.sample() for _ in range(120)]
+    states, shown = {}, []
+    for step, action in enumerate(actions):
+        if step in STOPS:
+            states[step] = whole.get_state()
+        shown += _play(whole, [action])
+    for step, state in states.items():
+        assert all(isinstance(value, np.ndarray) and value.dtype.kind in "biuf" for value in state.values())  # plain: goes into any file
+        other = _make(env_id, **arguments)
+        other.set_state(state)
+        assert _play(other, actions[step:]) == shown[step:]
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(other.played().totals, whole.played().totals, strict=True))
+
+
+def test_a_state_is_a_copy():
+    env = _make("vcgym/Call-v0")
+    env.reset(seed=9)
+    state = env.get_state()
+    kept = {name: value.copy() for name, value in state.items()}
+    env.action_space.seed(4)
+    _play(env, [env.action_space.sample() for _ in range(10)])
+    assert all(state[name].tobytes() == kept[name].tobytes() for name in state)
+
+
+def test_before_the_first_reset():
+    env, other = _make("vcgym/Call-v0"), _make("vcgym/Call-v0")
+    other.reset(seed=1)
+    other.set_state(env.get_state())
+    assert not other.has_begun
+
+
+def test_a_masked_reset_after_going_on():
+    env = _make("vcgym/Playout-v0", autoreset_mode=AutoresetMode.DISABLED)
+    other = _make("vcgym/Playout-v0", autoreset_mode=AutoresetMode.DISABLED)
+    observations, _ = env.reset(seed=2)
+    other.set_state(env.get_state())
+    again, _ = other.reset(seed=[5, None, None], options={"reset_mask": np.array([True, False, False])})
+    np.testing.assert_array_equal(again[1:], observations[1:])
+
+
+def test_worlds_drawn_after_going_on_are_the_same():
+    env, other = _make("vcgym/Call-v0"), _make("vcgym/Call-v0")
+    env.reset(seed=2)
+    other.set_state(env.get_state())
+    np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
+
+
+@pytest.mark.parametrize(
+    ("env_id", "arguments"),
+    [
+        ("vcgym/Relay-v0", {}),
+        ("vcgym/Playout-v0", {}),
+        ("vcgym/Call-v0", {"packets": 500}),
+        ("vcgym/Call-v0", {"num_envs": 2}),
+        ("vcgym/Call-v0", {"scenario": "table1"}),
+        ("vcgym/Call-v0", {"mode": "paper"}),
+        ("vcgym/Call-v0", {"observation": "records"}),
+        ("vcgym/Call-v0", {"split": "test"}),
+        ("vcgym/Call-v0", {"reward": "event"}),
+        ("vcgym/Call-v0", {"place": "sender"}),
+        ("vcgym/Call-v0", {"interval": 5}),
+    ],
+    ids=str,
+)
+def test_the_state_of_another_env_is_refused(env_id, arguments):
+    env, other = _make("vcgym/Call-v0"), _make(env_id, **arguments)
+    env.reset(seed=1)
+    other.reset(seed=1)
+    before = other.get_state()
+    with pytest.raises(ValueError, match="state of another env: "):
+        other.set_state(env.get_state())
+    damaged = env.get_state()
+    del damaged["history"]
+    with pytest.raises(ValueError, match=r"state of another env: arrays \['history'\] do not match"):
+        env.set_state(damaged)
+    after = other.get_state()
+    assert all(before[name].tobytes() == after[name].tobytes() for name in before)

@@ -1,0 +1,70 @@
+"""A tiny training on calls: without its habits the agent learns to keep to good paths, and beats random ones, also where it never trained."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from vcgym.agents import network
+from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+from vcgym.agents.environments import make_envs
+from vcgym.agents.evaluation import episode_returns, evaluate
+from vcgym.agents.export import load_agent
+from vcgym.agents.training import build_model, snapshot, train
+from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.random_path import RandomPath
+
+RELAY = "vcgym/Relay-v0"
+ENV = EnvConfig(id=RELAY, options={"packets": 300})
+CALLS = 24
+
+
+def returns_of_agent(policy, scenario, split):
+    envs = make_envs(EnvConfig(id=RELAY, options={"scenario": scenario, "packets": 300}), CALLS, split)
+    return episode_returns(policy, envs, seed=7)
+
+
+def returns_of_random(scenario, split):
+    """Of the rule outside, decided as rarely as the agent decides, on the same worlds."""
+    policy = RulePolicy(RandomPath())
+    envs = gymnasium.make_vec(
+        RELAY, num_envs=CALLS, autoreset_mode=AutoresetMode.SAME_STEP, scenario=scenario, split=split, packets=300,
+        observation=policy.reads, action=policy.action,
+    )  # fmt: skip
+    return episode_returns(policy, envs, seed=7)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """An agent of 17 paths before training, and what its training left."""
+    folder = tmp_path_factory.mktemp("learns")
+    ppo = PPOConfig(n_steps=30, batch_size=240, n_epochs=4, learning_rate=3e-3, gamma=0.9, hidden=16)
+    config = TrainConfig(env=ENV, algorithm=ppo, num_envs=32, steps=28_800, evaluation_episodes=4, device="cpu", folder=folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "STAY", 0.0)
+        patch.setattr(network, "AVOID_PER_100_MS", 0.0)
+        fresh = snapshot(build_model(config, seed=1), config)
+        result = train(config, seed=1)
+    return fresh, result
+
+
+def test_it_beats_random_paths_and_itself_before_training(trained):
+    fresh, result = trained
+    before = returns_of_agent(fresh, "wonderproxy", "test")
+    after = returns_of_agent(load_agent(result.agent, RELAY), "wonderproxy", "test")
+    rule = returns_of_random("wonderproxy", "test")
+    assert after.mean() > rule.mean() + 100
+    assert np.mean(after > rule) > 0.9
+    assert after.mean() > before.mean() + 20
+
+
+def test_it_acts_on_another_number_of_paths(trained):
+    agent = load_agent(trained[1].agent, RELAY)
+    assert agent.paths == 17
+    assert returns_of_agent(agent, "table1", "test").mean() > returns_of_random("table1", "test").mean() + 30
+
+
+def test_loaded_it_earns_what_it_earned_when_trained(trained):
+    result = trained[1]
+    envs = make_envs(ENV, result.validation.episodes, "validation")
+    assert evaluate(load_agent(result.agent, RELAY), envs, seed=0) == result.validation

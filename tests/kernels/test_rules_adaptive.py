@@ -1,0 +1,153 @@
+"""Classic adaptive playout: twins from plain lists, and what each rule promises."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vcgym.baselines.adaptive_ewma import AdaptiveEwma
+from vcgym.baselines.adaptive_quantile import AdaptiveQuantile
+from vcgym.baselines.mechanism import WATERMARK, mechanism
+from vcgym.baselines.rule import PROBE, Record, allocate, decide, init, update
+from vcgym.baselines.standalone import emissions, levels
+
+RULES = [AdaptiveEwma(), AdaptiveEwma(alpha=0.9, deviations=2.0), AdaptiveQuantile(), AdaptiveQuantile(quantile=0.8, window=7)]
+
+
+def excess_us(sent_us, arrived_us):
+    """Clamped running sum of delay differences over 2000 ms of sent time, dropped from the front; 0 for the first packet."""
+    queue, result = [], [0]
+    for i in range(1, len(sent_us)):
+        queue.append((sent_us[i], (arrived_us[i] - arrived_us[i - 1]) - (sent_us[i] - sent_us[i - 1])))
+        while sent_us[i] - queue[0][0] > 2_000_000:
+            queue.pop(0)
+        total = 0
+        for _, difference in queue:
+            total = max(0, total + difference)
+        result.append(total)
+    return result
+
+
+def twin_levels(params, sent_us, arrived_us):
+    delays_ms = [(arrived - sent) / 1000.0 for sent, arrived in zip(sent_us, arrived_us, strict=True)]
+    excess = excess_us(sent_us, arrived_us)
+    result = []
+    if isinstance(params, AdaptiveQuantile):
+        for i in range(len(sent_us)):
+            window = sorted(min(2000, math.ceil(us / 1000)) for us in excess[max(0, i + 1 - params.window) : i + 1])
+            result.append(1000 * window[max(1, math.ceil(params.quantile * len(window))) - 1])
+        return result
+    mean, deviation = delays_ms[0], params.start_lag_ms / params.deviations
+    for i, delay in enumerate(delays_ms):
+        if i > 0:
+            mean = params.alpha * mean + (1.0 - params.alpha) * delay
+            deviation = params.alpha * deviation + (1.0 - params.alpha) * abs(mean - delay)
+        result.append(max(0, round(1000 * (mean + params.deviations * deviation - (delay - excess[i] / 1000.0)))))
+    return result
+
+
+@st.composite
+def arrivals(draw):
+    """A stream of packets, some delayed by up to three seconds, with ties and gaps, in order of arrival."""
+    spacing = draw(st.sampled_from([10_000, 10_000, 300_000]))
+    delays = draw(st.lists(st.sampled_from([0, 1, 999, 1_000, 9_999, 35_000, 120_000, 500_000, 3_000_000]), min_size=1, max_size=60))
+    packets = sorted((spacing * k + delay, spacing * k) for k, delay in enumerate(delays))
+    return [sent for _, sent in packets], [arrived for arrived, _ in packets]
+
+
+@pytest.mark.parametrize("params", RULES)
+@given(packets=arrivals())
+def test_lags_equal_the_twin(params, packets):
+    # One microsecond: the twin rounds the same real number, found by additions in another order.
+    np.testing.assert_allclose(levels(params, *packets), twin_levels(params, *packets), rtol=0, atol=1)
+
+
+@pytest.mark.parametrize("params", [AdaptiveEwma(), AdaptiveQuantile(window=50)])
+def test_lags_of_a_long_stream_equal_the_twin(params):
+    rng = np.random.default_rng(4)
+    sent = 10_000 * np.arange(900)
+    arrived = sent + rng.exponential(40_000, sent.size).astype(np.int64)
+    order = np.argsort(arrived, kind="stable")
+    sent, arrived = sent[order], arrived[order]
+    np.testing.assert_allclose(levels(params, sent, arrived), twin_levels(params, sent.tolist(), arrived.tolist()), rtol=0, atol=1)
+
+
+@pytest.mark.parametrize("params", RULES)
+def test_clocks_need_not_agree(params):
+    rng = np.random.default_rng(5)
+    sent = 10_000 * np.arange(300)
+    arrived = np.maximum.accumulate(sent + rng.integers(0, 64, sent.size) * 1024)
+    shifted = levels(params, sent, arrived + 3_600_000_000)
+    np.testing.assert_allclose(shifted, levels(params, sent, arrived), rtol=0, atol=1)
+
+
+def test_average_by_hand():
+    """d: 40, 45, 42.5; v: 20, 12.5, 7.5; least delay 40."""
+    params = AdaptiveEwma(alpha=0.5)
+    assert levels(params, [0, 10_000, 20_000], [40_000, 60_000, 60_000]).tolist() == [80_000, 55_000, 32_500]
+
+
+def test_no_packet_goes_before_its_playout_time():
+    rng = np.random.default_rng(6)
+    sent = 10_000 * np.arange(1000)
+    arrived = np.maximum.accumulate(sent + rng.exponential(30_000, sent.size).astype(np.int64)) + np.arange(sent.size)
+    result = emissions(AdaptiveEwma(), sent, arrived)
+    went = ~result.flushed
+    least_us = np.array([np.min((arrived - sent)[max(0, i - 201) : i + 1]) for i in range(sent.size)])
+    playout_delay_us = (least_us + result.level_us)[np.searchsorted(arrived, result.emitted_us[went])]  # when each went
+    assert ((result.emitted_us - sent)[went] >= playout_delay_us).all()
+    assert went.sum() > 900
+
+
+def test_average_settles_at_the_delay_when_it_is_constant():
+    sent = 10_000 * np.arange(6000)
+    assert levels(AdaptiveEwma(), sent, sent + 70_000)[-1] < 10
+    assert levels(AdaptiveEwma(), sent[:2], sent[:2] + 70_000)[0] == 80_000
+
+
+def test_quantile_covers_its_share_and_no_more():
+    rng = np.random.default_rng(7)
+    sent = 10_000 * np.arange(4000)
+    delays = rng.integers(0, 100_000, sent.size)
+    order = np.argsort(sent + delays, kind="stable")
+    lags = levels(AdaptiveQuantile(quantile=0.9), sent[order], (sent + delays)[order])
+    assert lags[-1] == pytest.approx(90_000, abs=3_000)
+
+
+def test_quantile_forgets_what_has_left_the_window():
+    sent = 10_000 * np.arange(60)
+    arrived = sent + 50_000 + 40_000 * (np.arange(60) == 10)
+    arrived = np.maximum.accumulate(arrived)
+    lags = levels(AdaptiveQuantile(quantile=1.0, window=20), sent, arrived)
+    assert lags[10:30].tolist() == [40_000] * 20
+    assert lags[9] == 0
+    assert lags[40] == 0
+
+
+def test_probes_do_not_teach():
+    for params in RULES:
+        state = allocate(params, 1, 1)
+        init(params, state, 0, np.zeros((1, 3)), np.uint64(0))
+        for k in range(5):
+            update(params, state, 0, Record(PROBE, k, 0, 10_000 * k, 30_000 * k, 60_000 * k, 80_000, 0))
+        assert decide(params, state, 0, 0) == 80_000
+
+
+def test_held_by_a_watermark():
+    assert {mechanism(params) for params in RULES} == {WATERMARK}
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (AdaptiveEwma(alpha=1.5), r"AdaptiveEwma\.alpha is 1\.5; allowed range is \[0\.0, 1\.0\]"),
+        (AdaptiveEwma(deviations=0.0), r"AdaptiveEwma\.deviations is 0\.0"),
+        (AdaptiveQuantile(quantile=-0.1), r"AdaptiveQuantile\.quantile is -0\.1"),
+        (AdaptiveQuantile(window=0), r"AdaptiveQuantile\.window is 0; allowed range is \[1, 1000000\]"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        allocate(params, 1, 1)

@@ -1,0 +1,414 @@
+"""Greedy, discounted and sliding-window Thompson sampling, LinUCB and VCRoute's second reading: twins, and what each promises."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+from vcgym.baselines.discounted_thompson import DiscountedThompson
+from vcgym.baselines.greedy import Greedy
+from vcgym.baselines.linucb import LinUCB
+from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
+from vcgym.baselines.sliding_thompson import SlidingThompson
+from vcgym.baselines.vcroute import VCRoute
+from vcgym.baselines.vcroute_v2 import VCRouteV2
+from vcgym.network.rng import POLICY, normal, stream_key
+
+KEY = np.uint64(77)
+HISTORY = np.array([[40, 105.0, 16.1], [40, 112.5, 24.2], [0, 0.0, 0.0], [1, 160.0, 0.0], [40, 119.0, 35.5]])
+HISTORIES = [HISTORY, HISTORY[[0, 1]], np.zeros((3, 3))]
+RULES = [
+    Greedy(),
+    Greedy(smoothing_ms=150.0, half_life_ms=300.0, margin_ms=2.0),
+    DiscountedThompson(),
+    SlidingThompson(window=40),
+    LinUCB(),
+    LinUCB(alpha=2.0, ridge=0.1),
+    VCRouteV2(),
+    VCRouteV2(spread_weight=3.0, spread_gain=0.3, route=VCRoute(discount=0.98)),
+]
+
+
+def started(params, history):
+    state = allocate(params, 2, len(history))
+    init(params, state, 1, history, KEY)
+    return state
+
+
+def record_of(kind, path, packet, delay_us):
+    sent_us = 10_000 * packet
+    return Record(kind, packet, path, sent_us, sent_us + delay_us, sent_us + 2 * delay_us, 0, 0)
+
+
+def play(params, count, seed, history):
+    """Decide `count` times; feedback comes seven to fourteen slots late, out of order, a tenth never; now and then a probe's answer."""
+    rng = np.random.default_rng(seed)
+    delays = rng.integers(60_000, 180_000, (count, len(history)))
+    late_slots = rng.integers(7, 15, count)
+    state, paths, shown = started(params, history), [], []
+    due = [[] for _ in range(count + 20)]
+    for slot in range(count):
+        if slot % 11 == 5:
+            probed = slot % len(history)
+            due[slot].append(record_of(PROBE, probed, slot - 3, int(delays[slot - 3, probed])))
+        for record in due[slot]:
+            update(params, state, 1, record)
+        shown.append(due[slot])
+        paths.append(int(decide(params, state, 1, slot)))
+        carried = paths[-1] if slot % 13 else 0  # a plan that comes late leaves the packet on another path
+        if rng.random() >= 0.1:
+            due[slot + late_slots[slot]].append(record_of(MEDIA, carried, slot, int(delays[slot, carried])))
+    return paths, shown
+
+
+class Twin:
+    """What every twin remembers: all that was shown so far, and history with its gaps filled."""
+
+    def __init__(self, params, history):
+        self.params, self.shown, self.paths = params, [], len(history)
+        mean = statistics.median([m for n, m, _ in history if n >= 1] or [0.0])
+        variance = statistics.median([sd**2 for n, _, sd in history if n >= 2] or [1000.0])
+        self.usual = [float(m) if n >= 1 else mean for n, m, _ in history]
+        self.variance = [float(sd**2) if n >= 2 else variance for n, _, sd in history]
+        self.stream, self.kept = stream_key(KEY, 0, POLICY), list(range(len(history)))
+
+    def draw(self, slot, path):
+        return normal(self.stream, slot * self.paths + path)
+
+    def newest(self, path, records=None):
+        """Sent time (us) and delay (ms) of the newest feedback of a path, or None."""
+        on_path = [(r.sent_us, delay_ms(r)) for r in (self.shown if records is None else records) if r.path == path]
+        return max(on_path, default=None)
+
+    def show(self, records):
+        self.shown += records
+
+    def least(self, costs):
+        return min(costs, key=costs.__getitem__)
+
+
+def delay_ms(record):
+    return (record.arrived_us - record.sent_us) / 1000.0
+
+
+class TwinGreedy(Twin):
+    held = None
+
+    def estimate(self, path):
+        """Fed-back delays that were the newest when they came, averaged from the first on."""
+        estimate, newest = None, -1
+        for record in self.shown:
+            if record.path == path and record.sent_us > newest:
+                share = 1.0
+                if estimate is not None and self.params.smoothing_ms:
+                    share = 1 - math.exp(-(record.sent_us - newest) / 1000 / self.params.smoothing_ms)
+                estimate = delay_ms(record) if estimate is None else (1 - share) * estimate + share * delay_ms(record)
+                newest = record.sent_us
+        return estimate, newest
+
+    def decide(self, slot):
+        expected = {}
+        for path in range(self.paths):
+            estimate, newest = self.estimate(path)
+            fresh = 0.5 ** ((10_000 * slot - newest) / 1000 / self.params.half_life_ms)
+            expected[path] = self.usual[path] if estimate is None else fresh * estimate + (1 - fresh) * self.usual[path]
+        best = self.least(expected)
+        if self.held is None or expected[best] < expected[self.held] - self.params.margin_ms:
+            self.held = best
+        return self.held
+
+
+class TwinDiscounted(Twin):
+    def decide(self, slot):
+        draws = {}
+        for path in range(self.paths):
+            on_path = [r for r in self.shown if r.path == path]
+            weights = [math.exp(-(10_000 * slot - r.sent_us) / 1000 / self.params.memory_ms) for r in on_path]
+            known = self.params.prior_packets + sum(weights)
+            total = self.params.prior_packets * self.usual[path] + sum(w * delay_ms(r) for w, r in zip(weights, on_path, strict=True))
+            draws[path] = total / known + math.sqrt(max(1.0, self.variance[path]) / known) * self.draw(slot, path)
+        return self.least(draws)
+
+
+class TwinSliding(Twin):
+    def decide(self, slot):
+        draws = {}
+        for path in range(self.paths):
+            on_path = [delay_ms(r) for r in self.shown[-self.params.window :] if r.path == path]
+            known = self.params.prior_packets + len(on_path)
+            mean = (self.params.prior_packets * self.usual[path] + sum(on_path)) / known
+            draws[path] = mean + math.sqrt(max(1.0, self.variance[path]) / known) * self.draw(slot, path)
+        return self.least(draws)
+
+
+class TwinLinUCB(Twin):
+    """The normal equations, solved anew for each decision."""
+
+    def __init__(self, params, history):
+        super().__init__(params, history)
+        self.decided, self.rows, self.costs = {}, [], []
+
+    def x(self, slot, path):
+        sent, newest = self.newest(path) or (0, self.usual[path])
+        return np.array([1.0, newest / 100, min((10_000 * slot - sent) / 1e6, 10.0), self.usual[path] / 100])
+
+    def show(self, records):
+        for record in records:
+            path, x = self.decided.get(record.packet, (None, None))
+            if record.kind == MEDIA and path == record.path:
+                self.rows.append(x)
+                self.costs.append(delay_ms(record) / 100)
+        self.shown += records
+
+    def decide(self, slot):
+        ridge, rows = self.params.ridge, np.array(self.rows).reshape(-1, 4)
+        a = ridge * np.eye(4) + rows.T @ rows
+        theta = np.linalg.solve(a, ridge * np.array([0, 0, 0, 1.0]) + rows.T @ np.array(self.costs))
+        xs = [self.x(slot, path) for path in range(self.paths)]
+        index = {p: theta @ x - self.params.alpha * math.sqrt(x @ np.linalg.solve(a, x)) for p, x in enumerate(xs)}
+        best = self.least(index)
+        self.decided[slot] = (best, xs[best])
+        return best
+
+
+class TwinVCRouteV2(Twin):
+    def __init__(self, params, history):
+        super().__init__(params, history)
+        bounds = [(m - 1.96 * sd / math.sqrt(n), m + 1.96 * sd / math.sqrt(n)) if n >= 2 else (-math.inf, math.inf) for n, m, sd in history]
+        order = sorted(self.kept, key=lambda path: bounds[path][0])
+        size = 1
+        while size < len(order) and bounds[order[size]][0] <= max(bounds[path][1] for path in order[:size]):
+            size += 1
+        self.kept = sorted(order[:size])
+        self.mu, self.tau = [0.0] * self.paths, [0.001] * self.paths
+
+    def spread(self, path):
+        gain, mean, variance = self.params.spread_gain, self.usual[path], self.variance[path]
+        for record in self.shown:
+            if record.path == path:
+                difference = delay_ms(record) - mean
+                mean += gain * difference
+                variance = (1 - gain) * (variance + gain * difference**2)
+        return math.sqrt(variance)
+
+    def decide(self, slot):
+        tau0 = [1 / max(1.0, variance) for variance in self.variance]
+        draws = {p: self.mu[p] + math.sqrt(1 / self.tau[p] + 1 / tau0[p]) * self.draw(slot, p) for p in self.kept}
+        path = self.least(draws)
+        _, newest = self.newest(path) or (0, self.usual[path])
+        reward = newest + self.params.spread_weight * self.spread(path)
+        tau = max(0.001, self.params.route.discount * self.tau[path])
+        self.mu[path] = (tau * self.mu[path] + tau0[path] * reward) / (tau + tau0[path])
+        self.tau[path] = tau + tau0[path]
+        return path
+
+
+TWINS = {
+    Greedy: TwinGreedy,
+    DiscountedThompson: TwinDiscounted,
+    SlidingThompson: TwinSliding,
+    LinUCB: TwinLinUCB,
+    VCRouteV2: TwinVCRouteV2,
+}
+each_rule = pytest.mark.parametrize("params", RULES, ids=lambda params: type(params).__name__)
+
+
+@pytest.mark.parametrize("history", HISTORIES, ids=["gaps", "two", "none"])
+@each_rule
+def test_decisions_equal_the_twin(params, history):
+    paths, shown = play(params, 250, seed=6, history=history)
+    twin = TWINS[type(params)](params, history)
+    for slot, path in enumerate(paths):
+        twin.show(shown[slot])
+        assert path == twin.decide(slot)
+    assert len(set(paths)) >= 2
+
+
+SESSIONS, STEPS, ROWS = 4, 20, 5
+
+
+def observations(paths=3):
+    """Steps of made-up records; a session starts anew now and then."""
+    rng = np.random.default_rng(9)
+    mean_ms = rng.uniform(100.0, 110.0, (SESSIONS, paths))
+    history = np.stack([rng.integers(0, 6, (SESSIONS, paths)), mean_ms, rng.uniform(5.0, 30.0, (SESSIONS, paths))], axis=2)
+    for step in range(STEPS):
+        packet = ROWS * step + rng.permuted(np.tile(np.arange(ROWS), (SESSIONS, 1)), axis=1)
+        sent, path = 10_000 * packet, rng.integers(0, paths, packet.shape)
+        arrived = sent + rng.integers(50_000, 150_000, packet.shape)
+        probe, zero = (rng.random(packet.shape) < 0.1).astype(int), np.zeros_like(packet)
+        yield (
+            {
+                "records": np.stack([probe, packet, path, sent, arrived, arrived, zero, zero], axis=2),
+                "count": rng.integers(0, ROWS + 1, SESSIONS),
+                "history": history,
+                "key": np.arange(SESSIONS, dtype=np.uint64),
+                "slot": np.full(SESSIONS, ROWS * (step + 1)),
+            },
+            rng.random(SESSIONS) < (1.0 if step == 0 else 0.1),
+        )
+
+
+def actions(params, rows):
+    policy, state, result = RulePolicy(params), None, []
+    for observation, starts in observations():
+        action, state = policy.predict({name: values[rows] for name, values in observation.items()}, state, starts[rows])
+        result.append(action)
+    return np.array(result)
+
+
+@each_rule
+def test_a_session_is_the_same_alone_in_a_batch_and_in_any_order(params):
+    together, order = actions(params, np.arange(SESSIONS)), np.array([2, 0, 3, 1])
+    for s in range(SESSIONS):
+        np.testing.assert_array_equal(actions(params, np.array([s]))[:, 0], together[:, s])
+    np.testing.assert_array_equal(actions(params, order), together[:, order])
+
+
+@each_rule
+def test_compiled_equals_the_rule_called_from_python(params):
+    together = actions(params, np.arange(SESSIONS))
+    state = allocate(params, SESSIONS, 3)
+    for step, (observation, starts) in enumerate(observations()):
+        for s in range(SESSIONS):
+            if starts[s]:
+                init(params, state, s, observation["history"][s], observation["key"][s])
+            for row in observation["records"][s, : observation["count"][s]]:
+                update(params, state, s, Record(*(int(value) for value in row)))
+            assert decide(params, state, s, int(observation["slot"][s])) == together[step, s]
+
+
+def shares_of_the_better_path(params, swap_at, packets=2000, sessions=20):
+    """Paths of 100 and 130 ms (sd 10) that swap delays; feedback 20 slots late and a probe of each path per second. Share per 500 packets."""
+    rng = np.random.default_rng(3)
+    delays_ms = rng.normal([100.0, 130.0], 10.0, (sessions, packets, 2))
+    delays_ms[:, swap_at:] = delays_ms[:, swap_at:, ::-1]
+    delays_us = np.rint(1000 * delays_ms).astype(np.int64)
+    history = np.array([[50, 100.0, 10.0], [50, 130.0, 10.0]])
+    state, taken = allocate(params, sessions, 2), np.zeros((sessions, packets), np.int64)
+    for s in range(sessions):
+        init(params, state, s, history, np.uint64(s))
+        for slot in range(packets):
+            packet = slot - 20
+            if packet >= 0:
+                update(params, state, s, record_of(MEDIA, taken[s, packet], packet, delays_us[s, packet, taken[s, packet]]))
+                if packet % 50 == 0:
+                    probed = packet // 50 % 2
+                    update(params, state, s, record_of(PROBE, probed, packet, delays_us[s, packet, probed]))
+            taken[s, slot] = decide(params, state, s, slot)
+    better = (np.arange(packets) >= swap_at).astype(np.int64)
+    return (taken == better).reshape(sessions, -1, 500).mean(axis=(0, 2))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [Greedy(smoothing_ms=200.0), Greedy(half_life_ms=1e5), DiscountedThompson(memory_ms=1000.0), SlidingThompson(window=200), LinUCB()],
+)
+def test_routers_that_forget_find_the_path_that_became_better(params):
+    shares = shares_of_the_better_path(params, swap_at=1000, sessions=4)
+    assert shares[1] > 0.95
+    assert shares[3] > 0.9
+
+
+def test_greedy_stays_within_its_margin_and_leaves_beyond_it():
+    history = np.array([[9, 100.0, 1.0], [9, 100.0, 1.0]])
+    for delay_us, path in ((104_900, 0), (105_200, 1)):
+        state = started(Greedy(half_life_ms=1e9), history)
+        assert decide(Greedy(half_life_ms=1e9), state, 1, 0) == 0
+        update(Greedy(), state, 1, record_of(MEDIA, 0, 0, delay_us))
+        assert decide(Greedy(half_life_ms=1e9), state, 1, 1) == path
+
+
+def test_greedy_returns_to_history_as_feedback_grows_old():
+    params, history = Greedy(half_life_ms=1000.0, margin_ms=0.0), np.array([[9, 100.0, 1.0], [9, 110.0, 1.0]])
+    state = started(params, history)
+    update(params, state, 1, record_of(MEDIA, 0, 0, 118_000))
+    # 100 + 18 / 2^(age) falls below 110 at 0.848 s.
+    assert [int(decide(params, state, 1, slot)) for slot in (1, 84, 85)] == [1, 1, 0]
+
+
+def test_greedy_ignores_feedback_older_than_the_newest():
+    state = started(Greedy(), HISTORY)
+    for packet, delay_us in ((8, 90_000), (3, 400_000)):
+        update(Greedy(), state, 1, record_of(MEDIA, 4, packet, delay_us))
+    assert state.estimate_ms[1, 4] == 90.0
+
+
+def test_discounted_belief_does_not_depend_on_the_order_of_feedback():
+    params, records = DiscountedThompson(memory_ms=300.0), [record_of(MEDIA, 1, packet, 90_000 + 700 * packet) for packet in range(60)]
+    sums = []
+    for order in (records, records[::-1], records[::2] + records[1::2]):
+        state = started(params, HISTORY)
+        for record in order:
+            update(params, state, 1, record)
+        sums.append([state.weight[1, 1], state.sum_ms[1, 1], state.sent_us[1, 1]])
+    np.testing.assert_allclose(sums[1:], [sums[0]] * 2, rtol=1e-12)
+
+
+def test_sliding_window_forgets_exactly():
+    params = SlidingThompson(window=25)
+    state = started(params, HISTORY)
+    for packet in range(100):
+        update(params, state, 1, record_of(MEDIA, packet % 5, packet, 80_001 + 7 * packet))
+    for packet in range(25):
+        update(params, state, 1, record_of(MEDIA, 3, packet, 50_000))
+    assert state.heard[1].tolist() == [0, 0, 0, 25, 0]
+    assert state.sum_us[1].tolist() == [0, 0, 0, 25 * 50_000, 0]
+
+
+def test_linucb_learns_which_feature_tells():
+    """Delays are 20 ms above the newest one heard, whatever history says: theta tends to (0.2, 1, 0, 0)."""
+    params, rng = LinUCB(ridge=0.01), np.random.default_rng(2)
+    state = started(params, np.array([[9, 100.0, 1.0], [9, 140.0, 1.0], [9, 120.0, 1.0]]))
+    for slot in range(3000):
+        newest_ms = rng.uniform(50, 150, 3)
+        state.newest_ms[1], state.sent_us[1] = newest_ms, 10_000 * slot - rng.integers(0, 2_000_000, 3)
+        path = int(decide(params, state, 1, slot))
+        update(params, state, 1, record_of(MEDIA, path, slot, int(1000 * (newest_ms[path] + 20))))
+    np.testing.assert_allclose(state.theta[1], [0.2, 1.0, 0.0, 0.0], atol=5e-3)
+
+
+def test_linucb_expects_history_before_any_feedback():
+    state = started(LinUCB(alpha=0.0), HISTORY)
+    assert [int(decide(LinUCB(alpha=0.0), state, 1, slot)) for slot in range(5)] == [0] * 5
+
+
+def test_vcroute_v2_without_spread_is_vcroute():
+    for history in HISTORIES:
+        assert play(VCRouteV2(spread_weight=0.0), 200, 8, history) == play(VCRoute(), 200, 8, history)
+
+
+def test_vcroute_v2_prefers_the_steadier_of_two_paths_alike():
+    """Equal means, spreads of 2 and 40 ms."""
+    rng = np.random.default_rng(1)
+    history = np.array([[50, 120.0, 40.0], [50, 120.0, 2.0]])
+    params, counts = VCRouteV2(spread_weight=2.0), []
+    for rule in (params, VCRoute()):
+        state, steadier = started(rule, history), 0
+        for slot in range(1500):
+            path = int(decide(rule, state, 1, slot))
+            steadier += path == 1
+            delay_us = int(1000 * (120 + rng.choice([-1, 1]) * (40, 2)[path]))
+            update(rule, state, 1, record_of(MEDIA, path, slot, delay_us))
+        counts.append(steadier / 1500)
+    assert counts[0] > 0.9
+    assert counts[1] < counts[0] - 0.1
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (Greedy(margin_ms=-1.0), r"Greedy\.margin_ms is -1\.0; allowed range is \[0\.0, 1000000\.0\]"),
+        (Greedy(half_life_ms=0.0), r"Greedy\.half_life_ms is 0\.0"),
+        (DiscountedThompson(memory_ms=0.0), r"DiscountedThompson\.memory_ms is 0\.0"),
+        (SlidingThompson(window=0), r"SlidingThompson\.window is 0; allowed range is \[1, 1000000\]"),
+        (LinUCB(ridge=0.0), r"LinUCB\.ridge is 0\.0"),
+        (VCRouteV2(spread_gain=1.1), r"VCRouteV2\.spread_gain is 1\.1; allowed range is \[0\.0, 1\.0\]"),
+        (VCRouteV2(route=VCRoute(sample=2)), r"VCRoute\.sample is 2"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        allocate(params, 1, 3)

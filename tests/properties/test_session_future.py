@@ -1,0 +1,116 @@
+"""Change every delay after a slot, and nothing that has reached the agent by then moves: every environment, every mode."""
+
+import functools
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.network import scenario as scenarios
+from vcgym.network.scenario import LEO_SERIES
+from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US
+
+IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
+WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]
+PACKETS = 720
+_MEASURED = functools.cache(scenarios._leo)
+BORDERS = [0, 137, BLOCK_SLOTS, BLOCK_SLOTS + 60]  # first slot that is changed
+
+
+class ChangedWorld:
+    """A world whose delays are others from slot `border` on."""
+
+    def __init__(self, world, border):
+        self.world, self.border = world, border
+        self.block = np.zeros(len(world.delay_us), np.int64)
+
+    def __getattr__(self, name):
+        return getattr(self.world, name)
+
+    def start(self, row, draw):
+        history = self.world.start(row, draw)
+        self.block[row] = 0
+        self._change(row)
+        return history
+
+    def fill(self, which):
+        self.world.fill(which)
+        self.block[which] += 1
+        for row in which:
+            self._change(row)
+
+    def _change(self, row):
+        delays = self.world.delay_us[row]
+        first = max(self.border - self.block[row] * BLOCK_SLOTS, 0)
+        changed = delays[:, first:] // 1000 + 7  # at once, and what was lost arrives
+        changed[:, ::5] = LOST
+        delays[:, first:] = changed
+
+
+def now_us(env):
+    """When each session is asked: the slot at the router's place, the arrival at the receiver."""
+    calls = env.batch.calls
+    if not env.held.at_arrivals:
+        return calls["slot"] * SLOT_US
+    return calls["wire"]["arrival_us"][np.arange(len(calls)), calls["waiting_node"]]
+
+
+def _rows(observations, row):
+    return {name: value[row] for name, value in observations.items()} if isinstance(observations, dict) else {"features": observations[row]}
+
+
+def _check(env_id, border, **arguments):
+    settings = {"num_envs": 3, "packets": PACKETS, "autoreset_mode": AutoresetMode.DISABLED, "feedback_loss": 0.05, **arguments}
+    real, changed = (gymnasium.make_vec(env_id, **settings).unwrapped for _ in range(2))
+    changed.batch.world = ChangedWorld(changed.batch.world, border)
+    real.action_space.seed(6)
+    seen, other = real.reset(seed=31)[0], changed.reset(seed=31)[0]
+    rewards, others = np.zeros(3), np.zeros(3)
+    same, moved, paid_later = 0, 0, np.zeros(3)
+    while True:
+        before = now_us(real) <= border * SLOT_US
+        for row in range(3):
+            equal = all(np.array_equal(a, b) for a, b in zip(_rows(seen, row).values(), _rows(other, row).values(), strict=True))
+            if before[row]:
+                assert equal and rewards[row] == others[row]
+                same += 1
+            moved += not equal
+        actions = real.action_space.sample()
+        seen, rewards, _, over, _ = real.step(actions)
+        other, others, _, over_changed, _ = changed.step(actions)
+        paid_later += rewards - others
+        if over.any() or over_changed.any():
+            return same, moved, paid_later
+
+
+@pytest.mark.parametrize("observation", ["features", "records"])
+@pytest.mark.parametrize(("scenario", "mode"), WORLDS)
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_future_does_not_leak(env_id, scenario, mode, observation, monkeypatch):
+    if mode == "replay":
+        monkeypatch.setattr(scenarios, "_leo", lambda data: (_series(), "synthetic"))
+    for border in BORDERS:
+        same, moved, paid_later = _check(env_id, border, scenario=scenario, mode=mode, observation=observation)
+        assert moved > 0 and (paid_later != 0.0).all()  # the change was felt afterwards: the comparison can fail
+        assert same > 0 or (border == 0 and env_id == "vcgym/Playout-v0")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("observation", ["features", "records"])
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_future_of_measured_series_does_not_leak(env_id, observation, monkeypatch):
+    monkeypatch.setattr(scenarios, "_leo", _MEASURED)  # read once
+    for border in BORDERS:
+        same, moved, paid_later = _check(env_id, border, scenario="leo", mode="replay", observation=observation)
+        assert moved > 0 and (paid_later != 0.0).all()
+        assert same > 0 or (border == 0 and env_id == "vcgym/Playout-v0")
+
+
+def _series():
+    draws = np.random.default_rng(1)
+    shape = (len(LEO_SERIES), 6000)
+    table = 20_000 + 4_000 * np.arange(shape[0])[:, None] + draws.gamma(2.0, 3_000.0, shape).astype(np.int64)
+    table[draws.random(shape) < 0.03] = LOST
+    return table

@@ -1,0 +1,78 @@
+"""Same seed, same bytes: however many sessions stand side by side, in whatever order, on however many threads, in whatever process."""
+
+import hashlib
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+
+IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
+SCRIPT = "import runpy, sys; print(runpy.run_path(sys.argv[1])['play'](sys.argv[2], [21, 22], 40, packets=560))"
+
+
+def _action(space, seed, step):
+    """What session `seed` does at `step`, wherever it stands."""
+    draws = np.random.Generator(np.random.Philox(key=[seed, step]))
+    return draws.integers(0, space.nvec if isinstance(space, gymnasium.spaces.MultiDiscrete) else space.n)
+
+
+def play(env_id, seeds, steps, threads=1, **arguments):
+    """Digest of all that each session shows, earns and logs, by seed."""
+    env = gymnasium.make_vec(
+        env_id, num_envs=len(seeds), log=True, threads=threads, autoreset_mode=AutoresetMode.NEXT_STEP, **arguments
+    ).unwrapped  # fmt: skip
+    observations, _ = env.reset(seed=list(seeds))
+    digests = [hashlib.sha256(observations[row].tobytes()) for row in range(len(seeds))]
+    for step in range(steps):
+        actions = np.array([_action(env.single_action_space, seed, step) for seed in seeds])
+        observations, rewards, _, truncated, _ = env.step(actions)
+        for row, digest in enumerate(digests):
+            digest.update(observations[row].tobytes() + rewards[row].tobytes() + truncated[row].tobytes())
+    played = env.played()
+    for row, digest in enumerate(digests):
+        for part in (played.path, played.arrived_us, played.emitted_us, played.flushed, played.played_us, played.windows, *played.totals):
+            digest.update(part[row].tobytes())
+    env.close()
+    return {seed: digest.hexdigest() for seed, digest in zip(seeds, digests, strict=True)}
+
+
+@pytest.mark.parametrize("mode", ["correlated", "paper"])
+@pytest.mark.parametrize("env_id", IDS)
+def test_sessions_order_and_threads(env_id, mode):
+    """More than one block, and a second call after the first."""
+    settings = {"packets": 530, "mode": mode, "scenario": "table1", "steps": 600 if env_id == "vcgym/Playout-v0" else 60}
+    seeds = list(range(64))
+    expected = play(env_id, seeds, **settings)
+    assert len(set(expected.values())) == 64
+    for alone in (0, 17, 63):
+        assert play(env_id, [alone], **settings) == {alone: expected[alone]}
+    shuffled = np.random.default_rng(0).permutation(64).tolist()
+    assert play(env_id, shuffled, threads=2, **settings) == expected
+    assert play(env_id, [40, 3, 22, 60, 8, 9, 1], threads=2, **settings).items() <= expected.items()
+
+
+def test_a_thousand_calls():
+    settings = {"packets": 40, "scenario": "table1"}
+    seeds = list(range(1024))
+    expected = play("vcgym/Call-v0", seeds, 6, **settings)
+    assert play("vcgym/Call-v0", seeds[::-1], 6, threads=2, **settings) == expected
+    for alone in (0, 511, 1023):
+        assert play("vcgym/Call-v0", [alone], 6, **settings) == {alone: expected[alone]}
+
+
+def test_an_integer_seed_numbers_the_sessions():
+    env = gymnasium.make_vec("vcgym/Call-v0", num_envs=3, packets=40).unwrapped
+    np.testing.assert_array_equal(env.reset(seed=5)[0], env.reset(seed=[5, 6, 7])[0])
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_two_processes(env_id):
+    expected = str(play(env_id, [21, 22], 40, packets=560))
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", SCRIPT, __file__, env_id], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == expected
