@@ -141,13 +141,13 @@ class PPOConfig(Config):
         activation: between layers.
     """
 
-    learning_rate: Annotated[float, Field(gt=0, le=1)] = 3e-4
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 5e-4
     schedule: Literal["constant", "linear"] = "linear"
     n_steps: Annotated[int, Field(ge=2)] = 128
-    batch_size: Annotated[int, Field(ge=2)] = 1024
-    n_epochs: Annotated[int, Field(ge=1)] = 5
-    gamma: Share = 0.99
-    gae_lambda: Share = 0.95
+    batch_size: Annotated[int, Field(ge=2)] = 2048
+    n_epochs: Annotated[int, Field(ge=1)] = 4
+    gamma: Share = 0.97
+    gae_lambda: Share = 0.9
     clip_range: Annotated[float, Field(gt=0, lt=1)] = 0.2
     ent_coef: Annotated[float, Field(ge=0)] = 0.0
     vf_coef: Annotated[float, Field(ge=0)] = 0.5

@@ -11,8 +11,9 @@ Levels are ordered, so they are not 32 outputs but a place and a width on the lo
 
 Scores and other outputs are logits, or means of a continuous action. Features are of order one, with long tails; all but the habit sees
 them compressed by arcsinh. Policies start near a sensible rule, since a random path or lag every 100 ms is all disturbance: the linear
-`habit` begins as "stay unless another path is much faster", the place as "somewhat above the largest excess of the last 2 s"; both are
-learned on. The value is linear in the t of a trunk of its own. Sets by pooling: Zaheer et al. 2017, "Deep Sets", arXiv 1703.06114.
+`habit` begins as "stay unless another path is much faster or lost much less before the call", the place as "somewhat above the largest
+excess of the last 2 s"; both are learned on. The value is linear in the t of a trunk of its own. Sets by pooling: Zaheer et al. 2017,
+"Deep Sets", arXiv 1703.06114.
 """
 
 import math
@@ -28,9 +29,11 @@ from vcgym.agents.policy import PEAK, WIDTH, output_count, ranks_levels
 from vcgym.envs.actions import LEVELS
 from vcgym.envs.features import PATH_FEATURES, PATH_WIDTH
 
+MISSING = [feature.name for feature in PATH_FEATURES].index("history_missing")
 COMMANDED = [feature.name for feature in PATH_FEATURES].index("commanded")
 EXCESS = [feature.name for feature in PATH_FEATURES].index("excess_over_best")
 STAY, AVOID_PER_100_MS = 6.0, 20.0  # logits at the start
+AVOID_PER_PERCENT = 1.5 * AVOID_PER_100_MS  # 1 % concealed costs as much as 152 ms (E-model, slope at zero)
 PEAK_FACTOR = 1.4  # lag at the start, in largest excesses of the last 2 s
 ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"tanh": torch.tanh, "relu": torch.relu}
 
@@ -100,6 +103,7 @@ class PathNet(Trunk):
                 self.habit.weight.zero_()
                 self.habit.weight[0, COMMANDED] = STAY
                 self.habit.weight[0, EXCESS] = -AVOID_PER_100_MS
+                self.habit.weight[0, MISSING] = -AVOID_PER_PERCENT
             if self.others:
                 nn.init.orthogonal_(self.rest.weight, 0.01)
                 if self.levels:

@@ -8,9 +8,9 @@ A lag is measured from the least delay: a player that holds lag L plays at sent 
 
     lag = max(0, d + 4 v - least delay of the last 2000 ms)
 
-with which the clocked player plays at d + 4 v exactly, and the watermark, which stands a lag behind the newest packet, never runs ahead of
-that playout time: a packet goes at the first arrival that proves it to be due. Since a lag is a difference of delays, clocks need not agree.
-It starts with d = the first delay, and v such that the lag is NetEQ's 80 ms; the paper does not say.
+with which the clocked player plays at d + 4 v exactly, and the watermark, which stands a lag behind the newest packet, never runs ahead
+of that playout time: a packet goes at the first arrival that proves it to be due. A lag being a difference of delays, clocks need not
+agree. It starts with d = the first delay, and v such that the lag is NetEQ's 80 ms; the paper does not say.
 
 Left out: holding the playout time within a talkspurt. A call here is one talkspurt, and the player has its own limit of pace.
 """

@@ -7,10 +7,10 @@ A path's delay is taken to be linear in what is known of it, with the same coeff
     index(path) = theta' x - alpha sqrt(x' A^-1 x),   the path of the smallest index is taken, the lowest on ties
 
 The sums run over the fed-back media packets, each with the x that its path had when it was decided on, kept for 1024 packets; a packet
-that another path carried, as the plan was still on its way, or that was not decided on, teaches nothing. theta0 = (0, 0, 0, 1) expects the
-historical mean (the paper has 0, which expects no delay). Age is now minus sent time; a path not heard of has its historical mean for newest,
-as though sent at 0; that mean as in `greedy.py`. Probes renew the newest delay; they teach no coefficients. A^-1 follows each x
-by the formula of Sherman and Morrison (1950).
+that another path carried, as the plan was still on its way, or that was not decided on, teaches nothing. theta0 = (0, 0, 0, 1) expects
+the historical mean (the paper has 0, which expects no delay). Age is now minus sent time; a path not heard of has its historical mean for
+newest, as though sent at 0; that mean as in `greedy.py`. Probes renew the newest delay; they teach no coefficients. A^-1 follows each x by
+the formula of Sherman and Morrison (1950).
 """
 
 import math

@@ -43,7 +43,7 @@ def target_levels(
 
     Args:
         params: parameters.
-        timestamps: (packets,) RTP timestamps in [0, 2^32), in order of arrival; unwrapped by the signed 32-bit difference to the one before.
+        timestamps: (packets,) RTP timestamps in [0, 2^32), in order of arrival; unwrapped by the signed difference to the one before.
         packet_samples: length of each packet, or of all, in samples; at least 1.
         sample_rate_hz: of the timestamps, a multiple of 1000.
         arrived_us: (packets,) int64, never decreasing.

@@ -1,15 +1,16 @@
 """Arrival history of NetEQ: how late each packet is against the fastest one of the last 2000 ms of media.
 
-libwebrtc, modules/audio_coding/neteq/packet_arrival_history.cc, from 2022 on. Of packets with unwrapped timestamps ts (samples) that arrived
-at arr (whole ms),
+libwebrtc, modules/audio_coding/neteq/packet_arrival_history.cc, from 2022 on. Of packets with unwrapped timestamps ts (samples) that
+arrived at arr (whole ms),
 
     relative delay = max(0, (arr - arr_ref) - (ms(ts) - ms(ts_ref))),   ms() rounds down
 
-ref being the packet of the smallest arr - ts in the window, the latest of equals. Only packets that were the newest when they came can be
-ref. A packet is not taken in if ts + 2000 ms < the newest ts, or if its media lie wholly inside those of the entry at or just before its ts.
-One that starts with an entry but is longer counts as taken in, and changes nothing.
+ref being the packet of the smallest arr - ts in the window, the latest of equals. Only packets that were the newest when they came can
+be ref. A packet is not taken in if ts + 2000 ms < the newest ts, or if its media lie wholly inside those of the entry at or just before
+its ts. One that starts with an entry but is longer counts as taken in, and changes nothing.
 
-Left out: the largest delay of the window, which only the playout decisions read. Below timestamp zero C++ rounds toward zero; here it is down.
+Left out: the largest delay of the window, which only the playout decisions read. Below timestamp zero, which only packets older than the
+first one of a stream reach, the source rounds toward zero; here it is down.
 """
 
 from typing import NamedTuple

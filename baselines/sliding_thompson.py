@@ -5,8 +5,8 @@ delays, and h, sd the path's mean and spread in history,
 
     draw ~ N( (w h + X) / (w + N),  sd^2 / (w + N) ),   the path of the smallest draw is taken
 
-so that a path that has left the window is believed to be as it was in history, known as well as by w packets. (The paper tries such a path
-at once; its prior is flat.) h and sd as in `discounted_thompson.py`. Delays are summed in whole microseconds: what leaves the window leaves nothing.
+so that a path that has left the window is believed to be as it was in history, known as well as by w packets. (The paper's prior is flat.)
+h and sd as in `discounted_thompson.py`. Delays are summed in whole microseconds: what leaves the window leaves no trace.
 """
 
 import math

@@ -99,12 +99,12 @@ class CallBatch:
     """Calls of one scenario, each on its own world, with the same holders of the levers.
 
     Args:
-        scenario: where worlds come from.
-        sessions: how many calls are played side by side, >= 1.
-        router: parameters of a router rule, or `vcgym.envs.levers.Agent`.
-        receiver: parameters of a receiver rule, `Agent` (asked at each arrival) or `Commanded`.
-        place: where the router's lever is decided: sender, central or receiver. With c the mean delay of the direct path in the history, feedback takes
-            the part of c that lies between receiver and place, a command to the sender the rest; a command to the receiver as long as feedback.
+        scenario: where worlds come from. sessions: how many calls are played side by side, >= 1. router: parameters of a router rule, or
+        `vcgym.envs.levers.Agent`. receiver: parameters of a receiver rule, `Agent` (asked at each arrival) or `Commanded`. place: where
+        the router's lever is decided: sender, central or receiver. With c the mean delay of the direct path in the history, feedback
+        takes
+            the part of c that lies between receiver and place, a command to the sender the rest; a command to the receiver as long as
+            feedback.
         feedback_loss: share of feedback records that never reach the router's place, 0 <= share < 1.
         probe_rate: probes per second on each idle path, >= 0; at most one probe leaves per slot, so that many paths are probed less often.
         log: keep per-packet outcomes for `played`.
@@ -112,11 +112,20 @@ class CallBatch:
     """
 
     def __init__(
-        self, scenario: Scenario, sessions: int, router: NamedTuple, receiver: NamedTuple, place: str = "central", feedback_loss: float = 0.0,
-        probe_rate: float = 1.0, log: bool = False, threads: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        scenario: Scenario,
+        sessions: int,
+        router: NamedTuple,
+        receiver: NamedTuple,
+        place: str = "central",
+        feedback_loss: float = 0.0,
+        probe_rate: float = 1.0,
+        log: bool = False,
+        threads: int = 1,
+    ) -> None:
         one_of("place", place, tuple(PLACES))
-        for name, value, low, high in (("sessions", sessions, 1, 1 << 20), ("threads", threads, 1, 256), ("probe_rate", probe_rate, 0, 100)):
+        limits = (("sessions", sessions, 1, 1 << 20), ("threads", threads, 1, 256), ("probe_rate", probe_rate, 0, 100))
+        for name, value, low, high in limits:
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low} to {high}")
         if not 0.0 <= feedback_loss < 1.0:
@@ -132,9 +141,12 @@ class CallBatch:
         # Windows leave room for a call that ends 30 s late.
         windows = (self.packets + 3000) // WINDOW_TICKS + 1
         self.tables = Tables(
-            allocate_player(sessions, self.packets, _WINDOW_PACKETS), np.zeros((sessions, scenario.paths), np.int64),
-            np.zeros((sessions, windows, 3), np.int64), np.zeros((sessions, self.packets if log else 0), LOG), _probes(scenario.paths, probe_rate),
-        )  # fmt: skip
+            allocate_player(sessions, self.packets, _WINDOW_PACKETS),
+            np.zeros((sessions, scenario.paths), np.int64),
+            np.zeros((sessions, windows, 3), np.int64),
+            np.zeros((sessions, self.packets if log else 0), LOG),
+            _probes(scenario.paths, probe_rate),
+        )
         self.router_state = rule.allocate(router, sessions, scenario.paths)
         self.receiver_state = rule.allocate(receiver, sessions, scenario.paths)
         self.history = np.zeros((sessions, scenario.paths, 3))

@@ -14,7 +14,7 @@ from vcgym.envs.actions import level_place
 from vcgym.envs.feed import read_next, unread
 from vcgym.envs.session import DECIDE, record_in_hand
 from vcgym.network.jit import kernel
-from vcgym.network.world import SLOT_US
+from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US
 
 SMOOTHING = 1.0 / 8.0  # RFC 6298 2.3: alpha of the smoothed delay
 DEVIATION_SMOOTHING = 1.0 / 4.0  # RFC 6298 2.3: beta of its deviation
@@ -23,6 +23,7 @@ SHARE_SMOOTHING = 1.0 / 64.0
 FLOOR_RISE_MS_PER_S = 5.0  # the smallest delay is forgotten this fast
 PEAK_TIMES_S = (0.5, 2.0, 8.0)
 LIMIT = 20.0
+HISTORY_SLOTS = HISTORY_BLOCKS * BLOCK_SLOTS
 
 
 class Feature(NamedTuple):
@@ -38,6 +39,7 @@ class Feature(NamedTuple):
 PATH_FEATURES = (
     Feature("history_mean", "100 ms", 0, LIMIT, "before the call"),
     Feature("history_sd", "100 ms", 0, LIMIT, "before the call"),
+    Feature("history_missing", "percent of the slots before the call", 0, LIMIT, "before the call"),
     Feature("newest_delay", "100 ms", 0, LIMIT, "newest_age"),
     Feature("newest_age", "s, since the packet was sent", 0, LIMIT, "0"),
     Feature("smoothed_delay", "100 ms", 0, LIMIT, "newest_age, 8 records"),
@@ -183,12 +185,13 @@ def _write_paths(senses, s, now_us, history, commanded, out):
         now_ms = sensed.smoothed_ms if heard else mean_ms
         _put(out, s, first, mean_ms / 100.0, 0.0, LIMIT)
         _put(out, s, first + 1, history[s, p, 2] / 100.0, 0.0, LIMIT)
-        _put(out, s, first + 2, (sensed.newest_ms if heard else mean_ms) / 100.0, 0.0, LIMIT)
-        _put(out, s, first + 3, (now_us - sensed.newest_sent_us) / 1e6 if heard else LIMIT, 0.0, LIMIT)
-        _put(out, s, first + 4, now_ms / 100.0, 0.0, LIMIT)
-        _put(out, s, first + 5, (sensed.deviation_ms if heard else history[s, p, 2]) / 100.0, 0.0, LIMIT)
-        _put(out, s, first + 6, (now_ms - best_ms) / 100.0, 0.0, LIMIT)
-        out[s, first + 7] = 1.0 if p == commanded else 0.0
+        _put(out, s, first + 2, 100.0 * (1.0 - history[s, p, 0] / HISTORY_SLOTS), 0.0, LIMIT)
+        _put(out, s, first + 3, (sensed.newest_ms if heard else mean_ms) / 100.0, 0.0, LIMIT)
+        _put(out, s, first + 4, (now_us - sensed.newest_sent_us) / 1e6 if heard else LIMIT, 0.0, LIMIT)
+        _put(out, s, first + 5, now_ms / 100.0, 0.0, LIMIT)
+        _put(out, s, first + 6, (sensed.deviation_ms if heard else history[s, p, 2]) / 100.0, 0.0, LIMIT)
+        _put(out, s, first + 7, (now_ms - best_ms) / 100.0, 0.0, LIMIT)
+        out[s, first + 8] = 1.0 if p == commanded else 0.0
     return paths * PATH_WIDTH
 
 

@@ -1,8 +1,8 @@
 """What reaches a place, in order of arrival there, and what is sent from it.
 
-A feed is a ring of records (`vcgym.baselines.rule.Record`, one int64 row each). Everything passes the receiver first and takes the same time from there, so
-the order of arrival at the receiver is the order of arrival at the place. No record is ever dropped: a full ring is an error.
-Commands take a constant time to where they act; a ring holds those under way.
+A feed is a ring of records (`vcgym.baselines.rule.Record`, one int64 row each). Everything passes the receiver first and takes the same
+time from there, so the order of arrival at the receiver is the order of arrival at the place. No record is ever dropped: a full ring is
+an error. Commands take a constant time to where they act; a ring holds those under way.
 """
 
 import numpy as np
@@ -71,7 +71,10 @@ def read_next(feed):
 
 @kernel
 def command(commands, value, now_us):
-    """Send a value, unless it repeats the last one; 0 repeated, 1 sent, -1 ring full. The first decision belongs to call set-up: in force at once."""
+    """Send a value, unless it repeats the last one; 0 repeated, 1 sent, -1 ring full.
+
+    The first decision belongs to call set-up: in force at once.
+    """
     first = commands.written == 0
     if not first and value == commands.latest:
         return 0

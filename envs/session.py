@@ -1,8 +1,9 @@
 """The one loop: a call of one packet per 10-ms slot, in which levers are moved by rules inside or by an agent outside.
 
-In each slot, in this order: what arrives up to now (each arrival moves the receiver's lever and its queue), the player's ticks up to now, the router's
-decision, the packet (and possibly a probe) leaves. The loop stops where an agent must decide, where the next block of the world is needed, and at the end.
-After the last packet everything in flight is settled: arrivals go on, the receiver flushes, the player plays to the end.
+In each slot, in this order: what arrives up to now (each arrival moves the receiver's lever and its queue), the player's ticks up to now,
+the router's decision, the packet (and possibly a probe) leaves. The loop stops where an agent must decide, where the next block of the
+world is needed, and at the end. After the last packet everything in flight is settled: arrivals go on, the receiver flushes, the player
+plays to the end.
 """
 
 from typing import NamedTuple
@@ -78,7 +79,7 @@ def record_in_hand(call, receiver_lever):
     packet = _slot_of(call, node)
     arrived_us = call.wire.arrival_us[node]
     late = 1 if is_late(call.receiver, packet, mechanism(receiver_lever)) else 0
-    path = np.int64(call.wire.path[node])
+    path = int(call.wire.path[node])
     return Record(MEDIA, packet, path, packet * SLOT_US, arrived_us, arrived_us, call.receiver.level_us, late)
 
 
@@ -107,7 +108,7 @@ def _arrivals(call, tables, s, now_us, receiver_lever, receiver_state):
         if node >= SLOTS:
             slot = _slot_of(call, node)
             at_us = call.wire.arrival_us[node]
-            path = np.int64(call.wire.path[node])
+            path = int(call.wire.path[node])
             if not append(call.feed, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):
                 return RING_FULL
             continue

@@ -1,4 +1,7 @@
-"""Speed of the loop and of the environments, each measured several times in one process; absolute figures are the machine's, ratios are ours."""
+"""Speed of the loop and of the environments, each measured several times in one process.
+
+Absolute figures are the machine's, ratios are ours.
+"""
 
 import json
 import time

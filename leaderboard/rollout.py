@@ -1,4 +1,7 @@
-"""Play a system on given worlds: rules inside the compiled loop at their native clocks, anything else through `predict`. Same worlds, same seeds: paired."""
+"""Play a system on given worlds: rules inside the compiled loop at their native clocks, anything else through `predict`.
+
+Same worlds, same seeds: paired.
+"""
 
 import time
 from typing import Any, NamedTuple, Protocol

@@ -35,7 +35,8 @@ CACHE_FOLDER = _cache_folder()
 def kernel(function: F) -> F:
     """Compile `function` in nopython mode, cached on disk, releasing the GIL, with IEEE arithmetic (no fastmath).
 
-    Kernels are inlined into each other: a call that passes arrays costs a reference count for each of them. Several threads may run one kernel on disjoint sessions. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
+    Kernels are inlined into each other: a call that passes arrays costs a reference count for each of them. Several threads may run one
+    kernel on disjoint sessions. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
     """
     before = numba_config.CACHE_DIR
     numba_config.CACHE_DIR = str(CACHE_FOLDER)

@@ -4,7 +4,7 @@ Nodes of one call are numbered 0 = sender, 1..n = relays, n + 1 = receiver. Path
 everywhere: direct, then one relay by number, then two relays in lexicographic order.
 """
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ def links_and_paths(relays: int) -> tuple[list[tuple[int, int]], NDArray[np.int6
     rows = []
     for sequence in relay_sequences(relays):
         nodes = (0, *sequence, relays + 1)
-        hops = list(zip(nodes[:-1], nodes[1:], strict=True))
+        hops = list(pairwise(nodes))
         links += [hop for hop in hops if hop not in links]
         rows.append([links.index(hop) for hop in hops] + [NO_LINK] * (MAX_RELAYS_ON_PATH + 1 - len(hops)))
     return links, np.array(rows, dtype=np.int64)

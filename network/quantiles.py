@@ -1,7 +1,7 @@
 """Quantile tables: a distribution as its values at equally spaced probabilities, so that one draw costs one look-up.
 
-The Beta distribution function is the regularised incomplete beta function by its continued fraction (Abramowitz and Stegun 26.5.8, evaluated by
-Lentz's method).
+The Beta distribution function is the regularised incomplete beta function by its continued fraction (Abramowitz and Stegun 26.5.8,
+evaluated by Lentz's method).
 """
 
 import math

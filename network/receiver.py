@@ -1,11 +1,14 @@
 """The receiver's queue: which packets come out, in which order, when. One packet per 10-ms slot; times are send times of the call.
 
-Watermark (VCRoute paper, Algorithm 1): on each arrival the watermark becomes max(watermark, timestamp - lag) and every packet at or below it is
-emitted in order; a packet strictly below it on arrival is discarded. (The listing emits on <, the paper's example on <=; <= is ours too.)
-Count buffer (VCRoute paper, Figures 3 and 6): insert, then emit the smallest while at least N packets are held, N = ceil(target / 10 ms) + 1, so that
-the steady wait equals the target; a packet below the last one emitted is discarded.
+Watermark (VCRoute paper, Algorithm 1): on each arrival the watermark becomes max(watermark, timestamp - lag) and every packet at or below
+it is emitted in order; a packet strictly below it on arrival is discarded. (The listing emits on <, the paper's example on <=; <= is ours
+too.)
 
-The `event` accounting is kept here: a packet is paid for when it is emitted, and a missing one when the watermark (or the last emitted packet) passes it.
+Count buffer (VCRoute paper, Figures 3 and 6): insert, then emit the smallest while at least N packets are held, N = ceil(target /
+10 ms) + 1, so that the steady wait equals the target; a packet below the last one emitted is discarded.
+
+The `event` accounting is kept here: a packet is paid for when it is emitted, and a missing one when the watermark (or the last emitted
+packet) passes it.
 """
 
 import numpy as np

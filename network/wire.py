@@ -1,7 +1,8 @@
 """Packets in flight: a calendar that hands them out in order of arrival.
 
-A calendar of `SLOTS` buckets of 10 ms, each a short list sorted by (arrival, order of sending), so that sending and arriving cost O(1) where arrivals
-are spread and no heap is needed. Node n < SLOTS is the media packet sent in a slot that is n modulo SLOTS; node SLOTS + n is the probe sent in it.
+A calendar of `SLOTS` buckets of 10 ms, each a short list sorted by (arrival, order of sending), so that sending and arriving cost O(1)
+where arrivals are spread and no heap is needed. Node n < SLOTS is the media packet sent in a slot that is n modulo SLOTS; node SLOTS + n
+is the probe sent in it.
 """
 
 import numpy as np

@@ -1,10 +1,11 @@
 """A world: what each path would do to a packet in each slot, whoever sends it.
 
-`delay_us[s, path, slot % BLOCK_SLOTS]` is the one-way delay (int64 microseconds, at least 1) of a packet sent on `path` in the 10-ms slot, or
-`LOST`. Tables hold one block per session. A block follows from (world, seed, block) and the running state of the world alone: it can be made
-without playing the call, and two policies on one seed meet one world. Slots below zero are the history, before the call.
+`delay_us[s, path, slot % BLOCK_SLOTS]` is the one-way delay (int64 microseconds, at least 1) of a packet sent on `path` in the 10-ms
+slot, or `LOST`. Tables hold one block per session. A block follows from (world, seed, block) and the running state of the world alone: it
+can be made without playing the call, and two policies on one seed meet one world. Slots below zero are the history, before the call.
 
-A mode (paper, correlated, replay) is a NamedTuple of per-session arrays with a kernel that writes the next block; this module holds what they share.
+A mode (paper, correlated, replay) is a NamedTuple of per-session arrays with a kernel that writes the next block; this module holds what
+they share.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -48,8 +49,8 @@ class World(Protocol):
 def finish_paths(link_delay_us, link_lost, path_links, out, last_arrival_us, first_slot, fifo):
     """Sum links into paths, first-in-first-out within a path if `fifo`.
 
-    First-in-first-out is defined as though every slot were sent on the path: adding hops at the send slot is not FIFO by itself, so it is applied
-    again here. `last_arrival_us` (paths,) carries over from block to block.
+    First-in-first-out is defined as though every slot were sent on the path: adding hops at the send slot is not FIFO by itself, so it is
+    applied again here. `last_arrival_us` (paths,) carries over from block to block.
     """
     paths, slots = out.shape
     for p in range(paths):

@@ -4,13 +4,14 @@ Delay of link l in slot k, one way:  base_l + exp(mu_l + sigma_l x_k) + burst_k,
 correlation exp(-10 ms / tau): a Gaussian copula with lognormal margins. The margins are fitted to measured ping bursts (data/README.md);
 the correlation time is declared, since ping statistics fix nothing below one second.
 
-A link that is bad between two slots has congestion bursts (declared generator, numbers of the scenario sheet's strata): on for 3-10 s (uniform), off for
-13 s on average (exponential); level lognormal with 90 % within 40-150 ms; linear rise over 0.2-1.5 s; drain 0.3 s per s; fast variation of
-+-35 % that follows x; loss 1 % while on, 0.05 % while off. A link that is not bad loses `loss` of its packets, independently.
+A link that is bad between two slots has congestion bursts (declared generator, numbers of the scenario sheet's strata): on for 3-10 s
+(uniform), off for 13 s on average (exponential); level lognormal with 90 % within 40-150 ms; linear rise over 0.2-1.5 s; drain 0.3 s per
+s; fast variation of +-35 % that follows x; loss 1 % while on, 0.05 % while off. A link that is not bad loses `loss` of its packets,
+independently.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,10 @@ class Rows(NamedTuple):
     burst_rise_ms: NDArray[np.float64]
     burst_ms: NDArray[np.float64]
     last_arrival_us: NDArray[np.int64]
+
+
+_INTEGERS = ("bad_from", "bad_to", "burst_count", "burst_on", "burst_until")
+_FLOATS = tuple(name for name in Rows._fields[2:-1] if name not in _INTEGERS)
 
 
 @kernel
@@ -157,12 +162,14 @@ class CorrelatedWorld:
         self.paths = len(path_links)
         self.path_links = path_links
         self.delay_us = np.empty((sessions, self.paths, BLOCK_SLOTS), np.int64)
-        floats = {name: np.zeros((sessions, links)) for name, kind in Rows.__annotations__.items() if kind == NDArray[np.float64]}
-        integers = {name: np.zeros((sessions, links), np.int64) for name in ("bad_from", "bad_to", "burst_count", "burst_on", "burst_until")}
+        of_links: dict[str, Any] = {name: np.zeros((sessions, links)) for name in _FLOATS}
+        of_links |= {name: np.zeros((sessions, links), np.int64) for name in _INTEGERS}
         self.rows = Rows(
-            seed=np.zeros(sessions, np.uint64), block=np.zeros(sessions, np.int64), last_arrival_us=np.zeros((sessions, self.paths), np.int64),
-            **floats, **integers,
-        )  # fmt: skip
+            seed=np.zeros(sessions, np.uint64),
+            block=np.zeros(sessions, np.int64),
+            last_arrival_us=np.zeros((sessions, self.paths), np.int64),
+            **of_links,
+        )
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
         """Parameters per link (arrays): base_ms, log_mean, log_sd, loss, bad_from, bad_to; tau_ms a float."""

@@ -69,7 +69,10 @@ class PaperWorld:
         self.path_links = path_links
         self.delay_us = np.empty((sessions, self.paths, BLOCK_SLOTS), np.int64)
         self.rows = Rows(
-            np.zeros(sessions, np.uint64), np.zeros(sessions, np.int64), np.zeros((sessions, links, TABLE_POINTS)), np.zeros((sessions, links))
+            np.zeros(sessions, np.uint64),
+            np.zeros(sessions, np.int64),
+            np.zeros((sessions, links, TABLE_POINTS)),
+            np.zeros((sessions, links)),
         )
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ def main(composed: DictConfig) -> None:
     if not console.is_terminal:
         console = Console(width=120)
     with progress(f"suite {suite.name}-{suite.version}", rollouts(suite, len(systems) + len(agents))) as tell:
-        page = run_suite(suite, systems | agents, config.folder, tell, threads=config.threads)
+        page = run_suite(suite, {**systems, **agents}, config.folder, tell, threads=config.threads)
     show(config.folder, console)
     console.print(f"Report: {page}", soft_wrap=True)
 

@@ -14,7 +14,8 @@ def load_systems(names: list[str] | None) -> dict[str, RulePair]:
     Raises:
         ValueError: no such file, a key that is not router or receiver, or parameters that the rule does not have.
     """
-    known = {file.name.removesuffix(".yaml"): file for file in files("vcgym.conf").joinpath("system").iterdir() if file.name.endswith(".yaml")}
+    folder = files("vcgym.conf").joinpath("system")
+    known = {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
     systems = {}
     for name in sorted(known) if names is None else names:
         if name not in known:

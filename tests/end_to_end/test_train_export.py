@@ -19,6 +19,7 @@ from vcgym.envs.features import CALL_WIDTH, PATH_WIDTH
 
 HERE = Path(__file__).parent
 CART = "cart:test/Cart-v0"
+WIDTH = 3 * PATH_WIDTH + CALL_WIDTH  # an observation of three paths
 ACTION_SPACES = [spaces.Discrete(3), spaces.MultiDiscrete([3, 4]), spaces.Box(-1, 1, (4,), np.float32)]
 
 
@@ -85,7 +86,7 @@ def test_no_torch_is_needed_to_load_and_act(tmp_path):
 import sys
 import numpy as np
 from vcgym.agents.export import load_agent
-load_agent({str(folder)!r}).predict(np.zeros((2, {3 * PATH_WIDTH + CALL_WIDTH}), np.float32))
+load_agent({str(folder)!r}).predict(np.zeros((2, {WIDTH}), np.float32))
 print(*sorted({{"torch", "stable_baselines3", "mlflow", "ray", "hydra"}} & sys.modules.keys()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -95,9 +96,9 @@ print(*sorted({{"torch", "stable_baselines3", "mlflow", "ray", "hydra"}} & sys.m
 @pytest.mark.parametrize(
     ("observation", "message"),
     [
-        (np.zeros((2, 5), np.float32), r"shape \(2, 5\); .* \(sessions, 8 \* paths \+ 12\)"),
-        (np.zeros((2, CALL_WIDTH), np.float32), r"shape \(2, 12\)"),
-        (np.zeros((1, 2, CALL_WIDTH), np.float32), r"shape \(1, 2, 12\)"),
+        (np.zeros((2, 5), np.float32), rf"shape \(2, 5\); .* \(sessions, {PATH_WIDTH} \* paths \+ {CALL_WIDTH}\)"),
+        (np.zeros((2, CALL_WIDTH), np.float32), rf"shape \(2, {CALL_WIDTH}\)"),
+        (np.zeros((1, 2, CALL_WIDTH), np.float32), rf"shape \(1, 2, {CALL_WIDTH}\)"),
         (np.full((2, PATH_WIDTH + CALL_WIDTH), np.nan, np.float32), r"observation holds nan; allowed: finite"),
     ],
 )
@@ -129,7 +130,7 @@ def test_truncated_weights_are_refused(tmp_path):
     [
         ("trunk1.weight", lambda t: t[:, :-1].copy(), r"trunk1\.weight is float32 \(16, 15\), expected float32 \(16, 16\)"),
         ("trunk0.bias", lambda t: np.full_like(t, np.nan), r"trunk0\.bias holds nan, expected finite"),
-        ("habit.weight", lambda t: t.astype(np.float64), r"habit\.weight is float64 \(1, 8\), expected float32"),
+        ("habit.weight", lambda t: t.astype(np.float64), rf"habit\.weight is float64 \(1, {PATH_WIDTH}\), expected float32"),
         ("rest.bias", None, r"holds .* expected .*'rest\.bias'"),
     ],
 )
@@ -150,14 +151,14 @@ def test_bad_tensor_is_refused(tmp_path, name, change, message):
         ("format", 2, "no agent's card(.|\n)*format"),
         ("hidden", "many", "no agent's card(.|\n)*hidden"),
         ("hidden", 0, "no agent's card(.|\n)*hidden"),
-        ("hidden", 15, r"trunk0\.weight is float32 \(16, 60\), expected float32 \(15, 57\)"),
+        ("hidden", 15, rf"trunk0\.weight is float32 \(16, {CALL_WIDTH + 48}\), expected float32 \(15, {CALL_WIDTH + 45}\)"),
         ("paths", -1, "no agent's card(.|\n)*paths"),
-        ("paths", 5, r"paths is 5; allowed: at most 4, with 36 features and 7 outputs"),
+        ("paths", 7, rf"paths is 7; allowed: at most {WIDTH // PATH_WIDTH}, with {WIDTH} features and 7 outputs"),
         ("paths", 0, r"holds .*'habit\.weight'.* expected"),
         ("steps", None, "no agent's card(.|\n)*steps"),
         ("unheard_of", 1, "no agent's card(.|\n)*unheard_of"),
         ("observation_space", {"kind": "Text"}, "Text"),
-        ("observation_space", {"kind": "Discrete", "n": 36}, r"observation_space is Discrete\(36\), expected a Box"),
+        ("observation_space", {"kind": "Discrete", "n": 9}, r"observation_space is Discrete\(9\), expected a Box"),
         ("action_space", {"kind": "Box", "shape": [], "dtype": "int64", "low": ["0"], "high": ["9"]}, "an agent's may be Discrete"),
     ],
 )

@@ -281,7 +281,7 @@ def test_compiled_equals_the_rule_called_from_python(params):
 
 
 def shares_of_the_better_path(params, swap_at, packets=2000, sessions=20):
-    """Paths of 100 and 130 ms (sd 10) that swap delays; feedback 20 slots late and a probe of each path per second. Share per 500 packets."""
+    """Share per 500 packets. Paths of 100 and 130 ms (sd 10) swap delays; feedback 20 slots late, a probe of each path per second."""
     rng = np.random.default_rng(3)
     delays_ms = rng.normal([100.0, 130.0], 10.0, (sessions, packets, 2))
     delays_ms[:, swap_at:] = delays_ms[:, swap_at:, ::-1]

@@ -35,7 +35,7 @@ class TwinHistogram:
 
 
 class TwinDelayManager:
-    """The description read line by line. The history is a dictionary: timestamp -> (arrival in ms, samples, was the newest when it came)."""
+    """The description read line by line. The history: timestamp -> (arrival in ms, samples, was the newest when it came)."""
 
     def __init__(self, params, samples_per_ms):
         self.params, self.rate = params, samples_per_ms

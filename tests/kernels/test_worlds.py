@@ -44,18 +44,19 @@ def test_a_block_does_not_depend_on_row_order_or_company(scenario, mode):
     draws = [recipe.draw("train", seed, stratum=stratum) for seed, stratum in enumerate(strata)]
     alone = [blocks(recipe.world(1), draw, 3) for draw in draws]
     together = recipe.world(6)
-    rows = [5, 0, 3, 2]
+    rows, histories = [5, 0, 3, 2], {}
     for row, draw in zip(rows[::-1], draws[::-1], strict=True):
         together.start(row, draws[1])  # what stood there before leaves no trace
-        for _ in range(row):
+        for _ in range(row + 1):
             together.fill(np.array([row]))
-        together.start(row, draw)
+        histories[row] = together.start(row, draw)
     seen = {row: [together.delay_us[row].copy()] for row in rows}
     for which in ([3], [5, 0, 2], [2, 3], [0], [5]):  # at different times, in different company
         together.fill(np.array(which))
         for row in which:
             seen[row].append(together.delay_us[row].copy())
-    for row, (delays, _) in zip(rows, alone, strict=True):
+    for row, (delays, history) in zip(rows, alone, strict=True):
+        np.testing.assert_array_equal(histories[row], history)
         np.testing.assert_array_equal(np.concatenate(seen[row], axis=1), delays)
     assert len({delays.tobytes() for delays, _ in alone}) == 4
 

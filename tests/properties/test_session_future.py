@@ -45,7 +45,7 @@ class ChangedWorld:
         delays = self.world.delay_us[row]
         first = max(self.border - self.block[row] * BLOCK_SLOTS, 0)
         changed = delays[:, first:] // 1000 + 7  # at once, and what was lost arrives
-        changed[:, ::5] = LOST
+        changed[:, 1::5] = LOST
         delays[:, first:] = changed
 
 
