@@ -141,7 +141,7 @@ class PPOConfig(Config):
         activation: between layers.
     """
 
-    learning_rate: Annotated[float, Field(gt=0, le=1)] = 5e-4
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 3e-4
     schedule: Literal["constant", "linear"] = "linear"
     n_steps: Annotated[int, Field(ge=2)] = 128
     batch_size: Annotated[int, Field(ge=2)] = 2048

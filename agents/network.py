@@ -32,7 +32,7 @@ from vcgym.envs.features import PATH_FEATURES, PATH_WIDTH
 MISSING = [feature.name for feature in PATH_FEATURES].index("history_missing")
 COMMANDED = [feature.name for feature in PATH_FEATURES].index("commanded")
 EXCESS = [feature.name for feature in PATH_FEATURES].index("excess_over_best")
-STAY, AVOID_PER_100_MS = 6.0, 20.0  # logits at the start
+STAY, AVOID_PER_100_MS = 6.0, 12.0  # logits at the start
 AVOID_PER_PERCENT = 1.5 * AVOID_PER_100_MS  # 1 % concealed costs as much as 152 ms (E-model, slope at zero)
 PEAK_FACTOR = 1.4  # lag at the start, in largest excesses of the last 2 s
 ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"tanh": torch.tanh, "relu": torch.relu}

@@ -5,8 +5,8 @@
     update(params, state, s, record)               one record has reached the rule's place
     decide(params, state, s, slot) -> int          path index (a router) or level in microseconds (a receiver)
 
-numba picks the right version while compiling, from the class of `params` (a jitted function passed as an argument would never be found in the
-disk cache). Without the JIT the same names dispatch in Python.
+numba picks the right version while compiling, from the class of `params` (a jitted function passed as an argument would never be found in
+the disk cache). Without the JIT the same names dispatch in Python.
 """
 
 from collections.abc import Callable
