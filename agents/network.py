@@ -22,6 +22,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from gymnasium import spaces
 from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import nn
 
@@ -34,6 +35,8 @@ COMMANDED = [feature.name for feature in PATH_FEATURES].index("commanded")
 EXCESS = [feature.name for feature in PATH_FEATURES].index("excess_over_best")
 STAY, AVOID_PER_100_MS = 6.0, 12.0  # logits at the start
 AVOID_PER_PERCENT = 1.5 * AVOID_PER_100_MS  # 1 % concealed costs as much as 152 ms (E-model, slope at zero)
+CONTINUOUS = 0.1  # continuous scores lie in -1..1, an order below logits; their first deviation is exp(LOG_SD)
+LOG_SD = -1.5
 PEAK_FACTOR = 1.4  # lag at the start, in largest excesses of the last 2 s
 ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"tanh": torch.tanh, "relu": torch.relu}
 
@@ -95,8 +98,8 @@ class PathNet(Trunk):
         if self.others:
             self.rest = nn.Linear(hidden, 2 if self.levels else rest)
 
-    def start_sensibly(self) -> None:
-        """Outputs near zero, but for the habits."""
+    def start_sensibly(self, scale: float) -> None:
+        """Outputs near zero, but for the habits, `scale` times as strong as for logits."""
         with torch.no_grad():
             if self.paths:
                 nn.init.orthogonal_(self.score1.weight, 0.01)
@@ -104,6 +107,7 @@ class PathNet(Trunk):
                 self.habit.weight[0, COMMANDED] = STAY
                 self.habit.weight[0, EXCESS] = -AVOID_PER_100_MS
                 self.habit.weight[0, MISSING] = -AVOID_PER_PERCENT
+                self.habit.weight *= scale
             if self.others:
                 nn.init.orthogonal_(self.rest.weight, 0.01)
                 if self.levels:
@@ -161,7 +165,7 @@ class PathPolicy(ActorCriticPolicy):
 
     def __init__(self, *arguments: Any, paths: int, hidden: int, activation: str, **others: Any) -> None:
         self._nets = partial(_TwoNets, paths=paths, hidden=hidden, activation=activation)
-        super().__init__(*arguments, **others)
+        super().__init__(*arguments, **{"log_std_init": LOG_SD, **others})
 
     def _build_mlp_extractor(self) -> None:
         self.add_module("mlp_extractor", self._nets(self.features_dim, outputs=output_count(self.action_space)).to(self.device))
@@ -170,7 +174,7 @@ class PathPolicy(ActorCriticPolicy):
         super()._build(lr_schedule)
         policy = self.mlp_extractor.policy
         assert isinstance(policy, PathNet)
-        policy.start_sensibly()
+        policy.start_sensibly(CONTINUOUS if isinstance(self.action_space, spaces.Box) else 1.0)
         self.action_net = nn.Identity()
         settings = {"lr": lr_schedule(1), **self.optimizer_kwargs}
         self.optimizer = self.optimizer_class(self.parameters(), **settings)

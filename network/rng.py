@@ -46,7 +46,7 @@ def stream_key(seed, link, purpose):
 @kernel
 def uniform(key, counter):
     """Draw number `counter` (any int64) of stream `key`: a float64 in [0, 1)."""
-    bits = mix64(np.uint64(key) + np.uint64(counter) * _GOLDEN)
+    bits = mix64(np.uint64(key) + np.uint64(np.int64(counter)) * _GOLDEN)
     return np.float64(bits >> _S11) * _TO_UNIT
 
 

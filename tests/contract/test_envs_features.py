@@ -8,6 +8,7 @@ import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.rule import MEDIA, Record
+from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS
 
 IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
 START_LEVEL_US = 80_000
@@ -89,7 +90,8 @@ def test_features_equal_their_twin(env_id, mode, feedback_loss):
             for p, (newest_ms, age_s, now_ms, deviation_ms) in enumerate(rows):
                 in_100_ms = (*history[p, 1:], newest_ms, now_ms, deviation_ms, now_ms - best_ms)
                 mean, sd, newest, smoothed, deviation, excess = (clip(value / 100.0) for value in in_100_ms)
-                expected += [mean, sd, newest, clip(age_s), smoothed, deviation, excess, float(p == path)]
+                lost_percent = clip(100.0 * (1.0 - history[p, 0] / (HISTORY_BLOCKS * BLOCK_SLOTS)))
+                expected += [mean, sd, lost_percent, newest, clip(age_s), smoothed, deviation, excess, float(p == path)]
         expected += of_call(media, now_us, min(slot / 300, 1.0), level_us)
         np.testing.assert_allclose(features, np.array(expected, np.float32), rtol=1e-5, atol=1e-6)
         path, level = int(draws.integers(len(history))), int(draws.integers(0, 1_200_000))

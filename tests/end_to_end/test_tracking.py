@@ -73,7 +73,7 @@ def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, monkeypatc
     client, found = runs(cwd)
     run = next(run for run in found if run.info.run_name == "two seed 2")
     assert run.data.params["algorithm.n_steps"] == "16"
-    assert run.data.params["algorithm.gamma"] == "0.99"
+    assert run.data.params["algorithm.gamma"] == str(TrainConfig().algorithm.gamma)
     assert run.data.params["env.options.max_episode_steps"] == "60"
     history = client.get_metric_history(run.info.run_id, "validation/return_mean")
     assert [metric.step for metric in history] == [64, 128]

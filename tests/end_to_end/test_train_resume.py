@@ -108,7 +108,7 @@ def model(monkeypatch, tmp_path):
         ("env.options.max_episode_steps", 61, r"env\.options\.max_episode_steps is 60, expected 61"),
         ("action_space", {"kind": "Discrete", "n": 3}, r"action_space is .*'n': 2.* expected .*'n': 3"),
         ("format", 2, r"format is 1, expected 2"),
-        ("algorithm.learning_rate", 0.1, r"algorithm\.learning_rate is 0\.0003, expected 0\.1"),
+        ("algorithm.n_epochs", 3, r"algorithm\.n_epochs is 2, expected 3"),
         ("unheard_of", 1, r"unheard_of is 'absent', expected 1"),
     ],
 )
