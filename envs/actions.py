@@ -4,7 +4,7 @@ The level (a lag) stands on a log scale from 10 ms to 1 s: place x in [0, 1] is 
 
     discrete    path: 0..paths-1. Level: 0..31, x = level / 31
     continuous  a score in [-1, 1] per path, the largest wins (ties: the lowest index). Level: x = (value + 1) / 2
-    exact       path index; level in whole microseconds, 0 to 60 s. What a rule says, and no grid in between
+    exact       path index; level in whole microseconds, 0 to 30 s. What a rule says, and no grid in between
 """
 
 import math
@@ -19,7 +19,7 @@ from vcgym.network.jit import kernel
 LEVELS = 32
 LEVEL_LEAST_US, LEVEL_MOST_US = 10_000, 1_000_000
 _RATIO_LOG = math.log(LEVEL_MOST_US / LEVEL_LEAST_US)
-EXACT_MOST_US = 60_000_000
+EXACT_MOST_US = 30_000_000  # well below what the receiver's queue holds (41 s)
 FORMS = ("discrete", "continuous", "exact")
 
 

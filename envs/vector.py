@@ -84,7 +84,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         interval = getattr(router, "interval", 1)
         counts = (
             ("num_envs", num_envs, 1 << 20),
-            ("interval", interval, 1 << 20),
+            ("interval", interval, RECORDS_SHOWN // 2),
             ("packets", packets, 1_000_000),
             ("threads", threads, 256),
         )

@@ -5,7 +5,8 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from vcgym.agents.config import AbsolutePath, Config, TrainConfig
+from vcgym.agents.config import AbsolutePath, Config, DataConfig, TrainConfig
+from vcgym.leaderboard.run import AGENT_ENV
 from vcgym.leaderboard.suites import SUITES
 
 
@@ -14,15 +15,17 @@ class LeaderboardConfig(Config):
 
     Attributes:
         suite: a key of `vcgym.leaderboard.suites.SUITES`.
-        systems: names of files of conf/system; None: all of them.
+        systems: names of files of conf/system, at least one; None: all of them.
         train: the training of the agent; it is done once, and goes on where it was stopped. None: rules only.
+        data: where measured series lie; without them replay worlds are left out.
         folder: receives results, table and page.
         threads: how many threads share the calls; without effect on the results.
     """
 
     suite: str = "first"
-    systems: list[str] | None = None
+    systems: Annotated[list[str], Field(min_length=1)] | None = None
     train: TrainConfig | None = Field(default_factory=TrainConfig)
+    data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/leaderboard/first")
     threads: Annotated[int, Field(ge=1, le=256)] = 2
 
@@ -32,3 +35,18 @@ class LeaderboardConfig(Config):
         if suite not in SUITES:
             raise ValueError(f"suite is {suite!r}; allowed: {', '.join(SUITES)}")
         return suite
+
+    @field_validator("train")
+    @classmethod
+    def _plays_the_suite(cls, train: TrainConfig | None) -> TrainConfig | None:
+        if train is not None:
+            action = train.env.options.get("action")
+            if (train.env.id, action) != (AGENT_ENV, "discrete"):
+                raise ValueError(f"train.env is {train.env.id} with action {action!r}; allowed: {AGENT_ENV} with action 'discrete'")
+        return train
+
+
+class BenchConfig(Config):
+    """Where vcgym-bench writes bench.json."""
+
+    folder: AbsolutePath = Path("outputs/bench")

@@ -1,17 +1,45 @@
-"""The learned agents of a leaderboard: trained once, then loaded."""
+"""Who is ranked: the rules, and the learned agents, trained once and then loaded."""
+
+from collections.abc import Mapping
+from pathlib import Path
 
 from vcgym.agents.config import TrainConfig
-from vcgym.agents.export import load_agent
+from vcgym.agents.export import load_agent, read_card
 from vcgym.agents.policy import AgentPolicy
-from vcgym.leaderboard.run import AGENT_ENV
+from vcgym.leaderboard.rollout import RulePair
+from vcgym.leaderboard.run import AGENT_ENV, System
 
 
-def trained_agents(config: TrainConfig) -> dict[str, AgentPolicy]:
-    """The published agents of a study, "PPO" or "PPO seed 1" and so on; trains those that are not there yet."""
-    folders = {seed: config.folder / f"seed-{seed}" / "agent" for seed in config.seeds}
+def all_systems(rules: Mapping[str, RulePair], train: TrainConfig | None) -> dict[str, System]:
+    """The rules and, if `train` is given, its agents.
+
+    Raises:
+        ValueError: a rule is called like an agent, or an agent that is there was trained otherwise.
+    """
+    if train is None:
+        return dict(rules)
+    names = {"PPO" if len(train.seeds) == 1 else f"PPO seed {seed}": seed for seed in train.seeds}
+    twice = sorted(names.keys() & rules.keys())
+    if twice:
+        raise ValueError(f"systems has {twice}; allowed: names other than the agents' {sorted(names)}")
+    return {**rules, **_trained_agents(train, names)}
+
+
+def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, AgentPolicy]:
+    folders = {name: train.folder / f"seed-{seed}" / "agent" for name, seed in names.items()}
+    for folder in folders.values():
+        if folder.exists():
+            _refuse_stale(folder, train)
     if not all(folder.exists() for folder in folders.values()):
         from vcgym.agents.study import run_study  # torch is needed to train only
 
-        run_study(config)
-    only = len(folders) == 1
-    return {"PPO" if only else f"PPO seed {seed}": load_agent(folder, AGENT_ENV) for seed, folder in folders.items()}
+        run_study(train)
+    return {name: load_agent(folder, AGENT_ENV) for name, folder in folders.items()}
+
+
+def _refuse_stale(folder: Path, train: TrainConfig) -> None:
+    trained = read_card(folder).config_hash
+    if trained != train.digest():
+        raise ValueError(
+            f"{folder} was trained with config {trained}, not with {train.digest()}: choose another train.folder, or remove {train.folder}"
+        )

@@ -68,12 +68,15 @@ def play_policy(policy: Policy, env_id: str, scenario: Scenario, split: str, wor
         mask = np.array([other == name for other in names])
         observation, _ = envs.reset(seed=[seed for _, seed in worlds], options={"pair": name, "reset_mask": mask})
     state, running, start = None, np.ones(len(worlds), bool), np.ones(len(worlds), bool)
-    while running.all():
+    while running.any():
         before = time.perf_counter()
         actions, state = policy.predict(observation, state, start, deterministic=True)
         deciding += time.perf_counter() - before
         decisions += len(worlds)
         observation, _, _, truncated, _ = envs.step(actions)
         running, start = ~truncated, np.zeros(len(worlds), bool)
+        if truncated.any() and running.any():
+            raise ValueError(f"{env_id}: calls end after different numbers of decisions; allowed: environments where all have as many")
     strata = [draw.stratum for draw in envs.unwrapped.batch.draws]
+    envs.close()
     return Rollout(envs.played(), strata, 1e6 * deciding / decisions, time.perf_counter() - began)

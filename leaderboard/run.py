@@ -29,30 +29,31 @@ def playable(suite: Suite) -> list[Part]:
     return [part for part in suite.parts if part.mode != "replay" or os.environ.get(DATA_VARIABLE)]
 
 
-def rollouts(suite: Suite, systems: int) -> int:
-    """How many rollouts a run of the suite takes."""
-    return systems * len(playable(suite))
+def prepare(suite: Suite) -> list[tuple[Part, Scenario]]:
+    """The playable parts with their scenarios, so that missing or broken data are refused before anything else is done."""
+    return [(part, Scenario(part.scenario, part.mode, suite.packets)) for part in playable(suite)]
 
 
-def run_suite(suite: Suite, systems: Mapping[str, System], folder: Path, tell: Tell, threads: int = 1) -> Path:
-    """Play every system on every world of `suite` that is `playable` and publish the outcome.
+def run_suite(
+    suite: Suite, parts: list[tuple[Part, Scenario]], systems: Mapping[str, System], folder: Path, tell: Tell, threads: int = 1
+) -> Path:  # fmt: skip
+    """Play every system on every world and publish the outcome.
 
     Args:
         suite: what to play.
+        parts: what `prepare` made of it.
         systems: by name; a `RulePair`, or a policy of `vcgym/Call-v0`.
         folder: receives results.parquet, timing.parquet, cdf.parquet, report.html and leaderboard.md.
-        tell: told how many of the `rollouts` are done, and which one comes next.
+        tell: told how many of the ``len(systems) * len(parts)`` rollouts are done, and which one comes next.
         threads: how many threads share the sessions; without effect on the results.
 
     Returns:
         The report's path.
     """
-    parts = playable(suite)
-    scenarios = [Scenario(part.scenario, part.mode, suite.packets) for part in parts]
     found: list[dict[str, Any]] = []
     timings: dict[tuple[str, str], list[Rollout]] = {}
     delays: dict[tuple[str, str], list[dict[str, DelayCdf]]] = {}
-    for done, (name, (part, scenario)) in enumerate((name, both) for name in systems for both in zip(parts, scenarios, strict=True)):
+    for done, (name, (part, scenario)) in enumerate((name, both) for name in systems for both in parts):
         tell(done, f"{name} on {part.scenario}, {part.mode}")
         rollout = _play(systems[name], scenario, part, threads)
         found += rows(rollout.played, **_identity(name, systems[name], suite, part, scenario, rollout))

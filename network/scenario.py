@@ -2,7 +2,7 @@
 
     wonderproxy  ten places of the WonderProxy pings: 5 endpoints x 5 users, the other four endpoints relay (17 paths); correlated, paper
     table1       four cities of Table I of the VCRoute paper, its loss included: 12 pairs, two relays (5 paths); correlated, paper
-    leo          five measured satellite series at 10-ms spacing, one a path, found under the data root; replay
+    leo          five measured satellite series, one a path, found under the data root; replay
 
 Splits. Pairs of `wonderproxy` and `table1` are split three ways (`Scenario.pairs`); series of `leo` by time (60, 20, 20 %); seeds of
 different splits name different worlds. Strata of correlated worlds (declared, with their weights): what is bad in a call, drawn at start.

@@ -39,7 +39,7 @@ def clear_wire(wire):
 def push(wire, node, path, arrival_us):
     """Send `node`; False (and nothing sent) if it would arrive beyond the calendar."""
     day = arrival_us // SLOT_US
-    if day - wire.cursor > _MASK:
+    if day - wire.cursor >= _MASK:
         return False
     wire.arrival_us[node] = arrival_us
     wire.path[node] = path

@@ -6,8 +6,8 @@ from rich.console import Console
 
 from vcgym.agents.progress import progress
 from vcgym.leaderboard.config import LeaderboardConfig
-from vcgym.leaderboard.entrants import trained_agents
-from vcgym.leaderboard.run import rollouts, run_suite, show
+from vcgym.leaderboard.entrants import all_systems
+from vcgym.leaderboard.run import prepare, run_suite, show
 from vcgym.leaderboard.suites import SUITES
 from vcgym.scripts.schema import CONF, build, register
 from vcgym.scripts.systems import load_systems
@@ -19,13 +19,15 @@ register()
 def main(composed: DictConfig) -> None:
     """Compose, train, rank, print."""
     config = build(composed, LeaderboardConfig)
-    systems = load_systems(config.systems)
-    agents = trained_agents(config.train) if config.train else {}
-    suite, console = SUITES[config.suite], Console()
-    if not console.is_terminal:
-        console = Console(width=120)
-    with progress(f"suite {suite.name}-{suite.version}", rollouts(suite, len(systems) + len(agents))) as tell:
-        page = run_suite(suite, {**systems, **agents}, config.folder, tell, threads=config.threads)
+    config.data.export()
+    console = Console() if Console().is_terminal else Console(width=120)
+    suite = SUITES[config.suite]
+    parts = prepare(suite)
+    if len(parts) < len(suite.parts):
+        console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
+    systems = all_systems(load_systems(config.systems), config.train)
+    with progress(f"suite {suite.name}-{suite.version}", len(systems) * len(parts)) as tell:
+        page = run_suite(suite, parts, systems, config.folder, tell, config.threads)
     show(config.folder, console)
     console.print(f"Report: {page}", soft_wrap=True)
 

@@ -5,6 +5,7 @@ from importlib.resources import files
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
+from vcgym.envs.levers import require_rule
 from vcgym.leaderboard.rollout import RulePair
 
 
@@ -23,6 +24,8 @@ def load_systems(names: list[str] | None) -> dict[str, RulePair]:
         composed = OmegaConf.create(known[name].read_text(encoding="utf-8"))
         try:
             systems[name] = RulePair(**instantiate(composed))
+            require_rule("router", systems[name].router)
+            require_rule("receiver", systems[name].receiver)
         except Exception as error:
             raise ValueError(f"conf/system/{name}.yaml: {error}; allowed: router and receiver, each _target_ and its parameters") from error
     return systems

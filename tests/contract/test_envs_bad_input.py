@@ -10,7 +10,6 @@ from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.levers import Agent
 from vcgym.network.cards import DataError
 
-IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
 REFUSED = [
     ({"num_envs": 0}, "num_envs = 0: allowed are integers from 1"),
     ({"num_envs": 2.0}, r"num_envs = 2\.0: allowed are integers from 1"),
@@ -41,7 +40,6 @@ def _make(env_id, **arguments):
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=str)
-@pytest.mark.parametrize("env_id", IDS)
 def test_arguments(env_id, arguments, message):
     with pytest.raises(ValueError, match=message):
         _make(env_id, **arguments)
@@ -70,20 +68,17 @@ def test_holders_of_the_other_lever(env_id, arguments, message):
         _make(env_id, **arguments)
 
 
-@pytest.mark.parametrize("env_id", IDS)
 def test_the_scalar_face_draws_in_one_mode(env_id):
     scalar = gymnasium.make(env_id, packets=60).unwrapped
     with pytest.raises(ValueError, match="render_mode = 'ansi': allowed are rgb_array"):
         type(scalar)(render_mode="ansi")
 
 
-@pytest.mark.parametrize("env_id", IDS)
 def test_an_unknown_argument(env_id):
     with pytest.raises(TypeError, match="pakets"):
         _make(env_id, pakets=60)
 
 
-@pytest.mark.parametrize("env_id", IDS)
 def test_measured_data_that_is_not_there(env_id, tmp_path, monkeypatch):
     missing = tmp_path / "nowhere"
     with pytest.raises(DataError, match=str(missing)):
@@ -113,7 +108,6 @@ OUTSIDE = {
 
 
 @pytest.mark.parametrize("form", ["discrete", "continuous", "exact"])
-@pytest.mark.parametrize("env_id", IDS)
 def test_an_action_outside_the_space_moves_nothing(env_id, form):
     env = _make(env_id, action=form)
     env.reset(seed=1)

@@ -13,7 +13,6 @@ from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 
-IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
 
 
@@ -43,14 +42,12 @@ class OneOfNative(gymnasium.Env):
 
 
 @pytest.mark.parametrize("arguments", [{}, {"action": "continuous"}, {"reward": "event", "mode": "paper"}], ids=str)
-@pytest.mark.parametrize("env_id", IDS)
 def test_both_checkers_pass(env_id, arguments):
     env = gymnasium.make(env_id, packets=200, **arguments).unwrapped
     check_env(env)
     check_env_sb3(env)
 
 
-@pytest.mark.parametrize("env_id", IDS)
 def test_records_pass_gymnasiums_checker(env_id):
     check_env(gymnasium.make(env_id, packets=200, observation="records").unwrapped)
 
@@ -58,14 +55,12 @@ def test_records_pass_gymnasiums_checker(env_id):
 @pytest.mark.parametrize(
     "arguments", [{}, {"action": "continuous", "reward": "event"}, {"observation": "records", "mode": "paper"}], ids=str
 )
-@pytest.mark.parametrize("env_id", IDS)
 def test_scalar_matches_the_native_env_of_one(env_id, arguments):
     scalar = gymnasium.make(env_id, packets=200, **arguments)
     check_environments_match(scalar, OneOfNative(env_id, packets=200, **arguments), num_steps=450, seed=3)
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-@pytest.mark.parametrize("env_id", IDS)
 def test_observations_lie_in_their_space(env_id, scenario, mode):
     for observation in ("features", "records"):
         env = gymnasium.make(env_id, packets=600, scenario=scenario, mode=mode, observation=observation, feedback_loss=0.1)
@@ -80,7 +75,6 @@ def test_observations_lie_in_their_space(env_id, scenario, mode):
         assert env.observation_space.contains(seen)
 
 
-@pytest.mark.parametrize("env_id", IDS)
 def test_the_picture_shows_the_past_alone(env_id):
     env = gymnasium.make(env_id, packets=200, render_mode="rgb_array")
     env.action_space.seed(1)

@@ -10,7 +10,6 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.rule import MEDIA, Record
 from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS
 
-IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
 START_LEVEL_US = 80_000
 
 
@@ -69,7 +68,6 @@ def of_call(media, now_us, elapsed, commanded_us):
 
 
 @pytest.mark.parametrize(("mode", "feedback_loss"), [("correlated", 0.0), ("paper", 0.3)])
-@pytest.mark.parametrize("env_id", IDS)
 def test_features_equal_their_twin(env_id, mode, feedback_loss):
     arguments = {"packets": 300, "mode": mode, "feedback_loss": feedback_loss, "action": "exact"}
     shown = gymnasium.make(env_id, **arguments).unwrapped

@@ -7,7 +7,6 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 
-IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
 MODES = [("wonderproxy", "correlated"), ("table1", "paper")]
 STOPS = (0, 7, 31, 95)  # before the first step, in the first block, in a following call, in another block
 
@@ -28,7 +27,6 @@ def _play(env, actions):
 
 @pytest.mark.parametrize(("scenario", "mode"), MODES)
 @pytest.mark.parametrize("observation", ["features", "records"])
-@pytest.mark.parametrize("env_id", IDS)
 def test_stop_and_go_on(env_id, observation, scenario, mode):
     arguments = {"scenario": scenario, "mode": mode, "observation": observation, "reward": "event" if mode == "paper" else "emodel"}
     whole = _make(env_id, **arguments)

@@ -18,7 +18,6 @@ from vcgym.network import scenario
 from vcgym.network.world import LOST
 
 GOLDEN = Path(__file__).with_name("rollouts.json")
-IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]
 
 
@@ -49,7 +48,6 @@ def rollout(env_id, name, mode):
 
 
 @pytest.mark.parametrize(("name", "mode"), WORLDS)
-@pytest.mark.parametrize("env_id", IDS)
 def test_nothing_has_moved(env_id, name, mode, monkeypatch):
     monkeypatch.setattr(scenario, "_leo", lambda data: (series(), "arithmetic"))
     expected = json.loads(GOLDEN.read_text())[f"{env_id} {name} {mode}"]

@@ -9,7 +9,6 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.rule import MEDIA, PROBE, Record
 from vcgym.network.quality import LOSS_PRICE
 
-IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
 SEEDS = [11, 12, 13, 14]
 PACKETS = 1300
@@ -40,7 +39,6 @@ def play_out(env_id, **arguments):
 
 @pytest.mark.parametrize("reward", ["emodel", "event"])
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-@pytest.mark.parametrize("env_id", IDS)
 def test_rewards_add_up_to_the_totals(env_id, scenario, mode, reward):
     _, returns, finished, _ = play_out(env_id, scenario=scenario, mode=mode, reward=reward)
     for row, call in enumerate(finished):

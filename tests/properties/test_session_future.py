@@ -12,7 +12,6 @@ from vcgym.network import scenario as scenarios
 from vcgym.network.scenario import LEO_SERIES
 from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US
 
-IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]
 PACKETS = 720
 _MEASURED = functools.cache(scenarios._leo)
@@ -87,7 +86,6 @@ def _check(env_id, border, **arguments):
 
 @pytest.mark.parametrize("observation", ["features", "records"])
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-@pytest.mark.parametrize("env_id", IDS)
 def test_the_future_does_not_leak(env_id, scenario, mode, observation, monkeypatch):
     if mode == "replay":
         monkeypatch.setattr(scenarios, "_leo", lambda data: (_series(), "synthetic"))
@@ -99,7 +97,6 @@ def test_the_future_does_not_leak(env_id, scenario, mode, observation, monkeypat
 
 @pytest.mark.data
 @pytest.mark.parametrize("observation", ["features", "records"])
-@pytest.mark.parametrize("env_id", IDS)
 def test_the_future_of_measured_series_does_not_leak(env_id, observation, monkeypatch):
     monkeypatch.setattr(scenarios, "_leo", _MEASURED)  # read once
     for border in BORDERS:

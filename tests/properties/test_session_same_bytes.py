@@ -11,7 +11,6 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 
-IDS = ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"]
 SCRIPT = "import runpy, sys; print(runpy.run_path(sys.argv[1])['play'](sys.argv[2], [21, 22], 40, packets=560))"
 
 
@@ -42,7 +41,6 @@ def play(env_id, seeds, steps, threads=1, **arguments):
 
 
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
-@pytest.mark.parametrize("env_id", IDS)
 def test_sessions_order_and_threads(env_id, mode):
     """More than one block, and a second call after the first."""
     settings = {"packets": 530, "mode": mode, "scenario": "table1", "steps": 600 if env_id == "vcgym/Playout-v0" else 60}
@@ -70,7 +68,6 @@ def test_an_integer_seed_numbers_the_sessions():
     np.testing.assert_array_equal(env.reset(seed=5)[0], env.reset(seed=[5, 6, 7])[0])
 
 
-@pytest.mark.parametrize("env_id", IDS)
 def test_two_processes(env_id):
     expected = str(play(env_id, [21, 22], 40, packets=560))
     for _ in range(2):
