@@ -23,6 +23,9 @@ _OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observa
 
 _RULES = "vcgym.baselines."
 
+# Where things lie, and whether a study goes on: without effect on what is trained.
+PLACES = {"folder", "data", "resume"}
+
 AbsolutePath = Annotated[Path, Field(strict=False), AfterValidator(lambda path: path.expanduser().absolute())]
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -32,10 +35,13 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
 
+    def decisive(self) -> dict[str, Any]:
+        """The resolved config as JSON values, less `PLACES`, its own and those of a training within it."""
+        return self.model_dump(mode="json", exclude={**dict.fromkeys(PLACES, True), "train": PLACES})
+
     def digest(self) -> str:
-        """Sixteen hex digits of the SHA-256 of the resolved config, less where things lie and whether it was resumed."""
-        resolved = self.model_dump(mode="json", exclude={"folder", "data", "resume"})
-        return hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()[:16]
+        """Sixteen hex digits of the SHA-256 of what is `decisive`: the same on every machine."""
+        return hashlib.sha256(json.dumps(self.decisive(), sort_keys=True).encode()).hexdigest()[:16]
 
 
 class EnvConfig(Config):
@@ -189,7 +195,8 @@ class TrainConfig(Config):
         checkpoint_every: rollouts between two checkpoints.
         threads: of torch; results are exactly repeatable with 1.
         folder: everything the study writes except the tracking database.
-        resume: continue from the newest checkpoints in `folder`; without it a folder that holds some is refused.
+        resume: continue from the newest checkpoints in `folder`; without it a folder that holds some is refused. A study goes on with the
+            config it began with, but for `PLACES`.
     """
 
     env: EnvConfig = Field(default_factory=EnvConfig)

@@ -17,6 +17,11 @@ def paths_observed(envs: VectorEnv) -> int:
     return int(getattr(envs.unwrapped, "paths_observed", 0))
 
 
+def feature_names(envs: VectorEnv) -> list[str]:
+    """Names of the entries of an observation, in order; empty for an environment that names none."""
+    return [feature.name for feature in getattr(envs.unwrapped, "layout", ())]
+
+
 def data_hash(config: EnvConfig) -> str:
     """SHA-256 of the card of the data that the worlds are drawn from; "" for an environment without a scenario.
 

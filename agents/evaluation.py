@@ -1,13 +1,16 @@
 """How good a policy is on calls it has not been trained on: mean return over fixed worlds."""
 
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from gymnasium.vector import VectorEnv
 
 from vcgym.agents.config import EvaluateConfig
-from vcgym.agents.environments import make_envs
-from vcgym.agents.export import load_agent
+from vcgym.agents.environments import feature_names, make_envs, paths_observed
+from vcgym.agents.export import CARD, load_agent, read_card
+from vcgym.agents.spaces import build, with_paths
+from vcgym.envs.features import PATH_WIDTH
 
 
 class Policy(Protocol):
@@ -47,12 +50,47 @@ def evaluate(policy: Policy, envs: VectorEnv, seed: int) -> Evaluation:
     return Evaluation(float(returns.mean()), float(returns.std()), len(returns))
 
 
+def require_fit(folder: Path | str, envs: VectorEnv) -> None:
+    """Refuse to let the published agent in `folder` play `envs` when it was trained on other features or other actions.
+
+    Which paths there are, and how many, is no part of it: an agent acts on any.
+
+    Raises:
+        ValueError: it does not fit, naming the card, what it says and what is wanted.
+    """
+    card, path, paths = read_card(Path(folder)), Path(folder) / CARD, paths_observed(envs)
+    wanted, found = _apart_from_paths(feature_names(envs), paths), _apart_from_paths(card.features, card.paths)
+    if found != wanted:
+        raise ValueError(f"{path}: features of a path and of the call are {found}, expected {wanted}")
+    width, seen = _call_width(envs.single_observation_space.shape, paths), _call_width(build(card.observation_space).shape, card.paths)
+    if seen != width:
+        raise ValueError(f"{path}: observation_space has {seen} entries besides those of {card.paths} paths, expected {width}")
+    action_space = with_paths(build(card.action_space), card.paths, paths)
+    if action_space != envs.single_action_space:
+        raise ValueError(f"{path}: action_space over {paths} paths is {action_space}, expected {envs.single_action_space}")
+
+
+def _apart_from_paths(features: list[str], paths: int) -> tuple[list[str], list[str]]:
+    """Names of the features of one path, without that path's name, and of the call."""
+    of_paths, of_call = features[: paths * PATH_WIDTH], features[paths * PATH_WIDTH :]
+    return [name.partition("[")[0] for name in of_paths[:PATH_WIDTH]], of_call
+
+
+def _call_width(shape: tuple[int, ...] | None, paths: int) -> int | None:
+    return shape[0] - paths * PATH_WIDTH if shape else None
+
+
 def evaluate_agent(config: EvaluateConfig) -> Evaluation:
-    """Load a published agent and evaluate it as `config` says."""
+    """Load a published agent and evaluate it as `config` says.
+
+    Raises:
+        ValueError: it is of another environment, or see `require_fit`.
+    """
     config.data.export()
     agent = load_agent(config.agent, env_id=config.env.id)
     envs = make_envs(config.env, config.episodes, config.split)
     try:
+        require_fit(config.agent, envs)
         return evaluate(agent, envs, config.seed)
     finally:
         envs.close()

@@ -22,6 +22,18 @@ def describe(space: spaces.Space) -> dict[str, Any]:
     raise TypeError(f"{space} cannot be described; allowed: Box, Discrete from 0, MultiDiscrete from 0 with one axis")
 
 
+def with_paths(space: spaces.Space, old: int, new: int) -> spaces.Space:
+    """An action space over `old` paths, as it is over `new`: paths are the first choice or the first scores. Others stay as they are."""
+    if isinstance(space, spaces.Discrete):
+        return spaces.Discrete(int(space.n) - old + new)
+    if isinstance(space, spaces.MultiDiscrete):
+        return spaces.MultiDiscrete([int(space.nvec[0]) - old + new, *space.nvec[1:].tolist()])
+    if isinstance(space, spaces.Box) and old:
+        low, high = (np.concatenate([np.repeat(end[:1], new), end[old:]]) for end in (space.low, space.high))
+        return spaces.Box(low, high, dtype=space.dtype.type)
+    return space
+
+
 def build(description: dict[str, Any]) -> spaces.Space:
     """Rebuild a space from what `describe` returned.
 

@@ -1,14 +1,22 @@
 """A study: the same training once per seed, every seed a run nested under the study's."""
 
-from vcgym.agents.config import TrainConfig
+import json
+
+from vcgym.agents.config import PLACES, TrainConfig
 from vcgym.agents.environments import data_hash
-from vcgym.agents.tracking import Tracking
-from vcgym.agents.training import Trained, train
+from vcgym.agents.tracking import Tracking, flatten
+from vcgym.agents.training import Trained, require_trainable, train
 
 
 def run_study(config: TrainConfig) -> list[Trained]:
-    """Train once per seed of `config` and log it all."""
+    """Train once per seed of `config` and log it all.
+
+    Raises:
+        ValueError: the folder holds a study of another config; also see `vcgym.agents.training.require_trainable`.
+    """
     config.data.export()
+    require_trainable(config)
+    _require_same_study(config)
     data = data_hash(config.env)
     tracking = Tracking()
     config.folder.mkdir(parents=True, exist_ok=True)
@@ -24,3 +32,18 @@ def run_study(config: TrainConfig) -> list[Trained]:
                 run.folder(results[-1].agent)
         study.metrics({"validation/return_mean": sum(r.validation.return_mean for r in results) / len(results)}, results[-1].steps)
     return results
+
+
+def _require_same_study(config: TrainConfig) -> None:
+    """A study whose config changed on the way would be logged, and hashed, as something that was never trained."""
+    path = config.folder / "config.json"
+    if not path.exists():
+        return
+    begun = flatten({name: value for name, value in json.loads(path.read_text()).items() if name not in PLACES})
+    wanted = flatten(config.decisive())
+    for name in sorted(begun.keys() | wanted.keys()):
+        if begun.get(name, "absent") != wanted.get(name, "absent"):
+            raise ValueError(
+                f"{path} is of another study: {name} is {begun.get(name, 'absent')!r}, expected {wanted.get(name, 'absent')!r}; "
+                "set it so, or choose another folder"
+            )

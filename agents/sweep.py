@@ -4,7 +4,7 @@ Trials report numbers; the driver writes them to MLflow, each trial a run nested
 """
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from vcgym.agents.config import SweepConfig, TrainConfig
 from vcgym.agents.environments import data_hash
 from vcgym.agents.progress import Tell, progress
 from vcgym.agents.tracking import Run, Tracking
-from vcgym.agents.training import train
+from vcgym.agents.training import require_trainable, train
 
 _METRIC = "validation/return_mean"
 _OBJECT_STORE_BYTES = 200 * 2**20
@@ -34,9 +34,19 @@ class Best:
     return_mean: float
 
 
+class TrialError(RuntimeError):
+    """A trial ended with an error, or all of them did."""
+
+
 def run_sweep(config: SweepConfig) -> Best:
-    """Run `config.trials` trainings, stopping the weaker ones early, and return the best."""
+    """Run `config.trials` trainings, stopping the weaker ones early, and return the best of those that did not fail.
+
+    Raises:
+        ValueError: see `vcgym.agents.training.require_trainable`.
+        TrialError: all of them did.
+    """
     config.train.data.export()
+    require_trainable(config.train)
     data = data_hash(config.train.env)
     _start_ray(config)
     tracking = Tracking()
@@ -55,13 +65,21 @@ def run_sweep(config: SweepConfig) -> Best:
                     verbose=0,
                 ),
             )
-            best = tuner.fit().get_best_result()
-            assert best.config is not None
-            assert best.metrics is not None
-            sweep.metrics({_METRIC: best.metrics[_METRIC]}, best.metrics["steps"])
-            return Best(best.config["learning_rate"], best.config["ent_coef"], best.metrics[_METRIC])
+            best, steps = _best(tuner.fit())
+            sweep.metrics({_METRIC: best.return_mean}, steps)
+            return best
     finally:
         ray.shutdown()
+
+
+def _best(results: tune.ResultGrid) -> tuple[Best, int]:
+    """The trial with the highest last return, and its transitions."""
+    ended = [results[i] for i in range(len(results)) if results[i].error is None]
+    if not ended:
+        raise TrialError(f"all {len(results)} trials failed, the first with: {next(iter(results.errors), None)}")
+    # Config and metrics are None only where a trial never reported, and a training that ends well has.
+    values, metrics = max(((r.config or {}, r.metrics or {}) for r in ended), key=lambda trial: trial[1][_METRIC])
+    return Best(values["learning_rate"], values["ent_coef"], metrics[_METRIC]), metrics["steps"]
 
 
 def trial_config(config: TrainConfig, learning_rate: float, ent_coef: float, name: str) -> TrainConfig:
@@ -88,9 +106,11 @@ def _start_ray(config: SweepConfig) -> None:
 
 
 def _tune_config(config: SweepConfig) -> tune.TuneConfig:
-    interval = config.train.evaluate_every * config.train.num_envs * config.train.algorithm.n_steps
+    steps, rollout = config.train.steps, config.train.num_envs * config.train.algorithm.n_steps
+    interval = config.train.evaluate_every * rollout
     # A trial is stopped at max_t as soon as it reports it, and would then not publish its agent: so max_t lies beyond the last report.
-    scheduler = ASHAScheduler(time_attr="steps", max_t=2 * config.train.steps, grace_period=interval, reduction_factor=2)
+    max_t = max(2 * steps, steps + rollout, interval)
+    scheduler = ASHAScheduler(time_attr="steps", max_t=max_t, grace_period=interval, reduction_factor=2)
     searcher = tune.search.BasicVariantGenerator(random_state=config.seed, max_concurrent=config.concurrent)
     return tune.TuneConfig(metric=_METRIC, mode="max", num_samples=config.trials, search_alg=searcher, scheduler=scheduler)
 
@@ -131,14 +151,21 @@ class _Nested(tune.Callback):
         self.tell(self.ended, f"trial {trial.trial_id} at {result['steps']:,} transitions: validation return {result[_METRIC]:.3f}")
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        run, stack = self.open[trial.trial_id]
+        run, stack = self.open.pop(trial.trial_id)
         # A trial that was stopped early publishes nothing, and without shared storage the driver does not see another machine's agent.
         agent = _home(self.config, trial.trial_id) / f"seed-{self.config.seeds[0]}" / "agent"
         if agent.exists():
             run.folder(agent)
         stack.close()
-        self.ended += 1
-        self.tell(self.ended, f"trial {trial.trial_id} ended")
+        self._count(f"trial {trial.trial_id} ended")
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        self.tracking.client.set_terminated(self.open[trial.trial_id][0].id, "FAILED")
+        # One that could not even be started has no run.
+        _, stack = self.open.pop(trial.trial_id, (None, ExitStack()))
+        with suppress(TrialError), stack:
+            raise TrialError(trial.trial_id)
+        self._count(f"trial {trial.trial_id} failed: see {trial.local_path}")
+
+    def _count(self, note: str) -> None:
+        self.ended += 1
+        self.tell(self.ended, note)

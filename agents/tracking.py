@@ -4,16 +4,14 @@ Runs are addressed by id, never through MLflow's notion of an active run, so sev
 """
 
 import fcntl
-import json
 import os
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel
 
 # Read when mlflow is imported: tracking reports to nobody but its own database.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -21,6 +19,8 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param
 from mlflow.utils.mlflow_tags import MLFLOW_GIT_COMMIT, MLFLOW_PARENT_RUN_ID
+
+from vcgym.agents.config import Config
 
 EXPERIMENT = "vcgym"
 _SQLITE = "sqlite:///"
@@ -38,13 +38,12 @@ class Run:
         now_ms = time.time_ns() // 1_000_000
         self.client.log_batch(self.id, metrics=[Metric(name, value, now_ms, steps) for name, value in values.items()])
 
-    def config(self, config: BaseModel) -> None:
-        """Log the resolved config: flattened as parameters, whole as the artefact config.json."""
-        resolved = config.model_dump(mode="json")
-        parameters = [Param(name, str(value)) for name, value in flatten(resolved).items()]
+    def config(self, config: Config) -> None:
+        """Log the resolved config: what is decisive flattened as parameters, which MLflow lets nobody change; all as config.json."""
+        parameters = [Param(name, str(value)) for name, value in flatten(config.decisive()).items()]
         for start in range(0, len(parameters), _PARAMS_PER_BATCH):
             self.client.log_batch(self.id, params=parameters[start : start + _PARAMS_PER_BATCH])
-        self.client.log_text(self.id, json.dumps(resolved, indent=2), "config.json")
+        self.client.log_text(self.id, config.model_dump_json(indent=2), "config.json")
 
     def folder(self, folder: Path) -> None:
         """Log every file of `folder` as an artefact under its name."""
@@ -106,14 +105,17 @@ def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def git_revision() -> str:
-    """Commit of the source tree, with "-dirty" when it differs from it; "unknown" outside a git work tree."""
-    here = Path(__file__).resolve().parent
+    """Commit of the source tree, with "-dirty" when it differs from it; the package's version where git does not track this file."""
+    here = Path(__file__).resolve()
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=here.parent, capture_output=True, text=True, check=True).stdout.strip()
+
     try:
-        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
-        changes = subprocess.run(["git", "status", "--porcelain"], cwd=here, capture_output=True, text=True, check=True).stdout
+        git("ls-files", "--error-unmatch", here.name)
+        return git("rev-parse", "HEAD") + ("-dirty" if git("status", "--porcelain") else "")
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return f"{commit}-dirty" if changes else commit
+        return version("vcgym")
 
 
 @contextmanager

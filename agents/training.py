@@ -20,11 +20,11 @@ from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 from vcgym.agents import checkpoint
 from vcgym.agents.adapter import NativeVecEnv
 from vcgym.agents.config import TrainConfig
-from vcgym.agents.environments import make_envs, paths_observed
+from vcgym.agents.environments import feature_names, make_envs, paths_observed
 from vcgym.agents.evaluation import Evaluation, evaluate
 from vcgym.agents.export import publish
 from vcgym.agents.network import PathNet, PathPolicy
-from vcgym.agents.policy import AgentPolicy
+from vcgym.agents.policy import AgentPolicy, output_count
 from vcgym.agents.progress import Tell, progress
 from vcgym.agents.spaces import describe
 
@@ -44,6 +44,24 @@ class Trained:
     validation: Evaluation
 
 
+def require_trainable(config: TrainConfig) -> None:
+    """Refuse at once what would be refused when work is under way: build one session of each split used.
+
+    Raises:
+        FileExistsError: see `train`.
+        ValueError: an argument of the environment out of range, or actions that no agent can take.
+        DataError: data that is missing or broken.
+    """
+    for seed in config.seeds:
+        _newest_checkpoint(config, seed)
+    for split in ("train", "validation"):
+        envs = make_envs(config.env, 1, split)
+        try:
+            output_count(envs.single_action_space)
+        finally:
+            envs.close()
+
+
 def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None) -> Trained:
     """Train one agent and publish it under `config.folder`/seed-<seed>/agent.
 
@@ -54,9 +72,7 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
     config.data.export()
     torch.set_num_threads(config.threads)
     home = config.folder / f"seed-{seed}"
-    newest = checkpoint.newest(home / "checkpoints")
-    if newest is not None and not config.resume:
-        raise FileExistsError(f"{home} holds a training (resume is {config.resume}); set resume=true or another folder")
+    newest = _newest_checkpoint(config, seed)
     model = build_model(config, seed)
     validation_envs = make_envs(config.env, config.evaluation_episodes, "validation")
     try:
@@ -70,8 +86,7 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
             validation = border.evaluate()
         checkpoint.save(home / "checkpoints", model, identity)
         if not (home / "agent").exists():
-            features = [feature.name for feature in getattr(validation_envs.unwrapped, "layout", ())]
-            agent, steps = snapshot(model, config), model.num_timesteps
+            features, agent, steps = feature_names(validation_envs), snapshot(model, config), model.num_timesteps
             publish(home / "agent", agent, features=features, algorithm="PPO", steps=steps, seed=seed, config_hash=config.digest())
         return Trained(home / "agent", model.num_timesteps, validation)
     finally:
@@ -108,6 +123,14 @@ def snapshot(model: PPO, config: TrainConfig) -> AgentPolicy:
         activation=config.algorithm.activation,
         tensors={name: tensor.cpu().numpy().copy() for name, tensor in net.state_dict().items()},
     )
+
+
+def _newest_checkpoint(config: TrainConfig, seed: int) -> Path | None:
+    home = config.folder / f"seed-{seed}"
+    newest = checkpoint.newest(home / "checkpoints")
+    if newest is not None and not config.resume:
+        raise FileExistsError(f"{home} holds a training (resume is {config.resume}); set resume=true or another folder")
+    return newest
 
 
 def _identity(config: TrainConfig, seed: int, model: PPO) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from vcgym.agents.config import TrainConfig
+from vcgym.agents.environments import make_envs
+from vcgym.agents.evaluation import require_fit
 from vcgym.agents.export import load_agent, read_card
 from vcgym.agents.policy import AgentPolicy
 from vcgym.leaderboard.rollout import RulePair
@@ -34,6 +36,10 @@ def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, A
         from vcgym.agents.study import run_study  # torch is needed to train only
 
         run_study(train)
+    envs = make_envs(train.env, 1, "test")
+    for folder in folders.values():
+        require_fit(folder, envs)
+    envs.close()
     return {name: load_agent(folder, AGENT_ENV) for name, folder in folders.items()}
 
 

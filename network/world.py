@@ -8,7 +8,8 @@ A mode (paper, correlated, replay) is a NamedTuple of per-session arrays with a 
 they share.
 """
 
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +32,37 @@ class WorldDraw(NamedTuple):
     parameters: dict[str, Any]
 
 
-class World(Protocol):
-    """The face of a mode towards the session loop."""
+class World(ABC):
+    """The face of a mode towards the session loop; a mode fills in `_begin` and `fill`.
 
-    paths: int
-    delay_us: NDArray[np.int64]  # (sessions, paths, BLOCK_SLOTS)
-    rows: Any  # NamedTuple of arrays: parameters and running state
+    Attributes:
+        paths: how many there are.
+        delay_us: int64 (sessions, paths, BLOCK_SLOTS), the block that is loaded.
+        rows: NamedTuple of arrays, parameters and running state; first axis the session.
+    """
+
+    rows: Any
+
+    def __init__(self, sessions: int, paths: int) -> None:
+        self.paths = paths
+        self.delay_us = np.empty((sessions, paths, BLOCK_SLOTS), np.int64)
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
         """Put a drawn world at `row`, play its history, load block 0; returns the history (paths, 3): n, mean ms, sd ms."""
+        self.rows.block[row] = -HISTORY_BLOCKS
+        self._begin(row, draw)
+        which, sums = np.array([row]), np.zeros((self.paths, 3))
+        for _ in range(HISTORY_BLOCKS):
+            self.fill(which)
+            add_to_history(self.delay_us[row], sums)
+        self.fill(which)
+        return history_from_sums(sums)
 
+    @abstractmethod
+    def _begin(self, row: int, draw: WorldDraw) -> None:
+        """Set the parameters of `row`, and its state before the first slot of the history."""
+
+    @abstractmethod
     def fill(self, which: NDArray[np.int64]) -> None:
         """Load the next block of each row in `which`."""
 

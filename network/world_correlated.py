@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vcgym.network import rng
 from vcgym.network.jit import kernel
-from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US, WorldDraw, add_to_history, finish_paths, history_from_sums
+from vcgym.network.world import BLOCK_SLOTS, SLOT_US, World, WorldDraw, finish_paths
 
 ON_MIN_S, ON_MAX_S, OFF_MEAN_S = 3.0, 10.0, 13.0
 LEVEL_LOG_MEAN = math.log(math.sqrt(40.0 * 150.0))
@@ -131,9 +131,8 @@ def next_block(rows, s, path_links, out):
 
 
 @kernel
-def _start(rows, s, path_links, out, sums):
-    first_slot = -HISTORY_BLOCKS * BLOCK_SLOTS
-    rows.block[s] = -HISTORY_BLOCKS
+def _begin(rows, s):
+    first_slot = rows.block[s] * BLOCK_SLOTS
     for link in range(rows.base_ms.shape[1]):
         noise = rng.stream_key(rows.seed[s], link, rng.QUEUEING)
         rows.x[s, link] = rng.normal(noise, first_slot - 1)
@@ -142,10 +141,6 @@ def _start(rows, s, path_links, out, sums):
         rows.burst_until[s, link] = first_slot
         rows.burst_ms[s, link] = 0.0
     rows.last_arrival_us[s, :] = first_slot * SLOT_US
-    for _ in range(HISTORY_BLOCKS):
-        next_block(rows, s, path_links, out)
-        add_to_history(out, sums)
-    next_block(rows, s, path_links, out)
 
 
 @kernel
@@ -154,14 +149,13 @@ def _fill(rows, which, path_links, delay_us):
         next_block(rows, s, path_links, delay_us[s])
 
 
-class CorrelatedWorld:
+class CorrelatedWorld(World):
     """Correlated worlds of `sessions` calls over the same path layout; see `vcgym.network.world.World`."""
 
     def __init__(self, sessions: int, path_links: NDArray[np.int64]) -> None:
         links = int(path_links.max()) + 1
-        self.paths = len(path_links)
+        super().__init__(sessions, len(path_links))
         self.path_links = path_links
-        self.delay_us = np.empty((sessions, self.paths, BLOCK_SLOTS), np.int64)
         of_links: dict[str, Any] = {name: np.zeros((sessions, links)) for name in _FLOATS}
         of_links |= {name: np.zeros((sessions, links), np.int64) for name in _INTEGERS}
         self.rows = Rows(
@@ -171,16 +165,14 @@ class CorrelatedWorld:
             **of_links,
         )
 
-    def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
+    def _begin(self, row: int, draw: WorldDraw) -> None:
         """Parameters per link (arrays): base_ms, log_mean, log_sd, loss, bad_from, bad_to; tau_ms a float."""
         rows, given = self.rows, draw.parameters
         rows.seed[row] = draw.seed
         for name in ("base_ms", "log_mean", "log_sd", "loss", "bad_from", "bad_to"):
             getattr(rows, name)[row] = given[name]
         rows.persistence[row] = math.exp(-SLOT_US / 1000.0 / given["tau_ms"]) if given["tau_ms"] > 0.0 else 0.0
-        sums = np.zeros((self.paths, 3))
-        _start(rows, row, self.path_links, self.delay_us[row], sums)
-        return history_from_sums(sums)
+        _begin(rows, row)
 
     def fill(self, which: NDArray[np.int64]) -> None:
         """Load the next block of each row in `which`."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vcgym.network import rng
 from vcgym.network.jit import kernel
 from vcgym.network.quantiles import TABLE_POINTS, draw_from_table
-from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, WorldDraw, add_to_history, finish_paths, history_from_sums
+from vcgym.network.world import BLOCK_SLOTS, World, WorldDraw, finish_paths
 
 
 class Rows(NamedTuple):
@@ -46,28 +46,18 @@ def next_block(rows, s, path_links, out):
 
 
 @kernel
-def _start(rows, s, path_links, out, sums):
-    rows.block[s] = -HISTORY_BLOCKS
-    for _ in range(HISTORY_BLOCKS):
-        next_block(rows, s, path_links, out)
-        add_to_history(out, sums)
-    next_block(rows, s, path_links, out)
-
-
-@kernel
 def _fill(rows, which, path_links, delay_us):
     for s in which:
         next_block(rows, s, path_links, delay_us[s])
 
 
-class PaperWorld:
+class PaperWorld(World):
     """Paper worlds of `sessions` calls over the same path layout; see `vcgym.network.world.World`."""
 
     def __init__(self, sessions: int, path_links: NDArray[np.int64]) -> None:
         links = int(path_links.max()) + 1
-        self.paths = len(path_links)
+        super().__init__(sessions, len(path_links))
         self.path_links = path_links
-        self.delay_us = np.empty((sessions, self.paths, BLOCK_SLOTS), np.int64)
         self.rows = Rows(
             np.zeros(sessions, np.uint64),
             np.zeros(sessions, np.int64),
@@ -75,15 +65,12 @@ class PaperWorld:
             np.zeros((sessions, links)),
         )
 
-    def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
+    def _begin(self, row: int, draw: WorldDraw) -> None:
         """Parameters: quantiles_ms (links, TABLE_POINTS) and loss (links,)."""
         rows = self.rows
         rows.seed[row] = draw.seed
         rows.quantiles_ms[row] = draw.parameters["quantiles_ms"]
         rows.loss[row] = draw.parameters["loss"]
-        sums = np.zeros((self.paths, 3))
-        _start(rows, row, self.path_links, self.delay_us[row], sums)
-        return history_from_sums(sums)
 
     def fill(self, which: NDArray[np.int64]) -> None:
         """Load the next block of each row in `which`."""

@@ -9,16 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.jit import kernel
-from vcgym.network.world import (
-    BLOCK_SLOTS,
-    HISTORY_BLOCKS,
-    LOST,
-    MIN_DELAY_US,
-    SLOT_US,
-    WorldDraw,
-    add_to_history,
-    history_from_sums,
-)
+from vcgym.network.world import BLOCK_SLOTS, LOST, MIN_DELAY_US, SLOT_US, World, WorldDraw
 
 
 class Rows(NamedTuple):
@@ -47,22 +38,12 @@ def next_block(rows, s, series, out):
 
 
 @kernel
-def _start(rows, s, series, out, sums):
-    rows.block[s] = -HISTORY_BLOCKS
-    rows.last_arrival_us[s, :] = -HISTORY_BLOCKS * BLOCK_SLOTS * SLOT_US
-    for _ in range(HISTORY_BLOCKS):
-        next_block(rows, s, series, out)
-        add_to_history(out, sums)
-    next_block(rows, s, series, out)
-
-
-@kernel
 def _fill(rows, which, series, delay_us):
     for s in which:
         next_block(rows, s, series, delay_us[s])
 
 
-class ReplayWorld:
+class ReplayWorld(World):
     """Replay worlds of `sessions` calls; see `vcgym.network.world.World`.
 
     Args:
@@ -70,19 +51,16 @@ class ReplayWorld:
     """
 
     def __init__(self, sessions: int, series: NDArray[np.int64]) -> None:
-        self.paths = len(series)
-        self.delay_us = np.empty((sessions, self.paths, BLOCK_SLOTS), np.int64)
+        super().__init__(sessions, len(series))
         self._series = series
         self.rows = Rows(
             np.zeros(sessions, np.int64), np.zeros((sessions, self.paths), np.int64), np.zeros((sessions, self.paths), np.int64)
         )
 
-    def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
+    def _begin(self, row: int, draw: WorldDraw) -> None:
         """Parameters: offset (paths,), the place of slot 0 in each series, at least HISTORY_BLOCKS * BLOCK_SLOTS."""
         self.rows.offset[row] = draw.parameters["offset"]
-        sums = np.zeros((self.paths, 3))
-        _start(self.rows, row, self._series, self.delay_us[row], sums)
-        return history_from_sums(sums)
+        self.rows.last_arrival_us[row] = self.rows.block[row] * BLOCK_SLOTS * SLOT_US
 
     def fill(self, which: NDArray[np.int64]) -> None:
         """Load the next block of each row in `which`."""

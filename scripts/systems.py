@@ -2,8 +2,11 @@
 
 from importlib.resources import files
 
+from hydra.errors import HydraException
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from vcgym.envs.levers import require_rule
 from vcgym.leaderboard.rollout import RulePair
@@ -21,11 +24,11 @@ def load_systems(names: list[str] | None) -> dict[str, RulePair]:
     for name in sorted(known) if names is None else names:
         if name not in known:
             raise ValueError(f"systems has {name!r}; allowed: {', '.join(sorted(known))}")
-        composed = OmegaConf.create(known[name].read_text(encoding="utf-8"))
         try:
+            composed = OmegaConf.create(known[name].read_text(encoding="utf-8"))
             systems[name] = RulePair(**instantiate(composed))
             require_rule("router", systems[name].router)
             require_rule("receiver", systems[name].receiver)
-        except Exception as error:
+        except (HydraException, OmegaConfBaseException, YAMLError, TypeError, ValueError) as error:
             raise ValueError(f"conf/system/{name}.yaml: {error}; allowed: router and receiver, each _target_ and its parameters") from error
     return systems

@@ -1,5 +1,7 @@
 """Settings every test shares, and the ids of the environments: a new one is covered by every test that asks for `env_id`."""
 
+import os
+import shutil
 from pathlib import Path
 
 import gymnasium
@@ -19,3 +21,39 @@ set_hypothesis_home_dir(Path(__file__).parents[1] / "outputs" / "cache" / "hypot
 def env_id(request):
     """Each registered environment in turn, unless a test names its own."""
     return request.param
+
+
+@pytest.fixture
+def python_path():
+    """PYTHONPATH of a process that imports from `folder` first, then from wherever this one does."""
+
+    def first(folder):
+        return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+
+    return first
+
+
+@pytest.fixture
+def visit(tmp_path):
+    """Opens a page on the disk in chromium; by the end it must have asked for nothing but itself and complained of nothing."""
+    from playwright.sync_api import sync_playwright
+
+    switches = ("no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync")
+    arguments = [f"--{switch}" for switch in switches]
+    visited, requests, complaints = [], [], []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch_persistent_context(tmp_path, executable_path=shutil.which("chromium"), args=arguments)
+
+        def opened(path):
+            page = browser.new_page()
+            page.on("request", lambda request: requests.append(request.url))
+            page.on("console", lambda message: complaints.append(message.text))
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            visited.append(path.as_uri())
+            page.goto(visited[-1])
+            return page
+
+        yield opened
+        browser.close()
+    assert [url for url in requests if not url.startswith("data:")] == visited
+    assert complaints == []

@@ -14,10 +14,11 @@ from pydantic import ValidationError
 
 from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
 from vcgym.baselines.fixed_lag import FixedLag
+from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig
 from vcgym.scripts import schema
 
 CONF = Path(schema.__file__).parents[1] / "conf"
-KINDS = {"train": TrainConfig, "evaluate": EvaluateConfig, "sweep": SweepConfig}
+KINDS = {"train": TrainConfig, "evaluate": EvaluateConfig, "sweep": SweepConfig, "leaderboard": LeaderboardConfig, "bench": BenchConfig}
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
 ALGORITHMS = sorted(path.stem for path in (CONF / "algorithm").glob("*.yaml"))
@@ -33,6 +34,10 @@ def composer(monkeypatch):
 
 def built(name, *overrides):
     return schema.build(compose(name, [*REQUIRED.get(name, []), *overrides]), KINDS[name])
+
+
+def test_every_script_config_is_known():
+    assert {path.stem for path in CONF.glob("*.yaml")} == KINDS.keys()
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -138,3 +143,33 @@ def test_a_refused_config_leaves_no_work_behind(tmp_path):
     assert "greater than or equal to 1" in refused.stderr
     assert not list(tmp_path.glob("run/seed-*"))
     assert not (tmp_path / "outputs").exists()
+
+
+@pytest.mark.parametrize("search", [False, True], ids=["study", "sweep"])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reward": "delay"}, "reward = 'delay'"),
+        ({"place": "moon"}, "place = 'moon'"),
+        ({"action": "wave"}, "action = 'wave'"),
+        ({"action": "exact"}, "action space is Box.*; an agent's may be"),
+        ({"interval": 0}, "interval = 0"),
+        ({"packets": 0}, "packets = 0"),
+        ({"scenario": "nowhere"}, "scenario = 'nowhere'"),
+        ({"scenario": "leo", "mode": "replay"}, "VCGYM_DATA"),
+    ],
+    ids=str,
+)
+def test_an_environment_that_is_refused_leaves_no_work_behind(tmp_path, monkeypatch, options, message, search):
+    import ray
+
+    from vcgym.agents.study import run_study
+    from vcgym.agents.sweep import run_sweep
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    config = TrainConfig(env=EnvConfig(options=options), folder=tmp_path / "run")
+    with pytest.raises(Exception, match=message):
+        run_sweep(SweepConfig(train=config)) if search else run_study(config)
+    assert not list(tmp_path.iterdir())
+    assert not ray.is_initialized()

@@ -4,7 +4,6 @@ from functools import partial
 
 import gymnasium
 import numpy as np
-import pytest
 from gymnasium.vector import AutoresetMode
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv

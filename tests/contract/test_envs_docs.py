@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import gymnasium
-import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.envs.tables import markdown
@@ -15,7 +14,6 @@ def test_the_page_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == markdown(), "run: python -m vcgym.envs.tables > docs/envs.md"
 
 
-@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"])
 def test_every_feature_has_its_line(env_id):
     env = gymnasium.make(env_id, packets=60).unwrapped
     page = markdown()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -72,13 +73,13 @@ def test_the_wheel_holds_what_the_folders_hold(tmp_path: Path) -> None:
     assert held == {name for name in files if "__pycache__" not in name and not name.endswith(".md")}
 
 
-def test_a_planted_forbidden_import_is_reported(tmp_path: Path) -> None:
+def test_a_planted_forbidden_import_is_reported(tmp_path: Path, python_path: Callable[[Path], str]) -> None:
     house = copy_of_the_house(tmp_path)
     command = (BIN / "lint-imports", "--no-logo", "--no-cache")
     # The links come first on the path, so that the copy is examined and not the installed rooms.
-    assert run(*command, cwd=house, PYTHONPATH=str(house / ".typings")).returncode == 0
+    assert run(*command, cwd=house, PYTHONPATH=python_path(house / ".typings")).returncode == 0
     (house / "network" / "planted.py").write_text("import torch\n\nimport vcgym.agents\n")
-    report = run(*command, cwd=house, PYTHONPATH=str(house / ".typings"))
+    report = run(*command, cwd=house, PYTHONPATH=python_path(house / ".typings"))
     assert report.returncode == 1
     assert "vcgym.network.planted -> torch" in report.stdout
     assert "vcgym.network.planted -> vcgym.agents" in report.stdout

@@ -101,33 +101,18 @@ def test_batches_of_a_distribution_add_up(folder):
 
 
 @pytest.mark.browser
-def test_the_page_opens_alone_with_all_rows_and_sorts(folder, tmp_path):
-    from playwright.sync_api import sync_playwright
-
-    switches = ("no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync")
-    arguments = [f"--{switch}" for switch in switches]
-    requests, complaints = [], []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch_persistent_context(tmp_path, executable_path=shutil.which("chromium"), args=arguments)
-        page = browser.new_page()
-        page.on("request", lambda request: requests.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        address = (folder / "report.html").as_uri()
-        page.goto(address)
-        for mode in MODES:
-            rows = page.locator(f"#mode-{mode} table.board tbody tr")
-            names = f"#mode-{mode} table.board tbody th"
-            assert page.locator(names).evaluate_all("cells => cells.map(cell => cell.dataset.value)") == SYSTEMS
-            assert rows.locator("svg.interval circle").count() == len(SYSTEMS)
-            assert page.locator(f"#mode-{mode} tr.agent").count() == 1
-            assert page.locator(f"#mode-{mode} .curves svg").count() == 2
-            assert page.locator(f"#mode-{mode} .legend li").count() == len(SYSTEMS)
-            head = page.locator(f"#mode-{mode} table.board thead button").get_by_text("R", exact=True)
-            for wanted in (SYSTEMS[::-1], SYSTEMS):  # ascending in R first, then descending
-                head.click()
-                assert page.locator(names).evaluate_all("cells => cells.map(cell => cell.dataset.value)") == wanted
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        browser.close()
-    assert [url for url in requests if not url.startswith("data:")] == [address]
-    assert complaints == []
+def test_the_page_opens_alone_with_all_rows_and_sorts(folder, visit):
+    page = visit(folder / "report.html")
+    for mode in MODES:
+        rows = page.locator(f"#mode-{mode} table.board tbody tr")
+        names = f"#mode-{mode} table.board tbody th"
+        assert page.locator(names).evaluate_all("cells => cells.map(cell => cell.dataset.value)") == SYSTEMS
+        assert rows.locator("svg.interval circle").count() == len(SYSTEMS)
+        assert page.locator(f"#mode-{mode} tr.agent").count() == 1
+        assert page.locator(f"#mode-{mode} .curves svg").count() == 2
+        assert page.locator(f"#mode-{mode} .legend li").count() == len(SYSTEMS)
+        head = page.locator(f"#mode-{mode} table.board thead button").get_by_text("R", exact=True)
+        for wanted in (SYSTEMS[::-1], SYSTEMS):  # ascending in R first, then descending
+            head.click()
+            assert page.locator(names).evaluate_all("cells => cells.map(cell => cell.dataset.value)") == wanted
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

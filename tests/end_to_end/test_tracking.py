@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ run_study(TrainConfig(
 
 def start(cwd, name, seeds, env=CART, **environment):
     inherited = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
-    environment = inherited | {"PYTHONPATH": str(HERE)} | environment
+    search = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = inherited | {"PYTHONPATH": search} | environment
     command = [sys.executable, "-c", STUDY, name, seeds, json.dumps(env)]
     return subprocess.Popen(command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -87,10 +89,43 @@ def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, monkeypatc
     assert load_agent(artefacts / "agent").env_id == "cart:test/Cart-v0"
 
 
+def test_a_run_has_no_parameter_that_says_where_things_lie(cwd):
+    for run in runs(cwd)[1]:
+        assert not {name.partition(".")[0] for name in run.data.params} & {"folder", "data", "resume"}
+
+
+def test_an_agent_knows_the_config_it_was_trained_with(cwd, monkeypatch):
+    monkeypatch.syspath_prepend(HERE)
+    from vcgym.agents.config import DataConfig, TrainConfig
+    from vcgym.agents.export import read_card
+
+    config = TrainConfig.model_validate_json((cwd / "two" / "config.json").read_text())
+    elsewhere = config.model_copy(update={"folder": cwd / "elsewhere", "data": DataConfig(root=cwd), "resume": not config.resume})
+    others = [config.model_copy(update={"steps": 256}), config.model_copy(update={"device": "auto"})]
+    for seed in (1, 2):
+        trained_with = read_card(cwd / "two" / f"seed-{seed}" / "agent").config_hash
+        assert trained_with == config.digest() == elsewhere.digest()
+        assert trained_with not in [other.digest() for other in others]
+
+
 def test_a_resumed_study_goes_on_in_its_runs(cwd):
     before = len(runs(cwd)[1])
     finish(start(cwd, "two", "1,2"))
     assert len(runs(cwd)[1]) == before
+
+
+def test_a_study_goes_on_only_with_the_config_it_began_with(cwd, monkeypatch):
+    monkeypatch.syspath_prepend(HERE)
+    from vcgym.agents.config import TrainConfig
+    from vcgym.agents.study import run_study
+
+    saved = (cwd / "two" / "config.json").read_bytes()
+    config = TrainConfig.model_validate_json(saved)
+    with pytest.raises(ValueError, match=r"config\.json is of another study: evaluate_every is 1, expected 2"):
+        run_study(config.model_copy(update={"evaluate_every": 2}))
+    with pytest.raises(FileExistsError, match="resume is False"):
+        run_study(config.model_copy(update={"resume": False}))
+    assert (cwd / "two" / "config.json").read_bytes() == saved
 
 
 def test_another_tracking_uri_is_honoured(tmp_path):
@@ -106,3 +141,29 @@ def test_a_run_whose_work_fails_is_marked(tmp_path):
     with pytest.raises(RuntimeError, match="lost"), tracking.run("unlucky") as run:
         raise RuntimeError("lost")
     assert tracking.client.get_run(run.id).info.status == "FAILED"
+
+
+def test_the_revision_is_of_a_repository_that_tracks_the_package(tmp_path, monkeypatch):
+    from vcgym.agents import tracking
+
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    source = tmp_path / "environment" / "tracking.py"
+    source.parent.mkdir()
+    source.write_text("")
+    monkeypatch.setattr(tracking, "__file__", str(source))
+    assert tracking.git_revision() == version("vcgym")
+
+    def git(*arguments):
+        someone = ["-c", "user.name=someone", "-c", "user.email=someone@example.org", "-c", "commit.gpgsign=false"]
+        command = ["git", *someone, *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+
+    git("init")
+    git("commit", "--allow-empty", "--message", "another project")
+    assert tracking.git_revision() == version("vcgym")
+    git("add", ".")
+    git("commit", "--message", "this one")
+    assert tracking.git_revision() == git("rev-parse", "HEAD")
+    source.write_text("edited")
+    assert tracking.git_revision() == git("rev-parse", "HEAD") + "-dirty"

@@ -11,7 +11,9 @@ import pytest
 from gymnasium import spaces
 from safetensors.numpy import load_file, save_file
 
-from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, TrainConfig
+from vcgym.agents.environments import feature_names, make_envs, paths_observed
+from vcgym.agents.evaluation import evaluate_agent, require_fit
 from vcgym.agents.export import load_agent, publish
 from vcgym.agents.policy import AgentPolicy, output_count, tensor_shapes
 from vcgym.agents.training import build_model, snapshot, train
@@ -41,8 +43,8 @@ def agent(action_space=ACTION_SPACES[1], paths=3, hidden=16):
     return AgentPolicy(CART, observed, action_space, paths, "tanh", tensors)
 
 
-def published(folder, policy):
-    publish(folder, policy, features=[], algorithm="PPO", steps=1, seed=0, config_hash="0")
+def published(folder, policy, features=()):
+    publish(folder, policy, features=list(features), algorithm="PPO", steps=1, seed=0, config_hash="0")
     return folder
 
 
@@ -116,6 +118,65 @@ def test_nothing_is_overwritten(tmp_path):
 def test_agent_of_another_environment_is_refused(tmp_path):
     with pytest.raises(ValueError, match=rf"card.json: env_id is '{CART}', expected 'vcgym/Call-v0'"):
         load_agent(published(tmp_path / "agent", agent()), env_id="vcgym/Call-v0")
+
+
+def calls(**options):
+    return EnvConfig(options={"packets": 60} | options)
+
+
+def agent_of(config, folder, rename=lambda features: features):
+    """A folder with an untrained agent for the environment."""
+    envs = make_envs(config, 1, "test")
+    observed, acted, paths = envs.single_observation_space, envs.single_action_space, paths_observed(envs)
+    shapes = tensor_shapes(observed.shape[0], paths, 4, output_count(acted))
+    tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    return published(folder, AgentPolicy(config.id, observed, acted, paths, "tanh", tensors), rename(feature_names(envs)))
+
+
+@pytest.mark.parametrize("action", ["discrete", "continuous"])
+@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"])
+def test_an_agent_fits_its_environment_with_any_number_of_paths(tmp_path, env_id, action):
+    options = {"packets": 60, "action": action}
+    folder = agent_of(EnvConfig(id=env_id, options=options), tmp_path / "agent")
+    for scenario in ("wonderproxy", "table1"):
+        other = EnvConfig(id=env_id, options=options | {"scenario": scenario})
+        require_fit(folder, make_envs(other, 1, "test"))
+        assert np.isfinite(evaluate_agent(EvaluateConfig(agent=folder, env=other, episodes=2)).return_mean)
+
+
+@pytest.mark.parametrize(
+    ("trained", "played", "message"),
+    [
+        ("discrete", "continuous", r"action_space over 17 paths is MultiDiscrete\(\[17 32\]\), expected Box"),
+        ("continuous", "discrete", r"action_space over 17 paths is Box.*, expected MultiDiscrete"),
+        ("discrete", "exact", r"action_space over 17 paths is MultiDiscrete.*, expected Box"),
+    ],
+)
+def test_an_agent_of_other_actions_is_refused(tmp_path, trained, played, message):
+    folder = agent_of(calls(action=trained), tmp_path / "agent")
+    with pytest.raises(ValueError, match=rf"card\.json: {message}"):
+        evaluate_agent(EvaluateConfig(agent=folder, env=calls(action=played), episodes=2))
+
+
+@pytest.mark.parametrize(
+    "rename",
+    [
+        lambda features: [*features[:-2], features[-1], features[-2]],
+        lambda features: [name.replace("newest_delay", "oldest_delay") for name in features],
+        lambda features: [],
+    ],
+    ids=["order", "path", "none"],
+)
+def test_an_agent_of_other_features_is_refused(tmp_path, rename):
+    folder = agent_of(calls(), tmp_path / "agent", rename)
+    with pytest.raises(ValueError, match=r"card\.json: features of a path and of the call are .*, expected .*newest_delay"):
+        evaluate_agent(EvaluateConfig(agent=folder, env=calls(), episodes=2))
+
+
+def test_an_agent_of_another_lever_is_refused(tmp_path):
+    playout = EnvConfig(id="vcgym/Playout-v0", options={"packets": 60})
+    with pytest.raises(ValueError, match=r"card\.json: features of a path .* \(\[\],"):
+        require_fit(agent_of(playout, tmp_path / "agent"), make_envs(calls(), 1, "test"))
 
 
 def test_truncated_weights_are_refused(tmp_path):

@@ -38,7 +38,8 @@ train(TrainConfig(
 def run(env, folder, kill_at=-1):
     """Train in a process of its own, which kills itself at the training's step `kill_at` of that process."""
     command = [sys.executable, "-c", RUN, env[0], json.dumps(env[1]), str(folder), str(kill_at)]
-    return subprocess.run(command, env=os.environ | {"PYTHONPATH": str(HERE)}, capture_output=True, text=True, check=False)
+    search = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(command, env=os.environ | {"PYTHONPATH": search}, capture_output=True, text=True, check=False)
 
 
 def final_bytes(folder):

@@ -9,13 +9,24 @@ HERE = Path(__file__).parent
 SMALL = ["algorithm.n_steps=16", "algorithm.batch_size=32", "algorithm.n_epochs=1", "num_envs=4", "evaluation_episodes=3", "device=cpu"]
 
 
-def call(cwd, module, *overrides):
-    environment = os.environ | {"PYTHONPATH": str(HERE)}
+def attempt(cwd, module, *overrides):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])}
     environment.pop("MLFLOW_TRACKING_URI", None)
     command = [sys.executable, "-m", f"vcgym.scripts.{module}", *overrides]
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def call(cwd, module, *overrides):
+    done = attempt(cwd, module, *overrides)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def logged(cwd):
+    from vcgym.agents.tracking import EXPERIMENT, Tracking
+
+    client = Tracking(f"sqlite:///{cwd}/outputs/mlflow.db").client
+    return client, client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
 
 
 def test_train_then_evaluate(tmp_path):
@@ -24,9 +35,14 @@ def test_train_then_evaluate(tmp_path):
     agent = tmp_path / "outputs" / "mine" / "seed-4" / "agent"
     assert f"{agent}: validation return" in printed
     assert (tmp_path / "outputs" / "mlflow.db").exists()
+    # Resumed by another name of its folder, with data elsewhere, it goes on in its runs; this one had nothing left to learn.
+    (tmp_path / "measured").mkdir()
+    again = ["steps=128", "seeds=[4]", "env.id=cart:test/Cart-v0", f"folder={tmp_path}/outputs/mine", "data.root=measured", "resume=true"]
+    call(tmp_path, "train", *SMALL, *again)
+    assert len(logged(tmp_path)[1]) == 2
     printed = call(tmp_path, "evaluate", f"agent={agent}", "env.id=cart:test/Cart-v0", "episodes=5", "split=test")
     assert "over 5 test episodes" in printed
-    assert [path.name for path in tmp_path.iterdir()] == ["outputs"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["measured", "outputs"]
 
 
 def test_sweep_nests_its_trials(tmp_path):
@@ -35,10 +51,7 @@ def test_sweep_nests_its_trials(tmp_path):
     assert "sweep 2/2" in printed
     assert "validation return" in printed
 
-    from vcgym.agents.tracking import EXPERIMENT, Tracking
-
-    client = Tracking(f"sqlite:///{tmp_path}/outputs/mlflow.db").client
-    found = client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
+    client, found = logged(tmp_path)
     (sweep,) = [run for run in found if run.info.run_name == "train sweep"]
     trials = [run for run in found if run.data.tags.get("mlflow.parentRunId") == sweep.info.run_id]
     assert len(trials) == 2
@@ -48,3 +61,14 @@ def test_sweep_nests_its_trials(tmp_path):
     assert sweep.data.metrics["validation/return_mean"] <= best
     assert any("agent/agent.safetensors" in [file.path for file in client.list_artifacts(run.info.run_id, "agent")] for run in trials)
     assert min(metric.step for metric in client.get_metric_history(trials[0].info.run_id, "validation/return_mean")) == 64
+
+
+def test_a_sweep_whose_trials_all_fail_says_so(tmp_path):
+    overrides = [f"train.{override}" for override in [*SMALL, "env.id=broken:test/Broken-v0", "steps=64"]]
+    failed = attempt(tmp_path, "sweep", *overrides, "trials=2", "concurrent=2")
+    assert failed.returncode == 1
+    assert "all 2 trials failed, the first with:" in failed.stderr
+    assert "worn out" in failed.stderr
+    assert "sweep 2/2 trial" in failed.stdout
+    _, found = logged(tmp_path)
+    assert [run.info.status for run in found] == ["FAILED"] * 3

@@ -32,6 +32,7 @@ def _steps_ms(heard: Playback) -> dict[int, float]:
 
 
 def test_constant_delay() -> None:
+    """P14: a delay of 50 ms, a target of 40 ms."""
     heard = _play([50] * 1000, 40)
     assert heard.tick_us[0] == 90_000
     assert _summary(heard) == (0, 1000, 0)
@@ -50,6 +51,7 @@ def test_constant_delay() -> None:
     ids=["one lost", "one reordered beyond the offset", "one reordered within it", "last 100 lost"],
 )
 def test_loss_and_reordering(delays_ms: list[int], concealed: int, late: int) -> None:
+    """P14: the same with packets lost or reordered."""
     assert _summary(_play(delays_ms, 40)) == (concealed, 1000, late)
 
 
@@ -62,6 +64,7 @@ def test_loss_and_reordering(delays_ms: list[int], concealed: int, late: int) ->
     ],
 )
 def test_delay_steps_up(level_ms: int, concealed: int, ticks: int, steps_ms: dict[int, int], stretched: int) -> None:
+    """P15: from 50 to 80 ms."""
     heard = _play([50] * 300 + [80] * 700, level_ms)
     assert _summary(heard) == (concealed, ticks, 0)
     assert _steps_ms(heard) == steps_ms
@@ -69,6 +72,7 @@ def test_delay_steps_up(level_ms: int, concealed: int, ticks: int, steps_ms: dic
 
 
 def test_level_steps_down() -> None:
+    """P16: the target falls from 100 to 40 ms."""
     level_ms = [100 if 10 * k + 50 < 3000 else 40 for k in range(1000)]
     heard = _play([50] * 1000, level_ms)
     assert heard.ticks(FAST) == 6
@@ -77,6 +81,7 @@ def test_level_steps_down() -> None:
 
 
 def test_outage_that_releases_everything_at_once() -> None:
+    """P16: 3 s of packets held and released together."""
     heard = _play([50] * 300 + [6050 - 10 * k for k in range(300, 600)] + [50] * 400, 40)
     assert _summary(heard) == (296, 1000, 296)
     assert _steps_ms(heard) == {0: 90}
@@ -91,6 +96,7 @@ def _spikes() -> list[int]:
 
 @pytest.mark.parametrize(("level_ms", "concealed", "mean_ms"), [(0, 80, 64.10), (20, 40, 72.86), (40, 0, 90.0)])
 def test_spikes_by_arrival(level_ms: int, concealed: int, mean_ms: float) -> None:
+    """P17: played from arrivals, a higher target conceals less."""
     heard = _play(_spikes(), level_ms)
     assert (heard.ticks(CONCEALED), len(heard.tick_kind)) == (concealed, 1050)
     assert heard.late.sum() == 1050 - (heard.played_us >= 0).sum()
@@ -111,6 +117,7 @@ def _watermark_emissions_ms(delays_ms: list[int], lag_ms: int) -> list[int]:
 
 @pytest.mark.parametrize(("lag_ms", "mean_ms"), [(0, 88.10), (20, 108.17), (40, 128.25)])
 def test_spikes_by_emission(lag_ms: int, mean_ms: float) -> None:
+    """P17: played from emissions, a higher lag only adds delay."""
     emitted_ms = np.array(_watermark_emissions_ms(_spikes(), lag_ms), np.int64)
     heard = play_emissions(np.arange(1050, dtype=np.int64) * 10_000, emitted_ms * 1000)
     assert _summary(heard) == (4, 1054, 0)

@@ -12,10 +12,12 @@ from vcgym.network.jit import kernel
     [(50, 1.2), (100, 2.4), (150, 3.6), (177.3, 4.255), (200, 7.297), (300, 20.697), (400, 34.097)],
 )
 def test_reduced_delay_impairment(ta_ms: float, expected: float) -> None:
+    """Q0: Id from 50 to 400 ms."""
     assert quality.delay_impairment_reduced(ta_ms) == pytest.approx(expected, abs=5e-4)
 
 
 def test_one_percent_concealed_costs_as_much_as_delay() -> None:
+    """Q0: 152 ms below the knee, 27 ms above."""
     below = quality.delay_impairment_reduced(152.0) - quality.delay_impairment_reduced(0.0)
     above = quality.delay_impairment_reduced(227.0) - quality.delay_impairment_reduced(200.0)
     assert quality.loss_impairment(1.0) == pytest.approx(below, abs=0.012)
@@ -23,6 +25,7 @@ def test_one_percent_concealed_costs_as_much_as_delay() -> None:
 
 
 def test_the_linear_price_is_the_slope_of_the_loss_impairment_at_zero() -> None:
+    """Q0: 3.785 points of R for each percent."""
     slope_per_percent = quality.loss_impairment(1e-6) / 1e-6
     assert slope_per_percent == pytest.approx(3.785, abs=5e-4)
     assert 100 * slope_per_percent == pytest.approx(quality.CONCEALED_PRICE, abs=0.05)
@@ -33,11 +36,13 @@ def test_the_linear_price_is_the_slope_of_the_loss_impairment_at_zero() -> None:
     [(0, 0), (99.9, 0), (100, 0), (150, 0.164), (200, 3.044), (300, 14.761), (400, 24.070), (600, 35.247), (750, 39.763)],
 )
 def test_delay_impairment_with_perfect_echo_control(ta_ms: float, expected: float) -> None:
+    """Q1: Idd from 100 to 750 ms, and nothing up to there."""
     assert quality.delay_impairment_idd(ta_ms) == pytest.approx(expected, abs=5e-4)
 
 
 @pytest.mark.parametrize(("p_percent", "expected"), [(0, 0), (1, 3.640), (2, 7.011), (5, 15.781), (10, 27.066)])
 def test_loss_impairment(p_percent: float, expected: float) -> None:
+    """Q2: Ie_eff at 0, 1, 2, 5 and 10 %."""
     assert quality.loss_impairment(p_percent) == pytest.approx(expected, abs=5e-4)
 
 
@@ -51,6 +56,7 @@ def test_bursts_and_a_worse_codec_cost_more() -> None:
     [(93.2, 4.409), (80, 4.024), (70, 3.597), (60, 3.100), (50, 2.575), (0, 1), (-7, 1), (100, 4.5), (140, 4.5)],
 )
 def test_mean_opinion_score(r: float, expected: float) -> None:
+    """Q3: MOS from R = 93.2 down to 0, and beyond both ends."""
     assert quality.mos(r) == pytest.approx(expected, abs=5e-4)
 
 
@@ -65,6 +71,7 @@ def test_mean_opinion_score_has_a_floor_where_the_cubic_dips() -> None:
 
 
 def test_short_windows_underprice_loss() -> None:
+    """Q4: 2 % of loss in one of five windows costs 5.413, over the whole call 7.011."""
     windows = quality.loss_impairment(np.array([10.0, 0.0, 0.0, 0.0, 0.0]))
     assert windows.mean() == pytest.approx(5.413, abs=5e-4)
     assert quality.loss_impairment(2.0) == pytest.approx(7.011, abs=5e-4)

@@ -166,6 +166,7 @@ def test_the_rule_equals_the_list_in_samples():
 
 
 def test_reset_histogram():
+    """P7: both histograms as reset."""
     state = allocate_delay(2, 4)
     reset_delay(state, 1)
     for histogram in (state.underrun, state.reorder):
@@ -177,6 +178,7 @@ def test_reset_histogram():
 
 @pytest.mark.parametrize(("which", "adds", "reached"), [("underrun", 117, 32210), ("reorder", 2849, 32745)])
 def test_packets_until_the_forget_factors_are_reached(which, adds, reached):
+    """P8: 117 samples at 0.983, 2849 at 0.9993."""
     params, state = NetEQ(resample_interval_ms=0), allocate_delay(1, 201)
     reset_delay(state, 0)
     for k in range(adds):
@@ -188,6 +190,7 @@ def test_packets_until_the_forget_factors_are_reached(which, adds, reached):
 
 
 def test_steady_state_moves_on_the_third_late_interval_and_returns_after_a_clean_one():
+    """P9: after 300 samples of 0."""
     histogram = allocate_histogram(1)
     reset_histogram(histogram, 0)
     for _ in range(300):
@@ -202,7 +205,7 @@ def test_steady_state_moves_on_the_third_late_interval_and_returns_after_a_clean
 
 
 def test_target_before_and_after_the_first_interval():
-    """Delays all zero but for one of 95 ms, with the packets held behind it."""
+    """P11: delays all zero but for one of 95 ms, with the packets held behind it."""
     sent_ms = 20 * np.arange(70)
     arrived_ms = sent_ms + 40
     held = (sent_ms >= 800) & (sent_ms < 900)
@@ -215,6 +218,7 @@ def test_target_before_and_after_the_first_interval():
 
 
 def test_reorder_optimizer_weighs_waiting_against_loss():
+    """P12: nine packets in order, one reordered by 60 to 79 ms."""
     params, state = NetEQ(), allocate_delay(1, 201)
     reset_delay(state, 0)
     state.underrun_ms[0] = 40
@@ -230,6 +234,7 @@ def test_reorder_optimizer_weighs_waiting_against_loss():
 
 @pytest.mark.parametrize(("packet_ms", "cap_ms"), [(10, 1500), (20, 3000)])
 def test_target_is_at_most_three_quarters_of_the_buffer(packet_ms, cap_ms):
+    """P13: 200 packets of 10 ms, and of 20 ms."""
     sent_ms = packet_ms * np.arange(100)
     for minimum_ms, expected in ((9000, cap_ms), (cap_ms - 1, cap_ms - 1)):
         params = NetEQ(minimum_delay_ms=minimum_ms)

@@ -116,6 +116,7 @@ def waits_ms(result):
 
 
 def test_ten_packets_behind_a_watermark():
+    """P1: a lag of 30 ms."""
     result = emissions(FixedLag(30.0), SENT_US, ARRIVED_US)
     assert waits_ms(result) == [30, 20, 30, 10, 20, 10, 50, 10, 20, 0]
     assert result.emitted_us[:5].tolist() == [30_000, 40_000, 40_000, 40_000, 90_000]
@@ -124,6 +125,7 @@ def test_ten_packets_behind_a_watermark():
 
 
 def test_ten_packets_in_a_buffer_of_four():
+    """P1: a count buffer of four packets."""
     result = emissions(CountTarget(30.0), SENT_US, ARRIVED_US)
     assert waits_ms(result) == [30, 20, 40, 30, 20, 20, 50, 10, 20, 0]
     assert [ORDER[i] for i in np.flatnonzero(result.flushed)] == [8, 7, 9]
@@ -131,6 +133,7 @@ def test_ten_packets_in_a_buffer_of_four():
 
 
 def test_emitting_below_the_watermark_only_is_another_system():
+    """P2: strict emission waits 26 ms on average, not 20."""
     emitted, _, _ = twin_emissions(Watermark(strict=True), [30_000] * 10, SENT_US, ARRIVED_US)
     assert [emitted[ORDER.index(packet)] for packet in range(3)] == [40_000] * 3
     assert np.mean(np.subtract(emitted, ARRIVED_US)) == 26_000
@@ -138,6 +141,7 @@ def test_emitting_below_the_watermark_only_is_another_system():
 
 
 def test_ten_packets_behind_shorter_lags():
+    """P3: lags of 20 and 10 ms; the latter discards packet 4."""
     twenty = emissions(FixedLag(20.0), SENT_US, ARRIVED_US)
     by_packet = [int(twenty.emitted_us[ORDER.index(packet)]) // 1000 for packet in range(8)]
     assert by_packet == [10, 30, 40, 40, 50, 70, 70, 90]
@@ -151,6 +155,7 @@ def test_ten_packets_behind_shorter_lags():
 @pytest.mark.parametrize(("lag_ms", "wait_us"), [(25.0, 30_000), (30.0, 30_000), (0.0, 0)])
 @pytest.mark.parametrize("rule", [FixedLag, CountTarget])
 def test_constant_delay_waits_the_level_rounded_up_to_packets(rule, lag_ms, wait_us):
+    """P4: lags of 25, 30 and 0 ms wait 30, 30 and 0 ms."""
     sent = 10_000 * np.arange(50)
     result = emissions(rule(lag_ms), sent, sent + 70_000)
     waits = (result.emitted_us - sent - 70_000)[~result.flushed]
@@ -159,6 +164,7 @@ def test_constant_delay_waits_the_level_rounded_up_to_packets(rule, lag_ms, wait
 
 
 def test_out_of_order_lag_weighs_waiting_against_loss():
+    """P10: the lag of a packet out of order is 40 ms where the quantile says 30."""
     params = WMJitter()
     state = allocate(params, 1, 1)
     init(params, state, 0, np.zeros((1, 3)), np.uint64(0))

@@ -103,6 +103,7 @@ def test_best_history_is_the_lowest_known_mean(history, best):
     ],
 )
 def test_top_k_of_given_intervals(bounds, names):
+    """R6: intervals that overlap a better one are kept, those with unknown bounds too."""
     low, high = np.array(list(bounds.values()), float).T
     kept = np.ones((2, len(bounds)), np.bool_)
     keep_top_k(low.copy(), high.copy(), kept, 1)
@@ -132,6 +133,7 @@ def test_bounds_of_history():
 
 @pytest.mark.parametrize(("ucb_c", "first", "second"), [(2.0, 0.1950, -0.2764), (0.1, 0.7424, 0.9475)])
 def test_index_by_hand(ucb_c, first, second):
+    """R5: of twelve tries, arm b is better at c = 2, arm a at c = 0.1."""
     assert ucb_index(0.9, 10, 12, ucb_c) == pytest.approx(first, abs=5e-5)
     assert ucb_index(1.3, 2, 12, ucb_c) == pytest.approx(second, abs=5e-5)
     assert ucb_index(1.3, 0, 12, ucb_c) == -math.inf
@@ -183,6 +185,7 @@ def test_via_at_full_epsilon_takes_any_path():
 
 
 def test_belief_by_hand():
+    """R2: mean and precision after 200, 220, 210; R3: the order as printed gives other means and is not ours."""
     mu, tau, tau0, means, precisions = 0.0, 0.001, 1 / 400, [], []
     for x in (200.0, 220.0, 210.0):
         mu, tau = believe(mu, tau, tau0, x)
@@ -204,6 +207,7 @@ def test_belief_by_hand():
 
 @pytest.mark.parametrize(("sd_ms", "samples"), [(10, 10), (20, 40), (30, 90), (100, 990)])
 def test_samples_until_the_starting_belief_weighs_one_percent(sd_ms, samples):
+    """R4: 10 samples at a standard deviation of 10 ms, 990 at 100 ms."""
     mu, tau, taken = 0.0, 0.001, 0
     while mu < 99.0 * (1 - 1e-12):
         mu, tau = believe(mu, tau, 1 / sd_ms**2, 100.0)
@@ -257,7 +261,7 @@ def test_last_value_forecasts_the_transmit_delay_alone():
     [(MEAN, (0.998, 1.0), (0.98, 1.0), (3, 20)), (PREDICTIVE, (0.955, 0.966), (0.93, 0.985), (385, 435))],
 )
 def test_two_gaussian_arms(sample, share, spread, changes):
-    """Arms N(150, 20^2) and N(200, 20^2), rewards fed back at once: 5,000 packets, 40 sessions."""
+    """R9: arms N(150, 20^2) and N(200, 20^2), rewards fed back at once: 5,000 packets, 40 sessions."""
     sessions, packets = 40, 5000
     rng = np.random.default_rng(11)
     delays_us = np.rint(1000 * rng.normal([150.0, 200.0], 20.0, (packets, sessions, 2))).astype(np.int64)

@@ -192,7 +192,7 @@ def test_the_same_seed_in_another_split_is_another_world(scenario, mode):
 
 @pytest.mark.parametrize(("relays", "paths"), [(0, 1), (1, 2), (2, 5), (3, 10), (4, 17), (5, 26)])
 def test_number_of_paths(relays, paths):
-    """R1 of the routing sheet."""
+    """R1: 1, 2, 5, 10, 17, 26."""
     assert len(relay_sequences(relays)) == paths
     links, path_links = links_and_paths(relays)
     assert path_links.shape == (paths, 3) and len(set(links)) == len(links) and path_links.max() == len(links) - 1

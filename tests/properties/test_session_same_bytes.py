@@ -54,13 +54,14 @@ def test_sessions_order_and_threads(env_id, mode):
     assert play(env_id, [40, 3, 22, 60, 8, 9, 1], threads=2, **settings).items() <= expected.items()
 
 
-def test_a_thousand_calls():
-    settings = {"packets": 40, "scenario": "table1"}
-    seeds = list(range(1024))
-    expected = play("vcgym/Call-v0", seeds, 6, **settings)
-    assert play("vcgym/Call-v0", seeds[::-1], 6, threads=2, **settings) == expected
-    for alone in (0, 511, 1023):
-        assert play("vcgym/Call-v0", [alone], 6, **settings) == {alone: expected[alone]}
+@pytest.mark.parametrize(("sessions", "packets"), [(128, 600), (1024, 40)], ids=["into a second block", "a thousand"])
+def test_many_calls(sessions, packets):
+    settings = {"packets": packets, "scenario": "table1", "steps": packets // 10 + 2}
+    seeds = list(range(sessions))
+    expected = play("vcgym/Call-v0", seeds, **settings)
+    assert play("vcgym/Call-v0", seeds[::-1], threads=2, **settings) == expected
+    for alone in (0, sessions // 2, sessions - 1):
+        assert play("vcgym/Call-v0", [alone], **settings) == {alone: expected[alone]}
 
 
 def test_an_integer_seed_numbers_the_sessions():

@@ -1,0 +1,59 @@
+"""Systems as YAML: each one there builds, and what is no pair of a router and a receiver is refused by its file's name."""
+
+import pytest
+
+from vcgym.baselines.rule import allocate
+from vcgym.envs.levers import require_rule
+from vcgym.scripts import systems
+from vcgym.scripts.systems import load_systems
+
+ROUTER = "router:\n  _target_: vcgym.baselines.direct.Direct\n"
+RECEIVER = "receiver:\n  _target_: vcgym.baselines.wmjitter.WMJitter\n"
+
+
+@pytest.mark.parametrize("name", sorted(load_systems(None)))
+def test_every_system_builds(name):
+    pair = load_systems([name])[name]
+    for lever, params in pair._asdict().items():
+        require_rule(lever, params)
+        assert isinstance(allocate(params, 2, 5), tuple)
+
+
+def test_no_two_systems_are_the_same_pair():
+    pairs = [tuple(map(repr, pair)) for pair in load_systems(None).values()]
+    assert len(pairs) == len(set(pairs))
+
+
+def test_an_unknown_system_is_refused():
+    with pytest.raises(ValueError, match=r"systems has 'SKY-NET'; allowed: .*DRT-WM"):
+        load_systems(["DRT-WM", "SKY-NET"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (ROUTER + RECEIVER + "relay: 3\n", "relay"),
+        (ROUTER, "receiver"),
+        (ROUTER + RECEIVER + "  lagg_ms: 3.0\n", "lagg_ms"),
+        (ROUTER + RECEIVER + "  bucket_ms: -1.0\n", "bucket_ms"),
+        (ROUTER + RECEIVER.replace("WMJitter", "WMFlutter"), "WMFlutter"),
+        (ROUTER + RECEIVER.replace("wmjitter", "flutter"), "flutter"),
+        (RECEIVER.replace("receiver", "router") + ROUTER.replace("router", "receiver"), r"router = WMJitter\(.*\): allowed are"),
+        (ROUTER + ROUTER.replace("router", "receiver"), r"receiver = Direct\(\): allowed are"),
+        (ROUTER + "receiver: wmjitter\n", "receiver = 'wmjitter': allowed are"),
+        (ROUTER + "receiver:\n  _target_: vcgym.envs.levers.Agent\n", r"receiver = Agent\(interval=1\): allowed are"),
+        ("- router\n- receiver\n", ""),
+        ("", ""),
+        (ROUTER + "receiver: [\n", ""),
+    ],
+    ids=[
+        "unknown key", "missing key", "unknown parameter", "parameter out of range", "unknown class", "unknown module", "swapped",
+        "two routers", "a name", "an agent", "a list", "empty", "no YAML",
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_refused(tmp_path, monkeypatch, text, message):
+    monkeypatch.setattr(systems, "files", lambda package: tmp_path)
+    (tmp_path / "system").mkdir()
+    (tmp_path / "system" / "BAD.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"(?s)^conf/system/BAD\.yaml: .*{message}.*; allowed: router and receiver"):
+        load_systems(["BAD"])

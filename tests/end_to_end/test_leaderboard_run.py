@@ -1,0 +1,114 @@
+"""The leaderboard from systems to page on a tiny suite: rules, rules from YAML and a published agent on the same worlds."""
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from vcgym.agents.export import load_agent, publish
+from vcgym.agents.network import PathNet
+from vcgym.agents.policy import AgentPolicy, output_count
+from vcgym.baselines.direct import Direct
+from vcgym.baselines.fixed_lag import FixedLag
+from vcgym.leaderboard.board import boards
+from vcgym.leaderboard.results import DELAY_CDF, RESULTS, read
+from vcgym.leaderboard.rollout import RulePair, play_policy, play_rules
+from vcgym.leaderboard.run import AGENT_ENV, prepare, run_suite
+from vcgym.leaderboard.suites import Part, Suite, worlds
+from vcgym.scripts.systems import load_systems
+
+SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 2), Part("wonderproxy", "paper", 1)))
+MODES = [part.mode for part in SUITE.parts]
+HIDDEN = 8
+
+
+def untrained_agent(folder):
+    """An agent of random weights, published and loaded."""
+    env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=SUITE.packets).unwrapped
+    observed, acted, paths = env.single_observation_space, env.single_action_space, env.batch.scenario.paths
+    torch.manual_seed(3)
+    net = PathNet(observed.shape[0], paths, output_count(acted) - paths, HIDDEN, "tanh")
+    tensors = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
+    agent = AgentPolicy(AGENT_ENV, observed, acted, paths, "tanh", tensors)
+    features = [feature.name for feature in env.layout]
+    publish(folder, agent, features=features, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
+    return load_agent(folder, AGENT_ENV)
+
+
+@pytest.fixture(scope="module")
+def systems(tmp_path_factory):
+    rules = {"Direct, 30 ms": RulePair(Direct(), FixedLag(30.0)), **load_systems(["DRT-WM", "RR-WM"])}
+    return rules | {"Untrained <agent>": untrained_agent(tmp_path_factory.mktemp("agents") / "untrained")}
+
+
+def run(systems, folder, threads):
+    told = []
+    page = run_suite(SUITE, prepare(SUITE), systems, folder, lambda done, what: told.append(done), threads)
+    assert page == folder / "report.html"
+    assert told == list(range(len(systems) * len(SUITE.parts) + 1))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(systems, tmp_path_factory):
+    return run(systems, tmp_path_factory.mktemp("leaderboard"), threads=1)
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    return read(RESULTS, folder / "results.parquet").to_pylist()
+
+
+def test_another_order_and_more_threads_give_the_same_bytes(systems, folder, tmp_path):
+    again = run(dict(reversed(systems.items())), tmp_path, threads=2)
+    for name in ("results.parquet", "cdf.parquet", "report.html", "leaderboard.md"):
+        assert (again / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_every_system_meets_every_world_and_they_are_the_same_worlds(systems, found):
+    wanted = [(part.mode, *world) for part, scenario in prepare(SUITE) for world in worlds(part, scenario)]
+    assert len(wanted) == len(set(wanted)) > len(SUITE.parts)
+    met = {name: [(row["mode"], row["pair"], row["seed"], row["stratum"]) for row in found if row["system"] == name] for name in systems}
+    assert sum(map(len, met.values())) == len(found)
+    for of_system in met.values():
+        assert sorted(world[:3] for world in of_system) == sorted(wanted)
+        assert of_system == met["DRT-WM"]  # strata too
+    assert {row["system"]: row["kind"] for row in found} == {name: "agent" if "agent" in name else "rule" for name in systems}
+
+
+def test_rows_hold_what_the_totals_of_the_calls_give(systems, found):
+    rows = {(row["system"], row["mode"], row["seed"]): row for row in found}
+    for name, system in systems.items():
+        for part, scenario in prepare(SUITE):
+            which = worlds(part, scenario)
+            play = (play_rules, system) if isinstance(system, RulePair) else (play_policy, system, AGENT_ENV)
+            totals = play[0](*play[1:], scenario, part.split, which).played.totals
+            ticks = totals.ticks_played + totals.ticks_stretched + totals.ticks_concealed
+            delay_ms, percent = totals.offset_us_sum / ticks / 1000.0, 100.0 * totals.ticks_concealed / ticks
+            impairment = 0.024 * delay_ms + 0.11 * np.maximum(0.0, delay_ms - 177.3) + 95.0 * percent / (percent + 25.1)
+            price = totals.impairment_sum + 378.5 * totals.ticks_concealed
+            for number, (_, seed) in enumerate(which):
+                row = rows[name, part.mode, seed]
+                assert row["r"] == pytest.approx(max(0.0, 93.2 - impairment[number]), rel=1e-12)
+                assert row["return_emodel"] == pytest.approx((93.2 * ticks[number] - price[number]) / 100.0, rel=1e-12)
+                assert row["path_changes"] == totals.path_changes[number]
+    assert len({row["r"] for row in found}) > len(found) // 2  # systems and worlds differ
+
+
+def test_the_page_and_the_distributions_name_every_system(systems, folder):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert all(name.replace("<", "&lt;").replace(">", "&gt;") in page for name in systems)
+    assert "<agent>" not in page
+    distributions = read(DELAY_CDF, folder / "cdf.parquet").to_pylist()
+    of_each = {(row["system"], row["mode"], row["accounting"]) for row in distributions}
+    assert of_each == {(name, mode, accounting) for name in systems for mode in MODES for accounting in ("event", "clocked")}
+
+
+@pytest.mark.browser
+def test_the_page_of_a_real_run_opens_with_all_rows(systems, folder, visit):
+    page = visit(folder / "report.html")
+    for board in boards(read(RESULTS, folder / "results.parquet")):
+        names = page.locator(f"#mode-{board.mode} table.board tbody th").evaluate_all("cells => cells.map(cell => cell.dataset.value)")
+        assert names == [line.standing.system for line in board.lines]
+        assert sorted(names) == sorted(systems)
+        assert page.locator(f"#mode-{board.mode} tr.agent").count() == 1
