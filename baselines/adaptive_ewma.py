@@ -20,9 +20,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.jitter_histogram import NO_JITTER, JitterWindow, accumulated_jitter, allocate_window, reset_window
-from vcgym.baselines.mechanism import WATERMARK, holds, microseconds
+from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.network.receiver import WATERMARK
 
 
 class AdaptiveEwma(NamedTuple):

@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-from vcgym.baselines.mechanism import WATERMARK, holds, microseconds
+from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.network.receiver import WATERMARK
 
 
 class FixedLag(NamedTuple):

@@ -3,7 +3,8 @@
     WATERMARK   the level is a lag: the watermark is the largest (sent time - lag) so far; what is older than it is late
     COUNT       the level is a target: the buffer holds ceil(target / packet) + 1 packets, then lets the oldest go
 
-A receiver rule names its mechanism once, with `holds`; `mechanism(params)` is then a constant inside compiled loops.
+The numbers are those of `vcgym.network.receiver`. A receiver rule names its mechanism once, with `holds`; `mechanism(params)` is then a
+constant inside compiled loops.
 """
 
 from typing import Any
@@ -12,8 +13,6 @@ import numpy as np
 from numba.extending import overload
 
 from vcgym.network.jit import kernel
-
-WATERMARK, COUNT = 0, 1
 
 _MECHANISMS: dict[type, int] = {}
 

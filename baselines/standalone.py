@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vcgym.baselines.mechanism import COUNT, mechanism, packets_held
+from vcgym.baselines.mechanism import mechanism, packets_held
 from vcgym.baselines.rule import MEDIA, Record, allocate, decide, init, update
 from vcgym.network.jit import kernel
+from vcgym.network.receiver import COUNT
 
 
 class Emissions(NamedTuple):

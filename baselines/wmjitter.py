@@ -31,10 +31,11 @@ from vcgym.baselines.jitter_histogram import (
     reset_histogram,
     reset_window,
 )
-from vcgym.baselines.mechanism import WATERMARK, holds, microseconds
+from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
 from vcgym.network.jit import kernel
+from vcgym.network.receiver import WATERMARK
 
 
 class WMJitter(NamedTuple):

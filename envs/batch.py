@@ -16,7 +16,7 @@ from vcgym.envs.session import BLOCK, CALL, DONE, RING_FULL, Tables, play
 from vcgym.network import rng
 from vcgym.network.jit import kernel
 from vcgym.network.player import allocate_player, start_player
-from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT
+from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, emission_reward
 from vcgym.network.receiver import START_LEVEL_US, start_receiver
 from vcgym.network.scenario import Scenario, one_of
 from vcgym.network.wire import SLOTS, clear_wire
@@ -99,13 +99,14 @@ class CallBatch:
     """Calls of one scenario, each on its own world, with the same holders of the levers.
 
     Args:
-        scenario: where worlds come from. sessions: how many calls are played side by side, >= 1. router: parameters of a router rule, or
-        `vcgym.envs.levers.Agent`. receiver: parameters of a receiver rule, `Agent` (asked at each arrival) or `Commanded`. place: where
-        the router's lever is decided: sender, central or receiver. With c the mean delay of the direct path in the history, feedback
-        takes
-            the part of c that lies between receiver and place, a command to the sender the rest; a command to the receiver as long as
-            feedback.
-        feedback_loss: share of feedback records that never reach the router's place, 0 <= share < 1.
+        scenario: where worlds come from.
+        sessions: how many calls are played side by side, >= 1.
+        router: parameters of a router rule, or `vcgym.envs.levers.Agent`.
+        receiver: parameters of a receiver rule, `Agent` or `CountAgent` (asked at each arrival), or `Commanded`.
+        place: where the router's lever is decided: sender, central or receiver. With c the mean delay of the direct path in the history,
+            feedback takes the part of c that lies between receiver and place, a command to the sender the rest, and a command to the
+            receiver as long as feedback.
+        feedback_loss: share of media records that never reach the router's place, 0 <= share < 1; answers to probes are not lost.
         probe_rate: probes per second on each idle path, >= 0; at most one probe leaves per slot, so that many paths are probed less often.
         log: keep per-packet outcomes for `played`.
         threads: how many threads share the sessions.
@@ -210,7 +211,7 @@ class CallBatch:
         return Totals(
             **same,
             return_emodel=(R_DEFAULT * ticks - books["impairment_sum"] - CONCEALED_PRICE * books["ticks_concealed"]) / 100.0,
-            return_event=-receiver["delay_us_sum"] / 100_000.0 - LOSS_PRICE * receiver["missed"],
+            return_event=emission_reward(receiver["delay_us_sum"]) - LOSS_PRICE * receiver["missed"],
         )
 
     def played(self) -> Played:

@@ -13,7 +13,8 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from vcgym.baselines import rule
-from vcgym.baselines.mechanism import COUNT, WATERMARK, holds, mechanism
+from vcgym.baselines.mechanism import holds, mechanism
+from vcgym.network.receiver import COUNT, WATERMARK
 
 INSIDE, OUTSIDE, COMMANDED = 0, 1, 2
 

@@ -16,7 +16,7 @@ from vcgym.envs.observe import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.session import DONE
 from vcgym.envs.snapshot import restore, snapshot
 from vcgym.network import rng
-from vcgym.network.quality import LOSS_PRICE, mos, rating
+from vcgym.network.quality import LOSS_PRICE, emission_reward, mos, rating
 from vcgym.network.scenario import Scenario, one_of
 from vcgym.network.wire import SLOTS
 from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US
@@ -266,7 +266,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             return earned
         receiver = self.batch.calls["receiver"]
         delay, missed = receiver["delay_us_sum"].copy(), receiver["missed"].copy()
-        earned = (self._paid_us - delay) / 100_000.0 - LOSS_PRICE * (missed - self._paid_missed)
+        earned = np.asarray(emission_reward(delay - self._paid_us) - LOSS_PRICE * (missed - self._paid_missed))
         self._paid_us, self._paid_missed = delay, missed
         return earned
 

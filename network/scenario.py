@@ -51,7 +51,7 @@ class Layout:
     """What the paths of a scenario look like, the same for every pair."""
 
     path_names: tuple[str, ...]
-    path_links: NDArray[np.int64]  # (paths, 3), empty for a replay
+    path_links: NDArray[np.int64]  # (paths, most links of a path), padded with NO_LINK; empty for a replay
     card: str  # sha256 of the data behind it
 
 

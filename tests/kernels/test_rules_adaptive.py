@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from vcgym.baselines.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.adaptive_quantile import AdaptiveQuantile
-from vcgym.baselines.mechanism import WATERMARK, mechanism
+from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.rule import PROBE, Record, allocate, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
+from vcgym.network.receiver import WATERMARK
 
 RULES = [AdaptiveEwma(), AdaptiveEwma(alpha=0.9, deviations=2.0), AdaptiveQuantile(), AdaptiveQuantile(quantile=0.8, window=7)]
 

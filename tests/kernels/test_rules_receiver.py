@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from vcgym.baselines.buffer_target import NetEqTarget
 from vcgym.baselines.count_buffer import CountTarget
 from vcgym.baselines.fixed_lag import FixedLag
-from vcgym.baselines.mechanism import COUNT, WATERMARK, mechanism
+from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.rule import PROBE, Record, allocate, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
 from vcgym.baselines.wmjitter import WMJitter
+from vcgym.network.receiver import COUNT, WATERMARK
 
 ORDER = [0, 2, 1, 3, 6, 4, 5, 8, 7, 9]  # the first five are the paper's, the rest is our completion
 SENT_US = [10_000 * packet for packet in ORDER]

@@ -18,7 +18,7 @@ from vcgym.baselines import rule
 from vcgym.baselines.count_buffer import CountTarget
 from vcgym.baselines.direct import Direct
 from vcgym.baselines.fixed_lag import FixedLag
-from vcgym.baselines.mechanism import COUNT, mechanism
+from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.round_robin import RoundRobin
 from vcgym.baselines.rule import MEDIA, PROBE, Record
 from vcgym.baselines.vcroute import VCRoute
@@ -27,6 +27,7 @@ from vcgym.envs.batch import PLACES, CallBatch
 from vcgym.network import rng
 from vcgym.network.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
 from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, delay_impairment_reduced
+from vcgym.network.receiver import COUNT
 from vcgym.network.scenario import Scenario
 from vcgym.network.world import BLOCK_SLOTS, LOST
 

@@ -15,6 +15,7 @@ from vcgym.baselines.direct import Direct
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import CallBatch
+from vcgym.network.receiver import COUNT
 from vcgym.network.scenario import Scenario
 
 SEEDS = [3, 4, 5]
@@ -85,7 +86,7 @@ def test_every_router(kind, world):
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world[1])
 @pytest.mark.parametrize("kind", RECEIVERS, ids=lambda kind: kind.__name__)
 def test_every_receiver(kind, world):
-    held = "count" if mechanism.mechanism(example(kind)) == mechanism.COUNT else "watermark"
+    held = "count" if mechanism.mechanism(example(kind)) == COUNT else "watermark"
     expected = inside(Direct(), example(kind), world)
     seen = outside("vcgym/Playout-v0", RulePolicy(params_receiver=example(kind)), world, mechanism=held)
     assert seen == [_row(expected, row) for row in range(len(SEEDS))]
