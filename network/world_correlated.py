@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network import rng
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.world import BLOCK_SLOTS, SLOT_US, World, WorldDraw, finish_paths
 
 ON_MIN_S, ON_MAX_S, OFF_MEAN_S = 3.0, 10.0, 13.0
@@ -101,7 +101,7 @@ def _loss_now(rows, s, link, slot):
     return rows.loss[s, link]
 
 
-@kernel
+@allocating_kernel
 def next_block(rows, s, path_links, out):
     """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move the running state on."""
     links = rows.base_ms.shape[1]
@@ -143,7 +143,7 @@ def _begin(rows, s):
     rows.last_arrival_us[s, :] = first_slot * SLOT_US
 
 
-@kernel
+@allocating_kernel
 def _fill(rows, which, path_links, delay_us):
     for s in which:
         next_block(rows, s, path_links, delay_us[s])

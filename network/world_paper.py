@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network import rng
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.quantiles import TABLE_POINTS, draw_from_table
 from vcgym.network.world import BLOCK_SLOTS, World, WorldDraw, finish_paths
 
@@ -24,7 +24,7 @@ class Rows(NamedTuple):
     loss: NDArray[np.float64]
 
 
-@kernel
+@allocating_kernel
 def next_block(rows, s, path_links, out):
     """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on."""
     links = rows.loss.shape[1]
@@ -45,7 +45,7 @@ def next_block(rows, s, path_links, out):
     rows.block[s] += 1
 
 
-@kernel
+@allocating_kernel
 def _fill(rows, which, path_links, delay_us):
     for s in which:
         next_block(rows, s, path_links, delay_us[s])

@@ -168,7 +168,7 @@ for step in range(12):
     actions, state = policy.predict(seen, state)
     out.append(actions.tolist())
 out.append(emissions(WMJitter(), sent, 10_000 * np.arange(12)).emitted_us.tolist())
-stats = getattr(module._act_both, "stats", None)
+stats = getattr(module._act, "stats", None)
 hits = None if stats is None else [sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]
 json.dump([out, hits], sys.stdout)
 """
