@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from vcgym.network.jit import allocating_kernel, kernel
+from vcgym.network.jit import allocating_kernel
 
 CONFIDENCE_Z = 1.96  # two-sided 95 %
 

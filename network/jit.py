@@ -35,8 +35,8 @@ CACHE_FOLDER = _cache_folder()
 def kernel(function: F) -> F:
     """Compile `function` in nopython mode, cached on disk, releasing the GIL, with IEEE arithmetic (no fastmath).
 
-    A kernel works on memory that its caller owns: it neither allocates nor keeps arrays, so numba need not count references to them, which
-    would cost an atomic operation for each array and call, many times what the work of one packet costs. Kernels are inlined into each other.
+    A kernel works on memory that its caller owns: it neither allocates nor keeps arrays, so numba need not count references to them. That
+    would cost an atomic operation for each array and call, many times the work on one packet. Kernels are inlined into each other.
     Several threads may run one kernel on disjoint sessions. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
     """
     return _compile(function, forceinline=True, _nrt=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network import rng
-from vcgym.network.jit import allocating_kernel, kernel
+from vcgym.network.jit import allocating_kernel
 from vcgym.network.quantiles import TABLE_POINTS, draw_from_table
 from vcgym.network.world import BLOCK_SLOTS, World, WorldDraw, finish_paths
 
