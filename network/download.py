@@ -69,7 +69,7 @@ def download(source: Source, root: Path) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _fetch(source, part)
-        sha256 = hashlib.sha256(read_content(part)).hexdigest()
+        sha256 = hashlib.sha256(_content(source, part)).hexdigest()
         if sha256 != (source.sha256 or sha256):
             raise DataError(source.url, "sha256 of the content", sha256, f"{source.sha256}, as stated for {source.name}")
         part.rename(path)
@@ -90,6 +90,13 @@ def download(source: Source, root: Path) -> Path:
         ),
     )
     return path
+
+
+def _content(source: Source, part: Path) -> bytes:
+    try:
+        return read_content(part)
+    except DataError as error:
+        raise DataError(source.url, *error.args[1:]) from error
 
 
 def _fetch(source: Source, part: Path) -> None:
