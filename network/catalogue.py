@@ -24,7 +24,7 @@ class Entry(NamedTuple):
         name: its path below the folder it was found in.
         path: where it lies.
         size_bytes: on the disk; 0 where a card has lost its file.
-        sha256: of its content now, as its card counts it; empty where a card has lost its file.
+        sha256: of its content now, as its card counts it; empty without a card, or where a card has lost its file.
         card: None if it has none.
     """
 
@@ -53,7 +53,7 @@ def entries(folder: Path) -> Iterator[Entry]:
     """Every data file below `folder`, by name; hidden files, read-me files, Python files and the list of sources left out.
 
     Raises:
-        DataError: a card that cannot be read.
+        DataError: a card, or a file with a card, that cannot be read.
     """
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
@@ -83,14 +83,12 @@ def verify(found: Iterable[Entry]) -> tuple[int, int]:
 
 
 def _entry(name: str, path: Path) -> Entry:
-    content = read_content(path)
-    size, sha256 = path.stat().st_size, hashlib.sha256(content).hexdigest()
-    beside = card_path(path)
+    size, beside = path.stat().st_size, card_path(path)
     if beside.exists():
-        return Entry(name, path, size, sha256, _card(beside))
-    body = _json_object(path, content)
+        return Entry(name, path, size, hashlib.sha256(read_content(path)).hexdigest(), _card(beside))
+    body = _json_object(path)
     if "card" not in body:
-        return Entry(name, path, size, sha256, None)
+        return Entry(name, path, size, "", None)
     try:
         card = Card.model_validate(body.pop("card"))
     except ValidationError as error:
@@ -98,12 +96,12 @@ def _entry(name: str, path: Path) -> Entry:
     return Entry(name, path, size, canonical_sha256(body), card)
 
 
-def _json_object(path: Path, content: bytes) -> dict[str, object]:
+def _json_object(path: Path) -> dict[str, object]:
     """The object in a JSON file; empty if it is something else."""
     if path.suffix != ".json":
         return {}
     try:
-        body = json.loads(content)
+        body = json.loads(read_content(path))
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
