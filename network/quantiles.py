@@ -21,7 +21,6 @@ OCTAVES = 16
 CELLS = 32  # per octave
 _SIDE_POINTS = OCTAVES * CELLS + 2  # up to the median and one more: t ends at 1 + 2^-OCTAVES
 TABLE_POINTS = 2 * _SIDE_POINTS
-_END = 2.0**-25  # stands for probability 0 where a distribution has no bound: about the mean beyond the last point but one
 _MAX_TERMS = 500
 _TINY = 1e-300
 
@@ -63,6 +62,8 @@ def _probabilities() -> NDArray[np.float64]:
 
 # Probability of each table point, float64 (TABLE_POINTS,): the lower side from 0 up to the median, then the upper side from 1 down to it.
 PROBABILITIES = _probabilities()
+# The same for a law without bounds: its ends stand at 2^-25 and 1 - 2^-25, about the means of what lies beyond the next points.
+OPEN_PROBABILITIES = np.clip(PROBABILITIES, 2.0**-25, 1.0 - 2.0**-25)
 
 # The same cells, in bits of a float32 (23 of them a fraction) made from a 31-bit integer m = t 2^31.
 _MAGNITUDE = np.int32(0x7FFFFFFF)
@@ -117,12 +118,26 @@ def beta_table(low: float, high: float, a: float, b: float) -> NDArray[np.float6
 
 
 def normal_table() -> NDArray[np.float64]:
-    """Quantiles of the standard normal law at `PROBABILITIES`; the two ends, which have no bound, stand at probability 2^-25."""
-    lower = PROBABILITIES[:_SIDE_POINTS]
-    side = np.array([normal_quantile(max(p, _END)) for p in lower])
-    return np.concatenate([side, -side])
+    """Quantiles of the standard normal law at `OPEN_PROBABILITIES`."""
+    return np.array([normal_quantile(p) for p in OPEN_PROBABILITIES])
 
 
 def lognormal_table(base: float, log_mean: float, log_sd: float) -> NDArray[np.float64]:
-    """Quantiles of base + lognormal at `PROBABILITIES`, its ends as those of `normal_table`."""
+    """Quantiles of base + lognormal at `OPEN_PROBABILITIES`."""
     return base + np.exp(log_mean + log_sd * normal_table())
+
+
+def refuse_disorder(name: str, tables: NDArray[np.float64]) -> None:
+    """Refuse tables (..., TABLE_POINTS) whose values do not rise with `PROBABILITIES`.
+
+    Raises:
+        ValueError: naming the first point that is out of order.
+    """
+    lower, upper = tables[..., :_SIDE_POINTS], tables[..., :_SIDE_POINTS - 1 : -1]
+    for part, side in (("lower", lower), ("upper", upper)):
+        falls = np.diff(side) < 0.0
+        if falls.any():
+            place = np.argwhere(falls)[0]
+            raise ValueError(
+                f"{name}, {part} side, falls after {place.tolist()}: allowed are values that rise with PROBABILITIES of vcgym.network.quantiles"
+            )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vcgym.network import rng
 from vcgym.network.jit import kernel
-from vcgym.network.quantiles import TABLE_POINTS, draw_row
+from vcgym.network.quantiles import TABLE_POINTS, draw_row, refuse_disorder
 from vcgym.network.world import (
     BLOCK_SLOTS,
     LOST_BIT,
@@ -86,7 +86,9 @@ class PaperWorld(World):
         """Parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES` and loss (links,)."""
         rows = self.rows
         rows.seed[row] = draw.seed
-        rows.quantiles_us[row] = 1000.0 * checked("quantiles_ms", draw.parameters["quantiles_ms"], 0.0, MAX_LINK_US / 1000.0)
+        quantiles_ms = checked("quantiles_ms", draw.parameters["quantiles_ms"], 0.0, MAX_LINK_US / 1000.0)
+        refuse_disorder("quantiles_ms", quantiles_ms)
+        rows.quantiles_us[row] = 1000.0 * quantiles_ms
         rows.loss[row] = checked("loss", draw.parameters["loss"], 0.0, 1.0)
 
     def fill(self, which: NDArray[np.int64]) -> None:
