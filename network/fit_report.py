@@ -20,7 +20,7 @@ from vcgym.network.fitting_cloud import REGIONS, find_run, read_runs
 from vcgym.network.fitting_world import FILES, city_names
 from vcgym.network.links import LINK, correlated_parameters, paper_parameters, row_of
 from vcgym.network.scenario import TAU_MS, Scenario
-from vcgym.network.strata import ALWAYS
+from vcgym.network.strata import ALWAYS, MIN_LEVEL_MS
 from vcgym.network.traces import read_series, to_slots
 from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US, World, WorldDraw
 from vcgym.network.world_correlated import CorrelatedWorld
@@ -85,15 +85,16 @@ def fit_report(name: str, root: Path) -> list[FitRow]:
 
 def time_structure(delay_us: NDArray[np.int64], overtaken: float | None = None, name: str = "") -> StructureRow:
     """Structure of one delay per slot (LOST: the last one holds); `overtaken` if known better than from the slots."""
+    got = np.flatnonzero(delay_us != LOST)
+    arrivals_us = got * SLOT_US + delay_us[got].astype(np.int64)
     ms = _held(delay_us) / 1000.0
     windows = ms[: len(ms) // WINDOW_SLOTS * WINDOW_SLOTS].reshape(-1, WINDOW_SLOTS)
     centred = windows - windows.mean(axis=1, keepdims=True)
     variance = (centred**2).mean()
     lags = [lag * 1000 // SLOT_US for lag in LAGS_MS]
     correlation = tuple(float((centred[:, lag:] * centred[:, :-lag]).mean() / variance) for lag in lags)
-    arrivals = ms + np.arange(len(ms)) * SLOT_US / 1000.0
     if overtaken is None:
-        overtaken = float((np.diff(arrivals) < 0.0).mean())
+        overtaken = float((np.diff(arrivals_us) < 0).mean())
     edges = np.flatnonzero(np.diff(np.r_[False, ms > np.quantile(ms, SPIKE_QUANTILE), False]))
     lengths = (edges[1::2] - edges[::2]) * SLOT_US / 1000.0
     return StructureRow(name, correlation, overtaken, float(lengths.mean()), float(np.quantile(lengths, 0.9)))
@@ -157,12 +158,15 @@ def _started(world: World, parameters: dict[str, Any]) -> World:
 
 
 def _paper(rows: NDArray[Any], burst: str) -> World:
-    return _started(PaperWorld(1, np.arange(len(rows))[:, None]), paper_parameters(rows, burst, 1.0) | {"loss": np.zeros(len(rows))})
+    return _started(PaperWorld(1, np.arange(len(rows))[:, None]), paper_parameters(rows, burst, 1.0) | {"loss": 0.0})
 
 
 def _correlated(rows: NDArray[Any], bad: bool) -> World:
     always = np.full(len(rows), ALWAYS if bad else 0)
-    parameters = correlated_parameters(rows, TAU_MS, 1.0) | {"loss": np.zeros(len(rows)), "bad_from": -always, "bad_to": always}
+    parameters = correlated_parameters(rows, TAU_MS, 1.0) | {
+        "loss": 0.0, "bad_from": -always, "bad_to": always, "bad_level_ms": np.maximum(rows["bad_level_ms"], MIN_LEVEL_MS),
+        "shift_every_s": np.inf,
+    }  # fmt: skip
     return _started(CorrelatedWorld(1, np.arange(len(rows))[:, None]), parameters)
 
 

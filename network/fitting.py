@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from vcgym.network import world_correlated as congestion
+from vcgym.network import world_bad_hours as congestion
 from vcgym.network.cards import BadHour, BadHours, Beta, Card, DataError, Link, LinkTable, Place, Queue, canonical_sha256
 
 HOURS = 48  # of the two days
@@ -112,7 +112,7 @@ def bad_hour(median_avg_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -
 def burst_moments() -> tuple[float, float]:
     """Mean and mean square of the congestion delay in a bad hour, in units of its median level.
 
-    The declared generator (`vcgym.network.world_correlated`): on for a time T uniform in [ON_MIN_S, ON_MAX_S], off for OFF_MEAN_S on
+    The declared generator (`vcgym.network.world_bad_hours`): on for a time T uniform in [ON_MIN_S, ON_MAX_S], off for OFF_MEAN_S on
     average; a lognormal level with log_sd LEVEL_LOG_SD; a linear rise over r, which takes r / 2 of the time from the mean and 2 r / 3 from
     the mean square; fast variation by FAST_SHARE times a standard normal cut off at +-1, whose mean square is 1 - 2 phi(1) = 0.516. Left
     out: the drain after a burst, which adds under 4 % of the mean at levels below 150 ms.

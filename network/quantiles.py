@@ -106,7 +106,7 @@ def _bisect_beta(p, a, b):
 @kernel
 def _fill_beta(table, probabilities, low, high, a, b):
     for i in range(table.size):
-        table[i] = low + (high - low) * _bisect_beta(probabilities[i], a, b)
+        table[i] = min(low + (high - low) * _bisect_beta(probabilities[i], a, b), high)
 
 
 def beta_table(low: float, high: float, a: float, b: float) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from vcgym.network.links import BURSTS
 from vcgym.network.scenarios.cloud import Cloud
 from vcgym.network.scenarios.leo import Leo
 from vcgym.network.scenarios.recipe import Recipe, Settings
+from vcgym.network.scenarios.stress import Stress
 from vcgym.network.scenarios.synthetic import Synthetic
 from vcgym.network.scenarios.table1 import Table1
 from vcgym.network.scenarios.wonderproxy import WonderProxy
@@ -42,6 +43,7 @@ _RECIPES: dict[str, tuple[type[Recipe], Callable[[Settings], Recipe]]] = {
     "table1": (Table1, Table1),
     "cloud": (Cloud, Cloud),
     **{f"synthetic-{n}": (Synthetic, partial(Synthetic, paths=n)) for n in (9, 90, 900)},
+    "stress": (Stress, Stress),
     "leo": (Leo, Leo),
 }
 MODES = {name: kind.modes for name, (kind, _) in _RECIPES.items()}
