@@ -133,11 +133,11 @@ def refuse_disorder(name: str, tables: NDArray[np.float64]) -> None:
     Raises:
         ValueError: naming the first point that is out of order.
     """
-    lower, upper = tables[..., :_SIDE_POINTS], tables[..., :_SIDE_POINTS - 1 : -1]
+    lower, upper = tables[..., :_SIDE_POINTS], tables[..., : _SIDE_POINTS - 1 : -1]
     for part, side in (("lower", lower), ("upper", upper)):
         falls = np.diff(side) < 0.0
         if falls.any():
             place = np.argwhere(falls)[0]
             raise ValueError(
-                f"{name}, {part} side, falls after {place.tolist()}: allowed are values that rise with PROBABILITIES of vcgym.network.quantiles"
+                f"{name}, {part} side, falls after {place.tolist()}: allowed are values that rise with `quantiles.PROBABILITIES`"
             )

@@ -197,7 +197,7 @@ def settle_in_order(out, last_delay_us):
     for p in range(out.shape[0]):
         last = last_delay_us[p]
         for i in range(out.shape[1]):
-            last = max(max(np.int32(last - _SLOT_US), np.int32(out[p, i] & _DELAY_BITS)), _MIN_DELAY_US)
+            last = max(np.int32(last - _SLOT_US), np.int32(out[p, i] & _DELAY_BITS), _MIN_DELAY_US)
             out[p, i] = _LOST if out[p, i] >= _LOST_BIT else last
         last_delay_us[p] = last
 

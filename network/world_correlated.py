@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network import rng
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.quantiles import draw_row, normal_table
 from vcgym.network.world import (
     BLOCK_SLOTS,
@@ -109,10 +109,12 @@ def _queueing_row(rows, s, link, first_slot, x, row_us):
 
 
 @kernel
-def next_block(rows, s, path_links, link_us, out):
-    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on; `link_us` (links, BLOCK_SLOTS) is written over."""
+def next_block(rows, s, path_links, x, link_us, out):
+    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on.
+
+    To be written over: x float32 (BLOCK_SLOTS,), link_us int32 (links, BLOCK_SLOTS).
+    """
     first_slot = rows.block[s] * BLOCK_SLOTS
-    x = np.empty(BLOCK_SLOTS, np.float32)
     for link in range(rows.base_ms.shape[1]):
         _queueing_row(rows, s, link, first_slot, x, link_us[link])
         bad_hours_row(rows.hours, s, link, rows.seed[s], first_slot, x, link_us[link])
@@ -124,7 +126,7 @@ def next_block(rows, s, path_links, link_us, out):
     rows.block[s] += 1
 
 
-@kernel
+@allocating_kernel
 def _begin(rows, s):
     first_slot = rows.block[s] * BLOCK_SLOTS
     before = np.empty(1, np.float32)
@@ -136,11 +138,12 @@ def _begin(rows, s):
     rows.last_delay_us[s, :] = 0
 
 
-@kernel
+@allocating_kernel
 def _fill(rows, which, path_links, delay_us):
+    x = np.empty(BLOCK_SLOTS, np.float32)
     link_us = np.empty((rows.base_ms.shape[1], BLOCK_SLOTS), np.int32)
     for s in which:
-        next_block(rows, s, path_links, link_us, delay_us[s])
+        next_block(rows, s, path_links, x, link_us, delay_us[s])
 
 
 class CorrelatedWorld(World):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network import rng
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.quantiles import TABLE_POINTS, draw_row, refuse_disorder
 from vcgym.network.world import (
     BLOCK_SLOTS,
@@ -37,10 +37,12 @@ class Rows(NamedTuple):
 
 
 @kernel
-def next_block(rows, s, path_links, link_us, out):
-    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on; `link_us` (links, BLOCK_SLOTS) is written over."""
+def next_block(rows, s, path_links, draws_us, link_us, out):
+    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on.
+
+    To be written over: draws_us float32 (BLOCK_SLOTS,), link_us int32 (links, BLOCK_SLOTS).
+    """
     first_slot = rows.block[s] * BLOCK_SLOTS
-    draws_us = np.empty(BLOCK_SLOTS, np.float32)
     for link in range(rows.loss.shape[1]):
         draw_row(rows.quantiles_us[s, link], rng.stream_key(rows.seed[s], link, rng.QUEUEING), first_slot, draws_us)
         for i in range(BLOCK_SLOTS):
@@ -56,11 +58,12 @@ def next_block(rows, s, path_links, link_us, out):
     rows.block[s] += 1
 
 
-@kernel
+@allocating_kernel
 def _fill(rows, which, path_links, delay_us):
+    draws_us = np.empty(BLOCK_SLOTS, np.float32)
     link_us = np.empty((rows.loss.shape[1], BLOCK_SLOTS), np.int32)
     for s in which:
-        next_block(rows, s, path_links, link_us, delay_us[s])
+        next_block(rows, s, path_links, draws_us, link_us, delay_us[s])
 
 
 class PaperWorld(World):
