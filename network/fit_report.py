@@ -3,8 +3,8 @@
 Statistics. The links of a table are put side by side, each a path of its own, in the round-trip domain; pings are read off the world one a
 second (mode correlated) or one a slot (mode paper, where slots are independent), 30 to a burst, and compared with the measured bursts.
 Two days are ordinary and bad hours in the fitted shares. Time structure. Of a series of one delay per 10-ms slot: autocorrelation with the
-mean of each 10-s window taken away, so that slow shifts of level do not count; share of slots whose packet is overtaken by the next; lengths
-of runs above the series' 95th percentile.
+mean of each 10-s window taken away, so that slow shifts of level do not count; share of slots whose packet is overtaken by the next;
+lengths of runs above the series' 95th percentile.
 """
 
 from collections.abc import Iterator
@@ -125,7 +125,8 @@ def drawn_structure(mode: str, stratum: str | None, tau_ms: float = TAU_MS, slot
         rows.append(time_structure(np.concatenate([block[0] for block in _blocks(world, slots)])))
     label = f"{mode}, {stratum}, tau {tau_ms:g} ms" if mode == "correlated" else mode
     correlation = tuple(np.mean([row.autocorrelation for row in rows], axis=0).tolist())
-    return StructureRow(label, correlation, *(float(np.mean([getattr(row, field) for row in rows])) for field in StructureRow._fields[2:]))
+    overtaken, mean_ms, p90_ms = np.mean([row[2:] for row in rows], axis=0).tolist()
+    return StructureRow(label, correlation, overtaken, mean_ms, p90_ms)
 
 
 def _held(delay_us: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -172,8 +173,8 @@ def _correlated(rows: NDArray[Any], bad: bool) -> World:
 
 def _row(name: str, law: str, statistic: str, measured: NDArray[np.float64], drawn: NDArray[np.float64]) -> FitRow:
     error = np.abs(drawn - measured)
-    middle = (float(np.median(values)) for values in (measured, drawn, error))
-    return FitRow(name, law, statistic, len(measured), *middle, float(np.quantile(error, 0.9)))
+    middle = [float(np.median(values)) for values in (measured, drawn, error)]
+    return FitRow(name, law, statistic, len(measured), middle[0], middle[1], middle[2], float(np.quantile(error, 0.9)))
 
 
 def _burst_rows(name: str, law: str, measured: NDArray[np.float64], pings: NDArray[np.float64]) -> list[FitRow]:

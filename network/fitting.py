@@ -122,7 +122,8 @@ def burst_moments() -> tuple[float, float]:
     share = on_s / (on_s + congestion.OFF_MEAN_S)
     cut_square = 1.0 - 2.0 * NormalDist().pdf(1.0)
     mean = share * (1.0 - rise_s / 2.0 / on_s) * math.exp(congestion.LEVEL_LOG_SD**2 / 2.0)
-    square = share * (1.0 - 2.0 * rise_s / 3.0 / on_s) * math.exp(2.0 * congestion.LEVEL_LOG_SD**2) * (1.0 + congestion.FAST_SHARE**2 * cut_square)
+    square = share * (1.0 - 2.0 * rise_s / 3.0 / on_s) * math.exp(2.0 * congestion.LEVEL_LOG_SD**2)
+    square *= 1.0 + congestion.FAST_SHARE**2 * cut_square
     return mean, square
 
 

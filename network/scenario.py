@@ -75,8 +75,8 @@ class Scenario:
         one_of("burst", burst, BURSTS)
         if isinstance(tau_ms, bool) or not isinstance(tau_ms, int | float) or not 0.0 <= tau_ms <= _MAX_TAU_MS:
             raise ValueError(f"tau_ms = {tau_ms!r}: allowed are numbers from 0 to {_MAX_TAU_MS:g}")
-        self.name, self.mode, self.packets, self.burst, self.tau_ms = name, mode, packets, burst, float(tau_ms)
-        settings = Settings(mode, packets, data, burst, float(tau_ms))
+        self.name, self.mode, self.packets = name, mode, packets
+        self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms))
         self.recipe = _RECIPES[name][1](settings)
         self.share_of_rtt = settings.share_of_rtt
         self.layout = self.recipe.layout

@@ -176,8 +176,9 @@ class CorrelatedWorld(World):
         """Set parameters of `row`.
 
         Per link (arrays, or one number for all): base_ms, log_mean and log_sd (of ms), loss, bad_from and bad_to (slots), loss_run (L,
-        default 1), bad_level_ms (median level of the bursts of a bad hour, default that of `LEVEL_LOG_MEAN`). Per world: tau_ms, shift_every_s (default SHIFT_EVERY_S; infinite: never), shift_size (default SHIFT_SIZE), skew_ppm
-        (default 0), events (a sequence of `vcgym.network.world_events.Event`, default none).
+        default 1), bad_level_ms (median level of the bursts of a bad hour, default that of `LEVEL_LOG_MEAN`). Per world: tau_ms,
+        shift_every_s (default SHIFT_EVERY_S; infinite: never), shift_size (default SHIFT_SIZE), skew_ppm (default 0), events (a sequence
+        of `vcgym.network.world_events.Event`, default none).
         """
         rows, given = self.rows, draw.parameters
         rows.seed[row] = draw.seed

@@ -1,7 +1,7 @@
 """Recipes over a table of links: endpoint -> 0, 1 or 2 relays -> user, in modes correlated and paper."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ class Linked(Recipe):
     In mode correlated every path ends in the receiver's access, a link that does nothing but have bad hours (stratum user-node).
     """
 
-    modes = ("correlated", "paper")
+    modes: ClassVar[tuple[str, ...]] = ("correlated", "paper")
 
     def __init__(self, settings: Settings, relays: int, card: str) -> None:
         self.settings = settings
