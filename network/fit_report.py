@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.cards import load_links
 from vcgym.network.fitting import BURST_PINGS, Burst, Pooled, bad_hour, read_rows
-from vcgym.network.fitting_cloud import REGIONS, find_run, read_runs
+from vcgym.network.fitting_cloud import REGIONS, RUN_PINGS, find_run, read_runs
 from vcgym.network.fitting_world import FILES, city_names
 from vcgym.network.links import LINK, correlated_parameters, paper_parameters, row_of
 from vcgym.network.scenario import TAU_MS, Scenario
@@ -28,6 +28,7 @@ from vcgym.network.world_links import load_sample
 from vcgym.network.world_paper import PaperWorld
 
 BURSTS_DRAWN = 60
+FEWEST_BURSTS = 3
 WORLD_LINKS = 200  # direct links of the sample that are drawn
 PING_SLOTS = 1_000_000 // SLOT_US
 LAGS_MS = (10, 20, 50, 100, 200, 500, 1000)
@@ -64,6 +65,7 @@ class _Known(NamedTuple):
     rows: NDArray[Any]  # dtype LINK
     bursts: NDArray[np.float64]  # (links, 4): medians of min, avg, max, mdev
     days: NDArray[np.float64]  # (links, 4): two-day min, mean, max, sd; nan if not measured
+    pings: int = BURST_PINGS  # of a burst
 
 
 def fit_report(name: str, root: Path) -> list[FitRow]:
@@ -74,8 +76,8 @@ def fit_report(name: str, root: Path) -> list[FitRow]:
     """
     known = {"wonderproxy": _ten_places, "world": _world, "cloud": _cloud}[name](root)
     ordinary = _correlated(known.rows, bad=False)
-    rows = [*_burst_rows(name, "correlated, ordinary hour", known.bursts, _pings(ordinary, PING_SLOTS))]
-    rows += _burst_rows(name, "paper, median burst", known.bursts, _pings(_paper(known.rows, "median"), 1))
+    rows = [*_burst_rows(name, "correlated, ordinary hour", known.bursts, _pings(ordinary, PING_SLOTS, known.pings))]
+    rows += _burst_rows(name, "paper, median burst", known.bursts, _pings(_paper(known.rows, "median"), 1, known.pings))
     measured = ~np.isnan(known.days[:, 0])
     if measured.any():
         rows += _worst_rows(name, known, measured)
@@ -142,15 +144,16 @@ def _blocks(world: World, slots: int) -> Iterator[NDArray[np.int64]]:
         yield world.delay_us[0].copy()
 
 
-def _pings(world: World, every: int) -> NDArray[np.float64]:
-    """Pings in ms, (links, BURSTS_DRAWN, BURST_PINGS), one of `every` slots."""
-    slots = BURSTS_DRAWN * BURST_PINGS * every
+def _pings(world: World, every: int, pings: int = BURST_PINGS) -> NDArray[np.float64]:
+    """Pings in ms, (links, bursts, pings), one of `every` slots; BURSTS_DRAWN bursts of the usual length, fewer longer ones."""
+    bursts = max(BURSTS_DRAWN * BURST_PINGS // pings, FEWEST_BURSTS)
+    slots = bursts * pings * every
     taken, first = [], 0
     for block in _blocks(world, slots):
         taken.append(block[:, np.arange((-first) % every, BLOCK_SLOTS, every)])
         first += BLOCK_SLOTS
-    ms = np.concatenate(taken, axis=1)[:, : BURSTS_DRAWN * BURST_PINGS] / 1000.0
-    return ms.reshape(len(ms), BURSTS_DRAWN, BURST_PINGS)
+    ms = np.concatenate(taken, axis=1)[:, : bursts * pings] / 1000.0
+    return ms.reshape(len(ms), bursts, pings)
 
 
 def _started(world: World, parameters: dict[str, Any]) -> World:
@@ -178,9 +181,9 @@ def _row(name: str, law: str, statistic: str, measured: NDArray[np.float64], dra
 
 
 def _burst_rows(name: str, law: str, measured: NDArray[np.float64], pings: NDArray[np.float64]) -> list[FitRow]:
-    """Median over the drawn bursts of min, average, largest of 30 and deviation, against the measured medians."""
+    """Median over the drawn bursts of min, average, largest and deviation, against the measured medians."""
     drawn = (pings.min(axis=2), pings.mean(axis=2), pings.max(axis=2), pings.std(axis=2))
-    names = ("min", "avg", "max of 30", "mdev")
+    names = ("min", "avg", f"max of {pings.shape[2]}", "mdev")
     return [_row(name, law, names[i], measured[:, i], np.median(drawn[i], axis=1)) for i in range(4)]
 
 
@@ -248,4 +251,5 @@ def _cloud(root: Path) -> _Known:
         np.array([links[link] for link in apart], LINK),
         np.array([find_run(runs, *link) for link in apart]),
         np.full((len(apart), 4), np.nan),
+        RUN_PINGS,
     )
