@@ -1,13 +1,15 @@
 """Scenarios: every one draws, starts and plays in every mode; layouts, splits, strata and refusals are as declared."""
 
-import subprocess
-import sys
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy import stats
 
+from vcgym.agents.config import EnvConfig, EvaluateConfig, TrainConfig
+from vcgym.agents.environments import make_envs
 from vcgym.baselines.direct import Direct
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import CallBatch
@@ -282,8 +284,16 @@ def test_all_pairs_by_import_agree_with_the_sample():
     assert np.median(direct_delays(scenario, scenario.draw("train", 1), 1)) > 0.0
 
 
-def test_an_environment_or_a_training_on_the_test_split_is_refused_before_any_work(tmp_path):
-    ask = "import gymnasium, vcgym.envs; gymnasium.make_vec('vcgym/Call-v0', num_envs=1, split='test')"
-    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 1 and "split = 'test': allowed are train, validation" in done.stderr
+def test_an_environment_on_the_test_split_is_refused(env_id):
+    with pytest.raises(ValueError, match="split = 'test': allowed are train, validation"):
+        gymnasium.make_vec(env_id, num_envs=1, split="test")
+
+
+def test_a_training_or_an_evaluation_on_the_test_split_is_refused_before_any_work(tmp_path):
+    with pytest.raises(ValidationError, match=r"no argument \{'split': 'test'\}"):
+        TrainConfig(env=EnvConfig(options={"split": "test"}))
+    with pytest.raises(ValidationError, match="split"):
+        EvaluateConfig(agent=tmp_path, split="test")
+    with pytest.raises(ValueError, match="split = 'test': allowed are train, validation"):
+        make_envs(EnvConfig(), 1, "test")
     assert not list(tmp_path.iterdir())
