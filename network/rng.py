@@ -59,7 +59,8 @@ def bits32(key, counter):
 @kernel
 def uniform(key, counter):
     """Draw number `counter` (any int64) of stream `key`: a float64 in [0, 1)."""
-    return np.float64(_bits64(key, counter) >> _S11) * _TO_UNIT
+    bits = _bits64(key, counter)
+    return np.float64(bits >> _S11) * _TO_UNIT
 
 
 @kernel

@@ -11,7 +11,7 @@ probability p, else it stays. So p is lost whatever L, and a run of losses has L
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,9 @@ _FLOATS = ("level_log_mean", "loss", "loss_run")
 
 def allocate_bad_hours(sessions: int, links: int) -> BadHours:
     """Zeros."""
-    return BadHours(*(np.zeros((sessions, links), np.float64 if name in _FLOATS else np.int64) for name in BadHours._fields))
+    shape = sessions, links
+    arrays: dict[str, Any] = {name: np.zeros(shape, float if name in _FLOATS else np.int64) for name in BadHours._fields}
+    return BadHours(**arrays)
 
 
 @kernel

@@ -159,18 +159,17 @@ class CorrelatedWorld(World):
         self._links = links = rows_of_links(path_links)
         super().__init__(sessions, len(path_links))
         self.path_links = path_links
-        types: dict[str, Any] = {"seed": np.uint64, "block": np.int64, "skew_ppm": float, "shift_chance": float, "shift_size": float}
-        of_sessions = {name: np.zeros(sessions, kind) for name, kind in types.items()}
-        of_links = {name: np.zeros((sessions, links)) for name in ("base_ms", "level")}
-        fast = {name: np.zeros((sessions, links), np.float32) for name in ("log2_mean", "log2_sd", "persistence", "fresh", "x")}
-        self.rows = Rows(
-            **of_sessions,
-            **of_links,
-            **fast,
-            hours=allocate_bad_hours(sessions, links),
-            events=allocate_events(sessions, events),
-            last_delay_us=np.zeros((sessions, self.paths), np.int32),
-        )
+        arrays: dict[str, Any] = {
+            "seed": np.zeros(sessions, np.uint64),
+            "block": np.zeros(sessions, np.int64),
+            "hours": allocate_bad_hours(sessions, links),
+            "events": allocate_events(sessions, events),
+            "last_delay_us": np.zeros((sessions, self.paths), np.int32),
+        }
+        arrays |= {name: np.zeros(sessions) for name in ("skew_ppm", "shift_chance", "shift_size")}
+        arrays |= {name: np.zeros((sessions, links)) for name in ("base_ms", "level")}
+        arrays |= {name: np.zeros((sessions, links), np.float32) for name in ("log2_mean", "log2_sd", "persistence", "fresh", "x")}
+        self.rows = Rows(**arrays)
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
         """Set parameters of `row`.
