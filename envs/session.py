@@ -96,8 +96,8 @@ def _take_in(call, tables, s, seen, level_us, router, receiver_lever):
         players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
     fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
     players.aim(tables.player, s, seen.arrived_us, level_us, fastest_us)
-    if not learns(router):
-        return True
+    if not learns(router) or call.slot >= call.packets:
+        return True  # nobody reads it, and packets that are seconds late would fill the feed
     lost = call.feedback_loss
     if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, 0, rng.FEEDBACK), seen.packet) < lost:
         return True
@@ -113,6 +113,8 @@ def _arrivals(call, tables, s, router, receiver_lever, receiver_state):
             return DONE
         if node >= SLOTS:
             slot = _slot_of(call, node)
+            if call.slot >= call.packets:
+                continue
             at_us = call.wire.arrival_us[node]
             path = int(call.wire.path[node])
             if not append(call.feed, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vcgym.network.cards import DataError, data_root, load_links
-from vcgym.network.fitting import bad_hour, beta_by_moments, fit_ten_places, queueing_excess
+from vcgym.network.fitting import bad_hour, bad_hours, beta_by_moments, burst_moments, fit_ten_places, queueing_excess
+from vcgym.network.world import WorldDraw
+from vcgym.network.world_correlated import CorrelatedWorld
 
 
 def moments(law):
@@ -119,3 +121,42 @@ def test_a_bad_row_of_statistics_is_refused(tmp_path, row, field):
     (folder / "ten_places_burst_medians.csv").write_text(f"src,dst,min_ms,avg_ms,max_ms,mdev_ms\n{row}\n")
     with pytest.raises(DataError, match=rf"(?s)burst_medians\.csv: line 2 .*{field}"):
         fit_ten_places(tmp_path)
+
+
+def test_the_moments_of_bursts_are_those_of_the_world():
+    """The declared generator itself, links side by side, in units of the median level, so low and slow that order adds nothing."""
+    links, level_ms = 400, 10.0
+    world = CorrelatedWorld(1, np.arange(links)[:, None])
+    always = np.full(links, 1 << 40)
+    parameters = {
+        "base_ms": 0.0, "log_mean": -np.inf, "log_sd": 0.0, "loss": 0.0, "tau_ms": 1000.0, "bad_from": -always, "bad_to": always,
+        "bad_level_ms": level_ms, "shift_every_s": np.inf,
+    }  # fmt: skip
+    world.start(0, WorldDraw("links", "bad", 3, parameters))
+    mean, square, blocks = 0.0, 0.0, 60
+    for _ in range(blocks):
+        delay = np.maximum(world.delay_us[0], 0) / 1000.0 / level_ms
+        mean, square = mean + delay.mean() / blocks, square + (delay**2).mean() / blocks
+        world.fill(np.array([0]))
+    expected = burst_moments()
+    assert mean == pytest.approx(expected[0], rel=0.05)
+    assert square == pytest.approx(expected[1], rel=0.08)
+
+
+@given(st.floats(1.0 / 48, 3.0 / 48), st.floats(5.0, 300.0), st.floats(0.1, 5.0))
+def test_bad_hours_give_the_two_day_moments_back(share, level_ms, mdev_ms):
+    c, q = burst_moments()
+    mean, square = share * c * level_ms, mdev_ms**2 + share * q * level_ms**2
+    hours = bad_hours(100.0, mdev_ms, 100.0 + mean, math.sqrt(square - mean**2))
+    assert (hours.share, hours.level_ms) == (pytest.approx(share, rel=1e-3), pytest.approx(level_ms, rel=1e-3))
+
+
+@pytest.mark.parametrize(("mean_ms", "sd_ms", "hours"), [(100.1, 30.0, 1.0), (130.0, 31.0, 3.0), (95.0, 10.0, 1.0)])
+def test_a_share_out_of_bounds_is_held_and_the_spread_still_met(mean_ms, sd_ms, hours):
+    fitted = bad_hours(100.0, 1.0, mean_ms, sd_ms)
+    assert fitted.clamped and fitted.share == pytest.approx(hours / 48)
+    assert fitted.share * burst_moments()[1] * fitted.level_ms**2 == pytest.approx(sd_ms**2 + (mean_ms - 100.0) ** 2 - 1.0)
+
+
+def test_a_link_as_calm_in_two_days_as_in_its_median_hour_has_no_level():
+    assert bad_hours(100.0, 2.0, 100.0, 1.5).level_ms == 0.0
