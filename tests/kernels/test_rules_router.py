@@ -8,13 +8,14 @@ import pytest
 
 from vcgym.baselines.best_history import BestHistory
 from vcgym.baselines.direct import Direct
-from vcgym.baselines.history import keep_top_k, lower_bound, upper_bound
+from vcgym.baselines.history import lower_bound, upper_bound
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.random_path import RandomPath
 from vcgym.baselines.round_robin import RoundRobin
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
-from vcgym.baselines.vcroute import MEAN, PREDICTIVE, VCRoute, believe, draw_variance
-from vcgym.baselines.via import Via, ucb_index
+from vcgym.baselines.top_k import overlapping
+from vcgym.baselines.vcroute import MEAN, PREDICTIVE, VCRoute, believe, draw_sd
+from vcgym.baselines.via import Via, width
 from vcgym.network.rng import POLICY, normal, stream_key
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.predictor import predict_e2e
@@ -105,10 +106,7 @@ def test_best_history_is_the_lowest_known_mean(history, best):
 def test_top_k_of_given_intervals(bounds, names):
     """R6: intervals that overlap a better one are kept, those with unknown bounds too."""
     low, high = np.array(list(bounds.values()), float).T
-    kept = np.ones((2, len(bounds)), np.bool_)
-    keep_top_k(low.copy(), high.copy(), kept, 1)
-    assert "".join(name for name, keep in zip(bounds, kept[1], strict=True) if keep) == names
-    assert kept[0].all()
+    assert "".join(name for name, keep in zip(bounds, overlapping(low.copy(), high.copy()), strict=True) if keep) == names
 
 
 def test_top_k_is_the_smallest_closed_prefix():
@@ -120,9 +118,7 @@ def test_top_k_is_the_smallest_closed_prefix():
         size = 1
         while size < 8 and low[order[size]] <= high[order[:size]].max():
             size += 1
-        kept = np.zeros((1, 8), np.bool_)
-        keep_top_k(low, high, kept, 0)
-        assert set(np.flatnonzero(kept[0])) == set(order[:size])
+        assert set(np.flatnonzero(overlapping(low, high))) == set(order[:size])
 
 
 def test_bounds_of_history():
@@ -134,9 +130,8 @@ def test_bounds_of_history():
 @pytest.mark.parametrize(("ucb_c", "first", "second"), [(2.0, 0.1950, -0.2764), (0.1, 0.7424, 0.9475)])
 def test_index_by_hand(ucb_c, first, second):
     """R5: of twelve tries, arm b is better at c = 2, arm a at c = 0.1."""
-    assert ucb_index(0.9, 10, 12, ucb_c) == pytest.approx(first, abs=5e-5)
-    assert ucb_index(1.3, 2, 12, ucb_c) == pytest.approx(second, abs=5e-5)
-    assert ucb_index(1.3, 0, 12, ucb_c) == -math.inf
+    assert 0.9 - width(1.0, 12, ucb_c) / math.sqrt(10) == pytest.approx(first, abs=5e-5)
+    assert 1.3 - width(1.0, 12, ucb_c) / math.sqrt(2) == pytest.approx(second, abs=5e-5)
 
 
 def kept_paths(history):
@@ -193,8 +188,8 @@ def test_belief_by_hand():
         precisions.append(tau)
     assert means == pytest.approx([142.857, 175.0, 185.294], abs=5e-4)
     assert precisions == pytest.approx([0.0035, 0.006, 0.0085])
-    assert math.sqrt(draw_variance(tau, tau0, MEAN)) == pytest.approx(10.8465, abs=5e-5)
-    assert math.sqrt(draw_variance(tau, tau0, PREDICTIVE)) == pytest.approx(22.7519, abs=5e-5)
+    assert draw_sd(tau, tau0, MEAN) == pytest.approx(10.8465, abs=5e-5)
+    assert draw_sd(tau, tau0, PREDICTIVE) == pytest.approx(22.7519, abs=5e-5)
     doubled, tau = [], 0.001
     mu = 0.0
     for x in (200.0, 220.0, 210.0):  # the printed order: tau first, then used again inside mu
@@ -244,7 +239,7 @@ def test_vcroute_does_not_let_older_feedback_overwrite_newer():
     state = started(VCRoute())
     for packet, delay_us in ((8, 90_000), (3, 400_000)):
         update(VCRoute(), state, 1, media(4, packet, delay_us))
-    assert state.newest_ms[1, 4] == 90.0
+    assert state.arm[1, 4].newest_ms == 90.0
 
 
 def test_vcroute_of_one_kept_path_never_changes():
