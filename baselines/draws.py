@@ -1,4 +1,4 @@
-"""Normal draws of which only the smallest is wanted: one that cannot be it is not worked out. Draws are counter-based, so none is missed."""
+"""Normal draws of which only the smallest is wanted: one that cannot be it is not worked out. Draws are counter-based: none is missed."""
 
 import math
 

@@ -25,7 +25,6 @@ from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.network.jit import kernel
 
-
 MOST_HALF_LIVES = 30.0  # from the reference to now
 FARTHEST_BACK = 500.0  # half lives; feedback still older counts for nothing all the same
 
@@ -38,8 +37,11 @@ class Greedy(NamedTuple):
     half_life_ms: float = 2000.0
     packet_ms: float = 10.0  # from one slot to the next
 
+
 CALL = np.dtype((np.record, [("path", "i8"), ("reference_us", "i8")]))  # path: the one in use; -1 before the first decision
-ARM = np.dtype((np.record, [("usual_ms", "f8"), ("estimate_ms", "f8"), ("sent_us", "i8"), ("leaning_ms", "f8")]))  # h, e, -1 before the first
+ARM = np.dtype(
+    (np.record, [("usual_ms", "f8"), ("estimate_ms", "f8"), ("sent_us", "i8"), ("leaning_ms", "f8")])
+)  # h, e, -1 before the first
 
 
 class GreedyState(NamedTuple):

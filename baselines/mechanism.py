@@ -1,7 +1,8 @@
-"""How a receiver rule's level is held: by a watermark or by a count buffer.
+"""How a receiver rule's level is held: by a watermark or by a count buffer of either kind.
 
     WATERMARK   the level is a lag: the watermark is the largest (sent time - lag) so far; what is older than it is late
     COUNT       the level is a target: the buffer holds ceil(target / packet) + 1 packets, then lets the oldest go
+    PUBLISHED   the level is a target: before a packet goes in, the oldest go while more than target / packet are held; nothing is refused
 
 The numbers are those of `vcgym.network.receiver`. A receiver rule names its mechanism once, with `holds`; `mechanism(params)` is then a
 constant inside compiled loops.
@@ -23,7 +24,7 @@ def holds(params_class: type, number: int) -> None:
 
 
 def mechanism(params: Any) -> int:
-    """WATERMARK or COUNT, by the class of `params`."""
+    """WATERMARK, COUNT or PUBLISHED, by the class of `params`."""
     return _MECHANISMS[type(params)]
 
 

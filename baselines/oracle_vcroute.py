@@ -10,7 +10,7 @@ from typing import NamedTuple
 from vcgym.baselines.oracle import witnesses
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
-from vcgym.baselines.top_k import refresh, watch
+from vcgym.baselines.top_k import is_due, refresh, watch
 from vcgym.baselines.vcroute import PREDICTED, VCRoute, learn, lowest_draw
 
 
@@ -35,13 +35,15 @@ def _init(params, state, s, history, key):
 
 @implements(update, OracleVCRoute)
 def _update(params, state, s, record):
-    watch(params.route.topk, state.kept, s, record)
+    watch(params.route.topk, state.arm[s, record.path].kept, (record.arrived_us - record.sent_us) / 1000.0)
 
 
 @implements(decide, OracleVCRoute)
 def _decide(params, state, s, slot):
-    refresh(params.route.topk, state.kept, s, slot)
-    return lowest_draw(state, s, slot)
+    call, topk = state.call[s], params.route.topk
+    if is_due(topk, call.kept, slot):
+        refresh(topk, call.kept, state.arm, s, slot)
+    return lowest_draw(call, state.arm, s, slot)
 
 
 @witnesses(OracleVCRoute)

@@ -15,7 +15,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vcgym.baselines.history import bounds, usual_means
 from vcgym.baselines.ranges import require_within
@@ -32,76 +31,89 @@ class TopK(NamedTuple):
     packet_ms: float = 10.0  # from one slot to the next
 
 
-KEPT = np.dtype((np.record, [("count", "i8"), ("refresh_slot", "i8")]))
-WINDOW = np.dtype((np.record, [("n", "i8"), ("mean_ms", "f8"), ("squares_ms2", "f8")]))
-
-
-class Kept(NamedTuple):
-    """Paths kept, and what the next choice will rest on. The first axis is the session."""
-
-    now: np.recarray  # (sessions,) of KEPT: number of paths kept, slot of the next choice
-    path: NDArray[np.int32]  # (sessions, paths): the kept ones first, in order
-    history: NDArray[np.float64]  # (sessions, paths, 3), or no paths without refresh
-    window: np.recarray  # (sessions, paths) of WINDOW, what has come since the last choice, or no paths without refresh
-
-
-def allocate_kept(params: TopK, sessions: int, paths: int) -> Kept:
-    """Rows to be started by `start_kept`."""
-    require_within(params, choice=(INTERVAL, PUBLISHED), refresh_s=(0.0, 1e6), packet_ms=(0.1, 1000.0))
-    renewed = paths if params.refresh_s > 0.0 else 0
-    return Kept(
-        np.zeros(sessions, KEPT).view(np.recarray),
-        np.zeros((sessions, paths), np.int32),
-        np.zeros((sessions, renewed, 3)),
-        np.zeros((sessions, renewed), WINDOW).view(np.recarray),
+# What a router keeps of this among its own records: one of KEPT per session, one of KEPT_PATH per session and path.
+KEPT = np.dtype((np.record, [("count", "i8"), ("refresh_slot", "i8")]))  # paths kept; slot of the next choice
+KEPT_PATH = np.dtype(
+    (
+        np.record,
+        [
+            ("nth", "i8"),  # in row i stands the i-th of the kept paths
+            ("samples", "i8"),  # the path's history
+            ("mean_ms", "f8"),
+            ("sd_ms", "f8"),
+            ("seen", "i8"),  # since the last choice
+            ("seen_mean_ms", "f8"),
+            ("seen_squares_ms2", "f8"),
+        ],
     )
+)
+
+
+def require_top_k(params: TopK) -> None:
+    """Refuse parameters outside their ranges."""
+    require_within(params, choice=(INTERVAL, PUBLISHED), refresh_s=(0.0, 1e6), packet_ms=(0.1, 1000.0))
 
 
 @kernel
-def start_kept(params, kept, s, history):
-    """Choose for row `s` from the history (paths, 3) of before the call."""
-    _choose(params, kept, s, history)
-    if params.refresh_s > 0.0:
-        kept.now[s].refresh_slot = _slots(params)
-        for path in range(history.shape[0]):
-            for column in range(3):
-                kept.history[s, path, column] = history[path, column]
-            _clear(kept.window[s, path])
+def start_kept(params, kept, arms, s, history):
+    """Choose for row `s` from the history of before the call.
+
+    Args:
+        params: TopK.
+        kept: KEPT of the session.
+        arms: (sessions, paths) records with a field `kept` of KEPT_PATH.
+        s: the row that is written.
+        history: (paths, 3).
+    """
+    for path in range(history.shape[0]):
+        mine = arms[s, path].kept
+        mine.samples = history[path, 0]
+        mine.mean_ms = history[path, 1]
+        mine.sd_ms = history[path, 2]
+        _forget_seen(mine)
+    kept.refresh_slot = _slots(params)
+    _choose(params, kept, arms, s, history)
 
 
 @kernel
-def is_settled(params, kept, s):
+def is_settled(params, kept):
     """Whether one path is left and will stay the only one, so that nothing learnt can matter."""
-    return kept.now[s].count == 1 and params.refresh_s == 0.0
+    return kept.count == 1 and params.refresh_s == 0.0
 
 
 @kernel
-def watch(params, kept, s, record):
-    """Let the next choice know of a record (running mean and squares: Welford, Technometrics 4, 1962)."""
+def watch(params, mine, delay_ms):
+    """Let the next choice know of a delay of a path (running mean and squares: Welford, Technometrics 4, 1962)."""
     if params.refresh_s > 0.0:
-        window = kept.window[s, record.path]
-        delay_ms = (record.arrived_us - record.sent_us) / 1000.0
-        before_ms = delay_ms - window.mean_ms
-        window.n += 1
-        window.mean_ms += before_ms / window.n
-        window.squares_ms2 += before_ms * (delay_ms - window.mean_ms)
+        before_ms = delay_ms - mine.seen_mean_ms
+        mine.seen += 1
+        mine.seen_mean_ms += before_ms / mine.seen
+        mine.seen_squares_ms2 += before_ms * (delay_ms - mine.seen_mean_ms)
 
 
 @kernel
-def refresh(params, kept, s, slot):
-    """Choose anew if it is time; whether it was."""
-    if params.refresh_s == 0.0 or slot < kept.now[s].refresh_slot:
-        return False
-    for path in range(kept.window.shape[1]):
-        window = kept.window[s, path]
-        if window.n >= 2:
-            kept.history[s, path, 0] = window.n
-            kept.history[s, path, 1] = window.mean_ms
-            kept.history[s, path, 2] = math.sqrt(window.squares_ms2 / (window.n - 1))
-        _clear(window)
-    _choose(params, kept, s, kept.history[s])
-    kept.now[s].refresh_slot = slot + _slots(params)
-    return True
+def is_due(params, kept, slot):
+    """Whether it is time to choose anew."""
+    return params.refresh_s > 0.0 and slot >= kept.refresh_slot
+
+
+@kernel
+def refresh(params, kept, arms, s, slot):
+    """Choose anew; returns the history (paths, 3) that the choice rests on."""
+    history = np.empty((arms.shape[1], 3))
+    for path in range(arms.shape[1]):
+        mine = arms[s, path].kept
+        if mine.seen >= 2:
+            mine.samples = mine.seen
+            mine.mean_ms = mine.seen_mean_ms
+            mine.sd_ms = math.sqrt(mine.seen_squares_ms2 / (mine.seen - 1))
+        _forget_seen(mine)
+        history[path, 0] = mine.samples
+        history[path, 1] = mine.mean_ms
+        history[path, 2] = mine.sd_ms
+    _choose(params, kept, arms, s, history)
+    kept.refresh_slot = slot + _slots(params)
+    return history
 
 
 @kernel
@@ -110,14 +122,14 @@ def _slots(params):
 
 
 @kernel
-def _clear(window):
-    window.n = 0
-    window.mean_ms = 0.0
-    window.squares_ms2 = 0.0
+def _forget_seen(mine):
+    mine.seen = 0
+    mine.seen_mean_ms = 0.0
+    mine.seen_squares_ms2 = 0.0
 
 
 @kernel
-def _choose(params, kept, s, history):
+def _choose(params, kept, arms, s, history):
     low_ms, high_ms = bounds(history)
     if params.choice == BEST_FIVE:
         chosen = best_five(usual_means(history))
@@ -125,12 +137,11 @@ def _choose(params, kept, s, history):
         chosen = below_mean_bound(high_ms)
     else:
         chosen = overlapping(low_ms, high_ms)
-    count = 0
+    kept.count = 0
     for path in range(chosen.size):
         if chosen[path]:
-            kept.path[s, count] = path
-            count += 1
-    kept.now[s].count = count
+            arms[s, kept.count].kept.nth = path
+            kept.count += 1
 
 
 @kernel

@@ -38,13 +38,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vcgym.baselines.draws import draw_below
 from vcgym.baselines.history import usual_means, usual_variances
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
-from vcgym.baselines.top_k import Kept, TopK, allocate_kept, is_settled, refresh, start_kept, watch
+from vcgym.baselines.top_k import KEPT, KEPT_PATH, TopK, is_due, is_settled, refresh, require_top_k, start_kept, watch
 from vcgym.baselines.wmjitter import LagState, WMJitter
 from vcgym.network.jit import kernel
 from vcgym.network.rng import POLICY, stream_key
@@ -54,7 +53,7 @@ from vcgym.predictors.predictor import predict_e2e
 PREDICTIVE, MEAN = 0, 1
 PREDICTED, DELAYED_ACTUAL = 0, 1
 
-_RING = 1024
+_RING = 512
 
 
 class VCRoute(NamedTuple):
@@ -64,7 +63,7 @@ class VCRoute(NamedTuple):
     variance_floor_ms2: float = 1.0
     sample: int = PREDICTIVE  # or MEAN
     reward: int = PREDICTED  # or DELAYED_ACTUAL
-    loss_reward_ms: float = 0.0  # 0: a lost packet teaches nothing
+    loss_reward_ms: float = 0.0  # of DELAYED_ACTUAL; 0: a lost packet teaches nothing
     loss_after_packets: int = 100
     discount: float = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
     topk: TopK = TopK()
@@ -72,6 +71,16 @@ class VCRoute(NamedTuple):
     jitter: WMJitter = WMJitter()
 
 
+CALL = np.dtype(
+    (
+        np.record,
+        [
+            ("key", "u8"),
+            ("kept", KEPT),
+            ("unheard", "i4", (_RING,)),  # path decided for a packet not heard of, by packet modulo the ring; -1: none
+        ],
+    )
+)
 ARM = np.dtype(
     (
         np.record,
@@ -82,6 +91,7 @@ ARM = np.dtype(
             ("sd_ms", "f8"),  # of a draw
             ("newest_ms", "f8"),  # newest fed-back one-way delay
             ("newest_sent_us", "i8"),
+            ("kept", KEPT_PATH),
         ],
     )
 )
@@ -90,10 +100,8 @@ ARM = np.dtype(
 class VCRouteState(NamedTuple):
     """The first axis is the session."""
 
-    key: NDArray[np.uint64]  # (sessions,)
+    call: np.recarray  # (sessions,) of CALL
     arm: np.recarray  # (sessions, paths) of ARM
-    kept: Kept
-    unheard: NDArray[np.int32]  # (sessions, 1024) path decided for a packet not heard of, -1: none; a ring, or empty if losses do not teach
     jitter: LagState
 
 
@@ -109,18 +117,17 @@ def _allocate(params, sessions, paths):
         loss_after_packets=(1, _RING - 1),
         discount=(0.0, 1.0),
     )
+    require_top_k(params.topk)
     return VCRouteState(
-        key=np.zeros(sessions, np.uint64),
-        arm=np.zeros((sessions, paths), ARM).view(np.recarray),
-        kept=allocate_kept(params.topk, sessions, paths),
-        unheard=np.zeros((sessions, _RING if params.loss_reward_ms > 0.0 else 0), np.int32),
-        jitter=allocate(params.jitter, sessions, paths),
+        np.zeros(sessions, CALL).view(np.recarray),
+        np.zeros((sessions, paths), ARM).view(np.recarray),
+        allocate(params.jitter, sessions, paths),
     )
 
 
 @implements(init, VCRoute)
 def _init(params, state, s, history, key):
-    start_kept(params.topk, state.kept, s, history)
+    start_kept(params.topk, state.call[s].kept, state.arm, s, history)
     mean_ms = usual_means(history)
     variance_ms2 = usual_variances(history, params.variance_floor_ms2, 1.0 / params.tau_prior_per_ms2)
     for path in range(history.shape[0]):
@@ -131,50 +138,45 @@ def _init(params, state, s, history, key):
         arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
         arm.newest_ms = mean_ms[path]
         arm.newest_sent_us = -1
-    state.key[s] = stream_key(key, 0, POLICY)
-    state.unheard[s, :] = -1
+    state.call[s].key = stream_key(key, 0, POLICY)
+    state.call[s].unheard[:] = -1
     init(params.jitter, state.jitter, s, history, key)
 
 
 @implements(update, VCRoute)
 def _update(params, state, s, record):
-    if is_settled(params.topk, state.kept, s):
+    if is_settled(params.topk, state.call[s].kept):
         return
-    watch(params.topk, state.kept, s, record)
     arm = state.arm[s, record.path]
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    watch(params.topk, arm.kept, delay_ms)
     if record.sent_us > arm.newest_sent_us:
         arm.newest_sent_us = record.sent_us
         arm.newest_ms = delay_ms
     if record.kind == MEDIA:
         if params.reward == DELAYED_ACTUAL:
             learn(params, arm, delay_ms)
-            if params.loss_reward_ms > 0.0:
-                state.unheard[s, record.packet % _RING] = -1
+            state.call[s].unheard[record.packet % _RING] = -1
         else:
             update(params.jitter, state.jitter, s, record)
 
 
 @implements(decide, VCRoute)
 def _decide(params, state, s, slot):
-    refresh(params.topk, state.kept, s, slot)
-    if is_settled(params.topk, state.kept, s):
-        return np.int64(state.kept.path[s, 0])
+    call, arms = state.call[s], state.arm
+    if is_due(params.topk, call.kept, slot):
+        refresh(params.topk, call.kept, arms, s, slot)
+    if is_settled(params.topk, call.kept):
+        return arms[s, 0].kept.nth
     if params.loss_reward_ms > 0.0:
-        _count_lost(params, state, s, slot)
-    path = lowest_draw(state, s, slot)
+        count_lost(params, call, arms, s, slot)
+    path = lowest_draw(call, arms, s, slot)
     if params.reward == PREDICTED:
-        learn(params, state.arm[s, path], predicted(params, state, s, path, slot))
-    elif params.loss_reward_ms > 0.0:
-        state.unheard[s, slot % _RING] = path
+        jitter_ms = decide(params.jitter, state.jitter, s, slot) / 1000.0
+        learn(params, arms[s, path], predict_e2e(params.predictor, arms[s, path].newest_ms, jitter_ms))
+    else:
+        call.unheard[slot % _RING] = path
     return path
-
-
-@kernel
-def predicted(params, state, s, path, slot):
-    """x of PREDICTED, in ms."""
-    jitter_ms = decide(params.jitter, state.jitter, s, slot) / 1000.0
-    return predict_e2e(params.predictor, state.arm[s, path].newest_ms, jitter_ms)
 
 
 @kernel
@@ -200,23 +202,23 @@ def learn(params, arm, x_ms):
 
 
 @kernel
-def lowest_draw(state, s, slot):
+def lowest_draw(call, arms, s, slot):
     """The kept path of the smallest draw, the lowest path on ties."""
-    paths = state.arm.shape[1]
-    best, best_ms = np.int64(-1), math.inf
-    for i in range(state.kept.now[s].count):
-        path = np.int64(state.kept.path[s, i])
-        arm = state.arm[s, path]
-        draw_ms = draw_below(best_ms, arm.mu_ms, arm.sd_ms, state.key[s], slot * paths + path)
+    best, best_ms = -1, math.inf
+    for i in range(call.kept.count):
+        path = arms[s, i].kept.nth
+        arm = arms[s, path]
+        draw_ms = draw_below(best_ms, arm.mu_ms, arm.sd_ms, call.key, slot * arms.shape[1] + path)
         if draw_ms < best_ms:
             best, best_ms = path, draw_ms
     return best
 
 
 @kernel
-def _count_lost(params, state, s, slot):
+def count_lost(params, call, arms, s, slot):
     """Teach the path decided `loss_after_packets` ago that its packet is lost, if it was not heard of."""
     place = (slot - params.loss_after_packets) % _RING
-    if state.unheard[s, place] >= 0:
-        learn(params, state.arm[s, state.unheard[s, place]], params.loss_reward_ms)
-        state.unheard[s, place] = -1
+    path = call.unheard[place]
+    if path >= 0:
+        learn(params, arms[s, path], params.loss_reward_ms)
+        call.unheard[place] = -1

@@ -19,8 +19,9 @@ import numpy as np
 from vcgym.baselines.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
-from vcgym.baselines.top_k import is_settled, refresh
-from vcgym.baselines.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw, predicted
+from vcgym.baselines.top_k import is_due, is_settled, refresh
+from vcgym.baselines.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw
+from vcgym.predictors.predictor import predict_e2e
 
 
 class VCRouteV2(NamedTuple):
@@ -60,7 +61,7 @@ def _init(params, state, s, history, key):
 
 @implements(update, VCRouteV2)
 def _update(params, state, s, record):
-    if is_settled(params.route.topk, state.route.kept, s):
+    if is_settled(params.route.topk, state.route.call[s].kept):
         return
     update(params.route, state.route, s, record)
     recent, gain = state.recent[s, record.path], params.spread_gain
@@ -72,10 +73,13 @@ def _update(params, state, s, record):
 @implements(decide, VCRouteV2)
 def _decide(params, state, s, slot):
     route, beliefs = params.route, state.route
-    refresh(route.topk, beliefs.kept, s, slot)
-    if is_settled(route.topk, beliefs.kept, s):
-        return np.int64(beliefs.kept.path[s, 0])
-    path = lowest_draw(beliefs, s, slot)
-    spread_ms = math.sqrt(state.recent[s, path].variance_ms2)
-    learn(route, beliefs.arm[s, path], predicted(route, beliefs, s, path, slot) + params.spread_weight * spread_ms)
+    call, arms = beliefs.call[s], beliefs.arm
+    if is_due(route.topk, call.kept, slot):
+        refresh(route.topk, call.kept, arms, s, slot)
+    if is_settled(route.topk, call.kept):
+        return arms[s, 0].kept.nth
+    path = lowest_draw(call, arms, s, slot)
+    jitter_ms = decide(route.jitter, beliefs.jitter, s, slot) / 1000.0
+    delay_ms = predict_e2e(route.predictor, arms[s, path].newest_ms, jitter_ms)
+    learn(route, arms[s, path], delay_ms + params.spread_weight * math.sqrt(state.recent[s, path].variance_ms2))
     return path

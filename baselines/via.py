@@ -25,7 +25,7 @@ import numpy as np
 from vcgym.baselines.history import upper_bound
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
-from vcgym.baselines.top_k import Kept, TopK, allocate_kept, is_settled, refresh, start_kept, watch
+from vcgym.baselines.top_k import KEPT, KEPT_PATH, TopK, is_due, is_settled, refresh, require_top_k, start_kept, watch
 from vcgym.network.jit import kernel
 from vcgym.network.rng import POLICY, stream_key, uniform
 
@@ -39,7 +39,7 @@ class Via(NamedTuple):
     topk: TopK = TopK()
 
 
-CALL = np.dtype((np.record, [("decided", "i8"), ("scale_ms", "f8"), ("key", "u8")]))  # T, w
+CALL = np.dtype((np.record, [("decided", "i8"), ("scale_ms", "f8"), ("key", "u8"), ("kept", KEPT)]))  # T, w
 ARM = np.dtype(
     (
         np.record,
@@ -49,6 +49,7 @@ ARM = np.dtype(
             ("heard", "i8"),  # packets fed back
             ("cost_ms", "f8"),  # sum over them
             ("mean_ms", "f8"),  # their mean, or what stands in for it
+            ("kept", KEPT_PATH),
         ],
     )
 )
@@ -59,28 +60,24 @@ class ViaState(NamedTuple):
 
     call: np.recarray  # (sessions,) of CALL
     arm: np.recarray  # (sessions, paths) of ARM
-    kept: Kept
 
 
 @implements(allocate, Via)
 def _allocate(params, sessions, paths):
     require_within(params, ucb_c=(0.0, math.inf), epsilon=(0.0, 1.0), scale_without_history_ms=(1e-3, 1e6))
-    return ViaState(
-        np.zeros(sessions, CALL).view(np.recarray),
-        np.zeros((sessions, paths), ARM).view(np.recarray),
-        allocate_kept(params.topk, sessions, paths),
-    )
+    require_top_k(params.topk)
+    return ViaState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
 
 
 @implements(init, Via)
 def _init(params, state, s, history, key):
-    start_kept(params.topk, state.kept, s, history)
-    call = state.call[s]
+    call, arms = state.call[s], state.arm
+    start_kept(params.topk, call.kept, arms, s, history)
     call.decided = 0
-    call.scale_ms = mean_upper_bound(history, state.kept, s, params.scale_without_history_ms)
+    call.scale_ms = mean_upper_bound(history, call.kept, arms, s, params.scale_without_history_ms)
     call.key = stream_key(key, 0, POLICY)
     for path in range(history.shape[0]):
-        arm = state.arm[s, path]
+        arm = arms[s, path]
         arm.decided = 0
         arm.heard = 0
         arm.cost_ms = 0.0
@@ -89,28 +86,30 @@ def _init(params, state, s, history, key):
 
 @implements(update, Via)
 def _update(params, state, s, record):
-    if is_settled(params.topk, state.kept, s):
+    if is_settled(params.topk, state.call[s].kept):
         return
-    watch(params.topk, state.kept, s, record)
+    arm = state.arm[s, record.path]
+    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    watch(params.topk, arm.kept, delay_ms)
     if record.kind == MEDIA:
-        arm = state.arm[s, record.path]
         arm.heard += 1
-        arm.cost_ms += (record.arrived_us - record.sent_us) / 1000.0
+        arm.cost_ms += delay_ms
         arm.mean_ms = arm.cost_ms / arm.heard
 
 
 @implements(decide, Via)
 def _decide(params, state, s, slot):
-    call = state.call[s]
-    if refresh(params.topk, state.kept, s, slot):
-        call.scale_ms = mean_upper_bound(state.kept.history[s], state.kept, s, params.scale_without_history_ms)
+    call, arms = state.call[s], state.arm
+    if is_due(params.topk, call.kept, slot):
+        history = refresh(params.topk, call.kept, arms, s, slot)
+        call.scale_ms = mean_upper_bound(history, call.kept, arms, s, params.scale_without_history_ms)
     if params.epsilon > 0.0 and uniform(call.key, 2 * slot) < params.epsilon:
-        path = np.int64(uniform(call.key, 2 * slot + 1) * state.arm.shape[1])
-    elif is_settled(params.topk, state.kept, s):
-        return np.int64(state.kept.path[s, 0])
+        path = np.int64(uniform(call.key, 2 * slot + 1) * arms.shape[1])
+    elif is_settled(params.topk, call.kept):
+        return arms[s, 0].kept.nth
     else:
-        path = lowest_index(params, state, s)
-    arm = state.arm[s, path]
+        path = lowest_index(params, call, arms, s)
+    arm = arms[s, path]
     arm.decided += 1
     arm.rarity = 1.0 / math.sqrt(arm.decided)
     call.decided += 1
@@ -118,11 +117,11 @@ def _decide(params, state, s, slot):
 
 
 @kernel
-def mean_upper_bound(history, kept, s, otherwise_ms):
+def mean_upper_bound(history, kept, arms, s, otherwise_ms):
     """w: mean upper bound (ms) of the kept paths that have one; `otherwise_ms` if none has, or if it is not positive."""
     total_ms, bounded = 0.0, 0
-    for i in range(kept.now[s].count):
-        high_ms = upper_bound(history, kept.path[s, i])
+    for i in range(kept.count):
+        high_ms = upper_bound(history, arms[s, i].kept.nth)
         if high_ms < math.inf:
             total_ms += high_ms
             bounded += 1
@@ -131,18 +130,18 @@ def mean_upper_bound(history, kept, s, otherwise_ms):
 
 @kernel
 def width(scale, decided, ucb_c):
-    """w sqrt(c ln T): how far the index of an arm decided once lies below its mean cost; `decided` >= 1 is T."""
+    """W sqrt(c ln T): how far the index of an arm decided once lies below its mean cost; `decided` >= 1 is T."""
     return scale * math.sqrt(ucb_c * math.log(decided))
 
 
 @kernel
-def lowest_index(params, state, s):
+def lowest_index(params, call, arms, s):
     """The kept path of the smallest index, the lowest path on ties; one never decided comes first."""
-    width_ms = width(state.call[s].scale_ms, max(1, state.call[s].decided), params.ucb_c)
-    best, best_ms = np.int64(-1), math.inf
-    for i in range(state.kept.now[s].count):
-        path = np.int64(state.kept.path[s, i])
-        arm = state.arm[s, path]
+    width_ms = width(call.scale_ms, max(1, call.decided), params.ucb_c)
+    best, best_ms = -1, math.inf
+    for i in range(call.kept.count):
+        path = arms[s, i].kept.nth
+        arm = arms[s, path]
         if arm.decided == 0:
             return path
         index_ms = arm.mean_ms - width_ms * arm.rarity

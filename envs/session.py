@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.mechanism import mechanism
+from vcgym.baselines.oracle import witness
 from vcgym.baselines.rule import MEDIA, PROBE, Record, decide, update
 from vcgym.envs.books import BOOKS, NOT_LOGGED, book_send, book_tick
 from vcgym.envs.feed import COMMANDS, FEED, append, command, in_force, read_next, unread
@@ -158,7 +159,7 @@ def _answered(call, now_us, receiver_lever):
 
 
 @kernel
-def _send(call, tables, s, now_us, delay_us):
+def _send(call, tables, s, now_us, delay_us, router, router_state):
     """The packet of this slot leaves on the path in force, and the probe that is due on an idle path."""
     packet = call.slot
     if not expect(call.receiver, packet):
@@ -166,6 +167,7 @@ def _send(call, tables, s, now_us, delay_us):
     path = in_force(call.to_sender, now_us)
     tables.last_used[s, path] = packet
     delay = delay_us[s, path, packet % BLOCK_SLOTS]
+    witness(router, router_state, s, path, delay)
     book_send(call.books, tables.log, s, packet, path, NOT_LOGGED if delay == LOST else now_us + delay)
     if delay != LOST and not push(call.wire, packet & (SLOTS - 1), path, now_us + delay):
         return False
@@ -219,7 +221,7 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
                 call.phase = _SEND
             if call.slot // BLOCK_SLOTS != call.block:
                 return BLOCK
-            if not _send(call, tables, s, now_us, delay_us):
+            if not _send(call, tables, s, now_us, delay_us, router, router_state):
                 return RING_FULL
         elif _settle(call, tables, s):
             call.phase = _OVER

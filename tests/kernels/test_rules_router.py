@@ -8,15 +8,21 @@ import pytest
 
 from vcgym.baselines.best_history import BestHistory
 from vcgym.baselines.direct import Direct
+from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.baselines.history import lower_bound, upper_bound
+from vcgym.baselines.oracle import witness
+from vcgym.baselines.oracle_vcroute import OracleVCRoute
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.random_path import RandomPath
 from vcgym.baselines.round_robin import RoundRobin
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
-from vcgym.baselines.top_k import overlapping
-from vcgym.baselines.vcroute import MEAN, PREDICTIVE, VCRoute, believe, draw_sd
+from vcgym.baselines.top_k import BEST_FIVE, TopK, overlapping
+from vcgym.baselines.vcroute import DELAYED_ACTUAL, MEAN, PREDICTIVE, VCRoute, believe, draw_sd
 from vcgym.baselines.via import Via, width
+from vcgym.envs.batch import CallBatch
 from vcgym.network.rng import POLICY, normal, stream_key
+from vcgym.network.scenario import Scenario
+from vcgym.network.world import LOST
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.predictor import predict_e2e
 
@@ -235,6 +241,71 @@ def test_vcroute_equals_its_twin(history, sample, discount):
         tau[path] = t + tau0[path]
 
 
+@pytest.mark.parametrize("loss_reward_ms", [0.0, 900.0])
+def test_vcroute_with_delayed_rewards_equals_its_twin(loss_reward_ms):
+    params = VCRoute(reward=DELAYED_ACTUAL, loss_reward_ms=loss_reward_ms, loss_after_packets=20)
+    paths, shown = play(params, 400, seed=6)
+    kept, _ = kept_paths(HISTORY)
+    stream = stream_key(KEY, 0, POLICY)
+    usual_variance = statistics.median([sd**2 for n, _, sd in HISTORY if n >= 2])
+    tau0 = [1 / max(1.0, sd**2 if n >= 2 else usual_variance) for n, _, sd in HISTORY]
+    rewards, heard, losses = [[] for _ in HISTORY], set(), 0
+    for slot, path in enumerate(paths):
+        for record in shown[slot]:
+            if record.kind == MEDIA:
+                heard.add(record.packet)
+                rewards[record.path].append((record.arrived_us - record.sent_us) / 1000.0)
+        if loss_reward_ms and slot >= 20 and slot - 20 not in heard:
+            rewards[paths[slot - 20]].append(loss_reward_ms)
+            losses += 1
+        draws = {}
+        for r in kept:
+            tau = 0.001 + len(rewards[r]) * tau0[r]
+            draws[r] = tau0[r] * sum(rewards[r]) / tau + math.sqrt(1 / tau + 1 / tau0[r]) * normal(stream, slot * len(HISTORY) + r)
+        assert path == min(draws, key=draws.__getitem__)
+    assert losses > 20 or not loss_reward_ms
+
+
+def test_oracle_learns_the_true_delay_of_what_leaves_and_nothing_from_records():
+    params = OracleVCRoute(loss_reward_ms=700.0)
+    state = started(params)
+    before = state.arm.copy()
+    for packet in range(20):
+        update(params, state, 1, media(0, packet, 90_000))
+    assert (state.arm == before).all()
+    for delay_us, x_ms in ((123_000, 123.0), (LOST, 700.0)):
+        mu, tau = believe(state.arm[1, 3].mu_ms, state.arm[1, 3].tau, state.arm[1, 3].tau0, x_ms)
+        witness(params, state, 1, 3, delay_us)
+        assert (state.arm[1, 3].mu_ms, state.arm[1, 3].tau) == (mu, tau)
+    silent = started(OracleVCRoute())
+    witness(OracleVCRoute(), silent, 1, 3, LOST)
+    assert silent.arm[1, 3].tau == 0.001
+
+
+def test_an_oracle_cannot_act_through_observations():
+    with pytest.raises(ValueError, match=r"OracleVCRoute\(.*\) is told what no observation holds"):
+        RulePolicy(OracleVCRoute())
+
+
+def test_oracle_inside_a_call_is_taught_by_the_world_itself():
+    """Each path's belief is that of the true delays of the packets it carried, as the world's own table has them."""
+    recipe = Scenario("wonderproxy", "paper", 500)  # less than one block, so that the table holds the whole call
+    batch = CallBatch(recipe, 2, OracleVCRoute(route=VCRoute(topk=TopK(choice=BEST_FIVE))), FixedLag(60.0), log=True)
+    for row in range(2):
+        batch.start(row, recipe.draw("train", row))
+    batch.play(np.arange(2))
+    paths = batch.played().path
+    for row in range(2):
+        carried = batch.world.delay_us[row, paths[row], np.arange(500)]
+        for path in range(recipe.paths):
+            arm = batch.router_state.arm[row, path]
+            true_ms = carried[(paths[row] == path) & (carried != LOST)] / 1000.0
+            tau = 0.001 + true_ms.size * arm.tau0
+            assert arm.tau == pytest.approx(tau)
+            assert arm.mu_ms == pytest.approx(arm.tau0 * true_ms.sum() / tau)
+        assert len(set(paths[row].tolist())) > 1
+
+
 def test_vcroute_does_not_let_older_feedback_overwrite_newer():
     state = started(VCRoute())
     for packet, delay_us in ((8, 90_000), (3, 400_000)):
@@ -291,6 +362,10 @@ def test_two_gaussian_arms(sample, share, spread, changes):
         (Via(ucb_c=-1.0), r"Via\.ucb_c is -1\.0"),
         (VCRoute(tau_prior_per_ms2=0.0), r"VCRoute\.tau_prior_per_ms2 is 0\.0"),
         (VCRoute(sample=2), r"VCRoute\.sample is 2; allowed range is \[0, 1\]"),
+        (VCRoute(reward=2), r"VCRoute\.reward is 2; allowed range is \[0, 1\]"),
+        (VCRoute(loss_reward_ms=500.0), r"VCRoute\.loss_reward_ms is 500\.0; allowed range is \[0\.0, 0\.0\]"),
+        (VCRoute(reward=DELAYED_ACTUAL, loss_after_packets=600), r"VCRoute\.loss_after_packets is 600; allowed range is \[1, 511\]"),
+        (OracleVCRoute(route=VCRoute(reward=DELAYED_ACTUAL)), r"VCRoute\.reward is 1; allowed range is \[0, 0\]"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, message):
