@@ -8,7 +8,8 @@ exp(-slot / memory). With N the sum of weights, X the weighted sum, and h, sd th
 
 so that a path of which nothing has been heard for long is believed to be as it was in history, known as well as by w packets. (The paper's
 belief widens without end; its prior is flat.) Packets count from when they were sent, in whatever order feedback comes. Probes teach as
-media do: what a packet met does not depend on why it was sent.
+media do: what a packet met does not depend on why it was sent. The sums are kept as of a reference time that follows the call, so that a
+decision needs a single exponential for all paths.
 
 sd^2 is at least 1 ms^2; a path with fewer than two samples takes the median of the others, without any 1000 ms^2. h as in `greedy.py`.
 """
@@ -18,15 +19,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.greedy import usual_means
-from vcgym.baselines.history import known_median
+from vcgym.baselines.draws import FARTHEST_SD, draw_below
+from vcgym.baselines.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
 from vcgym.baselines.mechanism import microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
-from vcgym.network.jit import allocating_kernel
-from vcgym.network.rng import POLICY, normal, stream_key
+from vcgym.network.jit import kernel
+from vcgym.network.rng import POLICY, stream_key
 
-UNKNOWN_VARIANCE_MS2 = 1000.0
+MOST_MEMORIES = 30.0  # from the reference to now
+FARTHEST_BACK = 500.0  # memories; feedback still older counts for nothing all the same
 
 
 class DiscountedThompson(NamedTuple):
@@ -38,65 +40,83 @@ class DiscountedThompson(NamedTuple):
     packet_ms: float = 10.0  # from one slot to the next
 
 
-class DiscountedThompsonState(NamedTuple):
-    """Arrays (sessions, paths), except `key`, which is (sessions,)."""
+CALL = np.dtype((np.record, [("reference_us", "i8"), ("key", "u8")]))
+ARM = np.dtype(
+    (
+        np.record,
+        [
+            ("usual_ms", "f8"),  # h
+            ("sd_ms", "f8"),
+            ("widest_ms", "f8"),  # farther below its mean no draw lies
+            ("weight", "f8"),  # N as of the reference
+            ("sum_ms", "f8"),  # X as of the reference
+        ],
+    )
+)
 
-    usual_ms: np.ndarray  # h
-    variance_ms2: np.ndarray  # sd^2
-    weight: np.ndarray  # N, as of `sent_us`
-    sum_ms: np.ndarray  # X, as of `sent_us`
-    sent_us: np.ndarray  # int64, of the newest feedback
-    key: np.ndarray  # uint64
+
+class DiscountedThompsonState(NamedTuple):
+    """The first axis is the session."""
+
+    call: np.recarray  # (sessions,) of CALL
+    arm: np.recarray  # (sessions, paths) of ARM
 
 
 @implements(allocate, DiscountedThompson)
 def _allocate(params, sessions, paths):
     require_within(params, memory_ms=(1e-3, 1e9), prior_packets=(1e-6, 1e6), variance_floor_ms2=(1e-9, 1e9), packet_ms=(0.1, 1000.0))
-    usual_ms, variance_ms2, weight, sum_ms = (np.zeros((sessions, paths)) for _ in range(4))
-    sent_us, key = np.zeros((sessions, paths), np.int64), np.zeros(sessions, np.uint64)
-    return DiscountedThompsonState(usual_ms, variance_ms2, weight, sum_ms, sent_us, key)
+    return DiscountedThompsonState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
 
 
 @implements(init, DiscountedThompson)
 def _init(params, state, s, history, key):
-    usual_means(history, state.usual_ms, s)
-    usual_variances(history, params.variance_floor_ms2, state.variance_ms2, s)
+    mean_ms, variance_ms2 = usual_means(history), usual_variances(history, params.variance_floor_ms2, UNKNOWN_VARIANCE_MS2)
     for path in range(history.shape[0]):
-        state.weight[s, path] = 0.0
-        state.sum_ms[s, path] = 0.0
-        state.sent_us[s, path] = 0
-    state.key[s] = stream_key(key, 0, POLICY)
+        arm = state.arm[s, path]
+        arm.usual_ms = mean_ms[path]
+        arm.sd_ms = math.sqrt(variance_ms2[path])
+        arm.widest_ms = FARTHEST_SD * math.sqrt(variance_ms2[path] / params.prior_packets)
+        arm.weight = 0.0
+        arm.sum_ms = 0.0
+    state.call[s].reference_us = 0
+    state.call[s].key = stream_key(key, 0, POLICY)
 
 
 @implements(update, DiscountedThompson)
 def _update(params, state, s, record):
-    path = record.path
-    newer_us = record.sent_us - state.sent_us[s, path]
-    fading = math.exp(-abs(newer_us) / (1000.0 * params.memory_ms))
-    kept, added = (fading, 1.0) if newer_us > 0 else (1.0, fading)
-    state.weight[s, path] = kept * state.weight[s, path] + added
-    state.sum_ms[s, path] = kept * state.sum_ms[s, path] + added * (record.arrived_us - record.sent_us) / 1000.0
-    state.sent_us[s, path] = max(record.sent_us, state.sent_us[s, path])
+    weight = 1.0 / fading(params, state, s, record.sent_us)
+    arm = state.arm[s, record.path]
+    arm.weight += weight
+    arm.sum_ms += weight * (record.arrived_us - record.sent_us) / 1000.0
 
 
 @implements(decide, DiscountedThompson)
 def _decide(params, state, s, slot):
-    paths = state.usual_ms.shape[1]
-    now_us = slot * microseconds(params.packet_ms)
-    best, best_ms = 0, math.inf
+    paths = state.arm.shape[1]
+    key = state.call[s].key
+    fade = fading(params, state, s, slot * microseconds(params.packet_ms))
+    best, best_ms = np.int64(0), math.inf
     for path in range(paths):
-        fading = math.exp(-(now_us - state.sent_us[s, path]) / (1000.0 * params.memory_ms))
-        known = params.prior_packets + fading * state.weight[s, path]
-        mean_ms = (params.prior_packets * state.usual_ms[s, path] + fading * state.sum_ms[s, path]) / known
-        draw_ms = mean_ms + math.sqrt(state.variance_ms2[s, path] / known) * normal(state.key[s], slot * paths + path)
-        if draw_ms < best_ms:
-            best, best_ms = path, draw_ms
+        arm = state.arm[s, path]
+        known = params.prior_packets + fade * arm.weight
+        mean_ms = (params.prior_packets * arm.usual_ms + fade * arm.sum_ms) / known
+        if mean_ms - arm.widest_ms < best_ms:
+            draw_ms = draw_below(best_ms, mean_ms, arm.sd_ms / math.sqrt(known), key, slot * paths + path)
+            if draw_ms < best_ms:
+                best, best_ms = np.int64(path), draw_ms
     return best
 
 
-@allocating_kernel
-def usual_variances(history, floor_ms2, variance_ms2, s):
-    """Write each path's variance in history into row `s`, at least `floor_ms2`; the median of the others' where it has none."""
-    otherwise_ms2 = known_median(history[:, 2] ** 2, history[:, 0], 2, UNKNOWN_VARIANCE_MS2)
-    for path in range(history.shape[0]):
-        variance_ms2[s, path] = max(history[path, 2] ** 2 if history[path, 0] >= 2 else otherwise_ms2, floor_ms2)
+@kernel
+def fading(params, state, s, at_us):
+    """exp(-(at - reference) / memory), after moving the reference to `at_us` if it lies too far behind."""
+    call = state.call[s]
+    memories = (at_us - call.reference_us) / (1000.0 * params.memory_ms)
+    fade = math.exp(-max(memories, -FARTHEST_BACK))
+    if memories <= MOST_MEMORIES:
+        return fade
+    for path in range(state.arm.shape[1]):
+        state.arm[s, path].weight *= fade
+        state.arm[s, path].sum_ms *= fade
+    call.reference_us = at_us
+    return 1.0

@@ -1,8 +1,8 @@
 """What routers read out of the history of a pair: rows (n, mean ms, sd ms) of one-way delay, one per path, from before the call.
 
-Top-k is stage 2 of Via (Jiang et al., SIGCOMM 2016), which VCRoute takes over: keep the smallest set of paths such that every path outside
-it has a lower confidence bound above the largest upper bound inside it. Bounds are mean -+ 1.96 sd / sqrt(n). Left out: Via's prediction of
-unmeasured paths by tomography, and refreshing the set during the call.
+A path's confidence bounds are mean -+ 1.96 sd / sqrt(n); below two samples nothing is known of the spread, and they are infinite. Where a
+rule needs a mean or a variance of every path, one that has none takes the median of the others'. Left out: Via's prediction of unmeasured
+paths by tomography (Jiang et al., SIGCOMM 2016).
 """
 
 import math
@@ -12,11 +12,12 @@ import numpy as np
 from vcgym.network.jit import allocating_kernel
 
 CONFIDENCE_Z = 1.96  # two-sided 95 %
+UNKNOWN_VARIANCE_MS2 = 1000.0  # where no path has a known one: that of VCRoute's starting belief
 
 
 @allocating_kernel
 def lower_bound(history, path):
-    """Lower confidence bound (ms) of a path's mean delay; -inf below two samples, which say nothing about spread."""
+    """Lower confidence bound (ms) of a path's mean delay; -inf below two samples."""
     if history[path, 0] < 2:
         return -math.inf
     return history[path, 1] - CONFIDENCE_Z * history[path, 2] / math.sqrt(history[path, 0])
@@ -31,38 +32,33 @@ def upper_bound(history, path):
 
 
 @allocating_kernel
-def keep_top_k(low_ms, high_ms, kept, s):
-    """Mark in `kept[s]` (bool, paths) the paths that may still be the best one.
-
-    Args:
-        low_ms: (paths,) lower bounds of the mean delays.
-        high_ms: (paths,) upper bounds.
-        kept: (sessions, paths) bool.
-        s: the row that is written.
-    """
-    kept[s] = False
-    best = np.argmin(low_ms)
-    kept[s, best] = True
-    bound_ms = high_ms[best]
-    grew = True
-    while grew:
-        grew = False
-        for path in range(low_ms.size):
-            if not kept[s, path] and low_ms[path] <= bound_ms:
-                kept[s, path] = True
-                bound_ms = max(bound_ms, high_ms[path])
-                grew = True
-
-
-@allocating_kernel
-def keep_by_history(history, kept, s):
-    """`keep_top_k` with the bounds that `history` (paths, 3) gives."""
+def bounds(history):
+    """Both bounds (ms) of every path: two arrays (paths,)."""
     low_ms = np.empty(history.shape[0])
     high_ms = np.empty(history.shape[0])
     for path in range(history.shape[0]):
         low_ms[path] = lower_bound(history, path)
         high_ms[path] = upper_bound(history, path)
-    keep_top_k(low_ms, high_ms, kept, s)
+    return low_ms, high_ms
+
+
+@allocating_kernel
+def usual_means(history):
+    """(paths,) each path's historical mean (ms); one without history takes the median of the others', or 0 where none has any."""
+    usual_ms = history[:, 1].copy()
+    usual_ms[history[:, 0] < 1] = known_median(history[:, 1], history[:, 0], 1, 0.0)
+    return usual_ms
+
+
+@allocating_kernel
+def usual_variances(history, floor_ms2, otherwise_ms2):
+    """(paths,) each path's variance in history (ms^2), at least `floor_ms2`.
+
+    A path of fewer than two samples takes the median of the others', or `otherwise_ms2` where none has a variance.
+    """
+    variance_ms2 = history[:, 2] ** 2
+    variance_ms2[history[:, 0] < 2] = known_median(history[:, 2] ** 2, history[:, 0], 2, otherwise_ms2)
+    return np.maximum(variance_ms2, floor_ms2)
 
 
 @allocating_kernel

@@ -17,8 +17,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vcgym.baselines.greedy import usual_means
+from vcgym.baselines.history import usual_means
 from vcgym.baselines.mechanism import microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
@@ -39,110 +40,118 @@ class LinUCB(NamedTuple):
     packet_ms: float = 10.0  # from one slot to the next
 
 
+ARM = np.dtype((np.record, [("usual", "f8"), ("newest", "f8"), ("sent_us", "i8")]))  # delays in 100 ms; sent time of the newest
+DECIDED = np.dtype((np.record, [("packet", "i8"), ("path", "i8"), ("newest", "f8"), ("age_s", "f8"), ("usual", "f8")]))
+
+
 class LinUCBState(NamedTuple):
     """Arrays whose first axis is the session."""
 
-    usual_ms: np.ndarray  # (sessions, paths)
-    newest_ms: np.ndarray  # (sessions, paths)
-    sent_us: np.ndarray  # (sessions, paths) int64, of the newest
-    inverse: np.ndarray  # (sessions, 4, 4), A^-1
-    target: np.ndarray  # (sessions, 4), b
-    theta: np.ndarray  # (sessions, 4)
-    x: np.ndarray  # (sessions, paths, 4), of the decision being made
-    direction: np.ndarray  # (sessions, 4), A^-1 x of the packet being learnt
-    decided_packet: np.ndarray  # (sessions, 1024) int64, a ring; -1: none
-    decided_path: np.ndarray  # (sessions, 1024) int64
-    decided_x: np.ndarray  # (sessions, 1024, 4)
+    arm: np.recarray  # (sessions, paths) of ARM
+    decided: np.recarray  # (sessions, 1024) of DECIDED, a ring; packet -1: none
+    inverse: NDArray[np.float64]  # (sessions, 4, 4), A^-1
+    target: NDArray[np.float64]  # (sessions, 4), b
+    theta: NDArray[np.float64]  # (sessions, 4)
 
 
 @implements(allocate, LinUCB)
 def _allocate(params, sessions, paths):
     require_within(params, alpha=(0.0, 1000.0), ridge=(1e-6, 1e6), packet_ms=(0.1, 1000.0))
     return LinUCBState(
-        usual_ms=np.zeros((sessions, paths)),
-        newest_ms=np.zeros((sessions, paths)),
-        sent_us=np.zeros((sessions, paths), np.int64),
+        arm=np.zeros((sessions, paths), ARM).view(np.recarray),
+        decided=np.zeros((sessions, _RING), DECIDED).view(np.recarray),
         inverse=np.zeros((sessions, FEATURES, FEATURES)),
         target=np.zeros((sessions, FEATURES)),
         theta=np.zeros((sessions, FEATURES)),
-        x=np.zeros((sessions, paths, FEATURES)),
-        direction=np.zeros((sessions, FEATURES)),
-        decided_packet=np.zeros((sessions, _RING), np.int64),
-        decided_path=np.zeros((sessions, _RING), np.int64),
-        decided_x=np.zeros((sessions, _RING, FEATURES)),
     )
 
 
 @implements(init, LinUCB)
 def _init(params, state, s, history, key):
-    usual_means(history, state.usual_ms, s)
+    mean_ms = usual_means(history)
     for path in range(history.shape[0]):
-        state.newest_ms[s, path] = state.usual_ms[s, path]
-        state.sent_us[s, path] = 0
+        arm = state.arm[s, path]
+        arm.usual = mean_ms[path] / SCALE_MS
+        arm.newest = arm.usual
+        arm.sent_us = 0
     for i in range(FEATURES):
         for j in range(FEATURES):
             state.inverse[s, i, j] = 1.0 / params.ridge if i == j else 0.0
         state.theta[s, i] = 1.0 if i == FEATURES - 1 else 0.0
         state.target[s, i] = params.ridge * state.theta[s, i]
-    state.decided_packet[s] = -1
+    for place in range(_RING):
+        state.decided[s, place].packet = -1
 
 
 @implements(update, LinUCB)
 def _update(params, state, s, record):
-    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
-    place = record.packet % _RING
-    if record.kind == MEDIA and state.decided_packet[s, place] == record.packet and state.decided_path[s, place] == record.path:
-        learn(state, s, place, delay_ms / SCALE_MS)
-    if record.sent_us >= state.sent_us[s, record.path]:
-        state.sent_us[s, record.path] = record.sent_us
-        state.newest_ms[s, record.path] = delay_ms
+    delay = (record.arrived_us - record.sent_us) / 1000.0 / SCALE_MS
+    decided = state.decided[s, record.packet % _RING]
+    if record.kind == MEDIA and decided.packet == record.packet and decided.path == record.path:
+        learn(state, s, (1.0, decided.newest, decided.age_s, decided.usual), delay)
+    arm = state.arm[s, record.path]
+    if record.sent_us >= arm.sent_us:
+        arm.sent_us = record.sent_us
+        arm.newest = delay
 
 
 @implements(decide, LinUCB)
 def _decide(params, state, s, slot):
     now_us = slot * microseconds(params.packet_ms)
-    best, best_index = 0, math.inf
-    for path in range(state.usual_ms.shape[1]):
-        index = confident_cost(params, state, s, path, now_us)
-        if index < best_index:
-            best, best_index = path, index
-    place = slot % _RING
-    state.decided_packet[s, place] = slot
-    state.decided_path[s, place] = best
-    for i in range(FEATURES):
-        state.decided_x[s, place, i] = state.x[s, best, i]
+    best = lowest_index(params, state, s, now_us)
+    arm, decided = state.arm[s, best], state.decided[s, slot % _RING]
+    decided.packet = slot
+    decided.path = best
+    decided.newest = arm.newest
+    decided.age_s = age_s(arm, now_us)
+    decided.usual = arm.usual
     return best
 
 
 @kernel
-def confident_cost(params, state, s, path, now_us):
-    """Describe a path in `state.x[s, path]` and return its index."""
-    state.x[s, path, 0] = 1.0
-    state.x[s, path, 1] = state.newest_ms[s, path] / SCALE_MS
-    state.x[s, path, 2] = min((now_us - state.sent_us[s, path]) / 1e6, MOST_AGE_S)
-    state.x[s, path, 3] = state.usual_ms[s, path] / SCALE_MS
-    cost, variance = 0.0, 0.0
-    for i in range(FEATURES):
-        cost += state.theta[s, i] * state.x[s, path, i]
-        for j in range(FEATURES):
-            variance += state.x[s, path, i] * state.inverse[s, i, j] * state.x[s, path, j]
-    return cost - params.alpha * math.sqrt(max(variance, 0.0))
+def age_s(arm, now_us):
+    """Age of what was heard last of a path, at most 10 s."""
+    return min((now_us - arm.sent_us) / 1e6, MOST_AGE_S)
 
 
 @kernel
-def learn(state, s, place, cost):
-    """Add the packet decided on at `place` of the ring, and its cost, to the regression of row `s`."""
-    spread = 1.0
+def lowest_index(params, state, s, now_us):
+    """The path of the smallest index, the lowest on ties; x' A^-1 x is written out, as A^-1 is symmetric."""
+    a, b, c, d = state.theta[s, 0], state.theta[s, 1], state.theta[s, 2], state.theta[s, 3]
+    inverse = state.inverse
+    aa, bb, cc, dd = inverse[s, 0, 0], inverse[s, 1, 1], inverse[s, 2, 2], inverse[s, 3, 3]
+    ab, ac, ad = 2.0 * inverse[s, 0, 1], 2.0 * inverse[s, 0, 2], 2.0 * inverse[s, 0, 3]
+    bc, bd, cd = 2.0 * inverse[s, 1, 2], 2.0 * inverse[s, 1, 3], 2.0 * inverse[s, 2, 3]
+    best, best_index = np.int64(0), math.inf
+    for path in range(state.arm.shape[1]):
+        arm = state.arm[s, path]
+        newest, age, usual = arm.newest, age_s(arm, now_us), arm.usual
+        cost = a + b * newest + c * age + d * usual
+        variance = aa + newest * (ab + bb * newest) + age * (ac + bc * newest + cc * age)
+        variance += usual * (ad + bd * newest + cd * age + dd * usual)
+        index = cost - params.alpha * math.sqrt(max(variance, 0.0))
+        if index < best_index:
+            best, best_index = np.int64(path), index
+    return best
+
+
+@kernel
+def learn(state, s, x, cost):
+    """Add a packet's features and cost to the regression of row `s`."""
+    inverse, target = state.inverse, state.target
     for i in range(FEATURES):
-        state.direction[s, i] = 0.0
-        for j in range(FEATURES):
-            state.direction[s, i] += state.inverse[s, i, j] * state.decided_x[s, place, j]
-        spread += state.decided_x[s, place, i] * state.direction[s, i]
-        state.target[s, i] += cost * state.decided_x[s, place, i]
+        target[s, i] += cost * x[i]
+    d0, d1, d2, d3 = _times(inverse, s, 0, x), _times(inverse, s, 1, x), _times(inverse, s, 2, x), _times(inverse, s, 3, x)
+    direction = (d0, d1, d2, d3)  # A^-1 x
+    spread = 1.0 + x[0] * d0 + x[1] * d1 + x[2] * d2 + x[3] * d3
     for i in range(FEATURES):
         for j in range(FEATURES):
-            state.inverse[s, i, j] -= state.direction[s, i] * state.direction[s, j] / spread
+            inverse[s, i, j] -= direction[i] * direction[j] / spread
+    b = (target[s, 0], target[s, 1], target[s, 2], target[s, 3])
     for i in range(FEATURES):
-        state.theta[s, i] = 0.0
-        for j in range(FEATURES):
-            state.theta[s, i] += state.inverse[s, i, j] * state.target[s, j]
+        state.theta[s, i] = _times(inverse, s, i, b)
+
+
+@kernel
+def _times(inverse, s, i, x):
+    return inverse[s, i, 0] * x[0] + inverse[s, i, 1] * x[1] + inverse[s, i, 2] * x[2] + inverse[s, i, 3] * x[3]

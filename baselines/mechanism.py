@@ -1,7 +1,8 @@
-"""How a receiver rule's level is held: by a watermark or by a count buffer.
+"""How a receiver rule's level is held: by a watermark or by a count buffer of either kind.
 
     WATERMARK   the level is a lag: the watermark is the largest (sent time - lag) so far; what is older than it is late
     COUNT       the level is a target: the buffer holds ceil(target / packet) + 1 packets, then lets the oldest go
+    PUBLISHED   the level is a target: before a packet goes in, the oldest go while more than target / packet are held; nothing is refused
 
 The numbers are those of `vcgym.network.receiver`. A receiver rule names its mechanism once, with `holds`; `mechanism(params)` is then a
 constant inside compiled loops.
@@ -20,7 +21,7 @@ def holds(params_class: type, number: int) -> None:
     _MECHANISMS[params_class] = number
 
 
-# WATERMARK or COUNT, by the class of the parameters.
+# WATERMARK, COUNT or PUBLISHED, by the class of the parameters.
 mechanism = constant_by_type(_MECHANISMS.__getitem__)
 
 

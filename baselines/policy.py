@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.rule import Record, allocate, decide, start, update
 from vcgym.network.jit import kernel
 
@@ -30,6 +31,9 @@ class RulePolicy:
         self.rules = tuple(params for params in (params_router, params_receiver) if params is not None)
         if not self.rules:
             raise ValueError("RulePolicy: params_router and params_receiver are both None; allowed is at least one rule")
+        for params in self.rules:
+            if is_oracle(params):
+                raise ValueError(f"RulePolicy: {params!r} is told what no observation holds; allowed are rules that are no oracles")
 
     def predict(
         self,

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.discounted_thompson import usual_variances
-from vcgym.baselines.greedy import usual_means
+from vcgym.baselines.draws import draw_below
+from vcgym.baselines.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
-from vcgym.network.rng import POLICY, normal, stream_key
+from vcgym.network.jit import kernel
+from vcgym.network.rng import POLICY, stream_key
 
 
 class SlidingThompson(NamedTuple):
@@ -29,67 +30,89 @@ class SlidingThompson(NamedTuple):
     variance_floor_ms2: float = 1.0
 
 
-class SlidingThompsonState(NamedTuple):
-    """Arrays (sessions, paths) where nothing else is said."""
+CALL = np.dtype((np.record, [("taken", "i8"), ("key", "u8")]))  # taken: feedback so far
+HEARD = np.dtype((np.record, [("path", "i4"), ("delay_us", "i8")]))
+ARM = np.dtype(
+    (
+        np.record,
+        [
+            ("usual_ms", "f8"),  # h
+            ("usual_sd_ms", "f8"),
+            ("heard", "i8"),  # N
+            ("sum_us", "i8"),  # X
+            ("mean_ms", "f8"),  # of a draw
+            ("sd_ms", "f8"),  # of a draw
+        ],
+    )
+)
 
-    usual_ms: np.ndarray  # h
-    variance_ms2: np.ndarray  # sd^2
-    heard: np.ndarray  # int64, N
-    sum_us: np.ndarray  # int64, X
-    window_path: np.ndarray  # (sessions, window) int32, a ring
-    window_us: np.ndarray  # (sessions, window) int64, delays
-    taken: np.ndarray  # (sessions,) int64, feedback so far
-    key: np.ndarray  # (sessions,) uint64
+
+class SlidingThompsonState(NamedTuple):
+    """The first axis is the session."""
+
+    call: np.recarray  # (sessions,) of CALL
+    arm: np.recarray  # (sessions, paths) of ARM
+    window: np.recarray  # (sessions, window) of HEARD, a ring
 
 
 @implements(allocate, SlidingThompson)
 def _allocate(params, sessions, paths):
     require_within(params, window=(1, 1_000_000), prior_packets=(1e-6, 1e6), variance_floor_ms2=(1e-9, 1e9))
     return SlidingThompsonState(
-        usual_ms=np.zeros((sessions, paths)),
-        variance_ms2=np.zeros((sessions, paths)),
-        heard=np.zeros((sessions, paths), np.int64),
-        sum_us=np.zeros((sessions, paths), np.int64),
-        window_path=np.zeros((sessions, params.window), np.int32),
-        window_us=np.zeros((sessions, params.window), np.int64),
-        taken=np.zeros(sessions, np.int64),
-        key=np.zeros(sessions, np.uint64),
+        np.zeros(sessions, CALL).view(np.recarray),
+        np.zeros((sessions, paths), ARM).view(np.recarray),
+        np.zeros((sessions, params.window), HEARD).view(np.recarray),
     )
 
 
 @implements(init, SlidingThompson)
 def _init(params, state, s, history, key):
-    usual_means(history, state.usual_ms, s)
-    usual_variances(history, params.variance_floor_ms2, state.variance_ms2, s)
+    mean_ms, variance_ms2 = usual_means(history), usual_variances(history, params.variance_floor_ms2, UNKNOWN_VARIANCE_MS2)
     for path in range(history.shape[0]):
-        state.heard[s, path] = 0
-        state.sum_us[s, path] = 0
-    state.taken[s] = 0
-    state.key[s] = stream_key(key, 0, POLICY)
+        arm = state.arm[s, path]
+        arm.usual_ms = mean_ms[path]
+        arm.usual_sd_ms = math.sqrt(variance_ms2[path])
+        arm.heard = 0
+        arm.sum_us = 0
+        believe(params, arm)
+    state.call[s].taken = 0
+    state.call[s].key = stream_key(key, 0, POLICY)
 
 
 @implements(update, SlidingThompson)
 def _update(params, state, s, record):
-    place = state.taken[s] % state.window_us.shape[1]
-    if state.taken[s] >= state.window_us.shape[1]:
-        gone = state.window_path[s, place]
-        state.heard[s, gone] -= 1
-        state.sum_us[s, gone] -= state.window_us[s, place]
-    state.window_path[s, place] = record.path
-    state.window_us[s, place] = record.arrived_us - record.sent_us
-    state.heard[s, record.path] += 1
-    state.sum_us[s, record.path] += record.arrived_us - record.sent_us
-    state.taken[s] += 1
+    window = state.window.shape[1]
+    heard = state.window[s, state.call[s].taken % window]
+    if state.call[s].taken >= window:
+        gone = state.arm[s, heard.path]
+        gone.heard -= 1
+        gone.sum_us -= heard.delay_us
+        believe(params, gone)
+    heard.path = record.path
+    heard.delay_us = record.arrived_us - record.sent_us
+    arm = state.arm[s, record.path]
+    arm.heard += 1
+    arm.sum_us += heard.delay_us
+    believe(params, arm)
+    state.call[s].taken += 1
 
 
 @implements(decide, SlidingThompson)
 def _decide(params, state, s, slot):
-    paths = state.usual_ms.shape[1]
-    best, best_ms = 0, math.inf
+    paths = state.arm.shape[1]
+    key = state.call[s].key
+    best, best_ms = np.int64(0), math.inf
     for path in range(paths):
-        known = params.prior_packets + state.heard[s, path]
-        mean_ms = (params.prior_packets * state.usual_ms[s, path] + state.sum_us[s, path] / 1000.0) / known
-        draw_ms = mean_ms + math.sqrt(state.variance_ms2[s, path] / known) * normal(state.key[s], slot * paths + path)
+        arm = state.arm[s, path]
+        draw_ms = draw_below(best_ms, arm.mean_ms, arm.sd_ms, key, slot * paths + path)
         if draw_ms < best_ms:
-            best, best_ms = path, draw_ms
+            best, best_ms = np.int64(path), draw_ms
     return best
+
+
+@kernel
+def believe(params, arm):
+    """Mean and standard deviation of a path's draws, from what the window holds of it."""
+    known = params.prior_packets + arm.heard
+    arm.mean_ms = (params.prior_packets * arm.usual_ms + arm.sum_us / 1000.0) / known
+    arm.sd_ms = arm.usual_sd_ms / math.sqrt(known)

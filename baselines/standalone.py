@@ -7,6 +7,9 @@ goes, oldest first.
 Count buffer, per arrival: a packet older than the last one that went is late and dropped; else it is taken in and, while the buffer holds
 at least ceil(target / packet) + 1 packets, the oldest goes.
 
+Published count buffer, per arrival: the rule learns of the packet and decides a target, then the oldest go while more than target / packet
+are held, and the packet is taken in. One that goes behind a newer one is late; nothing tells so when it arrives.
+
 A late packet is shown to the rule, marked late; whatever it decides then moves nothing. After the last arrival all that is left goes,
 oldest first. Nothing happens between arrivals.
 """
@@ -19,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from vcgym.baselines.mechanism import mechanism, packets_held
 from vcgym.baselines.rule import MEDIA, Record, allocate, decide, start, update
 from vcgym.network.jit import kernel
-from vcgym.network.receiver import COUNT
+from vcgym.network.receiver import COUNT, PUBLISHED
 
 
 class Emissions(NamedTuple):
@@ -77,12 +80,22 @@ def _receive(params, state, sent_us, arrived_us, packet_us, waiting, result):
     passed_us = np.iinfo(np.int64).min  # the watermark, or the sent time of the last packet that went
     level_us = decide(params, state, 0, 0)
     for i in range(sent_us.size):
-        result.late[i] = sent_us[i] < passed_us
+        result.late[i] = sent_us[i] < passed_us and mechanism(params) != PUBLISHED
         record = Record(MEDIA, i, 0, sent_us[i], arrived_us[i], arrived_us[i], level_us, int(result.late[i]))
         update(params, state, 0, record)
         level_us = decide(params, state, 0, i)
         result.level_us[i] = level_us
         if result.late[i]:
+            continue
+        if mechanism(params) == PUBLISHED:
+            while (end - first) * packet_us > level_us:
+                oldest = waiting[first]
+                result.late[oldest] = sent_us[oldest] < passed_us
+                if not result.late[oldest]:
+                    result.emitted_us[oldest] = arrived_us[i]
+                    passed_us = sent_us[oldest]
+                first += 1
+            end = _insert(waiting, first, end, sent_us, i)
             continue
         end = _insert(waiting, first, end, sent_us, i)
         if mechanism(params) == COUNT:
@@ -98,8 +111,10 @@ def _receive(params, state, sent_us, arrived_us, packet_us, waiting, result):
             result.emitted_us[waiting[w]] = arrived_us[i]
         first += going
     for w in range(first, end):
-        result.emitted_us[waiting[w]] = arrived_us[-1]
-        result.flushed[waiting[w]] = True
+        result.late[waiting[w]] = sent_us[waiting[w]] < passed_us and mechanism(params) == PUBLISHED
+        if not result.late[waiting[w]]:
+            result.emitted_us[waiting[w]] = arrived_us[-1]
+            result.flushed[waiting[w]] = True
 
 
 @kernel

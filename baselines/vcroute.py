@@ -1,24 +1,37 @@
 """VCRoute (arXiv 2310.05054): Thompson sampling over the paths that history does not rule out, taught by predicted end-to-end delays.
 
-Per decision, among the kept paths (`history.py`): draw for each path from its Gaussian belief, take the smallest draw, predict the
+Per decision, among the kept paths (`top_k.py`): draw for each path from its Gaussian belief, take the smallest draw, predict the
 end-to-end delay x of a packet on that path, and update the belief of that path alone, as a Gaussian mean of known observation precision
 tau0:
 
     mu <- (tau mu + tau0 x) / (tau + tau0),   then   tau <- tau + tau0
 
 (The print raises tau before using it in mu, which counts the observation twice.) The belief starts at mean 0, precision 0.001: optimistic
-for a delay, so every kept path is tried. A draw is N(mu, 1/tau + 1/tau0), the posterior predictive of the paper, or N(mu, 1/tau),
-textbook Thompson sampling. The paper's text takes the highest draw; of delays the lowest is meant.
+for a delay, so every kept path is tried. A draw is N(mu, 1/tau + 1/tau0), the posterior predictive of the paper (`sample` PREDICTIVE), or
+N(mu, 1/tau), textbook Thompson sampling (MEAN). The paper's text takes the highest draw; of delays the lowest is meant.
 
-x = predictor(newest fed-back one-way delay of the path, lag of CalculateLag run at the sender on what was fed back). Feedback refreshes
-these two inputs and never the belief. A path not heard of yet uses its historical mean (without one, the median of the others' means,
-else 0, the belief's start). Probes inform the newest delay, as they measure the network; they are no media, so not the jitter.
+The reward, `reward`:
+
+    PREDICTED        x = predictor(newest fed-back one-way delay of the path, lag of CalculateLag run at the sender on what was fed back).
+                     Feedback refreshes these two inputs and never the belief. A path not heard of yet uses its historical mean (without
+                     one, the median of the others' means, else 0, the belief's start). Probes inform the newest delay, as they measure
+                     the network; they are no media, so not the jitter.
+    DELAYED_ACTUAL   x = one-way delay of each media packet fed back, for the path that carried it. A record tells when a packet arrived,
+                     not when the receiver let it go: what it waited there is left out. A lost packet has no record. With
+                     `loss_reward_ms` above 0, a packet not heard of `loss_after_packets` packets later gives its path that x instead; it
+                     may yet come, and then counts besides.
+
+The true delay known at once is no reward of a rule that can exist: `oracle_vcroute.py`.
 
 tau0 = 1 / variance of the path in history, where the variance is at least 1 ms^2 lest one sample freeze the belief; a path with fewer
 than two samples takes the median variance, without any the variance of the starting belief. History holds one-way delays; their spread
-stands in for that of end-to-end delay.
+stands in for that of end-to-end delay. tau0 stays when the kept set is chosen anew.
 
-Left out: refreshing the kept set during the call, and rewards other than the predicted one.
+The paper's default plan is what the call has in force: a decision that repeats the last one sends nothing, another one is a plan, and it
+holds a control delay later (`vcgym.envs.batch`: from the historical mean of the direct path and the router's place; 0 for a router at the
+sender, the paper's case without plan delay). The belief updated is that of the path decided, even while the plan before still holds.
+
+Left out: a control delay that follows the control path's current delay, for delays belong to the lever and not to the rule.
 """
 
 import math
@@ -26,16 +39,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.history import keep_by_history, known_median
+from vcgym.baselines.draws import draw_below
+from vcgym.baselines.history import usual_means, usual_variances
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.baselines.top_k import KEPT, KEPT_PATH, TopK, is_due, is_settled, renew, require_top_k, start_kept, watch
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.network.jit import kernel
-from vcgym.network.rng import POLICY, normal, stream_key
+from vcgym.network.rng import POLICY, stream_key
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.predictor import predict_e2e
 
 PREDICTIVE, MEAN = 0, 1
+PREDICTED, DELAYED_ACTUAL = 0, 1
+
+_RING = 512
 
 
 class VCRoute(NamedTuple):
@@ -44,73 +62,120 @@ class VCRoute(NamedTuple):
     tau_prior_per_ms2: float = 0.001  # precision of the starting belief, whose mean is 0
     variance_floor_ms2: float = 1.0
     sample: int = PREDICTIVE  # or MEAN
+    reward: int = PREDICTED  # or DELAYED_ACTUAL
+    loss_reward_ms: float = 0.0  # of DELAYED_ACTUAL; 0: a lost packet teaches nothing
+    loss_after_packets: int = 100
     discount: float = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
+    topk: TopK = TopK()
     predictor: LastValue = LastValue()
     jitter: WMJitter = WMJitter()
 
 
-class VCRouteState(NamedTuple):
-    """Arrays (sessions, paths), except `key`, which is (sessions,) and `jitter`."""
+CALL = np.dtype(
+    (
+        np.record,
+        [
+            ("key", "u8"),
+            ("kept", KEPT),
+            ("unheard", "i4", (_RING,)),  # path decided for a packet not heard of, by packet modulo the ring; -1: none
+        ],
+    )
+)
+ARM = np.dtype(
+    (
+        np.record,
+        [
+            ("mu_ms", "f8"),
+            ("tau", "f8"),  # per ms^2
+            ("tau0", "f8"),  # per ms^2
+            ("sd_ms", "f8"),  # of a draw
+            ("newest_ms", "f8"),  # newest fed-back one-way delay
+            ("newest_sent_us", "i8"),
+            ("kept", KEPT_PATH),
+        ],
+    )
+)
 
-    kept: np.ndarray  # bool
-    mu_ms: np.ndarray
-    tau: np.ndarray  # per ms^2
-    tau0: np.ndarray  # per ms^2
-    newest_ms: np.ndarray  # newest fed-back one-way delay
-    newest_sent_us: np.ndarray  # int64
-    key: np.ndarray  # uint64
+
+class VCRouteState(NamedTuple):
+    """The first axis is the session."""
+
+    call: np.recarray  # (sessions,) of CALL
+    arm: np.recarray  # (sessions, paths) of ARM
     jitter: np.recarray  # of the rule that computes the lag
 
 
 @implements(allocate, VCRoute)
 def _allocate(params, sessions, paths):
-    require_within(params, tau_prior_per_ms2=(1e-9, 1e9), variance_floor_ms2=(1e-9, 1e9), sample=(PREDICTIVE, MEAN), discount=(0.0, 1.0))
+    require_within(
+        params,
+        tau_prior_per_ms2=(1e-9, 1e9),
+        variance_floor_ms2=(1e-9, 1e9),
+        sample=(PREDICTIVE, MEAN),
+        reward=(PREDICTED, DELAYED_ACTUAL),
+        loss_reward_ms=(0.0, 1e6 if params.reward == DELAYED_ACTUAL else 0.0),
+        loss_after_packets=(1, _RING - 1),
+        discount=(0.0, 1.0),
+    )
+    require_top_k(params.topk)
     return VCRouteState(
-        kept=np.zeros((sessions, paths), np.bool_),
-        mu_ms=np.zeros((sessions, paths)),
-        tau=np.zeros((sessions, paths)),
-        tau0=np.zeros((sessions, paths)),
-        newest_ms=np.zeros((sessions, paths)),
-        newest_sent_us=np.zeros((sessions, paths), np.int64),
-        key=np.zeros(sessions, np.uint64),
-        jitter=allocate(params.jitter, sessions, paths),
+        np.zeros(sessions, CALL).view(np.recarray),
+        np.zeros((sessions, paths), ARM).view(np.recarray),
+        allocate(params.jitter, sessions, paths),
     )
 
 
 @implements(init, VCRoute)
 def _init(params, state, s, history, key):
-    keep_by_history(history, state.kept, s)
-    usual_mean_ms = known_median(history[:, 1], history[:, 0], 1, 0.0)
-    usual_variance_ms2 = known_median(history[:, 2] ** 2, history[:, 0], 2, 1.0 / params.tau_prior_per_ms2)
+    start_kept(params.topk, state.call[s].kept, state.arm, s, history)
+    mean_ms = usual_means(history)
+    variance_ms2 = usual_variances(history, params.variance_floor_ms2, 1.0 / params.tau_prior_per_ms2)
     for path in range(history.shape[0]):
-        variance_ms2 = history[path, 2] ** 2 if history[path, 0] >= 2 else usual_variance_ms2
-        state.mu_ms[s, path] = 0.0
-        state.tau[s, path] = params.tau_prior_per_ms2
-        state.tau0[s, path] = 1.0 / max(variance_ms2, params.variance_floor_ms2)
-        state.newest_ms[s, path] = history[path, 1] if history[path, 0] >= 1 else usual_mean_ms
-        state.newest_sent_us[s, path] = -1
-    state.key[s] = stream_key(key, 0, POLICY)
+        arm = state.arm[s, path]
+        arm.mu_ms = 0.0
+        arm.tau = params.tau_prior_per_ms2
+        arm.tau0 = 1.0 / variance_ms2[path]
+        arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
+        arm.newest_ms = mean_ms[path]
+        arm.newest_sent_us = -1
+    state.call[s].key = stream_key(key, 0, POLICY)
+    state.call[s].unheard[:] = -1
     init(params.jitter, state.jitter, s, history, key)
 
 
 @implements(update, VCRoute)
 def _update(params, state, s, record):
-    if record.sent_us > state.newest_sent_us[s, record.path]:
-        state.newest_sent_us[s, record.path] = record.sent_us
-        state.newest_ms[s, record.path] = (record.arrived_us - record.sent_us) / 1000.0
+    if is_settled(params.topk, state.call[s].kept):
+        return
+    arm = state.arm[s, record.path]
+    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    watch(params.topk, arm.kept, delay_ms)
+    if record.sent_us > arm.newest_sent_us:
+        arm.newest_sent_us = record.sent_us
+        arm.newest_ms = delay_ms
     if record.kind == MEDIA:
-        update(params.jitter, state.jitter, s, record)
+        if params.reward == DELAYED_ACTUAL:
+            learn(params, arm, delay_ms)
+            state.call[s].unheard[record.packet % _RING] = -1
+        else:
+            update(params.jitter, state.jitter, s, record)
 
 
 @implements(decide, VCRoute)
 def _decide(params, state, s, slot):
-    path = lowest_draw(params, state, s, slot)
-    jitter_ms = decide(params.jitter, state.jitter, s, slot) / 1000.0
-    reward_ms = predict_e2e(params.predictor, state.newest_ms[s, path], jitter_ms)
-    tau = state.tau[s, path]
-    if params.discount < 1.0:
-        tau = max(params.tau_prior_per_ms2, params.discount * tau)
-    state.mu_ms[s, path], state.tau[s, path] = believe(state.mu_ms[s, path], tau, state.tau0[s, path], reward_ms)
+    call, arms = state.call[s], state.arm
+    if is_due(params.topk, call.kept, slot):
+        renew(params.topk, call.kept, arms, s, slot)
+    if is_settled(params.topk, call.kept):
+        return arms[s, 0].kept.nth
+    if params.loss_reward_ms > 0.0:
+        count_lost(params, call, arms, s, slot)
+    path = lowest_draw(call, arms, s, slot)
+    if params.reward == PREDICTED:
+        jitter_ms = decide(params.jitter, state.jitter, s, slot) / 1000.0
+        learn(params, arms[s, path], predict_e2e(params.predictor, arms[s, path].newest_ms, jitter_ms))
+    else:
+        call.unheard[slot % _RING] = path
     return path
 
 
@@ -121,20 +186,39 @@ def believe(mu_ms, tau, tau0, x_ms):
 
 
 @kernel
-def draw_variance(tau, tau0, sample):
-    """Variance (ms^2) of a draw: of the next observation (PREDICTIVE) or of its mean alone (MEAN)."""
-    return 1.0 / tau + 1.0 / tau0 if sample == PREDICTIVE else 1.0 / tau
+def draw_sd(tau, tau0, sample):
+    """Standard deviation (ms) of a draw: of the next observation (PREDICTIVE) or of its mean alone (MEAN)."""
+    return math.sqrt(1.0 / tau + 1.0 / tau0 if sample == PREDICTIVE else 1.0 / tau)
 
 
 @kernel
-def lowest_draw(params, state, s, slot):
+def learn(params, arm, x_ms):
+    """Let the belief of one path know of a reward."""
+    tau = arm.tau
+    if params.discount < 1.0:
+        tau = max(params.tau_prior_per_ms2, params.discount * tau)
+    arm.mu_ms, arm.tau = believe(arm.mu_ms, tau, arm.tau0, x_ms)
+    arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
+
+
+@kernel
+def lowest_draw(call, arms, s, slot):
     """The kept path of the smallest draw, the lowest path on ties."""
-    paths = state.kept.shape[1]
     best, best_ms = -1, math.inf
-    for path in range(paths):
-        if state.kept[s, path]:
-            sd_ms = math.sqrt(draw_variance(state.tau[s, path], state.tau0[s, path], params.sample))
-            draw_ms = state.mu_ms[s, path] + sd_ms * normal(state.key[s], slot * paths + path)
-            if best < 0 or draw_ms < best_ms:
-                best, best_ms = path, draw_ms
+    for i in range(call.kept.count):
+        path = arms[s, i].kept.nth
+        arm = arms[s, path]
+        draw_ms = draw_below(best_ms, arm.mu_ms, arm.sd_ms, call.key, slot * arms.shape[1] + path)
+        if draw_ms < best_ms:
+            best, best_ms = path, draw_ms
     return best
+
+
+@kernel
+def count_lost(params, call, arms, s, slot):
+    """Teach the path decided `loss_after_packets` ago that its packet is lost, if it was not heard of."""
+    place = (slot - params.loss_after_packets) % _RING
+    path = call.unheard[place]
+    if path >= 0:
+        learn(params, arms[s, path], params.loss_reward_ms)
+        call.unheard[place] = -1

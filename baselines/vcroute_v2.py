@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.discounted_thompson import usual_variances
+from vcgym.baselines.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
-from vcgym.baselines.vcroute import VCRoute, VCRouteState, believe, lowest_draw
+from vcgym.baselines.top_k import is_due, is_settled, renew
+from vcgym.baselines.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw
 from vcgym.predictors.predictor import predict_e2e
 
 
@@ -31,45 +32,54 @@ class VCRouteV2(NamedTuple):
     route: VCRoute = VCRoute()
 
 
+RECENT = np.dtype((np.record, [("mean_ms", "f8"), ("variance_ms2", "f8")]))  # m, v
+
+
 class VCRouteV2State(NamedTuple):
-    """Arrays (sessions, paths)."""
+    """The first axis is the session."""
 
     route: VCRouteState
-    mean_ms: np.ndarray  # m
-    variance_ms2: np.ndarray  # v
+    recent: np.recarray  # (sessions, paths) of RECENT
 
 
 @implements(allocate, VCRouteV2)
 def _allocate(params, sessions, paths):
     require_within(params, spread_weight=(0.0, 1000.0), spread_gain=(0.0, 1.0))
-    return VCRouteV2State(allocate(params.route, sessions, paths), np.zeros((sessions, paths)), np.zeros((sessions, paths)))
+    require_within(params.route, reward=(PREDICTED, PREDICTED))
+    return VCRouteV2State(allocate(params.route, sessions, paths), np.zeros((sessions, paths), RECENT).view(np.recarray))
 
 
 @implements(init, VCRouteV2)
 def _init(params, state, s, history, key):
     init(params.route, state.route, s, history, key)
-    usual_variances(history, 0.0, state.variance_ms2, s)
+    mean_ms, variance_ms2 = usual_means(history), usual_variances(history, 0.0, UNKNOWN_VARIANCE_MS2)
     for path in range(history.shape[0]):
-        state.mean_ms[s, path] = state.route.newest_ms[s, path]
+        recent = state.recent[s, path]
+        recent.mean_ms = mean_ms[path]
+        recent.variance_ms2 = variance_ms2[path]
 
 
 @implements(update, VCRouteV2)
 def _update(params, state, s, record):
+    if is_settled(params.route.topk, state.route.call[s].kept):
+        return
     update(params.route, state.route, s, record)
-    path, gain = record.path, params.spread_gain
-    difference_ms = (record.arrived_us - record.sent_us) / 1000.0 - state.mean_ms[s, path]
-    state.mean_ms[s, path] += gain * difference_ms
-    state.variance_ms2[s, path] = (1.0 - gain) * (state.variance_ms2[s, path] + gain * difference_ms * difference_ms)
+    recent, gain = state.recent[s, record.path], params.spread_gain
+    difference_ms = (record.arrived_us - record.sent_us) / 1000.0 - recent.mean_ms
+    recent.mean_ms += gain * difference_ms
+    recent.variance_ms2 = (1.0 - gain) * (recent.variance_ms2 + gain * difference_ms * difference_ms)
 
 
 @implements(decide, VCRouteV2)
 def _decide(params, state, s, slot):
     route, beliefs = params.route, state.route
-    path = lowest_draw(route, beliefs, s, slot)
+    call, arms = beliefs.call[s], beliefs.arm
+    if is_due(route.topk, call.kept, slot):
+        renew(route.topk, call.kept, arms, s, slot)
+    if is_settled(route.topk, call.kept):
+        return arms[s, 0].kept.nth
+    path = lowest_draw(call, arms, s, slot)
     jitter_ms = decide(route.jitter, beliefs.jitter, s, slot) / 1000.0
-    reward_ms = predict_e2e(route.predictor, beliefs.newest_ms[s, path], jitter_ms) + params.spread_weight * math.sqrt(
-        state.variance_ms2[s, path]
-    )
-    tau = max(route.tau_prior_per_ms2, route.discount * beliefs.tau[s, path])
-    beliefs.mu_ms[s, path], beliefs.tau[s, path] = believe(beliefs.mu_ms[s, path], tau, beliefs.tau0[s, path], reward_ms)
+    delay_ms = predict_e2e(route.predictor, arms[s, path].newest_ms, jitter_ms)
+    learn(route, arms[s, path], delay_ms + params.spread_weight * math.sqrt(state.recent[s, path].variance_ms2))
     return path

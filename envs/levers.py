@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vcgym.baselines import rule
 from vcgym.baselines.mechanism import holds, mechanism
 from vcgym.network.by_type import constant_by_type
-from vcgym.network.receiver import COUNT, WATERMARK
+from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
 
 INSIDE, OUTSIDE, COMMANDED = 0, 1, 2
 
@@ -30,6 +30,12 @@ class CountAgent(NamedTuple):
     interval: int = 1
 
 
+class PublishedAgent(NamedTuple):
+    """The receiver's lever is held outside, asked at each arrival; its level is a published count buffer's target."""
+
+    interval: int = 1
+
+
 class Commanded(NamedTuple):
     """The receiver's lag follows commands that come with the router's decisions (the joint env, whose agent sits elsewhere)."""
 
@@ -42,7 +48,7 @@ class Nothing(NamedTuple):
     rows: NDArray[np.int8]
 
 
-_HOLDERS: dict[Any, int] = {Agent: OUTSIDE, CountAgent: OUTSIDE, Commanded: COMMANDED}
+_HOLDERS: dict[Any, int] = {Agent: OUTSIDE, CountAgent: OUTSIDE, PublishedAgent: OUTSIDE, Commanded: COMMANDED}
 
 
 # INSIDE for a rule, OUTSIDE for an agent asked here, COMMANDED for one that sends commands; by the class of the parameters.
@@ -68,7 +74,7 @@ def _answers(generic: Callable[..., Any], *arguments: Any) -> bool:
 
 
 for _class in _HOLDERS:
-    holds(_class, COUNT if _class is CountAgent else WATERMARK)
+    holds(_class, {CountAgent: COUNT, PublishedAgent: PUBLISHED}.get(_class, WATERMARK))
 
     @rule.implements(rule.allocate, _class)
     def allocate(params, sessions, paths):

@@ -3,13 +3,13 @@
 from typing import Any, NamedTuple
 
 from vcgym.baselines.direct import Direct
-from vcgym.envs.levers import Agent, CountAgent, require_rule
+from vcgym.envs.levers import Agent, CountAgent, PublishedAgent, require_rule
 from vcgym.envs.scalar import ScalarEnv
 from vcgym.envs.vector import Held, LeverVectorEnv
 from vcgym.network.scenario import one_of
 
 ROUTER = Direct()
-MECHANISMS: dict[str, NamedTuple] = {"watermark": Agent(), "count": CountAgent()}
+MECHANISMS: dict[str, NamedTuple] = {"watermark": Agent(), "count": CountAgent(), "published": PublishedAgent()}
 
 
 class PlayoutVectorEnv(LeverVectorEnv):
@@ -18,7 +18,8 @@ class PlayoutVectorEnv(LeverVectorEnv):
     Observation: float32 features of the call (docs/envs.md), a function of the arrivals so far, the one in hand included; or, with
         ``observation="records"``, that arrival as the one new record. A packet that shows ``late`` is discarded whatever the action.
     Action: ``Discrete(32)``, the lag on a log scale, 10 ms * 100 ** (a / 31); continuous: ``Box(-1, 1, (1,))`` on the same scale. In force
-        at once. With ``mechanism="count"`` it is the target of a count buffer instead of a lag.
+        at once. With ``mechanism="count"`` it is the target of a count buffer instead of a lag, with
+        ``mechanism="published"`` that of the buffer in the code published with the paper, which discards nothing on arrival.
     Reward: as of Relay: ``emodel`` (default) or ``event``.
     End of episode: truncation after the last arrival; the queue is flushed and the player plays to the end in that step.
     Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is held by `router`, by default Direct.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.mechanism import mechanism
+from vcgym.baselines.oracle import witness
 from vcgym.baselines.rule import MEDIA, PROBE, Record, decide, learns, update
 from vcgym.envs.books import BOOKS, NOT_LOGGED, book_send, book_tick
 from vcgym.envs.feed import COMMANDS, FEED, append, command, in_force, read_next, unread
@@ -168,13 +169,14 @@ def _answered(call, now_us, receiver_lever):
 
 
 @kernel
-def _send(call, tables, s, now_us, delay_us, router):
+def _send(call, tables, s, now_us, delay_us, router, router_state):
     """The packet of this slot leaves on the path in force, and the probe that is due on an idle path."""
     packet = call.slot
     if not (expect(call.receiver, packet) and players.expect_unit(tables.player, s, packet)):
         return False
     path = in_force(call.to_sender, now_us)
     delay = delay_us[s, path, packet % BLOCK_SLOTS]
+    witness(router, router_state, s, path, delay)
     book_send(call.books, tables.log, s, packet, path, NOT_LOGGED if delay == LOST else now_us + delay)
     if delay != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, now_us + delay):
         return False
@@ -229,7 +231,7 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
                 if not _answered(call, now_us, receiver_lever):
                     return RING_FULL
                 call.phase = _ARRIVALS
-            if not _send(call, tables, s, now_us, delay_us, router):
+            if not _send(call, tables, s, now_us, delay_us, router, router_state):
                 return RING_FULL
         elif _settle(call, tables, s):
             call.phase = _OVER

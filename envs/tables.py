@@ -28,7 +28,7 @@ _OWN_ARGUMENTS = {
     "receiver": "rule that holds the level",
     "router": "rule that holds the path",
     "interval": "packets from decision to decision",
-    "mechanism": "what holds the level: a watermark (the level is its lag) or a count buffer (its target)",
+    "mechanism": "what holds the level: a watermark (the level is its lag) or a count buffer, ours or the published one (its target)",
 }
 _RECORD_MEANING = {
     "kind": "0 media, 1 probe",

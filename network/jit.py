@@ -44,7 +44,7 @@ def kernel(function: F) -> F:
 
 def allocating_kernel(function: F) -> F:
     """As `kernel`, for a function that makes arrays, or calls one that does."""
-    return _compile(function)
+    return _compile(function, _nrt=True)
 
 
 def _compile(function: F, **options: bool) -> F:

@@ -7,6 +7,10 @@ too.)
 Count buffer (VCRoute paper, Figures 3 and 6): insert, then emit the smallest while at least N packets are held, N = ceil(target /
 10 ms) + 1, so that the steady wait equals the target; a packet below the last one emitted is discarded.
 
+Published count buffer (the code published with that paper): first emit the smallest while held * 10 ms > target, then insert, so that the
+steady wait is the target and a packet more, rounded down to whole packets; nothing is discarded on arrival. A packet that is then emitted
+behind a newer one counts as missed, not as emitted: it takes a place in the queue and its turn, and nothing else.
+
 The `event` accounting is kept here: a packet is paid for when it is emitted, and a missing one when the watermark (or the last emitted
 packet) passes it.
 """
@@ -17,7 +21,7 @@ from vcgym.network.jit import kernel
 from vcgym.network.wire import SLOTS
 from vcgym.network.world import SLOT_US
 
-WATERMARK, COUNT = 0, 1
+WATERMARK, COUNT, PUBLISHED = 0, 1, 2
 START_LEVEL_US = 80_000  # NetEQ's start delay (libwebrtc delay_manager), used before anything is known
 NEVER = -1
 _BEGINNING_US = -(1 << 60)
@@ -29,6 +33,7 @@ RECEIVER = np.dtype(
         ("passed", "i8"),  # every packet below it has been emitted or given up
         ("watermark_us", "i8"),
         ("held", "i8"),
+        ("stale", "i8"),  # of the held, those that a published count buffer will emit behind a newer one
         ("level_us", "i8"),
         ("last_arrival_us", "i8"),
         ("delay_us_sum", "i8"),  # of the emitted
@@ -45,6 +50,7 @@ def start_receiver(receiver):
     receiver.passed = 0
     receiver.watermark_us = _BEGINNING_US
     receiver.held = 0
+    receiver.stale = 0
     receiver.level_us = START_LEVEL_US
     receiver.last_arrival_us = 0
     receiver.delay_us_sum = 0
@@ -66,7 +72,7 @@ def is_late(receiver, packet, mechanism):
     """Whether the receiver would discard this packet if it arrived now."""
     if mechanism == WATERMARK:
         return packet * SLOT_US < receiver.watermark_us
-    return packet < receiver.passed
+    return mechanism == COUNT and packet < receiver.passed
 
 
 @kernel
@@ -91,6 +97,17 @@ def _pass_packet(receiver, log, s, now_us):
 
 
 @kernel
+def _emit_smallest(receiver, log, s, now_us):
+    if receiver.stale > 0:
+        receiver.stale -= 1
+        receiver.held -= 1
+        return
+    before = receiver.emitted
+    while receiver.emitted == before:
+        _pass_packet(receiver, log, s, now_us)
+
+
+@kernel
 def accept(receiver, log, s, packet, now_us, level_us, mechanism):
     """A packet that is not late arrives: insert it, move the watermark (or count), emit what is due.
 
@@ -101,8 +118,15 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism):
         packet: its number; it was sent at ``packet * SLOT_US``.
         now_us: now.
         level_us: lag or target in force from now on, >= 0.
-        mechanism: WATERMARK or COUNT.
+        mechanism: WATERMARK, COUNT or PUBLISHED.
     """
+    if mechanism == PUBLISHED:
+        while receiver.held * SLOT_US > level_us:
+            _emit_smallest(receiver, log, s, now_us)
+        if packet < receiver.passed:
+            receiver.stale += 1
+            receiver.held += 1
+            return
     receiver.standing[packet & _MASK] = _HELD
     receiver.held += 1
     if mechanism == WATERMARK:
@@ -112,12 +136,10 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism):
         # At the watermark exactly: emitted if it is here, still welcome if it is not.
         if receiver.passed * SLOT_US == receiver.watermark_us and receiver.standing[receiver.passed & _MASK] == _HELD:
             _emit(receiver, log, s, receiver.passed, now_us)
-    else:
+    elif mechanism == COUNT:
         size = -(-level_us // SLOT_US) + 1
         while receiver.held >= size:
-            before = receiver.emitted
-            while receiver.emitted == before:
-                _pass_packet(receiver, log, s, now_us)
+            _emit_smallest(receiver, log, s, now_us)
 
 
 @kernel

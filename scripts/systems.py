@@ -11,9 +11,11 @@ from yaml import YAMLError
 from vcgym.envs.levers import require_rule
 from vcgym.leaderboard.rollout import RulePair
 
+ORACLE = "oracle_"  # how the name of a system begins that is told what no place can know
+
 
 def load_systems(names: list[str] | None) -> dict[str, RulePair]:
-    """Pairs of rules by name; None: every file of conf/system.
+    """Pairs of rules by name; None: every file of conf/system but the oracles, which are never ranked and have to be asked for.
 
     Raises:
         ValueError: no such file, a key that is not router or receiver, or parameters that the rule does not have.
@@ -21,7 +23,7 @@ def load_systems(names: list[str] | None) -> dict[str, RulePair]:
     folder = files("vcgym.conf").joinpath("system")
     known = {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
     systems = {}
-    for name in sorted(known) if names is None else names:
+    for name in sorted(name for name in known if not name.startswith(ORACLE)) if names is None else names:
         if name not in known:
             raise ValueError(f"systems has {name!r}; allowed: {', '.join(sorted(known))}")
         try:

@@ -1,7 +1,11 @@
 """Systems as YAML: each one there builds, and what is no pair of a router and a receiver is refused by its file's name."""
 
+from importlib.resources import files
+from pathlib import Path
+
 import pytest
 
+from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.rule import allocate
 from vcgym.envs.levers import require_rule
 from vcgym.scripts import systems
@@ -11,7 +15,10 @@ ROUTER = "router:\n  _target_: vcgym.baselines.direct.Direct\n"
 RECEIVER = "receiver:\n  _target_: vcgym.baselines.wmjitter.WMJitter\n"
 
 
-@pytest.mark.parametrize("name", sorted(load_systems(None)))
+FILES = sorted(file.stem for file in Path(str(files("vcgym.conf").joinpath("system"))).glob("*.yaml"))
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_every_system_builds(name):
     pair = load_systems([name])[name]
     for lever, params in pair._asdict().items():
@@ -19,8 +26,14 @@ def test_every_system_builds(name):
         assert isinstance(allocate(params, 2, 5), tuple)
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_an_oracle_is_named_so_and_left_out_unless_asked_for(name):
+    told = any(is_oracle(params) for params in load_systems([name])[name])
+    assert told == name.startswith("oracle_") == (name not in load_systems(None))
+
+
 def test_no_two_systems_are_the_same_pair():
-    pairs = [tuple(map(repr, pair)) for pair in load_systems(None).values()]
+    pairs = [tuple(map(repr, pair)) for pair in load_systems(FILES).values()]
     assert len(pairs) == len(set(pairs))
 
 

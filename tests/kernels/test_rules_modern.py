@@ -333,7 +333,7 @@ def test_greedy_ignores_feedback_older_than_the_newest():
     state = started(Greedy(), HISTORY)
     for packet, delay_us in ((8, 90_000), (3, 400_000)):
         update(Greedy(), state, 1, record_of(MEDIA, 4, packet, delay_us))
-    assert state.estimate_ms[1, 4] == 90.0
+    assert state.arm[1, 4].estimate_ms == 90.0
 
 
 def test_discounted_belief_does_not_depend_on_the_order_of_feedback():
@@ -343,7 +343,7 @@ def test_discounted_belief_does_not_depend_on_the_order_of_feedback():
         state = started(params, HISTORY)
         for record in order:
             update(params, state, 1, record)
-        sums.append([state.weight[1, 1], state.sum_ms[1, 1], state.sent_us[1, 1]])
+        sums.append([state.arm[1, 1].weight, state.arm[1, 1].sum_ms])
     np.testing.assert_allclose(sums[1:], [sums[0]] * 2, rtol=1e-12)
 
 
@@ -354,8 +354,8 @@ def test_sliding_window_forgets_exactly():
         update(params, state, 1, record_of(MEDIA, packet % 5, packet, 80_001 + 7 * packet))
     for packet in range(25):
         update(params, state, 1, record_of(MEDIA, 3, packet, 50_000))
-    assert state.heard[1].tolist() == [0, 0, 0, 25, 0]
-    assert state.sum_us[1].tolist() == [0, 0, 0, 25 * 50_000, 0]
+    assert state.arm[1].heard.tolist() == [0, 0, 0, 25, 0]
+    assert state.arm[1].sum_us.tolist() == [0, 0, 0, 25 * 50_000, 0]
 
 
 def test_linucb_learns_which_feature_tells():
@@ -364,7 +364,7 @@ def test_linucb_learns_which_feature_tells():
     state = started(params, np.array([[9, 100.0, 1.0], [9, 140.0, 1.0], [9, 120.0, 1.0]]))
     for slot in range(3000):
         newest_ms = rng.uniform(50, 150, 3)
-        state.newest_ms[1], state.sent_us[1] = newest_ms, 10_000 * slot - rng.integers(0, 2_000_000, 3)
+        state.arm.newest[1], state.arm.sent_us[1] = newest_ms / 100, 10_000 * slot - rng.integers(0, 2_000_000, 3)
         path = int(decide(params, state, 1, slot))
         update(params, state, 1, record_of(MEDIA, path, slot, int(1000 * (newest_ms[path] + 20))))
     np.testing.assert_allclose(state.theta[1], [0.2, 1.0, 0.0, 0.0], atol=5e-3)

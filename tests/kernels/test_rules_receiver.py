@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vcgym.baselines.bf_published import PublishedBuffer
 from vcgym.baselines.buffer_target import NetEqTarget
 from vcgym.baselines.count_buffer import CountTarget
 from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.baselines.mechanism import mechanism
-from vcgym.baselines.rule import PROBE, Record, allocate, decide, init, update
+from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
 from vcgym.baselines.wmjitter import WMJitter
-from vcgym.network.receiver import COUNT, WATERMARK
+from vcgym.baselines.wmjitter_reset import WMJitterReset
+from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
 
 ORDER = [0, 2, 1, 3, 6, 4, 5, 8, 7, 9]  # the first five are the paper's, the rest is our completion
 SENT_US = [10_000 * packet for packet in ORDER]
@@ -56,6 +58,20 @@ class CountBuffer:
         while len(self.queue) >= math.ceil(Fraction(int(level), self.packet_us)) + 1:
             self.last, oldest = heapq.heappop(self.queue)
             out.append(oldest)
+        return out
+
+
+class PublishedCountBuffer(CountBuffer):
+    """Lets go before it takes in, and refuses nothing."""
+
+    def late(self, sent):
+        return False
+
+    def take(self, sent, i, level):
+        out = []
+        while len(self.queue) * self.packet_us > level:
+            out.append(heapq.heappop(self.queue)[1])
+        heapq.heappush(self.queue, (sent, i))
         return out
 
 
@@ -191,6 +207,47 @@ def arrivals(draw, most=60):
     return [sent for _, sent in packets], [arrived for arrived, _ in packets]
 
 
+def twin_published(levels_us, sent_us, arrived_us):
+    """All comes out in its turn; afterwards what is below something that came out before is taken as lost."""
+    emitted, _, flushed = twin_emissions(PublishedCountBuffer(10_000), levels_us, sent_us, arrived_us)
+    went = sorted(range(len(sent_us)), key=lambda i: (emitted[i], flushed[i], sent_us[i], i))
+    order, newest = [], -math.inf
+    for i in went:
+        order.append(sent_us[i] < newest)
+        newest = max(newest, sent_us[i])
+    late = [order[went.index(i)] for i in range(len(sent_us))]
+    emitted = [-1 if gone else out for out, gone in zip(emitted, late, strict=True)]
+    return emitted, late, [left and not gone for left, gone in zip(flushed, late, strict=True)]
+
+
+@given(packets=arrivals())
+def test_published_buffer_equals_a_priority_queue(packets):
+    result = emissions(PublishedBuffer(), *packets)
+    assert result.level_us.tolist() == emissions(NetEqTarget(), *packets).level_us.tolist()  # of late packets too, both learn
+    emitted, late, flushed = twin_published(result.level_us, *packets)
+    assert result.emitted_us.tolist() == emitted
+    assert result.late.tolist() == late
+    assert result.flushed.tolist() == flushed
+
+
+def test_published_buffer_waits_a_packet_longer_than_its_target():
+    sent = 10_000 * np.arange(60)
+    for target_ms, wait_us in ((40.0, 50_000), (45.0, 50_000), (10.0, 20_000)):
+        fixed = NetEqTarget(start_target_ms=target_ms, least_target_ms=target_ms, most_target_ms=target_ms)
+        result = emissions(PublishedBuffer(fixed), sent, sent + 70_000)
+        assert set((result.emitted_us - sent - 70_000)[~result.flushed].tolist()) == {wait_us}
+
+
+def test_published_buffer_loses_what_comes_out_behind_a_newer_packet_and_not_what_comes_late():
+    """Target 20 ms: packet 1 comes after 3 has gone in and goes out before it; packet 2 comes after 3 has gone out."""
+    fixed = PublishedBuffer(NetEqTarget(start_target_ms=20.0, least_target_ms=20.0, most_target_ms=20.0))
+    packets = [0, 3, 1, 4, 5, 6, 2, 7, 8, 9, 10]
+    result = emissions(fixed, [10_000 * packet for packet in packets], [10_000 * k for k in range(len(packets))])
+    assert [packets[i] for i in np.flatnonzero(result.late)] == [2]
+    assert result.emitted_us[packets.index(1)] == 40_000
+    assert result.emitted_us[packets.index(4)] == 60_000
+
+
 RULES = [FixedLag(30.0), CountTarget(45.0), WMJitter(), WMJitter(update_on_late=1), NetEqTarget()]
 
 
@@ -239,6 +296,49 @@ def test_probes_do_not_teach_receivers():
         assert decide(params, state, 0, 0) == 80_000
 
 
+def two_paths(at, slower_us):
+    """In order at 50 ms of delay, from packet `at` on by another path, `slower_us` later, where every third packet takes 5 ms more."""
+    delays = [50_000 + (slower_us if k >= at else 0) + (5_000 if k % 3 == 0 else 0) for k in range(400)]
+    return [Record(MEDIA, k, int(k >= at), 10_000 * k, 10_000 * k + delay, 0, 0, 0) for k, delay in enumerate(delays)]
+
+
+def lags(params, records):
+    state = allocate(params, 2, 2)
+    init(params, state, 1, np.zeros((2, 3)), np.uint64(0))
+    result = []
+    for record in sorted(records, key=lambda record: record.arrived_us):
+        update(params, state, 1, record)
+        result.append(int(decide(params, state, 1, 0)))
+    return result
+
+
+@pytest.mark.parametrize("slower_us", [30_000, -30_000])
+def test_window_begun_anew_equals_the_listing_begun_anew(slower_us):
+    """The twin forgets its differences of delay when the path of the newest packet changes, and nothing else."""
+    records = sorted(two_paths(200, slower_us), key=lambda record: record.arrived_us)
+    twin, path, newest, expected, lag = TwinLag(10), 0, -1, [], 80_000
+    for record in records:
+        if record.sent_us > newest:
+            newest = record.sent_us
+            if record.path != path:
+                path, twin.window, twin.last = record.path, [], None
+        lag = twin(record.sent_us, record.arrived_us)
+        expected.append(lag)
+    assert lags(WMJitterReset(), records) == expected
+
+
+def test_a_move_to_a_slower_path_does_not_lift_the_lag():
+    """The difference of 30 ms between the paths is jitter to WMJitter for two seconds, and none to the other."""
+    records = two_paths(200, 30_000)
+    assert max(lags(WMJitter(), records)[203:390]) == 40_000
+    assert set(lags(WMJitterReset(), records)[20:]) == {10_000}
+
+
+def test_on_one_path_the_window_never_begins_anew():
+    records = [record._replace(path=3) for record in two_paths(200, 30_000)]
+    assert lags(WMJitterReset(), records) == lags(WMJitter(), records)
+
+
 def test_target_is_clamped():
     sent = 10_000 * np.arange(30)
     assert levels(NetEqTarget(least_target_ms=35.0), sent, sent)[-1] == 35_000
@@ -247,6 +347,7 @@ def test_target_is_clamped():
 
 def test_mechanism_of_each_rule():
     assert [mechanism(params) for params in RULES] == [WATERMARK, COUNT, WATERMARK, WATERMARK, COUNT]
+    assert mechanism(PublishedBuffer()) == PUBLISHED
 
 
 @pytest.mark.parametrize(

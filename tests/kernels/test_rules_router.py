@@ -8,14 +8,21 @@ import pytest
 
 from vcgym.baselines.best_history import BestHistory
 from vcgym.baselines.direct import Direct
-from vcgym.baselines.history import keep_top_k, lower_bound, upper_bound
+from vcgym.baselines.fixed_lag import FixedLag
+from vcgym.baselines.history import lower_bound, upper_bound
+from vcgym.baselines.oracle import witness
+from vcgym.baselines.oracle_vcroute import OracleVCRoute
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.random_path import RandomPath
 from vcgym.baselines.round_robin import RoundRobin
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
-from vcgym.baselines.vcroute import MEAN, PREDICTIVE, VCRoute, believe, draw_variance
-from vcgym.baselines.via import Via, ucb_index
+from vcgym.baselines.top_k import BEST_FIVE, TopK, overlapping
+from vcgym.baselines.vcroute import DELAYED_ACTUAL, MEAN, PREDICTIVE, VCRoute, believe, draw_sd
+from vcgym.baselines.via import Via, width
+from vcgym.envs.batch import CallBatch
 from vcgym.network.rng import POLICY, normal, stream_key
+from vcgym.network.scenario import Scenario
+from vcgym.network.world import LOST
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.predictor import predict_e2e
 
@@ -105,10 +112,7 @@ def test_best_history_is_the_lowest_known_mean(history, best):
 def test_top_k_of_given_intervals(bounds, names):
     """R6: intervals that overlap a better one are kept, those with unknown bounds too."""
     low, high = np.array(list(bounds.values()), float).T
-    kept = np.ones((2, len(bounds)), np.bool_)
-    keep_top_k(low.copy(), high.copy(), kept, 1)
-    assert "".join(name for name, keep in zip(bounds, kept[1], strict=True) if keep) == names
-    assert kept[0].all()
+    assert "".join(name for name, keep in zip(bounds, overlapping(low.copy(), high.copy()), strict=True) if keep) == names
 
 
 def test_top_k_is_the_smallest_closed_prefix():
@@ -120,9 +124,7 @@ def test_top_k_is_the_smallest_closed_prefix():
         size = 1
         while size < 8 and low[order[size]] <= high[order[:size]].max():
             size += 1
-        kept = np.zeros((1, 8), np.bool_)
-        keep_top_k(low, high, kept, 0)
-        assert set(np.flatnonzero(kept[0])) == set(order[:size])
+        assert set(np.flatnonzero(overlapping(low, high))) == set(order[:size])
 
 
 def test_bounds_of_history():
@@ -134,9 +136,8 @@ def test_bounds_of_history():
 @pytest.mark.parametrize(("ucb_c", "first", "second"), [(2.0, 0.1950, -0.2764), (0.1, 0.7424, 0.9475)])
 def test_index_by_hand(ucb_c, first, second):
     """R5: of twelve tries, arm b is better at c = 2, arm a at c = 0.1."""
-    assert ucb_index(0.9, 10, 12, ucb_c) == pytest.approx(first, abs=5e-5)
-    assert ucb_index(1.3, 2, 12, ucb_c) == pytest.approx(second, abs=5e-5)
-    assert ucb_index(1.3, 0, 12, ucb_c) == -math.inf
+    assert 0.9 - width(1.0, 12, ucb_c) / math.sqrt(10) == pytest.approx(first, abs=5e-5)
+    assert 1.3 - width(1.0, 12, ucb_c) / math.sqrt(2) == pytest.approx(second, abs=5e-5)
 
 
 def kept_paths(history):
@@ -193,8 +194,8 @@ def test_belief_by_hand():
         precisions.append(tau)
     assert means == pytest.approx([142.857, 175.0, 185.294], abs=5e-4)
     assert precisions == pytest.approx([0.0035, 0.006, 0.0085])
-    assert math.sqrt(draw_variance(tau, tau0, MEAN)) == pytest.approx(10.8465, abs=5e-5)
-    assert math.sqrt(draw_variance(tau, tau0, PREDICTIVE)) == pytest.approx(22.7519, abs=5e-5)
+    assert draw_sd(tau, tau0, MEAN) == pytest.approx(10.8465, abs=5e-5)
+    assert draw_sd(tau, tau0, PREDICTIVE) == pytest.approx(22.7519, abs=5e-5)
     doubled, tau = [], 0.001
     mu = 0.0
     for x in (200.0, 220.0, 210.0):  # the printed order: tau first, then used again inside mu
@@ -240,11 +241,76 @@ def test_vcroute_equals_its_twin(history, sample, discount):
         tau[path] = t + tau0[path]
 
 
+@pytest.mark.parametrize("loss_reward_ms", [0.0, 900.0])
+def test_vcroute_with_delayed_rewards_equals_its_twin(loss_reward_ms):
+    params = VCRoute(reward=DELAYED_ACTUAL, loss_reward_ms=loss_reward_ms, loss_after_packets=20)
+    paths, shown = play(params, 400, seed=6)
+    kept, _ = kept_paths(HISTORY)
+    stream = stream_key(KEY, 0, POLICY)
+    usual_variance = statistics.median([sd**2 for n, _, sd in HISTORY if n >= 2])
+    tau0 = [1 / max(1.0, sd**2 if n >= 2 else usual_variance) for n, _, sd in HISTORY]
+    rewards, heard, losses = [[] for _ in HISTORY], set(), 0
+    for slot, path in enumerate(paths):
+        for record in shown[slot]:
+            if record.kind == MEDIA:
+                heard.add(record.packet)
+                rewards[record.path].append((record.arrived_us - record.sent_us) / 1000.0)
+        if loss_reward_ms and slot >= 20 and slot - 20 not in heard:
+            rewards[paths[slot - 20]].append(loss_reward_ms)
+            losses += 1
+        draws = {}
+        for r in kept:
+            tau = 0.001 + len(rewards[r]) * tau0[r]
+            draws[r] = tau0[r] * sum(rewards[r]) / tau + math.sqrt(1 / tau + 1 / tau0[r]) * normal(stream, slot * len(HISTORY) + r)
+        assert path == min(draws, key=draws.__getitem__)
+    assert losses > 20 or not loss_reward_ms
+
+
+def test_oracle_learns_the_true_delay_of_what_leaves_and_nothing_from_records():
+    params = OracleVCRoute(loss_reward_ms=700.0)
+    state = started(params)
+    before = state.arm.copy()
+    for packet in range(20):
+        update(params, state, 1, media(0, packet, 90_000))
+    assert (state.arm == before).all()
+    for delay_us, x_ms in ((123_000, 123.0), (LOST, 700.0)):
+        mu, tau = believe(state.arm[1, 3].mu_ms, state.arm[1, 3].tau, state.arm[1, 3].tau0, x_ms)
+        witness(params, state, 1, 3, delay_us)
+        assert (state.arm[1, 3].mu_ms, state.arm[1, 3].tau) == (mu, tau)
+    silent = started(OracleVCRoute())
+    witness(OracleVCRoute(), silent, 1, 3, LOST)
+    assert silent.arm[1, 3].tau == 0.001
+
+
+def test_an_oracle_cannot_act_through_observations():
+    with pytest.raises(ValueError, match=r"OracleVCRoute\(.*\) is told what no observation holds"):
+        RulePolicy(OracleVCRoute())
+
+
+def test_oracle_inside_a_call_is_taught_by_the_world_itself():
+    """Each path's belief is that of the true delays of the packets it carried, as the world's own table has them."""
+    recipe = Scenario("wonderproxy", "paper", 500)  # less than one block, so that the table holds the whole call
+    batch = CallBatch(recipe, 2, OracleVCRoute(route=VCRoute(topk=TopK(choice=BEST_FIVE))), FixedLag(60.0), log=True)
+    for row in range(2):
+        batch.start(row, recipe.draw("train", row))
+    batch.play(np.arange(2))
+    paths = batch.played().path
+    for row in range(2):
+        carried = batch.world.delay_us[row, paths[row], np.arange(500)]
+        for path in range(recipe.paths):
+            arm = batch.router_state.arm[row, path]
+            true_ms = carried[(paths[row] == path) & (carried != LOST)] / 1000.0
+            tau = 0.001 + true_ms.size * arm.tau0
+            assert arm.tau == pytest.approx(tau)
+            assert arm.mu_ms == pytest.approx(arm.tau0 * true_ms.sum() / tau)
+        assert len(set(paths[row].tolist())) > 1
+
+
 def test_vcroute_does_not_let_older_feedback_overwrite_newer():
     state = started(VCRoute())
     for packet, delay_us in ((8, 90_000), (3, 400_000)):
         update(VCRoute(), state, 1, media(4, packet, delay_us))
-    assert state.newest_ms[1, 4] == 90.0
+    assert state.arm[1, 4].newest_ms == 90.0
 
 
 def test_vcroute_of_one_kept_path_never_changes():
@@ -296,6 +362,10 @@ def test_two_gaussian_arms(sample, share, spread, changes):
         (Via(ucb_c=-1.0), r"Via\.ucb_c is -1\.0"),
         (VCRoute(tau_prior_per_ms2=0.0), r"VCRoute\.tau_prior_per_ms2 is 0\.0"),
         (VCRoute(sample=2), r"VCRoute\.sample is 2; allowed range is \[0, 1\]"),
+        (VCRoute(reward=2), r"VCRoute\.reward is 2; allowed range is \[0, 1\]"),
+        (VCRoute(loss_reward_ms=500.0), r"VCRoute\.loss_reward_ms is 500\.0; allowed range is \[0\.0, 0\.0\]"),
+        (VCRoute(reward=DELAYED_ACTUAL, loss_after_packets=600), r"VCRoute\.loss_after_packets is 600; allowed range is \[1, 511\]"),
+        (OracleVCRoute(route=VCRoute(reward=DELAYED_ACTUAL)), r"VCRoute\.reward is 1; allowed range is \[0, 0\]"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, message):

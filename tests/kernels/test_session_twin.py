@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines import rule
+from vcgym.baselines.bf_published import PublishedBuffer
 from vcgym.baselines.count_buffer import CountTarget
 from vcgym.baselines.direct import Direct
 from vcgym.baselines.fixed_lag import FixedLag
@@ -27,7 +28,7 @@ from vcgym.envs.batch import PLACES, CallBatch
 from vcgym.network import rng
 from vcgym.network.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
 from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, delay_impairment_reduced
-from vcgym.network.receiver import COUNT
+from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
 from vcgym.network.scenario import Scenario
 from vcgym.network.world import BLOCK_SLOTS, LOST
 
@@ -78,21 +79,25 @@ class Commands:
 
 
 class Receiver:
-    """Algorithm 1 of the VCRoute paper, or the count buffer, on a list."""
+    """Algorithm 1 of the VCRoute paper, or a count buffer of either kind, on a list."""
 
-    def __init__(self, counts):
-        self.counts = counts
+    def __init__(self, mechanism):
+        self.mechanism = mechanism
         self.queue, self.watermark_us, self.newest_out, self.level_us = [], None, -1, 80_000
         self.emitted = {}
 
     def is_late(self, packet):
-        if self.counts:
+        if self.mechanism == COUNT:
             return packet < self.newest_out
-        return self.watermark_us is not None and packet * SLOT < self.watermark_us
+        return self.mechanism == WATERMARK and self.watermark_us is not None and packet * SLOT < self.watermark_us
 
     def accept(self, packet, now_us):
+        while self.mechanism == PUBLISHED and len(self.queue) * SLOT > self.level_us:
+            self._emit(min(self.queue), now_us)
         self.queue.append(packet)
-        if self.counts:
+        if self.mechanism == PUBLISHED:
+            return
+        if self.mechanism == COUNT:
             while len(self.queue) >= -(-self.level_us // SLOT) + 1:
                 self._emit(min(self.queue), now_us)
             return
@@ -103,8 +108,13 @@ class Receiver:
 
     def _emit(self, packet, now_us):
         self.queue.remove(packet)
-        self.emitted[packet] = now_us
-        self.newest_out = packet
+        if packet > self.newest_out:
+            self.emitted[packet] = now_us
+            self.newest_out = packet
+
+    def left(self):
+        """What the flush at the end lets go."""
+        return {packet for packet in self.queue if packet > self.newest_out}
 
 
 def twin(delays, packets, history, seed, probes, place, feedback_loss, route, level):
@@ -125,7 +135,7 @@ def twin(delays, packets, history, seed, probes, place, feedback_loss, route, le
     to_sender = Commands(0, round(control_us * place))
     feedback_us = control_us - to_sender.delay_us
     to_receiver = Commands(80_000, feedback_us)
-    receiver = Receiver(level is not None and mechanism(level.params) == COUNT)
+    receiver = Receiver(WATERMARK if level is None else mechanism(level.params))
     feed, wire, sent, used, arrivals = [], [], 0, {}, {}
     log = {"path": [], "arrived_us": [], "probes_sent": 0}
     losses = np.uint64(rng.stream_key(np.uint64(seed), 0, rng.FEEDBACK))
@@ -179,12 +189,13 @@ def twin(delays, packets, history, seed, probes, place, feedback_loss, route, le
                         heapq.heappush(wire, (now_us + delay, sent, PROBE, slot, idle))
                         sent += 1
         slot += 1
-    log["flushed"] = [packet in receiver.queue for packet in range(packets)]
-    log["emitted_us"] = [receiver.emitted.get(p, last_media_us if p in receiver.queue else -1) for p in range(packets)]
+    left = receiver.left()
+    log["flushed"] = [packet in left for packet in range(packets)]
+    log["emitted_us"] = [receiver.emitted.get(p, last_media_us if p in left else -1) for p in range(packets)]
     log["plans_sent"] = len(to_sender.sent) - 1
     log["path_changes"] = sum(a != b for a, b in zip(log["path"], log["path"][1:], strict=False))
     paid = [at_us - packet * SLOT for packet, at_us in receiver.emitted.items()]
-    log["return_event"] = -sum(paid) / 100_000.0 - LOSS_PRICE * (packets - len(paid) - len(receiver.queue))
+    log["return_event"] = -sum(paid) / 100_000.0 - LOSS_PRICE * (packets - len(paid) - len(left))
     return log | _heard(packets, arrivals)
 
 
@@ -243,6 +254,7 @@ RULES = [
     (Direct(), FixedLag(60.0)),
     (Direct(), FixedLag(0.0)),
     (Direct(), CountTarget(60.0)),
+    (RoundRobin(), PublishedBuffer()),
     (RoundRobin(), WMJitter()),
     (VCRoute(), WMJitter()),
 ]

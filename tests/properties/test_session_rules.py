@@ -10,12 +10,12 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.baselines
 import vcgym.envs
-from vcgym.baselines import mechanism, rule
+from vcgym.baselines import mechanism, oracle, rule
 from vcgym.baselines.direct import Direct
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import CallBatch
-from vcgym.network.receiver import COUNT
+from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
 from vcgym.network.scenario import Scenario
 
 SEEDS = [3, 4, 5]
@@ -24,12 +24,13 @@ WORLDS = [("wonderproxy", "correlated", 0.0, 1.0, "central"), ("table1", "paper"
 
 
 def every_rule():
-    """Classes of parameters found in the modules of the room: routers and receivers."""
+    """Classes of parameters found in the modules of the room: routers and receivers. Oracles have no outside."""
     for module in pkgutil.iter_modules(vcgym.baselines.__path__):
         importlib.import_module(f"vcgym.baselines.{module.name}")
     found = {kind for generic, kind in rule._IMPLEMENTATIONS if generic == "decide" and kind.__module__.startswith("vcgym.baselines.")}
     receivers = found & set(mechanism._MECHANISMS)
-    return sorted(found - receivers, key=lambda kind: kind.__name__), sorted(receivers, key=lambda kind: kind.__name__)
+    oracles = {kind for kind in found if kind in oracle._WITNESSES}
+    return sorted(found - receivers - oracles, key=lambda kind: kind.__name__), sorted(receivers, key=lambda kind: kind.__name__)
 
 
 ROUTERS, RECEIVERS = every_rule()
@@ -86,7 +87,7 @@ def test_every_router(kind, world):
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world[1])
 @pytest.mark.parametrize("kind", RECEIVERS, ids=lambda kind: kind.__name__)
 def test_every_receiver(kind, world):
-    held = "count" if mechanism.mechanism(example(kind)) == COUNT else "watermark"
+    held = {WATERMARK: "watermark", COUNT: "count", PUBLISHED: "published"}[mechanism.mechanism(example(kind))]
     expected = inside(Direct(), example(kind), world)
     seen = outside("vcgym/Playout-v0", RulePolicy(params_receiver=example(kind)), world, mechanism=held)
     assert seen == [_row(expected, row) for row in range(len(SEEDS))]
