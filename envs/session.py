@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.rule import MEDIA, PROBE, Record, decide, update
 from vcgym.envs.books import BOOKS, NOT_LOGGED, book_send, book_tick
-from vcgym.envs.feed import COMMANDS, FEED, append, command, in_force, read_next, unread
+from vcgym.envs.feed import COMMANDS, FEED, RECORDS, append, command, in_force, read_next, unread
 from vcgym.envs.levers import COMMANDED, INSIDE, OUTSIDE, holder
 from vcgym.network import player as players
 from vcgym.network import rng
@@ -84,6 +84,18 @@ def record_in_hand(call, receiver_lever):
 
 
 @kernel
+def _tell(call, record):
+    """Put a record into the feed; False if it is full.
+
+    After the last packet nothing is decided: of what then arrives, seconds late, the last observation shows half a ring, the rest is news for
+    nobody.
+    """
+    if call.slot >= call.packets and call.feed.written - call.feed.read >= RECORDS // 2:
+        return True
+    return append(call.feed, record)
+
+
+@kernel
 def _take_in(call, tables, s, level_us, receiver_lever):
     """Let the receiver, the player and the feed have the packet in hand; False if the feed is full."""
     seen = record_in_hand(call, receiver_lever)
@@ -92,12 +104,10 @@ def _take_in(call, tables, s, level_us, receiver_lever):
     if seen.late == 0:
         accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, mechanism(receiver_lever))
     players.arrive(tables.player, s, seen.sent_us, SLOT_US, seen.arrived_us, seen.late == 1, level_us)
-    if call.slot >= call.packets:
-        return True  # nothing is decided any more: nobody reads what a packet that is seconds late would fill the feed with
     lost = call.feedback_loss
     if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, 0, rng.FEEDBACK), seen.packet) < lost:
         return True
-    return append(call.feed, seen)
+    return _tell(call, seen)
 
 
 @kernel
@@ -109,11 +119,9 @@ def _arrivals(call, tables, s, now_us, receiver_lever, receiver_state):
             return DONE
         if node >= SLOTS:
             slot = _slot_of(call, node)
-            if call.slot >= call.packets:
-                continue
             at_us = call.wire.arrival_us[node]
             path = int(call.wire.path[node])
-            if not append(call.feed, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):
+            if not _tell(call, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):
                 return RING_FULL
             continue
         call.waiting_node = node
