@@ -87,8 +87,8 @@ def record_in_hand(call, receiver_lever):
 def _tell(call, record):
     """Put a record into the feed; False if it is full.
 
-    After the last packet nothing is decided: of what then arrives, seconds late, the last observation shows half a ring, the rest is news for
-    nobody.
+    After the last packet nothing is decided: of what then arrives, seconds late, the last observation shows half a ring, the rest is news
+    for nobody.
     """
     if call.slot >= call.packets and call.feed.written - call.feed.read >= RECORDS // 2:
         return True
