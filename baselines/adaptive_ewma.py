@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.jitter_histogram import NO_JITTER, JitterWindow, accumulated_jitter, allocate_window, reset_window
+from vcgym.baselines.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
 from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
@@ -37,7 +37,7 @@ class AdaptiveEwma(NamedTuple):
 class AdaptiveEwmaState(NamedTuple):
     """Plain arrays (sessions,)."""
 
-    window: JitterWindow
+    window: np.recarray  # of JITTER_WINDOW
     mean_ms: np.ndarray  # d
     deviation_ms: np.ndarray  # v
     lag_us: np.ndarray  # int64
@@ -49,12 +49,13 @@ holds(AdaptiveEwma, WATERMARK)
 @implements(allocate, AdaptiveEwma)
 def _allocate(params, sessions, paths):
     require_within(params, alpha=(0.0, 1.0), deviations=(0.1, 100.0), start_lag_ms=(0.0, 1e4))
-    return AdaptiveEwmaState(allocate_window(sessions), np.zeros(sessions), np.zeros(sessions), np.zeros(sessions, np.int64))
+    window = np.zeros(sessions, JITTER_WINDOW).view(np.recarray)
+    return AdaptiveEwmaState(window, np.zeros(sessions), np.zeros(sessions), np.zeros(sessions, np.int64))
 
 
 @implements(init, AdaptiveEwma)
 def _init(params, state, s, history, key):
-    reset_window(state.window, s)
+    reset_window(state.window[s])
     state.deviation_ms[s] = params.start_lag_ms / params.deviations
     state.lag_us[s] = microseconds(params.start_lag_ms)
 
@@ -64,7 +65,7 @@ def _update(params, state, s, record):
     if record.kind == PROBE:
         return
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
-    jitter_us = accumulated_jitter(state.window, s, record.sent_us, record.arrived_us)
+    jitter_us = accumulated_jitter(state.window[s], record.sent_us, record.arrived_us)
     if jitter_us == NO_JITTER:
         state.mean_ms[s] = delay_ms
         return

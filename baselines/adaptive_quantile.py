@@ -3,7 +3,7 @@
     lag = smallest whole ms that at least a share `quantile` of the last `window` packets' excess delays does not exceed
 
 The excess delay of a packet, late or not, is its one-way delay above the least of the last 2000 ms (the accumulated jitter of
-`jitter_histogram.py`), rounded up to whole ms; above 2000 ms it counts as 2000. Taking excess delays instead of delays keeps a shift of
+`jitter_window.py`), rounded up to whole ms; above 2000 ms it counts as 2000. Taking excess delays instead of delays keeps a shift of
 the base delay, or of a clock, out of the quantile. The counts per ms are updated for the packet that comes and the one that goes, and the
 quantile moves along them.
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.jitter_histogram import NO_JITTER, JitterWindow, accumulated_jitter, allocate_window, reset_window
+from vcgym.baselines.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
 from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
@@ -36,7 +36,7 @@ class AdaptiveQuantile(NamedTuple):
 class AdaptiveQuantileState(NamedTuple):
     """The window in a ring, and how often each ms occurs in it. Arrays (sessions,) int64 where nothing else is said."""
 
-    jitter: JitterWindow
+    jitter: np.recarray  # of JITTER_WINDOW
     excess_ms: np.ndarray  # (sessions, window) int16
     occurs: np.ndarray  # (sessions, 2001) int32
     taken: np.ndarray  # packets so far
@@ -52,7 +52,7 @@ holds(AdaptiveQuantile, WATERMARK)
 def _allocate(params, sessions, paths):
     require_within(params, quantile=(0.0, 1.0), window=(1, 1_000_000), start_lag_ms=(0.0, 1e4))
     return AdaptiveQuantileState(
-        allocate_window(sessions),
+        np.zeros(sessions, JITTER_WINDOW).view(np.recarray),
         np.zeros((sessions, params.window), np.int16),
         np.zeros((sessions, MOST_MS + 1), np.int32),
         *(np.zeros(sessions, np.int64) for _ in range(4)),
@@ -61,7 +61,7 @@ def _allocate(params, sessions, paths):
 
 @implements(init, AdaptiveQuantile)
 def _init(params, state, s, history, key):
-    reset_window(state.jitter, s)
+    reset_window(state.jitter[s])
     state.occurs[s] = 0
     state.taken[s] = 0
     state.below[s] = 0
@@ -73,7 +73,7 @@ def _init(params, state, s, history, key):
 def _update(params, state, s, record):
     if record.kind == PROBE:
         return
-    jitter_us = accumulated_jitter(state.jitter, s, record.sent_us, record.arrived_us)
+    jitter_us = accumulated_jitter(state.jitter[s], record.sent_us, record.arrived_us)
     excess_ms = 0 if jitter_us == NO_JITTER else min(-(-jitter_us // 1000), MOST_MS)
     _slide(state, s, excess_ms)
     held = min(state.taken[s], state.excess_ms.shape[1])

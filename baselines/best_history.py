@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
 
 
 class BestHistory(NamedTuple):
@@ -15,6 +15,9 @@ class BestHistoryState(NamedTuple):
     """Arrays (sessions,), int64."""
 
     path: np.ndarray
+
+
+learns_nothing(BestHistory)
 
 
 @implements(allocate, BestHistory)
@@ -32,10 +35,6 @@ def _init(params, state, s, history, key):
             best_ms = history[path, 1]
             state.path[s] = path
 
-
-@implements(update, BestHistory)
-def _update(params, state, s, record):
-    pass
 
 
 @implements(decide, BestHistory)

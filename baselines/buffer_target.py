@@ -14,7 +14,7 @@ from typing import NamedTuple
 from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
-from vcgym.baselines.wmjitter import allocate_lag, calculate_lag, reset_lag
+from vcgym.baselines.wmjitter import UPPER, allocate_lag, calculate_lag, reset_lag
 from vcgym.network.receiver import COUNT
 
 
@@ -26,6 +26,7 @@ class NetEqTarget(NamedTuple):
     ms_per_loss_percent: float = 20.0
     forget_factor: float = 0.983
     start_weight: int = 2
+    edge: int = UPPER
     start_target_ms: float = 80.0
     least_target_ms: float = 10.0
     most_target_ms: float = 1500.0
@@ -42,15 +43,15 @@ def _allocate(params, sessions, paths):
 
 @implements(init, NetEqTarget)
 def _init(params, state, s, history, key):
-    reset_lag(state, s, microseconds(params.start_target_ms))
+    reset_lag(params, state[s], microseconds(params.start_target_ms))
 
 
 @implements(update, NetEqTarget)
 def _update(params, state, s, record):
     if record.kind != PROBE:
-        calculate_lag(params, state, s, record.sent_us, record.arrived_us)
+        calculate_lag(params, state[s], record.sent_us, record.arrived_us)
 
 
 @implements(decide, NetEqTarget)
 def _decide(params, state, s, slot):
-    return min(max(state.lag_us[s], microseconds(params.least_target_ms)), microseconds(params.most_target_ms))
+    return min(max(state[s].lag_us, microseconds(params.least_target_ms)), microseconds(params.most_target_ms))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.ranges import require_within
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
 from vcgym.network.receiver import COUNT
 
 
@@ -19,6 +19,7 @@ class CountTargetState(NamedTuple):
 
 
 holds(CountTarget, COUNT)
+learns_nothing(CountTarget)
 
 
 @implements(allocate, CountTarget)
@@ -31,10 +32,6 @@ def _allocate(params, sessions, paths):
 def _init(params, state, s, history, key):
     pass
 
-
-@implements(update, CountTarget)
-def _update(params, state, s, record):
-    pass
 
 
 @implements(decide, CountTarget)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
 
 
 class Direct(NamedTuple):
@@ -11,6 +11,9 @@ class Direct(NamedTuple):
 
 class DirectState(NamedTuple):
     """Nothing is remembered."""
+
+
+learns_nothing(Direct)
 
 
 @implements(allocate, Direct)
@@ -22,10 +25,6 @@ def _allocate(params, sessions, paths):
 def _init(params, state, s, history, key):
     pass
 
-
-@implements(update, Direct)
-def _update(params, state, s, record):
-    pass
 
 
 @implements(decide, Direct)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.ranges import require_within
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
 from vcgym.network.receiver import WATERMARK
 
 
@@ -19,6 +19,7 @@ class FixedLagState(NamedTuple):
 
 
 holds(FixedLag, WATERMARK)
+learns_nothing(FixedLag)
 
 
 @implements(allocate, FixedLag)
@@ -31,10 +32,6 @@ def _allocate(params, sessions, paths):
 def _init(params, state, s, history, key):
     pass
 
-
-@implements(update, FixedLag)
-def _update(params, state, s, record):
-    pass
 
 
 @implements(decide, FixedLag)

@@ -7,11 +7,9 @@ The numbers are those of `vcgym.network.receiver`. A receiver rule names its mec
 constant inside compiled loops.
 """
 
-from typing import Any
-
 import numpy as np
-from numba.extending import overload
 
+from vcgym.network.by_type import constant_by_type
 from vcgym.network.jit import kernel
 
 _MECHANISMS: dict[type, int] = {}
@@ -22,17 +20,8 @@ def holds(params_class: type, number: int) -> None:
     _MECHANISMS[params_class] = number
 
 
-def mechanism(params: Any) -> int:
-    """WATERMARK or COUNT, by the class of `params`."""
-    return _MECHANISMS[type(params)]
-
-
-@overload(mechanism)
-def _choose(params):
-    number = _MECHANISMS.get(getattr(params, "instance_class", type(None)))
-    if number is None:
-        return None
-    return lambda params: number
+# WATERMARK or COUNT, by the class of the parameters.
+mechanism = constant_by_type(_MECHANISMS.__getitem__)
 
 
 @kernel

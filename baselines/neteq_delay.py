@@ -10,14 +10,14 @@ For each packet that the arrival history takes in, from its second on:
 
 Delays beyond the last bucket (2000 ms) enter no histogram; the underrun target is then taken again all the same. Packets that are not the
 newest teach the reorder optimiser alone, if it is on. Sources: delay_manager.cc, underrun_optimizer.cc, reorder_optimizer.cc; histogram.cc
-stands in `jitter_histogram.py`.
+stands in `neteq_histogram.py`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.jitter_histogram import (
+from vcgym.baselines.neteq_histogram import (
     Histogram,
     add_to_histogram,
     allocate_histogram,

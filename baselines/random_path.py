@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
 from vcgym.network.rng import POLICY, stream_key, uniform
 
 
@@ -19,6 +19,9 @@ class RandomPathState(NamedTuple):
     paths: np.ndarray  # int64
 
 
+learns_nothing(RandomPath)
+
+
 @implements(allocate, RandomPath)
 def _allocate(params, sessions, paths):
     return RandomPathState(np.zeros(sessions, np.uint64), np.zeros(sessions, np.int64))
@@ -29,10 +32,6 @@ def _init(params, state, s, history, key):
     state.key[s] = stream_key(key, 0, POLICY)
     state.paths[s] = history.shape[0]
 
-
-@implements(update, RandomPath)
-def _update(params, state, s, record):
-    pass
 
 
 @implements(decide, RandomPath)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
 
 
 class RoundRobin(NamedTuple):
@@ -18,6 +18,9 @@ class RoundRobinState(NamedTuple):
     paths: np.ndarray
 
 
+learns_nothing(RoundRobin)
+
+
 @implements(allocate, RoundRobin)
 def _allocate(params, sessions, paths):
     return RoundRobinState(np.zeros(sessions, np.int64), np.zeros(sessions, np.int64))
@@ -28,10 +31,6 @@ def _init(params, state, s, history, key):
     state.turn[s] = 0
     state.paths[s] = history.shape[0]
 
-
-@implements(update, RoundRobin)
-def _update(params, state, s, record):
-    pass
 
 
 @implements(decide, RoundRobin)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from numba.core import types
 from numba.extending import overload
 
+from vcgym.network.by_type import constant_by_type
 from vcgym.network.jit import allocating_kernel
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -88,6 +89,20 @@ def implements(generic: Callable[..., Any], params_class: type) -> Callable[[F],
 
 def _is(params: Any, params_class: type) -> bool:
     return isinstance(params, types.BaseNamedTuple) and params.instance_class is params_class
+
+
+_DEAF: set[type] = set()
+# Whether a rule of the class of the parameters learns anything from records.
+learns = constant_by_type(lambda params_class: params_class not in _DEAF)
+
+
+def learns_nothing(params_class: type) -> None:
+    """Declare that rules of a class learn nothing from records, so that none need be kept for them."""
+    _DEAF.add(params_class)
+
+    @implements(update, params_class)
+    def ignore(params, state, s, record):
+        pass
 
 
 @allocating_kernel

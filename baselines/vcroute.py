@@ -29,7 +29,7 @@ import numpy as np
 from vcgym.baselines.history import keep_by_history, known_median
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
-from vcgym.baselines.wmjitter import LagState, WMJitter
+from vcgym.baselines.wmjitter import WMJitter
 from vcgym.network.jit import kernel
 from vcgym.network.rng import POLICY, normal, stream_key
 from vcgym.predictors.last_value import LastValue
@@ -59,7 +59,7 @@ class VCRouteState(NamedTuple):
     newest_ms: np.ndarray  # newest fed-back one-way delay
     newest_sent_us: np.ndarray  # int64
     key: np.ndarray  # uint64
-    jitter: LagState
+    jitter: np.recarray  # of the rule that computes the lag
 
 
 @implements(allocate, VCRoute)

@@ -16,14 +16,14 @@ from vcgym.envs.session import BLOCK, CALL, DONE, RING_FULL, Tables, play
 from vcgym.network import rng
 from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.player import allocate_player, start_player
-from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, emission_reward
+from vcgym.network.quality import LOSS_PRICE, emission_reward, emodel_return, impairment_sum
 from vcgym.network.receiver import START_LEVEL_US, start_receiver
 from vcgym.network.scenario import Scenario, one_of
+from vcgym.network.slot_window import clear_slot_window
 from vcgym.network.wire import SLOTS, clear_wire
 from vcgym.network.world import SLOT_US, WorldDraw
 
 PLACES = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # how far along the way from sender to receiver a place lies
-_WINDOW_PACKETS = 256  # at least the packets of 2000 ms
 
 
 class Totals(NamedTuple):
@@ -83,7 +83,9 @@ def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_rece
     tables.last_used[s, :] = -(1 << 40)
     clear_wire(call.wire)
     start_receiver(call.receiver)
-    start_player(tables.player, s, 0)
+    start_player(tables.player, s, 0, packets)
+    clear_slot_window(call.window)
+    call.probe_turn = 0
     clear_feed(call.feed, feedback_us)
     clear_commands(call.to_sender, 0, to_sender_us)
     clear_commands(call.to_receiver, START_LEVEL_US, to_receiver_us)
@@ -142,7 +144,7 @@ class CallBatch:
         # Windows leave room for a call that ends 30 s late.
         windows = (self.packets + 3000) // WINDOW_TICKS + 1
         self.tables = Tables(
-            allocate_player(sessions, self.packets, _WINDOW_PACKETS),
+            allocate_player(sessions, SLOTS - 1),
             np.zeros((sessions, scenario.paths), np.int64),
             np.zeros((sessions, windows, 3), np.int64),
             np.zeros((sessions, self.packets if log else 0), LOG),
@@ -208,9 +210,11 @@ class CallBatch:
         books, receiver = self.calls["books"], self.calls["receiver"]
         same = {name: books[name].copy() for name in Totals._fields if name in (BOOKS.names or ())}
         ticks = books["ticks_played"] + books["ticks_stretched"] + books["ticks_concealed"]
+        impairment = impairment_sum(books["offset_us_sum"], books["excess_us_sum"])
         return Totals(
             **same,
-            return_emodel=(R_DEFAULT * ticks - books["impairment_sum"] - CONCEALED_PRICE * books["ticks_concealed"]) / 100.0,
+            impairment_sum=impairment,
+            return_emodel=emodel_return(ticks, impairment, books["ticks_concealed"]),
             return_event=emission_reward(receiver["delay_us_sum"]) - LOSS_PRICE * receiver["missed"],
         )
 

@@ -1,14 +1,15 @@
-"""The books of a call: totals of both accountings, 10-second windows, rewards since the last decision, and the log of each packet."""
+"""The books of a call: totals of the clocked accounting, 10-second windows, and the log of each packet, all of it in integers."""
 
 import numpy as np
 
 from vcgym.network import player as players
 from vcgym.network.jit import kernel
-from vcgym.network.quality import delay_impairment_reduced, tick_reward
+from vcgym.network.quality import REDUCED_KNEE_MS
 
 WINDOW_TICKS = 1000  # 10 s
 LONG_RUN_TICKS = 6  # concealment beyond 60 ms swallows a syllable
 NOT_LOGGED = -1
+_KNEE_US = int(1000 * REDUCED_KNEE_MS)
 
 BOOKS = np.dtype(
     [
@@ -20,13 +21,16 @@ BOOKS = np.dtype(
         ("ticks_concealed", "i8"),
         ("ticks_silent", "i8"),
         ("offset_us_sum", "i8"),
+        ("excess_us_sum", "i8"),  # of the offsets above the knee of the delay impairment
         ("conceal_runs", "i8"),
         ("conceal_longest_ticks", "i8"),
         ("conceal_runs_long", "i8"),
         ("running_conceal_ticks", "i8"),
         ("last_path", "i8"),
-        ("impairment_sum", "f8"),
-        ("reward_emodel", "f8"),  # since the last decision
+        ("window", "i8"),  # the 10-s window that is open, and the totals when it was opened
+        ("window_ticks", "i8"),
+        ("window_concealed", "i8"),
+        ("window_offset_us", "i8"),
     ]
 )
 LOG = np.dtype((np.record, [("path", "i2"), ("arrived_us", "i8"), ("emitted_us", "i8"), ("flushed", "?"), ("played_us", "i8")]))
@@ -48,8 +52,11 @@ def open_books(books, windows, log, s):
     books.conceal_runs_long = 0
     books.running_conceal_ticks = 0
     books.last_path = -1
-    books.impairment_sum = 0.0
-    books.reward_emodel = 0.0
+    books.excess_us_sum = 0
+    books.window = 0
+    books.window_ticks = 0
+    books.window_concealed = 0
+    books.window_offset_us = 0
     windows[s, :, :] = 0
     for packet in range(log.shape[1]):
         line = log[s, packet]
@@ -74,14 +81,28 @@ def book_send(books, log, s, packet, path, arrives_us):
 @kernel
 def book_tick(books, windows, log, s, kind, unit, offset_us, at_us):
     """One tick of the player, as `vcgym.network.player.tick` reports it."""
-    if kind == players.ENDED:
+    if kind == players.PLAYED:
+        books.ticks_played += 1
+        books.running_conceal_ticks = 0
+        if unit < log.shape[1]:
+            log[s, unit].played_us = at_us
+    elif kind == players.ENDED:
+        _close_window(books, windows, s)
         return
-    if kind == players.SILENT:
+    elif kind == players.SILENT:
         books.ticks_silent += 1
         return
-    window = min((books.ticks_played + books.ticks_stretched + books.ticks_concealed) // WINDOW_TICKS, windows.shape[1] - 1)
-    concealed = 1 if kind == players.CONCEALED else 0
-    if concealed == 1:
+    else:
+        _book_other(books, log, s, kind, unit, at_us)
+    books.offset_us_sum += offset_us
+    books.excess_us_sum += max(0, offset_us - _KNEE_US)
+    if _ticks(books) - books.window_ticks == WINDOW_TICKS and books.window < windows.shape[1] - 1:
+        _close_window(books, windows, s)
+
+
+@kernel
+def _book_other(books, log, s, kind, unit, at_us):
+    if kind == players.CONCEALED:
         books.ticks_concealed += 1
         books.running_conceal_ticks += 1
         if books.running_conceal_ticks == 1:
@@ -89,19 +110,29 @@ def book_tick(books, windows, log, s, kind, unit, offset_us, at_us):
         if books.running_conceal_ticks == LONG_RUN_TICKS + 1:
             books.conceal_runs_long += 1
         books.conceal_longest_ticks = max(books.conceal_longest_ticks, books.running_conceal_ticks)
-    else:
-        books.running_conceal_ticks = 0
-        if kind == players.STRETCHED:
-            books.ticks_stretched += 1
-        else:
-            books.ticks_played += 1
-            if unit < log.shape[1]:
-                log[s, unit].played_us = at_us
-                if kind == players.FAST:
-                    log[s, unit + 1].played_us = at_us
-    books.offset_us_sum += offset_us
-    books.impairment_sum += delay_impairment_reduced(offset_us / 1000.0)
-    books.reward_emodel += tick_reward(offset_us, concealed)
-    windows[s, window, 0] += 1
-    windows[s, window, 1] += concealed
-    windows[s, window, 2] += offset_us
+        return
+    books.running_conceal_ticks = 0
+    if kind == players.STRETCHED:
+        books.ticks_stretched += 1
+        return
+    books.ticks_played += 1
+    if unit < log.shape[1]:
+        log[s, unit].played_us = at_us
+        log[s, unit + 1].played_us = at_us
+
+
+@kernel
+def _ticks(books):
+    """Ticks so far that are not silent."""
+    return books.ticks_played + books.ticks_stretched + books.ticks_concealed
+
+
+@kernel
+def _close_window(books, windows, s):
+    windows[s, books.window, 0] = _ticks(books) - books.window_ticks
+    windows[s, books.window, 1] = books.ticks_concealed - books.window_concealed
+    windows[s, books.window, 2] = books.offset_us_sum - books.window_offset_us
+    books.window += 1
+    books.window_ticks = _ticks(books)
+    books.window_concealed = books.ticks_concealed
+    books.window_offset_us = books.offset_us_sum

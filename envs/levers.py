@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from vcgym.baselines import rule
 from vcgym.baselines.mechanism import holds, mechanism
+from vcgym.network.by_type import constant_by_type
 from vcgym.network.receiver import COUNT, WATERMARK
 
 INSIDE, OUTSIDE, COMMANDED = 0, 1, 2
@@ -46,15 +45,8 @@ class Nothing(NamedTuple):
 _HOLDERS: dict[Any, int] = {Agent: OUTSIDE, CountAgent: OUTSIDE, Commanded: COMMANDED}
 
 
-def holder(lever: Any) -> int:
-    """INSIDE for a rule, OUTSIDE for an agent asked here, COMMANDED for one that sends commands."""
-    return _HOLDERS.get(type(lever), INSIDE)
-
-
-@overload(holder)
-def _holder(lever):
-    found = _HOLDERS.get(lever.instance_class, INSIDE) if isinstance(lever, types.BaseNamedTuple) else INSIDE
-    return lambda lever: found
+# INSIDE for a rule, OUTSIDE for an agent asked here, COMMANDED for one that sends commands; by the class of the parameters.
+holder = constant_by_type(lambda lever_class: _HOLDERS.get(lever_class, INSIDE))
 
 
 def require_rule(lever: str, params: Any) -> None:

@@ -1,9 +1,9 @@
 """The one loop: a call of one packet per 10-ms slot, in which levers are moved by rules inside or by an agent outside.
 
 In each slot, in this order: what arrives up to now (each arrival moves the receiver's lever and its queue), the player's ticks up to now,
-the router's decision, the packet (and possibly a probe) leaves. The loop stops where an agent must decide, where the next block of the
-world is needed, and at the end. After the last packet everything in flight is settled: arrivals go on, the receiver flushes, the player
-plays to the end.
+the router's decision, the packet (and possibly a probe) leaves. The loop stops where the next block of the world is needed, where an agent
+must decide, and at the end. After the last packet everything in flight is settled: arrivals go on, the receiver flushes, the player plays
+to the end.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.mechanism import mechanism
-from vcgym.baselines.rule import MEDIA, PROBE, Record, decide, update
+from vcgym.baselines.rule import MEDIA, PROBE, Record, decide, learns, update
 from vcgym.envs.books import BOOKS, NOT_LOGGED, book_send, book_tick
 from vcgym.envs.feed import COMMANDS, FEED, RECORDS, append, command, in_force, read_next, unread
 from vcgym.envs.levers import COMMANDED, INSIDE, OUTSIDE, holder
@@ -21,6 +21,7 @@ from vcgym.network import rng
 from vcgym.network.jit import kernel
 from vcgym.network.player import Player
 from vcgym.network.receiver import RECEIVER, accept, expect, flush, is_late
+from vcgym.network.slot_window import SLOT_WINDOW, smallest_delay_us
 from vcgym.network.wire import SLOTS, WIRE, pop, push
 from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US
 
@@ -28,7 +29,7 @@ from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US
 DECIDE, BLOCK, DONE = 0, 1, 2
 RING_FULL = 3  # a packet arrives too late for the calendar, or more records, commands or packets wait than their rings hold
 
-_ARRIVALS, _ROUTE, _ANSWERED, _SEND, _LEVEL, _OVER = 0, 1, 2, 3, 4, 5
+_ARRIVALS, _LEVEL, _ANSWERED, _OVER = 0, 1, 2, 3  # where a call goes on
 
 CALL = np.dtype(
     (
@@ -43,10 +44,12 @@ CALL = np.dtype(
             ("waiting_node", "i8"),  # the arrival an agent at the receiver is asked about
             ("answer_path", "i8"),  # what the agent decided
             ("answer_level_us", "i8"),
+            ("probe_turn", "i8"),  # place of this slot in the schedule of probes
             ("seed", "u8"),
             ("feedback_loss", "f8"),
             ("wire", WIRE),
             ("receiver", RECEIVER),
+            ("window", SLOT_WINDOW),  # of the delays that the player aims by
             ("feed", FEED),  # to the router's place
             ("to_sender", COMMANDS),
             ("to_receiver", COMMANDS),
@@ -63,7 +66,7 @@ class Tables(NamedTuple):
     last_used: NDArray[np.int64]  # (sessions, paths) slot in which a path last carried a media packet
     windows: NDArray[np.int64]  # (sessions, windows, 3): ticks that are not silent, concealed ticks, sum of the offset in us
     log: NDArray  # (sessions, packets) of LOG, or (sessions, 0)
-    probe_path: NDArray[np.int64]  # path probed in slot % len, or -1
+    probe_path: NDArray[np.int64]  # schedule of probes: the path probed in each slot of a period, or -1
 
 
 @kernel
@@ -96,14 +99,17 @@ def _tell(call, record):
 
 
 @kernel
-def _take_in(call, tables, s, level_us, receiver_lever):
+def _take_in(call, tables, s, seen, level_us, router, receiver_lever):
     """Let the receiver, the player and the feed have the packet in hand; False if the feed is full."""
-    seen = record_in_hand(call, receiver_lever)
     call.receiver.level_us = level_us
     call.receiver.last_arrival_us = seen.arrived_us
     if seen.late == 0:
         accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, mechanism(receiver_lever))
-    players.arrive(tables.player, s, seen.sent_us, SLOT_US, seen.arrived_us, seen.late == 1, level_us)
+        players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
+    fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
+    players.aim(tables.player, s, seen.arrived_us, level_us, fastest_us)
+    if not learns(router):
+        return True
     lost = call.feedback_loss
     if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, 0, rng.FEEDBACK), seen.packet) < lost:
         return True
@@ -111,10 +117,10 @@ def _take_in(call, tables, s, level_us, receiver_lever):
 
 
 @kernel
-def _arrivals(call, tables, s, now_us, receiver_lever, receiver_state):
+def _arrivals(call, tables, s, router, receiver_lever, receiver_state):
     """Everything that arrives up to now; DECIDE if an agent at the receiver must answer first."""
     while True:
-        node = pop(call.wire, now_us)
+        node = pop(call.wire, call.slot)
         if node < 0:
             return DONE
         if node >= SLOTS:
@@ -127,19 +133,20 @@ def _arrivals(call, tables, s, now_us, receiver_lever, receiver_state):
         call.waiting_node = node
         if holder(receiver_lever) == OUTSIDE:
             return DECIDE
+        seen = record_in_hand(call, receiver_lever)
         if holder(receiver_lever) == COMMANDED:
-            level_us = in_force(call.to_receiver, call.wire.arrival_us[node])
+            level_us = in_force(call.to_receiver, seen.arrived_us)
         else:
-            update(receiver_lever, receiver_state, s, record_in_hand(call, receiver_lever))
+            update(receiver_lever, receiver_state, s, seen)
             level_us = decide(receiver_lever, receiver_state, s, call.slot)
-        if not _take_in(call, tables, s, level_us, receiver_lever):
+        if not _take_in(call, tables, s, seen, level_us, router, receiver_lever):
             return RING_FULL
 
 
 @kernel
 def _ticks(call, tables, s, now_us):
-    while tables.player.tick_us[s] <= now_us:
-        at_us = tables.player.tick_us[s]
+    while tables.player.clock[s].tick_us <= now_us:
+        at_us = tables.player.clock[s].tick_us
         kind, unit, offset_us = players.tick(tables.player, s)
         book_tick(call.books, tables.windows, tables.log, s, kind, unit, offset_us, at_us)
 
@@ -156,8 +163,9 @@ def _publish(call, path, now_us):
 @kernel
 def _route(call, s, now_us, router, router_state):
     """The router inside: it learns what has reached its place, then decides for this packet."""
-    while unread(call.feed, now_us):
-        update(router, router_state, s, read_next(call.feed))
+    if learns(router):
+        while unread(call.feed, now_us):
+            update(router, router_state, s, read_next(call.feed))
     return _publish(call, decide(router, router_state, s, call.slot), now_us)
 
 
@@ -170,24 +178,26 @@ def _answered(call, now_us, receiver_lever):
 
 
 @kernel
-def _send(call, tables, s, now_us, delay_us):
+def _send(call, tables, s, now_us, delay_us, router):
     """The packet of this slot leaves on the path in force, and the probe that is due on an idle path."""
     packet = call.slot
-    if not expect(call.receiver, packet):
+    if not (expect(call.receiver, packet) and players.expect_unit(tables.player, s, packet)):
         return False
     path = in_force(call.to_sender, now_us)
-    tables.last_used[s, path] = packet
     delay = delay_us[s, path, packet % BLOCK_SLOTS]
     book_send(call.books, tables.log, s, packet, path, NOT_LOGGED if delay == LOST else now_us + delay)
-    if delay != LOST and not push(call.wire, packet & (SLOTS - 1), path, now_us + delay):
+    if delay != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, now_us + delay):
         return False
-    period = tables.probe_path.size
-    probed = tables.probe_path[packet % period] if period > 0 else -1
-    if probed >= 0 and packet - tables.last_used[s, probed] >= period:
+    if tables.probe_path.size == 0:
+        return True
+    tables.last_used[s, path] = packet
+    probed = tables.probe_path[call.probe_turn]
+    call.probe_turn = call.probe_turn + 1 if call.probe_turn + 1 < tables.probe_path.size else 0
+    if probed >= 0 and packet - tables.last_used[s, probed] >= tables.probe_path.size:
         call.books.probes_sent += 1
         delay = delay_us[s, probed, packet % BLOCK_SLOTS]
-        if delay != LOST:
-            return push(call.wire, SLOTS + (packet & (SLOTS - 1)), probed, now_us + delay)
+        if learns(router) and delay != LOST:
+            return push(call.wire, packet, SLOTS + (packet & (SLOTS - 1)), probed, now_us + delay)
     return True
 
 
@@ -196,48 +206,45 @@ def _settle(call, tables, s):
     """A slot after the last packet; True when everything has come out."""
     if call.wire.in_flight == 0:
         flush(call.receiver, tables.log, s, call.packets)
-        return tables.player.tick_us[s] == players.NEVER_US
+        return tables.player.clock[s].tick_us == players.NEVER_US
     return False
 
 
 @kernel
 def _play(call, tables, s, delay_us, router, router_state, receiver_lever, receiver_state):
     """Play a call until it has to wait; returns why."""
-    if call.phase == _LEVEL:
-        if not _take_in(call, tables, s, call.answer_level_us, receiver_lever):
-            return RING_FULL
-        call.phase = _ARRIVALS
     while True:
-        now_us = call.slot * SLOT_US
+        sending, now_us = call.slot < call.packets, call.slot * SLOT_US
+        if sending and call.slot // BLOCK_SLOTS != call.block:
+            return BLOCK
+        if call.phase == _LEVEL:
+            seen = record_in_hand(call, receiver_lever)
+            if not _take_in(call, tables, s, seen, call.answer_level_us, router, receiver_lever):
+                return RING_FULL
+            call.phase = _ARRIVALS
         if call.phase == _ARRIVALS:
-            why = _arrivals(call, tables, s, now_us, receiver_lever, receiver_state)
+            why = _arrivals(call, tables, s, router, receiver_lever, receiver_state)
             if why != DONE:
                 call.phase = _LEVEL
                 return why
             _ticks(call, tables, s, now_us)
-            call.phase = _ROUTE
-        if call.slot < call.packets:
-            if call.phase == _ROUTE:
-                if holder(router) == INSIDE:
-                    if not _route(call, s, now_us, router, router_state):
-                        return RING_FULL
-                elif call.slot % call.interval == 0:
-                    call.phase = _ANSWERED
-                    return DECIDE
-                call.phase = _SEND
-            if call.phase == _ANSWERED:
+            if holder(router) != INSIDE and sending and call.slot % call.interval == 0:
+                call.phase = _ANSWERED
+                return DECIDE
+        if sending:
+            if holder(router) == INSIDE:
+                if not _route(call, s, now_us, router, router_state):
+                    return RING_FULL
+            elif call.phase == _ANSWERED:
                 if not _answered(call, now_us, receiver_lever):
                     return RING_FULL
-                call.phase = _SEND
-            if call.slot // BLOCK_SLOTS != call.block:
-                return BLOCK
-            if not _send(call, tables, s, now_us, delay_us):
+                call.phase = _ARRIVALS
+            if not _send(call, tables, s, now_us, delay_us, router):
                 return RING_FULL
         elif _settle(call, tables, s):
             call.phase = _OVER
             return DONE
         call.slot += 1
-        call.phase = _ARRIVALS
 
 
 @kernel

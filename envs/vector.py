@@ -13,15 +13,15 @@ from vcgym.envs.actions import FORMS, action_space, decode
 from vcgym.envs.batch import CallBatch, Played
 from vcgym.envs.features import Feature, allocate_senses, clear_senses, layout, observe_arrival, observe_feed
 from vcgym.envs.observe import RECORDS_SHOWN, show_arrival, show_feed
+from vcgym.envs.rewards import ACCOUNTS, REWARDS, earn_emodel, earn_event
 from vcgym.envs.session import DONE
 from vcgym.envs.snapshot import restore, snapshot
 from vcgym.network import rng
-from vcgym.network.quality import LOSS_PRICE, emission_reward, mos, rating
+from vcgym.network.quality import mos, rating
 from vcgym.network.scenario import TAU_MS, Scenario, one_of
 from vcgym.network.wire import SLOTS
 from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US
 
-REWARDS = ("emodel", "event")
 OBSERVATIONS = ("features", "records")
 LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
 
@@ -123,8 +123,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)
         self._over = np.zeros(num_envs, bool)
-        self._paid_us = np.zeros(num_envs, np.int64)
-        self._paid_missed = np.zeros(num_envs, np.int64)
+        self._paid = np.zeros((num_envs, ACCOUNTS), np.int64)
 
     def _observation_space(self, paths: int) -> spaces.Space[Any]:
         if self.observation_kind == "features":
@@ -212,8 +211,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             self.batch.start(row, self.batch.scenario.draw(self.split, seed, pair, stratum))
             clear_senses(self._senses, row)
         self._over[rows] = False
-        self._paid_us[rows] = 0
-        self._paid_missed[rows] = 0
+        self._paid[rows] = 0
         self.batch.play(rows)
 
     def step(self, actions: NDArray[Any]) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
@@ -264,14 +262,8 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     def _rewards(self) -> NDArray[np.float64]:
         """What has been earned since the last decision."""
-        if self.reward_kind == "emodel":
-            earned: NDArray[np.float64] = self.batch.calls["books"]["reward_emodel"].copy()
-            self.batch.calls["books"]["reward_emodel"] = 0.0
-            return earned
-        receiver = self.batch.calls["receiver"]
-        delay, missed = receiver["delay_us_sum"].copy(), receiver["missed"].copy()
-        earned = np.asarray(emission_reward(delay - self._paid_us) - LOSS_PRICE * (missed - self._paid_missed))
-        self._paid_us, self._paid_missed = delay, missed
+        earned = np.empty(self.num_envs)
+        (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, self._paid, earned)
         return earned
 
     def _observe(self, rows: NDArray[np.int64]) -> Any:
@@ -338,5 +330,5 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         restore(state, self._arguments, self.batch, self._senses, self._own(), self.np_random)
 
     def _own(self) -> dict[str, NDArray[Any]]:
-        own = {name: getattr(self, name) for name in ("_seeds", "_episodes", "_over", "_paid_us", "_paid_missed")}
+        own = {name: getattr(self, name) for name in ("_seeds", "_episodes", "_over", "_paid")}
         return own | {f"_shown.{name}": value for name, value in self._shown.items()}

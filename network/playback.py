@@ -20,13 +20,13 @@ from vcgym.network.player import (
     STRETCHED,
     UNIT_US,
     Player,
+    aim,
     allocate_player,
-    arrive,
-    emit,
     start_player,
     tick,
+    unit_there,
 )
-from vcgym.network.window import WINDOW_US
+from vcgym.network.window import WINDOW_US, Window, allocate_window, clear_window, window_add, window_minimum
 
 Instants = npt.NDArray[np.int64]
 
@@ -116,10 +116,10 @@ def _play_out(
     _refuse_unless((came_us == -1) | (came_us >= sent_us), came_name, came_us, "-1 (never) or >= sent_us of the packet")
     _refuse_unless((came_us == -1) | (level_us >= 0), "level_us", level_us, ">= 0")
 
-    player = _player_for(sent_us, media_us)
+    player, window = _player_for(sent_us, media_us)
     order = np.argsort(came_us, kind="stable")
     order = order[came_us[order] >= 0]
-    unit_played_us, *ticks = _run(player, order, sent_us, media_us, came_us, discarded, level_us, by_arrival)
+    unit_played_us, *ticks = _run(player, window, order, sent_us, media_us, came_us, discarded, level_us, by_arrival)
     played_us, end_to_end_us = _packets_played(player.clock[0].origin_us, unit_played_us, sent_us, media_us)
     late = (came_us >= 0) & ~discarded & (played_us < 0)
     return Playback(played_us, end_to_end_us, late, *ticks)
@@ -141,15 +141,17 @@ def _refuse_unless(fine: npt.NDArray[np.bool_], name: str, values: Instants, all
         raise ValueError(f"{name}[{worst}] = {values[worst]}; allowed: {allowed}")
 
 
-def _player_for(sent_us: Instants, media_us: Instants) -> Player:
+def _player_for(sent_us: Instants, media_us: Instants) -> tuple[Player, Window]:
     origin_us = int(sent_us.min())
     units = int((sent_us + media_us).max() - origin_us - 1) // UNIT_US + 1
     in_order = np.sort(sent_us)
     within_window = np.searchsorted(in_order, in_order + WINDOW_US, side="right") - np.arange(len(in_order))
-    player = allocate_player(1, units, int(within_window.max()))
-    start_player(player, 0, origin_us)
-    _expect(player, sent_us, media_us)
-    return player
+    player = allocate_player(1, units)
+    start_player(player, 0, origin_us, units)
+    _expect(player, sent_us, media_us, units)
+    window = allocate_window(1, int(within_window.max()))
+    clear_window(window, 0)
+    return player, window
 
 
 @kernel
@@ -158,27 +160,52 @@ def _units_of(origin_us, sent_us, media_us):
 
 
 @kernel
-def _expect(player, sent_us, media_us):
+def _expect(player, sent_us, media_us, units):
     awaited = player.awaited
     awaited[0, :] = 0
     for k in range(len(sent_us)):
         for unit in _units_of(player.clock[0].origin_us, sent_us[k], media_us[k]):
             awaited[0, unit] += 1
-    for unit in range(awaited.shape[1]):
+    for unit in range(units):
         if awaited[0, unit] == 0:
             awaited[0, unit] = NO_MEDIA
 
 
+@kernel
+def _take_in(player, sent_us, media_us, now_us):
+    for unit in _units_of(player.clock[0].origin_us, sent_us, media_us):
+        player.awaited[0, unit] -= 1
+        if player.awaited[0, unit] == 0:
+            unit_there(player, 0, unit, now_us)
+
+
+@kernel
+def _arrive(player, window, sent_us, media_us, arrived_us, discarded, level_us):
+    """A packet arrives (arrival input). A discarded one still counts for the smallest delay of the window."""
+    if not discarded:
+        _take_in(player, sent_us, media_us, arrived_us)
+    window_add(window, 0, sent_us, arrived_us - sent_us)
+    aim(player, 0, arrived_us, level_us, window_minimum(window, 0))
+
+
+@kernel
+def _emit(player, window, sent_us, media_us, emitted_us):
+    """The receiver emits a packet (emission input)."""
+    _take_in(player, sent_us, media_us, emitted_us)
+    window_add(window, 0, sent_us, sent_us - emitted_us)
+    aim(player, 0, emitted_us, 0, -window_minimum(window, 0))
+
+
 @allocating_kernel
-def _run(player, order, sent_us, media_us, came_us, discarded, level_us, by_arrival):
-    unit_played_us = np.full(player.awaited.shape[1], -1, np.int64)
+def _run(player, window, order, sent_us, media_us, came_us, discarded, level_us, by_arrival):
+    unit_played_us = np.full(player.clock[0].units, -1, np.int64)
     times_us = [np.int64(0) for _ in range(0)]
     kinds = [np.int64(0) for _ in range(0)]
     offsets_us = [np.int64(0) for _ in range(0)]
     for event in range(len(order) + 1):
         until_us = came_us[order[event]] if event < len(order) else NEVER_US
-        while player.tick_us[0] < until_us:
-            now_us = player.tick_us[0]
+        while player.clock[0].tick_us < until_us:
+            now_us = player.clock[0].tick_us
             kind, unit, offset_us = tick(player, 0)
             if kind == ENDED:
                 break
@@ -192,9 +219,9 @@ def _run(player, order, sent_us, media_us, came_us, discarded, level_us, by_arri
         if event < len(order):
             k = order[event]
             if by_arrival:
-                arrive(player, 0, sent_us[k], media_us[k], came_us[k], discarded[k], level_us[k])
+                _arrive(player, window, sent_us[k], media_us[k], came_us[k], discarded[k], level_us[k])
             else:
-                emit(player, 0, sent_us[k], media_us[k], came_us[k])
+                _emit(player, window, sent_us[k], media_us[k], came_us[k])
     return unit_played_us, np.array(times_us, np.int64), np.array(kinds, np.int64), np.array(offsets_us, np.int64)
 
 

@@ -9,8 +9,9 @@ is not there. Its offset P = t - m (tick time minus media time of the unit) is d
 P grows at once when nothing is left to play (underrun: conceal, m stays) and otherwise moves by 10 ms at most once per 100 ms. While more
 than 1000 ms too large it jumps.
 
-Who drives a player reports each packet with `arrive` (or `emit`) in order of time and, before going past `tick_us`, once everything up to
-and including that instant is reported, calls `tick`. Left out: pitch, energy, comfort noise, and the time an operation itself takes.
+Who drives a player reports what comes in order of time: each unit with `unit_there`, then the new target with `aim`. Before going past
+`tick_us`, once everything up to and including that instant is reported, it calls `tick`. The window's delays are the driver's to keep.
+Left out: pitch, energy, comfort noise, and the time an operation itself takes.
 """
 
 from typing import NamedTuple
@@ -19,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vcgym.network.jit import kernel
-from vcgym.network.window import BEFORE_ALL_US, Window, allocate_window, clear_window, window_add, window_minimum
 
 UNIT_US = 10_000  # media per unit, and time from tick to tick
 OPERATION_US = 100_000  # from one stretch operation to the next
 JUMP_US = 1_000_000  # an offset this far above its target is given up at once
 NEVER_US = 2**63 - 1
+_BEFORE_ALL_US = -(2**62)
 
 # What a tick was.
 PLAYED = 0
@@ -41,7 +42,9 @@ CLOCK = np.dtype(
     (
         np.record,
         [
+            ("tick_us", "i8"),  # the next tick, a multiple of 10 ms; NEVER_US before the start and after the end
             ("origin_us", "i8"),  # sent time of unit 0
+            ("units", "i8"),  # length of the stream
             ("next_unit", "i8"),  # m, -1 before the first tick
             ("newest_unit", "i8"),  # largest unit that is there, -1 before the first
             ("underrun_ticks", "i8"),  # concealed ticks of the running underrun
@@ -54,101 +57,110 @@ CLOCK = np.dtype(
 
 
 class Player(NamedTuple):
-    """State of S players; the first axis is the session. Every unit of the stream has its place, so none can be too old or too new."""
+    """State of S players; the first axis is the session."""
 
-    tick_us: npt.NDArray[np.int64]  # (S,) the next tick, a multiple of 10 ms; NEVER_US before the start and after the end
     clock: np.recarray  # (S,) of CLOCK
-    awaited: npt.NDArray[np.int32]  # (S, units) packets of the unit still to come; 0: it is there; NO_MEDIA: none was sent
-    window: Window
+    # (S, a power of two): packets still to come of the unit in its place, modulo the length; 0: it is there; NO_MEDIA: none was sent
+    awaited: npt.NDArray[np.int32]
 
 
-def allocate_player(sessions: int, units: int, window_packets: int) -> Player:
+def allocate_player(sessions: int, units: int) -> Player:
     """Players that are not started; call `start_player` for each session.
 
     Args:
         sessions: S.
-        units: length of a stream in units of 10 ms.
-        window_packets: at least the number of packets sent within any 2000 ms, both ends included.
+        units: how many units are kept in mind at once, from the one being played to the last one sent. The driver sees to it that no more
+            are needed.
     """
-    return Player(
-        tick_us=np.full(sessions, NEVER_US, np.int64),
-        clock=np.zeros(sessions, CLOCK).view(np.recarray),
-        awaited=np.zeros((sessions, units), np.int32),
-        window=allocate_window(sessions, window_packets),
-    )
+    places = 1 << max(units, 1).bit_length()
+    return Player(clock=np.zeros(sessions, CLOCK).view(np.recarray), awaited=np.zeros((sessions, places), np.int32))
 
 
 @kernel
-def start_player(player, s, origin_us):
-    """Start row `s` on a stream from `origin_us` on without silence, each unit in one packet."""
-    player.tick_us[s] = NEVER_US
-    player.awaited[s, :] = 1
-    clear_window(player.window, s)
+def start_player(player, s, origin_us, units):
+    """Start row `s` on a stream of `units` units from `origin_us` on, of which none has been sent."""
     clock = player.clock[s]
+    clock.tick_us = NEVER_US
     clock.origin_us = origin_us
+    clock.units = units
     clock.next_unit = -1
     clock.newest_unit = -1
     clock.underrun_ticks = 0
     clock.first_us = NEVER_US
-    clock.operation_us = BEFORE_ALL_US
+    clock.operation_us = _BEFORE_ALL_US
     clock.target_us = 0
 
 
 @kernel
-def arrive(player, s, sent_us, media_us, arrived_us, discarded, level_us):
-    """One packet arrives (arrival input). Each packet once, in order of `arrived_us`.
+def expect_unit(player, s, unit):
+    """One more packet of `unit` has been sent, the first one of it. False if the player is so far behind that its place is still in use."""
+    awaited = player.awaited
+    if unit - max(player.clock[s].next_unit, 0) >= awaited.shape[1]:
+        return False
+    awaited[s, unit & (awaited.shape[1] - 1)] = 1
+    return True
+
+
+@kernel
+def unit_there(player, s, unit, now_us):
+    """All packets of `unit` have come."""
+    clock = player.clock[s]
+    player.awaited[s, unit & (player.awaited.shape[1] - 1)] = 0
+    clock.newest_unit = max(clock.newest_unit, unit)
+    clock.first_us = min(clock.first_us, now_us)
+
+
+@kernel
+def aim(player, s, now_us, level_us, window_us):
+    """Set the target, after all that a packet brings has been reported.
 
     The clock starts at the first tick no earlier than the instant at which the first unit was there plus the level in force at that
-    instant, after all that arrived then; a level that changes while the start is waited for does not move it.
+    instant, after all that came then; a level that changes while the start is waited for does not move it.
 
     Args:
         player: state.
         s: session.
-        sent_us: sent time, no less than the origin.
-        media_us: length of its media, positive.
-        arrived_us: now.
-        discarded: whether the receiver discarded it. It still counts for the smallest delay of the window.
-        level_us: lag or target level of the receiver after this packet, >= 0.
+        now_us: when the packet came.
+        level_us: lag or target level of the receiver after this packet, >= 0; 0 with emission input.
+        window_us: smallest delay of the window (arrival input), or the largest (emission input).
     """
     clock = player.clock[s]
-    if not discarded:
-        _take_in(clock, player.awaited, s, sent_us, media_us, arrived_us)
-    window_add(player.window, s, sent_us, arrived_us - sent_us)
-    clock.target_us = window_minimum(player.window, s) + level_us
-    if arrived_us == clock.first_us:
-        player.tick_us[s] = _tick_from(arrived_us + level_us)
-
-
-@kernel
-def emit(player, s, sent_us, media_us, emitted_us):
-    """The receiver emits one packet (emission input). Each packet once, in order of `emitted_us`; arguments as of `arrive`."""
-    clock = player.clock[s]
-    _take_in(clock, player.awaited, s, sent_us, media_us, emitted_us)
-    window_add(player.window, s, sent_us, sent_us - emitted_us)
-    clock.target_us = -window_minimum(player.window, s)
-    if emitted_us == clock.first_us:
-        player.tick_us[s] = _tick_from(emitted_us)
+    clock.target_us = window_us + level_us
+    if now_us == clock.first_us:
+        clock.tick_us = -(-(now_us + level_us) // UNIT_US) * UNIT_US
 
 
 @kernel
 def tick(player, s):
-    """Let the tick at `player.tick_us[s]` happen, which must not be NEVER_US, and set the time of the next one.
+    """Let the tick at `tick_us` happen, which must not be NEVER_US, and set the time of the next one.
 
     Returns:
         kind: PLAYED, FAST, STRETCHED, CONCEALED, SILENT or ENDED.
         unit: the unit m that the tick stands for. PLAYED plays it, FAST plays it and the next one, the others play nothing. -1 at ENDED.
         offset_us: P at this tick, tick time minus media time of `unit`. 0 at ENDED.
     """
-    now_us = player.tick_us[s]
     clock, awaited = player.clock[s], player.awaited
+    now_us, unit = clock.tick_us, clock.next_unit
+    # At rest, which is nearly always, the rules below come to this.
+    if clock.underrun_ticks == 0 and 0 <= unit <= clock.newest_unit and awaited[s, unit & (awaited.shape[1] - 1)] == 0:
+        offset_us = _offset_us(clock, now_us)
+        if clock.target_us <= offset_us < clock.target_us + UNIT_US:
+            clock.tick_us = now_us + UNIT_US
+            clock.next_unit = unit + 1
+            return PLAYED, unit, offset_us
+    return _tick_by_rule(clock, awaited, s, now_us)
+
+
+@kernel
+def _tick_by_rule(clock, awaited, s, now_us):
     if clock.next_unit < 0:
         clock.next_unit = _earliest_there(clock, awaited, s, 0)
-    if clock.next_unit + clock.underrun_ticks >= awaited.shape[1]:
-        player.tick_us[s] = NEVER_US
+    if clock.next_unit + clock.underrun_ticks >= clock.units:
+        clock.tick_us = NEVER_US
         return ENDED, -1, 0
-    player.tick_us[s] = now_us + UNIT_US
+    clock.tick_us = now_us + UNIT_US
     _skip_silence(clock, awaited, s, now_us)
-    if awaited[s, clock.next_unit] == NO_MEDIA:
+    if awaited[s, clock.next_unit & (awaited.shape[1] - 1)] == NO_MEDIA:
         kind, step = SILENT, 0 if _offset_us(clock, now_us) < clock.target_us else 1
     else:
         kind, step = _sound(clock, awaited, s, now_us)
@@ -178,7 +190,7 @@ def _sound(clock, awaited, s, now_us):
     if offset_us < clock.target_us:
         clock.operation_us = now_us
         return STRETCHED, 0
-    if offset_us >= clock.target_us + UNIT_US and following <= clock.newest_unit and awaited[s, following] == 0:
+    if offset_us >= clock.target_us + UNIT_US and following <= clock.newest_unit and awaited[s, following & (awaited.shape[1] - 1)] == 0:
         clock.operation_us = now_us
         return FAST, 2
     return PLAYED, 1
@@ -188,30 +200,20 @@ def _sound(clock, awaited, s, now_us):
 def _skip_silence(clock, awaited, s, now_us):
     """If playing has reached silence, leave the underrun behind, and pass over silent units while the offset is a unit too large."""
     reached = clock.next_unit + clock.underrun_ticks
-    if awaited[s, reached] != NO_MEDIA:
+    if awaited[s, reached & (awaited.shape[1] - 1)] != NO_MEDIA:
         return
     clock.next_unit = reached
     clock.underrun_ticks = 0
     # The last unit of a stream was sent, so the search for one that is not silent ends.
-    while awaited[s, clock.next_unit] == NO_MEDIA and _offset_us(clock, now_us) >= clock.target_us + UNIT_US:
+    while awaited[s, clock.next_unit & (awaited.shape[1] - 1)] == NO_MEDIA and _offset_us(clock, now_us) >= clock.target_us + UNIT_US:
         clock.next_unit += 1
-
-
-@kernel
-def _take_in(clock, awaited, s, sent_us, media_us, now_us):
-    since_us = sent_us - clock.origin_us
-    for unit in range(since_us // UNIT_US, (since_us + media_us - 1) // UNIT_US + 1):
-        awaited[s, unit] -= 1
-        if awaited[s, unit] == 0:
-            clock.newest_unit = max(clock.newest_unit, unit)
-            clock.first_us = min(clock.first_us, now_us)
 
 
 @kernel
 def _earliest_there(clock, awaited, s, unit):
     """First unit from `unit` on that is there, -1 if none."""
     while unit <= clock.newest_unit:
-        if awaited[s, unit] == 0:
+        if awaited[s, unit & (awaited.shape[1] - 1)] == 0:
             return unit
         unit += 1
     return -1
@@ -221,7 +223,7 @@ def _earliest_there(clock, awaited, s, unit):
 def _latest_there(clock, awaited, s, unit):
     """Last unit up to `unit` that is there; the caller knows of one."""
     unit = min(unit, clock.newest_unit)
-    while awaited[s, unit] != 0:
+    while awaited[s, unit & (awaited.shape[1] - 1)] != 0:
         unit -= 1
     return unit
 
@@ -229,8 +231,3 @@ def _latest_there(clock, awaited, s, unit):
 @kernel
 def _offset_us(clock, now_us):
     return now_us - clock.origin_us - clock.next_unit * UNIT_US
-
-
-@kernel
-def _tick_from(instant_us):
-    return -(-instant_us // UNIT_US) * UNIT_US

@@ -85,6 +85,18 @@ def tick_reward(offset_us, concealed):
 
 
 @allocating_kernel
+def impairment_sum(offset_us_sum, excess_us_sum):
+    """Sum of the reduced Id over ticks, from the sums of their offsets P and of max(0, P - 177.3 ms), in us."""
+    return (REDUCED_SLOPE_PER_MS * offset_us_sum + REDUCED_KNEE_SLOPE_PER_MS * excess_us_sum) / 1000.0
+
+
+@allocating_kernel
+def emodel_return(ticks, impairment, concealed):
+    """Sum of `tick_reward` over `ticks` ticks that are not silent, `concealed` of them concealed, whose Id add up to `impairment`."""
+    return (R_DEFAULT * ticks - impairment - CONCEALED_PRICE * concealed) / 100.0
+
+
+@allocating_kernel
 def emission_reward(end_to_end_us):
     """Reward `event` of one emitted packet: minus its end-to-end delay in units of 100 ms. One lost or late pays -LOSS_PRICE instead."""
     return -end_to_end_us / 100_000.0

@@ -3,33 +3,22 @@
 A trace keeps what was measured, one entry per probe in order of sending. `to_slots` turns it into what a world replays.
 """
 
-import csv
-import gzip
-import io
-import re
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.cards import Card, DataError, card_beside
+from vcgym.network.cards import Card, card_beside
+from vcgym.network.reading import TraceError, read_content, read_table
 from vcgym.network.world import LOST, SLOT_US
 
 MAX_DELAY_US = 60_000_000  # a longer "delay" is a wrong unit or a broken clock
 MAX_SPAN_US = 86_400_000_000  # one day: a longer span is a wrong unit
 MAX_TIME_US = 2**53  # whole microseconds are exact in a float64 below this
 MAX_PROBES = MAX_SPAN_US // SLOT_US
-MAX_CONTENT_BYTES = 2**30  # unpacked; a gzip file may grow a thousandfold
 
 SERIES_FOLDER = "leo_ping_10ms"
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
-
-
-class TraceError(DataError):
-    """A trace that cannot be used; names file, line or index, field, value and what is allowed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +31,7 @@ class Trace:
         one_way_delay_us: int64 (n,), delay in [0, MAX_DELAY_US], or LOST. A ping gives the round trip: it stands here undivided, and
             `to_slots` takes the share of it that counts as one way.
         card: source, licence, hash.
+        round_trip: false where the delay was measured one way.
 
     Raises:
         TraceError: wrong type or shape, empty, unsorted, negative or too long.
@@ -51,6 +41,7 @@ class Trace:
     sent_us: NDArray[np.int64]
     one_way_delay_us: NDArray[np.int64]
     card: Card
+    round_trip: bool = True
 
     def __post_init__(self) -> None:
         sent, delay = self.sent_us, self.one_way_delay_us
@@ -82,8 +73,7 @@ def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> ND
     Args:
         trace: n probes.
         slot_us: width of a slot, 1,000 to 1,000,000 microseconds.
-        rtt_share: share of the measured delay that counts as one way, above 0 and at most 1: 0.5 is half a round trip, 1 is for a trace
-            that was measured one way.
+        rtt_share: share of a round trip that counts as one way, above 0 and at most 1. A trace measured one way is taken whole.
 
     Returns:
         int64 (last send time // slot_us + 1,): delay in whole microseconds, or LOST.
@@ -92,11 +82,12 @@ def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> ND
         raise TraceError(trace.name, "slot_us", slot_us, "1000 to 1000000")
     if not 0.0 < rtt_share <= 1.0:
         raise TraceError(trace.name, "rtt_share", rtt_share, "above 0, at most 1")
+    share = rtt_share if trace.round_trip else 1.0
     slot = trace.sent_us // slot_us
     answered = trace.one_way_delay_us != LOST
     value = np.full(slot[-1] + 1, LOST, np.int64)
     # With a repeated index the last assignment stays, and the trace is in order of sending.
-    value[slot[answered]] = np.rint(trace.one_way_delay_us[answered] * rtt_share).astype(np.int64)
+    value[slot[answered]] = np.rint(trace.one_way_delay_us[answered] * share).astype(np.int64)
     known = value != LOST
     holder = np.maximum.accumulate(np.where(known, np.arange(len(value)), -1))
     held = np.where(holder >= 0, value[holder], LOST)
@@ -134,14 +125,22 @@ def _read_one(path: Path, name: str) -> Trace:
     answered = ~np.isnan(rtt_ms)
     t_ms = table.pick(answered).numbers("t_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3)
     table.pick(answered).refuse_falling("t_ms", t_ms)
-    seq = table.whole_numbers("seq", 0, MAX_TIME_US) if "seq" in table.header else np.arange(len(table.rows))
+    seq = table.whole_numbers("seq", 0, MAX_TIME_US) if "seq" in table.header else np.arange(len(table.lines))
     rtt_us = np.rint(rtt_ms[answered] * 1e3).astype(np.int64)
     sent_us = np.rint(t_ms * 1e3).astype(np.int64) - rtt_us
-    return from_replies(name, path, card_beside(path, content), seq[answered], sent_us, rtt_us)
+    lines = np.array(table.lines)[answered]
+    return from_replies(name, path, card_beside(path, content), lines, seq[answered], sent_us, rtt_us)
 
 
 def from_replies(
-    name: str, file: Path, card: Card, seq: NDArray[np.int64], sent_us: NDArray[np.int64], delay_us: NDArray[np.int64]
+    name: str,
+    file: Path,
+    card: Card,
+    lines: NDArray[np.int64],
+    seq: NDArray[np.int64],
+    sent_us: NDArray[np.int64],
+    delay_us: NDArray[np.int64],
+    round_trip: bool = True,
 ) -> Trace:
     """A trace from answered probes: numbers missing in `seq` are lost, spaced evenly between their neighbours; all sorted by send time.
 
@@ -149,17 +148,20 @@ def from_replies(
         name: of the trace.
         file: what errors name.
         card: of the file.
+        lines: (n,) where in the file each answered probe stands.
         seq: (n,) numbers of the answered probes, each once.
         sent_us: (n,) send times on any clock.
         delay_us: (n,) delays.
+        round_trip: what the delays are.
     """
     if not len(seq):
         raise TraceError(file, "number of answered probes", 0, "at least 1")
     by_number = np.argsort(seq, kind="stable")
-    seq, sent_us, delay_us = seq[by_number], sent_us[by_number], delay_us[by_number]
+    lines, seq, sent_us, delay_us = lines[by_number], seq[by_number], sent_us[by_number], delay_us[by_number]
     twice = np.flatnonzero(np.diff(seq) == 0)
     if len(twice):
-        raise TraceError(file, "seq", int(seq[twice[0]]), "each number answered once")
+        at = int(twice[0]) + 1
+        raise TraceError(file, f"line {lines[at]}, seq", int(seq[at]), f"each number answered once; line {lines[at - 1]} has it too")
     if seq[-1] - seq[0] >= MAX_PROBES:
         raise TraceError(file, "seq first and last", (int(seq[0]), int(seq[-1])), f"fewer than {MAX_PROBES} apart")
     sent_us = sent_us - sent_us.min()
@@ -168,97 +170,4 @@ def from_replies(
     delay = np.full(len(every), LOST, np.int64)
     delay[seq - seq[0]] = delay_us
     order = np.argsort(sent, kind="stable")
-    return Trace(name, sent[order], delay[order], card)
-
-
-def read_content(path: Path, limit_bytes: int = MAX_CONTENT_BYTES) -> bytes:
-    """Content of a file, unpacked if its name ends in .gz; more than `limit_bytes` is refused before it fills the memory."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rb") as file:
-            content: bytes = file.read(limit_bytes + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise TraceError(path, "file", f"{type(error).__name__}: {error}", "a whole, readable file") from error
-    if len(content) > limit_bytes:
-        raise TraceError(path, "unpacked size in bytes", f"more than {limit_bytes}", f"at most {limit_bytes}")
-    return content
-
-
-def decode(path: Path, content: bytes) -> str:
-    """UTF-8 text of `content`."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise TraceError(path, f"line {line}", content[error.start : error.end], "UTF-8 text") from error
-
-
-def number(path: Path, where: str, text: str, low: float, high: float) -> float:
-    """The number in `text`, plain or with an exponent; refuses NaN and what is out of [low, high]."""
-    value = float(text) if _NUMBER.fullmatch(text) else None
-    if value is None or not low <= value <= high:
-        raise TraceError(path, where, text, f"a number from {low:.15g} to {high:.15g}")
-    return value
-
-
-class Table(NamedTuple):
-    """A CSV file as text: header, rows, and the line each row ended on."""
-
-    path: Path
-    header: list[str]
-    rows: list[list[str]]
-    lines: list[int]
-
-    def pick(self, mask: NDArray[np.bool_]) -> "Table":
-        """The rows where `mask` is true."""
-        at = np.flatnonzero(mask).tolist()
-        return self._replace(rows=[self.rows[i] for i in at], lines=[self.lines[i] for i in at])
-
-    def numbers(self, column: str, low: float, high: float, *, may_be_empty: bool = False) -> NDArray[np.float64]:
-        """Column `column`, float64 (rows,); an empty cell is NaN where it may be empty."""
-        if column not in self.header:
-            raise TraceError(self.path, "line 1, header", self.header, f"a column {column}")
-        at = self.header.index(column)
-        values = np.empty(len(self.rows))
-        for i, (row, line) in enumerate(zip(self.rows, self.lines, strict=True)):
-            empty = may_be_empty and row[at] == ""
-            values[i] = np.nan if empty else number(self.path, f"line {line}, {column}", row[at], low, high)
-        return values
-
-    def whole_numbers(self, column: str, low: int, high: int) -> NDArray[np.int64]:
-        """Column `column`, int64 (rows,)."""
-        values = self.numbers(column, low, high)
-        broken = np.flatnonzero(values % 1)
-        if len(broken):
-            at = int(broken[0])
-            raise TraceError(self.path, f"line {self.lines[at]}, {column}", values[at].item(), "a whole number")
-        return values.astype(np.int64)
-
-    def refuse_falling(self, column: str, values: NDArray[np.float64]) -> None:
-        """Refuse `values` of `column` if one is below the one before it."""
-        falls = np.flatnonzero(np.diff(values) < 0)
-        if len(falls):
-            before, value = values[falls[0] : falls[0] + 2].tolist()
-            line = self.lines[int(falls[0]) + 1]
-            raise TraceError(self.path, f"line {line}, {column}", value, f"at least {before}, the one before")
-
-
-def read_table(path: Path, content: bytes) -> Table:
-    """Rows of a CSV file whose first line names the columns; every row must have them all."""
-    reader = csv.reader(io.StringIO(decode(path, content), newline=""), strict=True)
-    rows, lines = [], []
-    try:
-        header = next(reader, [])
-        for row in reader:
-            if len(row) not in (0, len(header)):
-                raise TraceError(path, f"line {reader.line_num}, number of fields", len(row), f"{len(header)}, as in the header")
-            if row:
-                rows.append(row)
-                lines.append(reader.line_num)
-    except csv.Error as error:
-        raise TraceError(path, f"line {reader.line_num}", str(error), "comma-separated values") from error
-    if not rows:
-        raise TraceError(path, "number of rows below the header", 0, "at least 1")
-    if len(set(header)) != len(header):
-        raise TraceError(path, "line 1, header", header, "each name once")
-    return Table(path, header, rows, lines)
+    return Trace(name, sent[order], delay[order], card, round_trip)

@@ -25,6 +25,7 @@ MIN_DELAY_US = 1
 MAX_LINK_US = 60_000_000
 MAX_LINKS_ON_PATH = 4
 LOST_BIT = 1 << 28
+FAR_SLOT = 1 << 40  # farther from the start of a call than any slot
 
 _LOST, _LOST_BIT, _DELAY_BITS = np.int32(LOST), np.int32(LOST_BIT), np.int32(LOST_BIT - 1)
 _MIN_DELAY_US, _SLOT_US = np.int32(MIN_DELAY_US), np.int32(SLOT_US)

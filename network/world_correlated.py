@@ -22,6 +22,7 @@ from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.quantiles import draw_row, normal_table
 from vcgym.network.world import (
     BLOCK_SLOTS,
+    FAR_SLOT,
     MAX_LINK_US,
     SLOT_US,
     World,
@@ -32,7 +33,7 @@ from vcgym.network.world import (
     settle_in_order,
     sum_paths,
 )
-from vcgym.network.world_bad_hours import LEVEL_LOG_MEAN, BadHours, allocate_bad_hours, bad_hours_row, start_bad_hours
+from vcgym.network.world_bad_hours import LEVEL_MS, BadHours, allocate_bad_hours, bad_hours_row, start_bad_hours
 from vcgym.network.world_events import allocate_events, apply_events, put_events
 
 BLOCK_S = BLOCK_SLOTS * SLOT_US * 1e-6
@@ -175,9 +176,9 @@ class CorrelatedWorld(World):
         """Set parameters of `row`.
 
         Per link (arrays, or one number for all): base_ms, log_mean and log_sd (of ms), loss, bad_from and bad_to (slots), loss_run (L,
-        default 1), bad_level_ms (median level of the bursts of a bad hour, default that of `LEVEL_LOG_MEAN`). Per world: tau_ms,
-        shift_every_s (default SHIFT_EVERY_S; infinite: never), shift_size (default SHIFT_SIZE), skew_ppm (default 0), events (a sequence
-        of `vcgym.network.world_events.Event`, default none).
+        default 1), bad_level_ms (median level of the bursts of a bad hour, default LEVEL_MS). Per world: tau_ms, shift_every_s (default
+        SHIFT_EVERY_S; infinite: never), shift_size (default SHIFT_SIZE), skew_ppm (default 0), events (a sequence of
+        `vcgym.network.world_events.Event`, default none).
         """
         rows, given = self.rows, draw.parameters
         rows.seed[row] = draw.seed
@@ -192,8 +193,9 @@ class CorrelatedWorld(World):
         rows.shift_size[row] = checked("shift_size", given.get("shift_size", SHIFT_SIZE), 0.0, 1.0)
         rows.skew_ppm[row] = checked("skew_ppm", given.get("skew_ppm", 0.0), -MAX_SKEW_PPM, MAX_SKEW_PPM)
         hours = rows.hours
-        hours.bad_from[row], hours.bad_to[row] = given["bad_from"], given["bad_to"]
-        hours.level_log_mean[row] = np.log(checked("bad_level_ms", given.get("bad_level_ms", math.exp(LEVEL_LOG_MEAN)), 0.0, _MAX_MS))
+        for name in ("bad_from", "bad_to"):
+            getattr(hours, name)[row] = checked(name, given[name], -FAR_SLOT, FAR_SLOT)
+        hours.bad_level_ms[row] = checked("bad_level_ms", given.get("bad_level_ms", LEVEL_MS), 0.0, _MAX_MS)
         hours.loss[row] = checked("loss", given["loss"], 0.0, 1.0)
         hours.loss_run[row] = checked("loss_run", given.get("loss_run", 1.0), 1.0, 1e9)
         put_events(rows.events[row], given.get("events", ()), self._links)

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from vcgym.network import rng
 from vcgym.network.jit import kernel
-from vcgym.network.world import BLOCK_SLOTS, LOST_BIT, MAX_LINK_US, SLOT_US, checked
+from vcgym.network.world import BLOCK_SLOTS, FAR_SLOT, LOST_BIT, MAX_LINK_US, SLOT_US, checked
 
 MAX_ADD_MS = MAX_LINK_US / 1000.0
-_SLOTS = 1 << 40  # farther from the start of the call than any slot
 
 
 class Event(NamedTuple):
@@ -62,8 +61,10 @@ def put_events(room: NDArray[np.void], events: Sequence[Event], links: int) -> N
     for number, event in enumerate(events):
         where = f"events[{number}]"
         checked(f"{where}.link", event.link, 0, links - 1)
-        checked(f"{where}.from_slot", event.from_slot, -_SLOTS, _SLOTS)
-        checked(f"{where}.to_slot", event.to_slot, event.from_slot + 1, event.from_slot + MAX_LINK_US // SLOT_US if event.hold else _SLOTS)
+        checked(f"{where}.from_slot", event.from_slot, -FAR_SLOT, FAR_SLOT)
+        checked(
+            f"{where}.to_slot", event.to_slot, event.from_slot + 1, event.from_slot + MAX_LINK_US // SLOT_US if event.hold else FAR_SLOT
+        )
         checked(f"{where}.add_ms", event.add_ms, -MAX_ADD_MS, MAX_ADD_MS)
         checked(f"{where}.slope_ms_per_s", event.slope_ms_per_s, -MAX_ADD_MS, MAX_ADD_MS)
         checked(f"{where}.loss", event.loss, 0.0, 1.0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.cards import DataError, card_beside
 from vcgym.network.links import LINK
-from vcgym.network.traces import read_content
+from vcgym.network.reading import read_content
 
 # Cities with data centres of large clouds, widely spread ones first. A pair's relays are the first of them that are not its own ends.
 DATA_CENTRES = (

@@ -16,9 +16,17 @@ from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfi
 from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig
 from vcgym.scripts import schema
+from vcgym.scripts.data_command import DataCommand
 
 CONF = Path(schema.__file__).parents[1] / "conf"
-KINDS = {"train": TrainConfig, "evaluate": EvaluateConfig, "sweep": SweepConfig, "leaderboard": LeaderboardConfig, "bench": BenchConfig}
+KINDS = {
+    "train": TrainConfig,
+    "evaluate": EvaluateConfig,
+    "sweep": SweepConfig,
+    "leaderboard": LeaderboardConfig,
+    "bench": BenchConfig,
+    "data": DataCommand,
+}
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
 ALGORITHMS = sorted(path.stem for path in (CONF / "algorithm").glob("*.yaml"))

@@ -169,17 +169,17 @@ def test_out_of_order_lag_weighs_waiting_against_loss():
     params = WMJitter()
     state = allocate(params, 1, 1)
     init(params, state, 0, np.zeros((1, 3)), np.uint64(0))
-    histogram = state.histogram
-    state.window.started[0], state.window.last_delay_us[0] = 1, 0
-    state.newest_us[0], state.base_us[0] = 50_000, 30_000
-    histogram.probability[0] = 0
+    lag = state[0]
+    lag.window.started, lag.window.last_delay_us = 1, 0
+    lag.newest_us, lag.base_us = 50_000, 30_000
+    lag.histogram.weight[:] = 0
     for bucket, percent in ((0, 90), (1, 4), (2, 3), (3, 2), (10, 1)):
-        histogram.probability[0, bucket] = percent * 2**30 // 100
-    histogram.probability[0, 0] += 2**30 - histogram.probability[0].sum()
-    histogram.factor[0] = 2**15  # the sample below weighs nothing
+        lag.histogram.weight[bucket] = percent << 30
+    lag.histogram.total, lag.histogram.place, lag.histogram.below = 100 << 30, 2, 94 << 30
+    lag.histogram.factor, lag.histogram.gain = 2**15, 0.0  # the sample below weighs nothing
     update(params, state, 0, Record(0, 4, 0, 40_000, 40_000, 40_000, 30_000, 0))
     assert decide(params, state, 0, 0) == 40_000
-    assert state.base_us[0] == 30_000
+    assert lag.base_us == 30_000
 
 
 @st.composite

@@ -87,16 +87,20 @@ def test_bad_slot_arguments_are_refused(slot_us, rtt_share, field):
 
 def test_lost_probes_are_spaced_between_their_neighbours_and_overtaken_ones_sorted(tmp_path):
     seq, sent, delay = (np.array(values, np.int64) for values in ([7, 4, 9, 10], [60_000, 30_000, 90_000, 85_000], [1, 2, 3, 4]))
-    made = from_replies("made", tmp_path, CARD, seq, sent, delay)
+    made = from_replies("made", tmp_path, CARD, np.arange(4) + 2, seq, sent, delay)
     assert made.sent_us.tolist() == [0, 10_000, 20_000, 30_000, 45_000, 55_000, 60_000]
     assert made.one_way_delay_us.tolist() == [2, LOST, LOST, 1, LOST, 4, 3]
 
 
 @pytest.mark.parametrize(
     ("seq", "message"),
-    [([], "answered probes is 0"), ([1, 2, 1], "seq is 1; allowed: each number answered once"), ([0, 10**12], "seq first and last")],
+    [
+        ([], "answered probes is 0"),
+        ([1, 2, 1], "line 4, seq is 1; allowed: each number answered once; line 2 has it too"),
+        ([0, 10**12], "seq first and last"),
+    ],
 )
 def test_bad_numbers_are_refused(tmp_path, seq, message):
     values = np.array(seq, np.int64)
     with pytest.raises(TraceError, match=message):
-        from_replies("made", tmp_path, CARD, values, values, np.abs(values) % 1_000)
+        from_replies("made", tmp_path, CARD, np.arange(len(values)) + 2, values, values, np.abs(values) % 1_000)

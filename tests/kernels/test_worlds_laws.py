@@ -201,6 +201,8 @@ def test_a_clock_that_gains_shows_as_growing_delays(ppm):
         ({"log_sd": math.inf}, "log_sd = inf"),
         ({"loss": [0.5, 1.5]}, r"loss\[1\] = 1.5: allowed is 0.0 to 1.0"),
         ({"loss_run": 0.5}, "loss_run = 0.5: allowed is 1.0"),
+        ({"bad_level_ms": math.inf}, "bad_level_ms = inf: allowed is 0.0 to 60000.0"),
+        ({"bad_from": math.nan}, "bad_from = nan"),
         ({"tau_ms": math.nan}, "tau_ms = nan: allowed is 0.0 to 60000.0"),
         ({"shift_every_s": 5.0}, "shift_every_s = 5.0: allowed is 5.12 to inf"),
         ({"shift_size": 1.1}, "shift_size = 1.1"),

@@ -17,7 +17,6 @@ from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, LOST, MAX_LINK_US, 
 from vcgym.network.world_bad_hours import (
     DRAIN_US_PER_SLOT,
     FAST_SHARE,
-    LEVEL_LOG_MEAN,
     LEVEL_LOG_SD,
     LOSS_OFF,
     LOSS_ON,
@@ -88,8 +87,8 @@ class Loss:
 class Burst:
     """Phases of a bad link, one after the other, and the queue they build up."""
 
-    def __init__(self, key):
-        self.key, self.number, self.on, self.until = key, 0, False, FIRST
+    def __init__(self, key, median_ms):
+        self.key, self.median_ms, self.number, self.on, self.until = key, median_ms, 0, False, FIRST
         self.level = self.rise = self.queue = 0
 
     def at(self, slot, bad):
@@ -108,7 +107,7 @@ class Burst:
         self.on = draw[3] < mean_on / (mean_on + OFF_MEAN_S) if self.number == 0 else not self.on
         if self.on:
             length_s = ON_MIN_S + (ON_MAX_S - ON_MIN_S) * draw[0]
-            level_us = 1000.0 * math.exp(LEVEL_LOG_MEAN + LEVEL_LOG_SD * rng.normal_quantile(draw[1] + 2.0**-54))
+            level_us = 1000.0 * self.median_ms * math.exp(LEVEL_LOG_SD * rng.normal_quantile(draw[1] + 2.0**-54))
             self.level = int(level_us)
             self.rise = int(level_us / ((RISE_MIN_S + (RISE_MAX_S - RISE_MIN_S) * draw[2]) * 100.0)) + 1
         else:
@@ -135,7 +134,7 @@ def correlated_link(seed, link, given, events):
     kept = F(math.exp(-10.0 / given["tau_ms"])) if given["tau_ms"] else F(0.0)
     fresh = F(math.sqrt(1.0 - float(kept) ** 2))
     x = from_table(NORMAL, noise, FIRST - 1)
-    burst = Burst(key_of(seed, link, rng.BURST))
+    burst = Burst(key_of(seed, link, rng.BURST), given["bad_level_ms"][link])
     losses = key_of(seed, link, rng.LOSS)
     loss = Loss(losses, given["loss"][link], given["loss_run"])
     level = levels(seed, link, BLOCK_S / given["shift_every_s"], given["shift_size"])
@@ -227,6 +226,7 @@ def worlds(draw, with_queueing):
         "loss_run": draw(st.sampled_from([1.0, 2.0, 17.5])),
         "bad_from": hour[:, 0],
         "bad_to": hour[:, 1],
+        "bad_level_ms": draw(each(st.sampled_from([0.0, 77.5, 900.0]))),
         "tau_ms": draw(st.sampled_from([0.0, 50.0, 200.0, 1000.0])),
         "shift_every_s": draw(st.sampled_from([BLOCK_S, 10.0, 3600.0, math.inf])),
         "shift_size": draw(st.sampled_from([0.0, 0.1, 1.0])),

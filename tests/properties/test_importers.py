@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.network.cards import DataError
-from vcgym.network.importers import import_csv, import_ping_text
+from vcgym.network.importers.ping import import_ping_text
+from vcgym.network.importers.table import import_csv
 from vcgym.network.traces import Trace, TraceError
 from vcgym.network.world import LOST
 
+COLUMNS = {"time_column": "t", "delay_column": "d", "round_trip": True}
+MS = COLUMNS | {"time_unit": "ms", "delay_unit": "ms"}
 SHIPPED = Path(str(files("vcgym.data")))
 
 
@@ -37,7 +40,15 @@ def test_the_shipped_ping_log():
 
 
 def test_the_shipped_series():
-    made = import_csv(SHIPPED / "sample_series.csv", "sent_ms", "one_way_delay_ms", "ms")
+    made = import_csv(
+        SHIPPED / "sample_series.csv",
+        time_column="sent_ms",
+        time_unit="ms",
+        delay_column="one_way_delay_ms",
+        delay_unit="ms",
+        round_trip=False,
+    )
+    assert not made.round_trip
     assert made.card.kind == "synthesised"
     assert made.sent_us[1] == 13_408
     assert made.one_way_delay_us[1] == 12_813
@@ -47,13 +58,13 @@ def test_the_shipped_series():
 def test_a_card_that_does_not_match_its_file_is_refused(tmp_path):
     card = json.loads((SHIPPED / "sample_series.csv.card.json").read_text())
     path = tmp_path / "s.csv"
-    path.write_text("t,d\n0,1\n")
+    path.write_text("t,d\n0,20\n")
     (tmp_path / "s.csv.card.json").write_text(json.dumps(card))
     with pytest.raises(DataError, match="sha256 of the content"):
-        import_csv(path, "t", "d", "ms")
+        import_csv(path, **MS)
     (tmp_path / "s.csv.card.json").write_text(json.dumps(card | {"kind": "guessed"}))
     with pytest.raises(DataError, match=r"s\.csv\.card\.json: card .*kind"):
-        import_csv(path, "t", "d", "ms")
+        import_csv(path, **MS)
 
 
 def test_stamps_are_when_the_reply_was_seen(tmp_path):
@@ -104,9 +115,9 @@ def test_numbers_wrap_at_sixteen_bits(tmp_path):
         ([reply(1, "3", "yesterday")], None, "line 1, time stamp is 'yesterday'"),
         ([reply(1, "3", "1.0"), reply(2, "3")], None, "line 2, time stamp is None"),
         ([reply(1, "3", "1.0")], 10, "line 1, time stamp is '1.0'; allowed: no stamps when interval_ms"),
-        ([reply(1)], 0, "interval_ms is 0; allowed: above 0"),
+        ([reply(1)], 0.01, "interval_ms is 0.01; allowed: 1.2 to 1200"),
         ([reply(70_000)], 10, "line 1, icmp_seq is '70000'; allowed: a number from 0 to 65535"),
-        ([reply(1), reply(1)], 10, "seq is 1; allowed: each number answered once"),
+        ([reply(1), reply(1)], 10, "line 2, seq is 1; allowed: each number answered once; line 1 has it too"),
         ([reply(1), reply(2)[:-4]], 10, "line 2 is '64 bytes .*'; allowed: a whole line"),
         (["hello"], 10, "line 1 is 'hello'"),
         (["no answer yet for icmp_seq=1"], 10, "number of replies is 0"),
@@ -129,28 +140,28 @@ def test_a_bad_ping_log_is_refused(tmp_path, lines, interval_ms, message):
         ("d\n1\n", "ms", "a column t"),
         ("t,d\n0,\n", "ms", "answered probes is 0"),
         ('t,d\n0,"1\n', "ms", "line 2 is 'unexpected end of data'"),
-        ("t,d\n0,1\n90000,1\n", "s", "sent_us first and last"),
-        ("t,d\n0,1\n", "min", "unit is 'min'; allowed: s, ms, us"),
+        ("t,d\n0,1\n90000,1\n", "s", "t, mean spacing in s is 90000.0; allowed: 0.0012 to 1.2; is the unit right"),
+        ("t,d\n0,1\n", "min", "time_unit is 'min'; allowed: s, ms, us"),
     ],
 )
 def test_a_bad_csv_is_refused(tmp_path, text, unit, message):
     path = tmp_path / "s.csv"
     path.write_text(text)
     with pytest.raises(TraceError, match=message):
-        import_csv(path, "t", "d", unit)
+        import_csv(path, **COLUMNS, time_unit=unit, delay_unit=unit)
 
 
 def test_a_broken_or_too_large_gzip_file_is_refused(tmp_path):
     path = tmp_path / "s.csv.gz"
-    whole = gzip.compress(b"t,d\n" + b"0,1\n" * 100_000)
+    whole = gzip.compress("".join(["t,d\n", *(f"{10 * i},20\n" for i in range(100_000))]).encode())
     path.write_bytes(whole)
-    assert len(import_csv(path, "t", "d", "ms").sent_us) == 100_000
+    assert len(import_csv(path, **MS).sent_us) == 100_000
     with pytest.raises(TraceError, match="unpacked size in bytes is 'more than 1000'; allowed: at most 1000"):
-        import_csv(path, "t", "d", "ms", limit_bytes=1_000)
+        import_csv(path, **MS, limit_bytes=1_000)
     for broken in (whole[:-20], b"not gzip", whole[:50] + b"\0" * 50 + whole[100:]):
         path.write_bytes(broken)
         with pytest.raises(TraceError, match=r"s\.csv\.gz: file is"):
-            import_csv(path, "t", "d", "ms")
+            import_csv(path, **MS)
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
@@ -193,6 +204,6 @@ def test_any_content_is_a_trace_or_a_trace_error_as_csv(tmp_path_factory, conten
     path = tmp_path_factory.getbasetemp() / ("any.csv.gz" if packed else "any.csv")
     path.write_bytes(content)
     try:
-        assert isinstance(import_csv(path, "t", "d", unit), Trace)
+        assert isinstance(import_csv(path, **COLUMNS, time_unit=unit, delay_unit=unit), Trace)
     except TraceError as error:
         assert str(error)

@@ -17,11 +17,14 @@ from vcgym.network.player import (
     STRETCHED,
     UNIT_US,
     Player,
+    aim,
     allocate_player,
-    arrive,
+    expect_unit,
     start_player,
     tick,
+    unit_there,
 )
+from vcgym.network.slot_window import SLOT_WINDOW, clear_slot_window, smallest_delay_us
 
 PACKETS = 120
 Stream = tuple[np.ndarray, np.ndarray, np.ndarray]  # arrived_us, level_us, discarded, one of each per packet
@@ -53,13 +56,17 @@ def _play(stream: Stream, shift_us: int = 0) -> Playback:
 
 
 def _drive(player: Player, s: int, stream: Stream) -> list[tuple[int, int, int, int]]:
-    """Session `s` as a call runs it: all that has arrived by a tick is reported before the tick."""
+    """Session `s` as a call runs it: all that has arrived by a tick is reported before the tick, delays are kept by slot."""
     arrived_us, level_us, discarded = stream
-    start_player(player, s, 0)
+    start_player(player, s, 0, PACKETS)
+    window = np.zeros(1, SLOT_WINDOW)[0]
+    clear_slot_window(window)
+    for unit in range(PACKETS):
+        assert expect_unit(player, s, unit)
     ticks: list[tuple[int, int, int, int]] = []
 
     def pass_to(until_us: int) -> None:
-        while (now_us := int(player.tick_us[s])) < until_us:
+        while (now_us := int(player.clock[s].tick_us)) < until_us:
             kind, unit, offset_us = tick(player, s)
             if kind != ENDED:
                 ticks.append((now_us, kind, unit, offset_us))
@@ -67,7 +74,9 @@ def _drive(player: Player, s: int, stream: Stream) -> list[tuple[int, int, int, 
     for k in np.argsort(arrived_us, kind="stable"):
         if arrived_us[k] >= 0:
             pass_to(arrived_us[k])
-            arrive(player, s, SENT_US[k], UNIT_US, arrived_us[k], discarded[k], level_us[k])
+            if not discarded[k]:
+                unit_there(player, s, k, arrived_us[k])
+            aim(player, s, arrived_us[k], level_us[k], smallest_delay_us(window, k, arrived_us[k] - SENT_US[k]))
     pass_to(NEVER_US)
     return ticks
 
@@ -133,7 +142,7 @@ def test_only_differences_of_time_matter(stream: Stream, shift_ticks: int) -> No
 @settings(max_examples=20)
 @given(st.lists(streams(), min_size=1, max_size=3))
 def test_a_player_in_a_batch_equals_one_alone_and_a_row_can_be_used_again(batch: list[Stream]) -> None:
-    player = allocate_player(len(batch), PACKETS, 201)
+    player = allocate_player(len(batch), PACKETS)
     driven = [_drive(player, s, stream) for s, stream in enumerate(batch)]
     again = [_drive(player, s, stream) for s, stream in reversed(list(enumerate(batch)))]
     assert driven == again[::-1]

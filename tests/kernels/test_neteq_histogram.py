@@ -1,4 +1,4 @@
-"""The jitter window and the fixed-point histogram against literal twins, and the numbers worked out by hand."""
+"""The fixed-point histogram of NetEQ against a twin in unbounded integers, and the numbers worked out by hand."""
 
 from fractions import Fraction
 from math import floor
@@ -8,18 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.jitter_histogram import (
+from vcgym.baselines.neteq_histogram import (
     BUCKETS,
-    NO_JITTER,
     ONE,
-    accumulated_jitter,
     add_to_histogram,
     allocate_histogram,
-    allocate_window,
     cheapest_bucket,
     quantile_bucket,
     reset_histogram,
-    reset_window,
 )
 
 
@@ -132,60 +128,3 @@ def test_cost_of_waiting_against_loss():
     costs = [max(0, 10 * k - 30) + 10 * beyond[k] for k in range(11)]
     assert costs == pytest.approx([100, 60, 30, 10, 20, 30, 40, 50, 60, 70, 70], abs=1e-5)
     assert cheapest_bucket(histogram, 1, 10_000, 30_000, 10_000) == 3
-
-
-def jitters(sent_us, arrived_us):
-    window = allocate_window(2)
-    reset_window(window, 1)
-    return [int(accumulated_jitter(window, 1, s, a)) for s, a in zip(sent_us, arrived_us, strict=True)]
-
-
-def twin_jitters(sent_us, arrived_us):
-    """The listing: a queue of (sent time, d), dropped from the front, and the clamped running sum over it."""
-    queue, result = [], [NO_JITTER]
-    for i in range(1, len(sent_us)):
-        queue.append((sent_us[i], (arrived_us[i] - arrived_us[i - 1]) - (sent_us[i] - sent_us[i - 1])))
-        while sent_us[i] - queue[0][0] > 2_000_000:
-            queue.pop(0)
-        jitter = 0
-        for _, d in queue:
-            jitter = max(0, jitter + d)
-        result.append(jitter)
-    return result
-
-
-def test_jitter_by_hand():
-    """P5: delays of 100, 103, 99 ... ms add up to jitters of 0, 3, 0, 21, 11, 6, 41, 1 ms."""
-    delays_ms = [100, 103, 99, 120, 110, 105, 140, 100]
-    sent = [10_000 * k for k in range(8)]
-    arrived = [s + 1000 * delay for s, delay in zip(sent, delays_ms, strict=True)]
-    assert jitters(sent, arrived) == [NO_JITTER, 3000, 0, 21000, 11000, 6000, 41000, 1000]
-
-
-@st.composite
-def arrivals(draw):
-    """Sent times at multiples of `spacing`, some far apart, arriving in any order, with repeated values likely."""
-    spacing = draw(st.sampled_from([10_000, 100_000, 500_000]))
-    slots = draw(st.lists(st.integers(0, 60), min_size=1, max_size=40))
-    gaps = draw(st.lists(st.sampled_from([0, 1_000, 10_000, 300_000]), min_size=len(slots), max_size=len(slots)))
-    return [spacing * slot for slot in slots], np.cumsum(gaps).tolist()
-
-
-@given(arrivals())
-def test_jitter_equals_the_listing(packets):
-    assert jitters(*packets) == twin_jitters(*packets)
-
-
-def test_jitter_over_many_windows_equals_the_listing():
-    rng = np.random.default_rng(3)
-    sent = 10_000 * np.arange(1500)
-    arrived = sent + 50_000 + rng.exponential(60_000, 1500).astype(np.int64) + 400_000 * (rng.random(1500) < 0.02)
-    order = np.argsort(arrived, kind="stable")
-    assert jitters(sent[order], arrived[order]) == twin_jitters(sent[order].tolist(), arrived[order].tolist())
-
-
-def test_a_window_at_ten_ms_never_overflows_and_a_denser_one_is_refused():
-    sent = 10_000 * np.arange(600)
-    jitters(sent, sent + 5 * np.arange(600))
-    with pytest.raises(ValueError, match="at least 8 ms"):
-        jitters(sent // 10, sent // 10 + 5 * np.arange(600))

@@ -1,0 +1,118 @@
+"""The command line of vcgym-data: list, verify, import of every format, download without a network."""
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from vcgym.agents.config import DataConfig
+from vcgym.network.cards import DataError
+from vcgym.network.catalogue import shipped
+from vcgym.network.trace_file import read_trace
+from vcgym.scripts.data_command import DataCommand
+from vcgym.scripts.data_formats import Ping
+
+
+def attempt(cwd, *overrides, **environment):
+    known = {name: value for name, value in os.environ.items() if name != "VCGYM_DATA"} | environment
+    command = [sys.executable, "-m", "vcgym.scripts.data", *overrides]
+    return subprocess.run(command, cwd=cwd, env=known, capture_output=True, text=True, check=False)
+
+
+def call(cwd, *overrides, **environment):
+    done = attempt(cwd, *overrides, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_list_then_verify_then_a_change(tmp_path):
+    (tmp_path / "measured").mkdir()
+    call(tmp_path, "do=import", "format=ping", f"file={shipped()}/sample_ping.txt", "output=measured/mine.csv.gz")
+    listed = call(tmp_path, VCGYM_DATA="measured")
+    for word in ("table1.json", "mine.csv.gz", "synthesised", "MIT, as this project", "as said", "wonderproxy_pings", "wp-public-data"):
+        assert word in listed
+    assert "1 files as their cards say, 0 without a card" in call(tmp_path, "do=verify", "data.root=measured")
+    with gzip.open(tmp_path / "measured" / "mine.csv.gz", "ab") as file:
+        file.write(b"9999.000,1.000\n")
+    failed = attempt(tmp_path, "do=verify", "data.root=measured")
+    assert failed.returncode == 1
+    assert "mine.csv.gz: sha256 of the content is" in failed.stderr and "Traceback" not in failed.stderr
+    assert "differs" in call(tmp_path, "do=list", "data.root=measured")
+    # Nothing else was written, by hydra or anyone.
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["measured", "mine.csv.gz", "mine.csv.gz.card.json"]
+
+
+def test_every_format_is_imported(tmp_path):
+    (tmp_path / "plain.txt").write_text("".join(f"64 bytes from 192.0.2.1: seq={n} ttl=57 time={20 + n}.5 ms\n" for n in (0, 1, 3)))
+    assert "4 probes over 0.0 s, 1 lost, round trips" in call(
+        tmp_path, "do=import", "format=ping", "format.interval_ms=10", "file=plain.txt", "output=ping.csv.gz"
+    )
+    columns = ["format.time_column=sent_ms", "format.time_unit=ms", "format.delay_column=one_way_delay_ms", "format.delay_unit=ms"]
+    series = f"file={shipped()}/sample_series.csv"
+    call(tmp_path, "do=import", "format=csv", *columns, "format.round_trip=false", series, "output=csv.csv.gz")
+    assert not read_trace(tmp_path / "csv.csv.gz").round_trip
+    rows = "".join(f"{1.6e9 + n / 50:.3f},{n},{960 * n}\n" for n in range(100))
+    (tmp_path / "call.csv").write_text(f"frame.time_epoch,rtp.seq,rtp.timestamp\n{rows}")
+    rtp = ["format=rtp", "format.sample_rate_hz=48000", "format.floor_ms=25"]
+    call(tmp_path, "do=import", *rtp, "file=call.csv", "output=rtp.csv.gz")
+    assert np.unique(read_trace(tmp_path / "rtp.csv.gz").one_way_delay_us).tolist() == [25_000]
+    bursts = "".join(f"0,1,2020-07-19 0{n}:00:00,{90 + n},{95 + n},{99 + n},1\n" for n in range(3))
+    (tmp_path / "raw.csv").write_text(f"source,destination,timestamp,min,avg,max,mdev\n{bursts}")
+    call(tmp_path, "do=import", "format=wonderproxy_raw", "file=raw.csv", "output=medians.csv")
+    call(tmp_path, "do=import", "format=wonderproxy_raw", "format.statistic=pooled", "file=raw.csv", "output=pooled.csv")
+    assert (tmp_path / "medians.csv").read_text().split() == [
+        "src_id,dst_id,min_ms,avg_ms,max_ms,mdev_ms",
+        "0,1,91.000,96.000,100.000,1.000",
+    ]
+    assert (tmp_path / "pooled.csv").read_text().split()[1] == "0,1,90.000,96.000,101.000,1.291"
+    (tmp_path / "grouped.csv").write_text("source,destination,min,avg,max,mdev\n1,0,90,95,99,1\n")
+    assert "1 ordered pairs" in call(tmp_path, "do=import", "format=wonderproxy_grouped", "file=grouped.csv", "output=pairs.csv")
+
+
+PING = ["do=import", "format=ping", f"file={shipped()}/sample_ping.txt"]
+REFUSED = {
+    "nothing to import": (["do=import"], "do=import needs format and file and output"),
+    "unknown format": ([*PING[:1], "format=pcap"], "Could not find 'format/pcap'"),
+    "a field left out": (["do=import", "format=csv", *PING[2:], "output=a.csv.gz"], "Missing mandatory value: format.time_column"),
+    "a file that is not there": ([*PING[:2], "file=gone.txt", "output=a.csv.gz"], 'gone.txt: file is "FileNotFoundError'),
+    "another ending": ([*PING, "output=a.txt"], "a.txt: name of the file is 'a.txt'; allowed: a name ending in .csv.gz"),
+    "a file that is there": ([*PING, "output=there.csv.gz"], "there.csv.gz: file is 'there already'"),
+    "no network": (["do=download", "set=starlink_isl_ping", "data.root=."], "connection is"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_done_is_refused_and_leaves_nothing(tmp_path, name):
+    overrides, message = REFUSED[name]
+    (tmp_path / "there.csv.gz").touch()
+    # A proxy where nobody listens stands for a machine that is offline.
+    failed = attempt(tmp_path, *overrides, https_proxy="http://127.0.0.1:1")
+    assert failed.returncode == 1
+    assert message in failed.stderr
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["there.csv.gz"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"do": "remove"}, "Input should be 'list', 'verify', 'import' or 'download'"),
+        ({"do": "import", "format": Ping()}, "do=import needs file and output"),
+        ({"do": "download", "set": "wonderproxy_pings"}, r"do=download needs data\.root \(or VCGYM_DATA\)"),
+        ({"do": "download", "set": "all", "data": DataConfig(root=Path("."))}, "set is 'all'; allowed: wonderproxy_pings"),
+        ({"overwrite": True}, "Extra inputs are not permitted"),
+    ],
+)
+def test_a_command_that_lacks_something_is_refused_before_work(monkeypatch, fields, message):
+    monkeypatch.delenv("VCGYM_DATA", raising=False)
+    with pytest.raises(ValidationError, match=message):
+        DataCommand(**fields)
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"a\.csv\.gz: file is 'FileNotFoundError"):
+        Ping().convert(shipped() / "sample_ping.txt", tmp_path / "no" / "a.csv.gz")

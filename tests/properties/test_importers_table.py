@@ -1,0 +1,140 @@
+"""CSV of send time and delay, whole and spoiled: the import equals what was written, or an error names the row."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from vcgym.network.importers.table import import_csv
+from vcgym.network.trace_file import read_trace, write_trace
+from vcgym.network.traces import TraceError, to_slots
+from vcgym.network.world import LOST
+
+COLUMNS = {"time_column": "t", "delay_column": "d", "round_trip": False}
+SCALE = {"s": 1e6, "ms": 1e3, "us": 1.0}
+
+
+def series(rng, rows, spacing_us, delay_us):
+    """Sent and delay in whole microseconds, and the text in `unit`s."""
+    sent = np.cumsum(rng.integers(spacing_us // 2, 2 * spacing_us, rows))
+    delay = np.where(rng.random(rows) < 0.05, LOST, rng.integers(delay_us // 2, 2 * delay_us, rows))
+    delay[0] = delay_us
+    return sent - sent[0], delay
+
+
+def text(sent, delay, time_unit="ms", delay_unit="ms"):
+    """To the microsecond, whatever the unit; a column nobody asked for stands between."""
+    digits = {"s": 6, "ms": 3, "us": 0}
+    cells = [
+        f"{s / SCALE[time_unit]:.{digits[time_unit]}f},x,{'' if d == LOST else format(d / SCALE[delay_unit], f'.{digits[delay_unit]}f')}"
+        for s, d in zip(sent.tolist(), delay.tolist(), strict=True)
+    ]
+    return "\n".join(["t,other,d", *cells, ""])
+
+
+def read(tmp_path, content, time_unit="ms", delay_unit="ms", name="s.csv"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return import_csv(path, **COLUMNS, time_unit=time_unit, delay_unit=delay_unit)
+
+
+@pytest.mark.parametrize("time_unit", SCALE)
+@pytest.mark.parametrize("delay_unit", SCALE)
+def test_every_unit_and_no_other(tmp_path, time_unit, delay_unit):
+    """A unit that is not the file's is refused, for each column by itself, over the whole range that is allowed."""
+    rng = np.random.default_rng(1)
+    for spacing_us, delay_us in ((2_000, 2_000), (10_000, 50_000), (800_000, 600_000)):
+        sent, delay = series(rng, 500, spacing_us, delay_us)
+        content = text(sent, delay, time_unit, delay_unit)
+        made = read(tmp_path, content, time_unit, delay_unit)
+        assert np.array_equal(made.sent_us, sent)
+        assert np.array_equal(made.one_way_delay_us, delay)
+        for said in SCALE:
+            if said != time_unit:
+                with pytest.raises(TraceError, match=r"s\.csv: .*(is the unit right|allowed: a number)"):
+                    read(tmp_path, content, said, delay_unit)
+            if said != delay_unit:
+                with pytest.raises(TraceError, match=r"s\.csv: .*(is the unit right|allowed: a number)"):
+                    read(tmp_path, content, time_unit, said)
+
+
+def test_two_hundred_thousand_random_rows(tmp_path):
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        sent, delay = series(rng, 1_000, 10_000, 40_000)
+        lines = text(sent, delay).split("\n")
+        at = int(rng.integers(2, 1_000))
+        time, _, value = lines[at].split(",")
+        spoils = {
+            "decimal comma": f"{time.replace('.', ',')},x,{value}",
+            "quoted decimal comma": f'{time},x,"20,5"',
+            "one cell less": f"{time},x",
+            "not a number": f"{time},x,nan",
+            "infinite": f"{time},x,inf",
+            "negative": f"{time},x,-1",
+            "over a minute": f"{time},x,60001",
+            "no time": f",x,{value}",
+            "a clock running back": f"{float(time) - 100_000},x,{value}",
+            "NUL": f"{time},x,2\0",
+            "space": f"{time},x, 20",
+            "a word": f"{time},x,lost",
+            "a second header": "t,other,d",
+        }
+        spoil = str(rng.choice(list(spoils)))
+        with pytest.raises(TraceError, match=rf"s\.csv: line {at + 1}"):
+            read(tmp_path, "\n".join([*lines[:at], spoils[spoil], *lines[at + 1 :]]))
+
+
+def test_other_clothes(tmp_path):
+    sent, delay = series(np.random.default_rng(3), 1_000, 10_000, 40_000)
+    content = text(sent, delay).encode()
+    dresses = (
+        b"\xef\xbb\xbf" + content,
+        content.replace(b"\n", b"\r\n"),
+        content.replace(b"\n", b"\r"),
+        content.replace(b"\n", b"\n\n"),
+        content.replace(b",x,", b',"x",'),
+    )
+    for dress in dresses:
+        assert np.array_equal(read(tmp_path, dress).one_way_delay_us, delay)
+    assert np.array_equal(read(tmp_path, gzip.compress(content), name="s.csv.gz").sent_us, sent)
+    for encoding in ("utf-16", "utf-16-le", "utf-32"):
+        with pytest.raises(TraceError, match=r"s\.csv: line 1"):
+            read(tmp_path, content.decode().encode(encoding))
+
+
+def test_a_file_cut_off_within_a_row_is_refused_and_at_the_end_of_a_row_is_what_it_holds(tmp_path):
+    rng = np.random.default_rng(4)
+    sent, delay = series(rng, 300, 10_000, 40_000)
+    content = text(sent, delay).encode()
+    for cut in rng.integers(20, len(content), 300).tolist():
+        rows = content[:cut].count(b"\n") - 1
+        if content[cut - 1 : cut] == b"\n" and rows:
+            assert np.array_equal(read(tmp_path, content[:cut]).one_way_delay_us, delay[:rows])
+        else:
+            with pytest.raises(TraceError, match=rf"s\.csv: line {rows + 2} is .*; the file may have been cut off"):
+                read(tmp_path, content[:cut])
+
+
+def test_an_imported_trace_is_read_back_as_it_was_and_never_overwritten(tmp_path):
+    sent, delay = series(np.random.default_rng(5), 500, 10_000, 40_000)
+    made = read(tmp_path, text(sent, delay))
+    card = write_trace(made, tmp_path / "kept.csv.gz")
+    again = read_trace(tmp_path / "kept.csv.gz")
+    assert again.card == card and made.card.sha256 in card.description
+    assert not again.round_trip
+    assert np.array_equal(again.sent_us, sent) and np.array_equal(again.one_way_delay_us, delay)
+    # Measured one way, a delay is not halved.
+    assert to_slots(again).max() == to_slots(again, rtt_share=1.0).max() == delay.max()
+    before = (tmp_path / "kept.csv.gz").read_bytes()
+    with pytest.raises(ValueError, match=r"kept\.csv\.gz: file is 'there already'"):
+        write_trace(made, tmp_path / "kept.csv.gz")
+    assert (tmp_path / "kept.csv.gz").read_bytes() == before
+    with pytest.raises(ValueError, match=r"a name ending in \.csv\.gz"):
+        write_trace(made, tmp_path / "kept.txt")
+    (tmp_path / "kept.csv.gz").write_bytes(gzip.compress(b"sent_ms,delay\n0,1\n"))
+    with pytest.raises(ValueError, match="sent_ms and one of rtt_ms, one_way_delay_ms"):
+        read_trace(tmp_path / "kept.csv.gz")
+    (tmp_path / "kept.csv.gz").write_bytes(gzip.compress(b"sent_ms,rtt_ms\n0,1\n"))
+    with pytest.raises(ValueError, match=r"kept\.csv\.gz: sha256 of the content"):
+        read_trace(tmp_path / "kept.csv.gz")
