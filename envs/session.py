@@ -15,7 +15,7 @@ from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.oracle import witness
 from vcgym.baselines.rule import MEDIA, PROBE, Record, decide, learns, update
 from vcgym.envs.books import BOOKS, NOT_LOGGED, book_send, book_tick
-from vcgym.envs.feed import COMMANDS, FEED, append, command, in_force, read_next, unread
+from vcgym.envs.feed import COMMANDS, FEED, RECORDS, append, command, in_force, read_next, unread
 from vcgym.envs.levers import COMMANDED, INSIDE, OUTSIDE, holder
 from vcgym.network import player as players
 from vcgym.network import rng
@@ -88,6 +88,18 @@ def record_in_hand(call, receiver_lever):
 
 
 @kernel
+def _tell(call, record):
+    """Put a record into the feed; False if it is full.
+
+    After the last packet nothing is decided: of what then arrives, seconds late, the last observation shows half a ring, the rest is news
+    for nobody.
+    """
+    if call.slot >= call.packets and call.feed.written - call.feed.read >= RECORDS // 2:
+        return True
+    return append(call.feed, record)
+
+
+@kernel
 def _take_in(call, tables, s, seen, level_us, router, receiver_lever):
     """Let the receiver, the player and the feed have the packet in hand; False if the feed is full."""
     call.receiver.level_us = level_us
@@ -97,12 +109,12 @@ def _take_in(call, tables, s, seen, level_us, router, receiver_lever):
         players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
     fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
     players.aim(tables.player, s, seen.arrived_us, level_us, fastest_us)
-    if not learns(router) or call.slot >= call.packets:
-        return True  # nobody reads it, and packets that are seconds late would fill the feed
+    if not learns(router):
+        return True
     lost = call.feedback_loss
     if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, 0, rng.FEEDBACK), seen.packet) < lost:
         return True
-    return append(call.feed, seen)
+    return _tell(call, seen)
 
 
 @kernel
@@ -114,11 +126,9 @@ def _arrivals(call, tables, s, router, receiver_lever, receiver_state):
             return DONE
         if node >= SLOTS:
             slot = _slot_of(call, node)
-            if call.slot >= call.packets:
-                continue
             at_us = call.wire.arrival_us[node]
             path = int(call.wire.path[node])
-            if not append(call.feed, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):
+            if not _tell(call, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):
                 return RING_FULL
             continue
         call.waiting_node = node

@@ -20,7 +20,7 @@ from vcgym.network.fitting_cloud import REGIONS, RUN_PINGS, find_run, read_runs
 from vcgym.network.fitting_world import FILES, city_names
 from vcgym.network.links import LINK, correlated_parameters, paper_parameters, row_of
 from vcgym.network.scenario import TAU_MS, Scenario
-from vcgym.network.strata import ALWAYS, MIN_LEVEL_MS
+from vcgym.network.strata import ALWAYS
 from vcgym.network.traces import read_series, to_slots
 from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US, World, WorldDraw
 from vcgym.network.world_correlated import CorrelatedWorld
@@ -168,7 +168,7 @@ def _paper(rows: NDArray[Any], burst: str) -> World:
 def _correlated(rows: NDArray[Any], bad: bool) -> World:
     always = np.full(len(rows), ALWAYS if bad else 0)
     parameters = correlated_parameters(rows, TAU_MS, 1.0) | {
-        "loss": 0.0, "bad_from": -always, "bad_to": always, "bad_level_ms": np.maximum(rows["bad_level_ms"], MIN_LEVEL_MS),
+        "loss": 0.0, "bad_from": -always, "bad_to": always, "bad_level_ms": rows["bad_level_ms"],
         "shift_every_s": np.inf,
     }  # fmt: skip
     return _started(CorrelatedWorld(1, np.arange(len(rows))[:, None]), parameters)

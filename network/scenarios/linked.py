@@ -10,7 +10,7 @@ from vcgym.network.cards import LinkTable
 from vcgym.network.links import LINK, correlated_parameters, paper_parameters, row_of
 from vcgym.network.paths import links_and_paths, relay_sequences
 from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
-from vcgym.network.strata import MIN_LEVEL_MS, NATURAL, STRATA, declared_bad_hours, natural_bad_hours
+from vcgym.network.strata import NATURAL, STRATA, declared_bad_hours, natural_bad_hours
 from vcgym.network.world import World
 from vcgym.network.world_correlated import CorrelatedWorld
 from vcgym.network.world_paper import PaperWorld
@@ -70,8 +70,7 @@ class Linked(Recipe):
             return fixed
         if stratum == NATURAL:
             begin, end = natural_bad_hours(rows["bad_share"], draws)
-            fitted_ms = np.maximum(rows["bad_level_ms"] * self.settings.share_of_rtt, MIN_LEVEL_MS)
-            return {**fixed, "bad_from": begin, "bad_to": end, "bad_level_ms": fitted_ms}
+            return {**fixed, "bad_from": begin, "bad_to": end, "bad_level_ms": rows["bad_level_ms"] * self.settings.share_of_rtt}
         begin, end = declared_bad_hours(stratum, fixed["base_ms"], self.hops, self.layout.path_links, self.settings.packets, draws)
         return {**fixed, "bad_from": begin, "bad_to": end}
 

@@ -86,6 +86,15 @@ def test_a_delay_step_of_thirty_seconds_is_played_to_its_end():
     assert delay_us[-1] > 30_000_000 > delay_us[0] > 0
 
 
+def test_an_environment_shows_a_delay_step_to_the_end_of_the_call():
+    env = gymnasium.make_vec("vcgym/Relay-v0", num_envs=3, scenario="stress", packets=3000, observation="records")
+    env.reset(seed=3, options={"stratum": "delay-step"})
+    truncated = np.zeros(3, bool)
+    while not truncated.any():
+        observation, _, _, truncated, _ = env.step(np.zeros(3, np.int64))
+    assert truncated.all() and (observation["count"] <= 512).all()
+
+
 @pytest.mark.parametrize(("name", "mode"), DRAWN)
 def test_a_draw_follows_from_its_seed(name, mode):
     one, other = Scenario(name, mode, 600), Scenario(name, mode, 600)
