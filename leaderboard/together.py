@@ -1,0 +1,43 @@
+"""Several systems on the same worlds, each world drawn once: a block is filled, every system plays it, the next block is filled."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from vcgym.envs.batch import CallBatch
+from vcgym.network.scenario import Scenario
+from vcgym.network.world import WorldDraw
+
+
+def batches_together(scenario: Scenario, pairs: Sequence[tuple[object, object]], sessions: int, log: bool = False) -> list[CallBatch]:
+    """One batch of calls for each pair of rules (router, receiver), all on one world."""
+    world = scenario.world(sessions)
+    return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver in pairs]
+
+
+def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], threads: int = 1) -> None:
+    """Play each batch, made by `batches_together`, on each drawn world to its end; what it gives equals `CallBatch.play` of each alone.
+
+    Args:
+        batches: of rules alone, so that nothing but the world is waited for.
+        draws: one world per row.
+        threads: how many threads share the rows; a thread takes its rows through all batches.
+    """
+    world = batches[0].world
+    for row, draw in enumerate(draws):
+        history = world.start(row, draw)
+        for batch in batches:
+            batch.start(row, draw, history)
+
+    def play_rows(rows: np.ndarray) -> None:
+        while True:
+            waiting = [batch.play_block(rows) for batch in batches][0]  # the same rows in every batch: calls are equally long
+            if not len(waiting):
+                return
+            world.fill(waiting)
+            for batch in batches:
+                batch.calls["block"][waiting] += 1
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(play_rows, np.array_split(np.arange(len(draws)), threads)))
