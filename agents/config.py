@@ -225,12 +225,12 @@ class TrainConfig(Config):
 
 
 class EvaluateConfig(Config):
-    """Play a published agent: `episodes` calls of `split`, worlds drawn from `seed`."""
+    """Play a published agent: `episodes` calls of `split`, worlds drawn from `seed`. The test split is the leaderboard's."""
 
     agent: AbsolutePath
     env: EnvConfig = Field(default_factory=EnvConfig)
     data: DataConfig = Field(default_factory=DataConfig)
-    split: Literal["train", "validation", "test"] = "validation"
+    split: Literal["train", "validation"] = "validation"
     episodes: Annotated[int, Field(ge=1)] = 32
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
 

@@ -36,7 +36,7 @@ def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, A
         from vcgym.agents.study import run_study  # torch is needed to train only
 
         run_study(train)
-    envs = make_envs(train.env, 1, "test")
+    envs = make_envs(train.env, 1, "validation")
     for folder in folders.values():
         require_fit(folder, envs)
     envs.close()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vcgym.envs.batch import CallBatch, Played
 from vcgym.network.scenario import Scenario
+from vcgym.network.splits import test_opened
 
 Worlds = list[tuple[str, int]]  # pair and seed
 
@@ -44,6 +45,7 @@ class Rollout(NamedTuple):
     wall_clock_s: float
 
 
+@test_opened()
 def play_rules(pair: RulePair, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1) -> Rollout:
     """Play a pair of rules on each world; a decision is a packet sent and its arrival, world and receiver included."""
     batch = CallBatch(scenario, len(worlds), pair.router, pair.receiver, log=True, threads=threads)
@@ -56,6 +58,7 @@ def play_rules(pair: RulePair, scenario: Scenario, split: str, worlds: Worlds, t
     return Rollout(batch.played(), strata, 1e6 * took / (len(worlds) * scenario.packets), took)
 
 
+@test_opened()
 def play_policy(policy: Policy, env_id: str, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, **arguments: Any) -> Rollout:
     """Play a policy on each world through the environment; a decision is one `predict` for one session."""
     envs: Any = gymnasium.make_vec(

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from vcgym.network.scenario import Scenario
+from vcgym.network.splits import test_opened
 
 
 class Part(NamedTuple):
@@ -39,6 +40,7 @@ SUITES = {
 }
 
 
+@test_opened()
 def worlds(part: Part, scenario: Scenario) -> list[tuple[str, int]]:
     """Pair and seed of each world of a part; no two share a seed."""
     pairs = scenario.pairs(part.split)

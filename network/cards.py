@@ -127,6 +127,18 @@ class BadHour(Beta):
     imputed: bool
 
 
+class BadHours(_Record):
+    """Two-state hours: `share` of a link's hours are bad, with congestion bursts of median level `level_ms` on top of an ordinary hour.
+
+    `clamped` if the share that the measured mean and spread ask for lies outside what is allowed; `imputed` as in `BadHour`.
+    """
+
+    share: Annotated[float, Field(ge=0.0, le=1.0)]
+    level_ms: Milliseconds
+    clamped: bool = False
+    imputed: bool = False
+
+
 class Queue(_Record):
     """Round-trip time base_ms + exp(log_mean + log_sd * Z), Z standard normal, the exponential in ms; `assumed` if not measured."""
 
@@ -145,6 +157,7 @@ class Link(_Record):
     loss: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
     median: Beta | None = None
     worst: BadHour | None = None
+    bad_hours: BadHours | None = None
     queue: Queue
 
 
@@ -180,14 +193,14 @@ def canonical_sha256(body: dict[str, Any]) -> str:
 
 @functools.cache
 def load_links(name: str) -> LinkTable:
-    """The shipped link table `name` (`wonderproxy_ten_places` or `table1`).
+    """The shipped link table `name` (`wonderproxy_ten_places`, `table1` or `cloud`).
 
     Raises:
         DataError: no such table, a field that is wrong, or content that does not match the card's hash.
     """
     file = importlib.resources.files("vcgym.data").joinpath(f"{name}.json")
     if not file.is_file():
-        raise DataError("link table", "name", name, "a JSON table shipped in vcgym.data: wonderproxy_ten_places, table1")
+        raise DataError("link table", "name", name, "a JSON table shipped in vcgym.data: wonderproxy_ten_places, table1, cloud")
     return parse_links(f"{name}.json", file.read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""Per-link parameters of the ten WonderProxy places, in closed form from ping statistics.
+"""Per-link parameters in closed form from ping statistics, and the table of the ten WonderProxy places.
 
 Source: WonderProxy, "A day in the life of the Internet" (28 October 2020): every hour for two days, bursts of 30 pings between servers,
 each kept as min / avg / max / mdev of the round trip. What is fitted, per ordered link and in the round-trip domain:
@@ -6,11 +6,13 @@ each kept as min / avg / max / mdev of the round trip. What is fitted, per order
     median  Beta law on [min, max] with the mean and spread of the median burst: an ordinary hour
     worst   Beta law on [min of two days, max of two days] for a bad hour, see `bad_hour`
     queue   a base and a lognormal excess over it, see `queueing_excess`
+    hours   share of bad hours and level of the congestion in them, see `bad_hours`
 
 Left out: everything below one burst (the statistics fix no correlation in time) and loss (no column of it).
 """
 
 import csv
+import gzip
 import json
 import math
 from collections.abc import Mapping
@@ -21,10 +23,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from vcgym.network.cards import BadHour, Beta, Card, DataError, Link, LinkTable, Place, Queue, canonical_sha256
+from vcgym.network import world_correlated as bursts
+from vcgym.network.cards import BadHour, BadHours, Beta, Card, DataError, Link, LinkTable, Place, Queue, canonical_sha256
 
 HOURS = 48  # of the two days
 BAD_HOURS = 3  # of HOURS, declared: a two-day spread far above the median burst's is a few bad bursts
+FEWEST_BAD_HOURS = 1  # of HOURS, declared: fewer cannot be seen in hourly bursts, and more than BAD_HOURS would show in the median
 BURST_PINGS = 30
 
 MEAN_SHARE = (0.001, 0.999)  # where in [low, high] a mean may lie
@@ -32,7 +36,7 @@ VARIANCE_SHARE = (0.05, 0.95)  # of (mean - low) * (high - mean), the variance o
 MIN_EXCESS_MS = 0.01
 MIN_LOG_SD = 0.05
 
-_FOLDER = "wonderproxy"
+FOLDER = "wonderproxy"
 Row = TypeVar("Row", bound=BaseModel)
 _DIGITS = 6
 
@@ -62,11 +66,13 @@ class Pooled(BaseModel):
 
 
 class Excess(NamedTuple):
-    """A bad hour relative to the median burst's average: shift of the mean, spread and shift of the maximum."""
+    """A bad hour relative to the median burst's average: shift of the mean, spread, of the maximum, level of congestion; and share."""
 
     mean: float
     sd: float
     high: float
+    level: float
+    share: float
 
 
 def beta_by_moments(low_ms: float, high_ms: float, mean_ms: float, sd_ms: float) -> Beta:
@@ -103,44 +109,86 @@ def bad_hour(median_avg_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -
     return median_avg_ms + bad_shift, math.sqrt(max(second_moment - bad_shift**2, 0.0))
 
 
-def queueing_excess(min_ms: float, avg_ms: float, max_ms: float) -> Queue:
-    """Base and lognormal excess of one burst: mean excess avg - min, and max - min its median largest of BURST_PINGS draws.
+def burst_moments() -> tuple[float, float]:
+    """Mean and mean square of the congestion delay in a bad hour, in units of its median level.
 
-    With z the normal quantile at 0.5^(1/30) and L = ln((max - min) / (avg - min)): log_sd solves L = z s - s^2 / 2, the smaller root
+    The declared generator (`vcgym.network.world_correlated`): on for a time T uniform in [ON_MIN_S, ON_MAX_S], off for OFF_MEAN_S on
+    average; a lognormal level with log_sd LEVEL_LOG_SD; a linear rise over r, which takes r / 2 of the time from the mean and 2 r / 3 from
+    the mean square; fast variation by FAST_SHARE times a standard normal cut off at +-1, whose mean square is 1 - 2 phi(1) = 0.516. Left
+    out: the drain after a burst, which adds under 4 % of the mean at levels below 150 ms.
+    """
+    on_s = 0.5 * (bursts.ON_MIN_S + bursts.ON_MAX_S)
+    rise_s = 0.5 * (bursts.RISE_MIN_S + bursts.RISE_MAX_S)
+    share = on_s / (on_s + bursts.OFF_MEAN_S)
+    cut_square = 1.0 - 2.0 * NormalDist().pdf(1.0)
+    mean = share * (1.0 - rise_s / 2.0 / on_s) * math.exp(bursts.LEVEL_LOG_SD**2 / 2.0)
+    square = share * (1.0 - 2.0 * rise_s / 3.0 / on_s) * math.exp(2.0 * bursts.LEVEL_LOG_SD**2) * (1.0 + bursts.FAST_SHARE**2 * cut_square)
+    return mean, square
+
+
+def bad_hours(median_avg_ms: float, median_mdev_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -> BadHours:
+    """Share of bad hours and their median level, so that ordinary and bad hours together have the pooled mean and standard deviation.
+
+    An ordinary hour has the median burst's average and deviation; a bad one adds bursts with the moments (c, q) of `burst_moments` times
+    the level L. With d = pooled mean - median average and Q = pooled variance + d^2 - median variance (the mean square of what bad hours
+    add), d = p c L and Q = p q L^2, so p = d^2 q / (c^2 Q) and L = sqrt(Q / (p q)). The share p is held within FEWEST_BAD_HOURS and
+    BAD_HOURS of HOURS; where it is, the result says `clamped`, Q is met and d is not.
+    """
+    c, q = burst_moments()
+    shift = max(pooled_mean_ms - median_avg_ms, 0.0)
+    square = max(pooled_sd_ms**2 + (pooled_mean_ms - median_avg_ms) ** 2 - median_mdev_ms**2, 0.0)
+    wanted = shift**2 * q / (c * c * square) if square > 0.0 else 0.0
+    share = min(max(wanted, FEWEST_BAD_HOURS / HOURS), BAD_HOURS / HOURS)
+    return BadHours(share=share, level_ms=math.sqrt(square / (share * q)), clamped=share != wanted)
+
+
+def queueing_excess(min_ms: float, avg_ms: float, max_ms: float, pings: int = BURST_PINGS) -> Queue:
+    """Base and lognormal excess of one burst: mean excess avg - min, and max - min its median largest of `pings` draws.
+
+    With z the normal quantile at 0.5^(1/pings) and L = ln((max - min) / (avg - min)): log_sd solves L = z s - s^2 / 2, the smaller root
     z - sqrt(z^2 - 2 L), or z where L is above the most a lognormal allows, z^2 / 2. Then log_mean = ln(avg - min) - log_sd^2 / 2. Floors:
     MIN_EXCESS_MS and MIN_LOG_SD.
     """
-    z = NormalDist().inv_cdf(0.5 ** (1.0 / BURST_PINGS))
+    z = NormalDist().inv_cdf(0.5 ** (1.0 / pings))
     excess = max(avg_ms - min_ms, MIN_EXCESS_MS)
     ratio = math.log(max(max_ms - min_ms, excess) / excess)
     log_sd = max(z - math.sqrt(max(z * z - 2.0 * ratio, 0.0)), MIN_LOG_SD)
     return Queue(base_ms=min_ms, log_mean=math.log(excess) - log_sd**2 / 2.0, log_sd=log_sd)
 
 
-def fit_ten_places(root: Path) -> LinkTable:
-    """Fit every ordered link among the ten places from the folder `wonderproxy` under `root`.
+def fit_links(bursts: list[Burst], pooled: Mapping[tuple[str, str], Pooled]) -> list[Link]:
+    """Fit every link that has a median burst.
 
-    A link without a two-day record gets, for its bad hour, the median over the measured links of the bad hour's shift, spread and
-    maximum, each relative to the median burst's average; it says `imputed`.
+    A link without a two-day record gets, for its bad hours, the median over the measured links, relative to its own median burst's
+    average; it says `imputed`.
+    """
+    usual = _usual_excess(bursts, pooled)
+    links = []
+    for row in bursts:
+        days = pooled.get((row.src, row.dst))
+        links.append(
+            Link(
+                source=row.src,
+                destination=row.dst,
+                median=beta_by_moments(row.min_ms, max(row.max_ms, row.min_ms + MIN_EXCESS_MS), row.avg_ms, row.mdev_ms),
+                worst=_worst(row, days, usual),
+                bad_hours=_bad_hours(row, days, usual),
+                queue=queueing_excess(row.min_ms, row.avg_ms, row.max_ms),
+            )
+        )
+    return links
+
+
+def fit_ten_places(root: Path) -> LinkTable:
+    """Fit every ordered link among the ten places from the folder `wonderproxy` under `root`; see `fit_links`.
 
     Raises:
         DataError: a file that is missing, or a row that is not as it must be.
     """
-    places = _read(root, "ten_places.csv", Place)
-    bursts = _read(root, "ten_places_burst_medians.csv", Burst)
-    pooled = {(row.src, row.dst): row for row in _read(root, "ten_places_two_day_pooled.csv", Pooled)}
-    usual = _usual_excess(bursts, pooled)
-    links = [
-        Link(
-            source=row.src,
-            destination=row.dst,
-            median=beta_by_moments(row.min_ms, row.max_ms, row.avg_ms, row.mdev_ms),
-            worst=_worst(row, pooled.get((row.src, row.dst)), usual),
-            queue=queueing_excess(row.min_ms, row.avg_ms, row.max_ms),
-        )
-        for row in bursts
-    ]
-    body = _rounded(
+    places = read_rows(root, "ten_places.csv", Place)
+    pooled = {(row.src, row.dst): row for row in read_rows(root, "ten_places_two_day_pooled.csv", Pooled)}
+    links = fit_links(read_rows(root, "ten_places_burst_medians.csv", Burst), pooled)
+    body = rounded(
         {
             "places": [place.model_dump() for place in places],
             "links": [link.model_dump(exclude_none=True, exclude_defaults=True) for link in links],
@@ -148,7 +196,7 @@ def fit_ten_places(root: Path) -> LinkTable:
     )
     card = Card(
         name="wonderproxy_ten_places",
-        description="Parameters of the ordinary and the bad hour of each ordered link among ten places, fitted to ping statistics of "
+        description="Parameters of the ordinary and the bad hours of each ordered link among ten places, fitted to ping statistics of "
         "19-20 July 2020; links with imputed=true have no two-day record",
         source="WonderProxy, A day in the life of the Internet, 28 October 2020, "
         "https://wonderproxy.com/blog/a-day-in-the-life-of-the-internet/, via burst medians and two-day pooled statistics",
@@ -160,23 +208,28 @@ def fit_ten_places(root: Path) -> LinkTable:
     return LinkTable(card=card, **body)
 
 
-def write_ten_places(root: Path, output: Path) -> None:
-    """Fit (`fit_ten_places`) and write the table as JSON to `output`."""
-    table = fit_ten_places(root).model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    output.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+def write_table(table: LinkTable, output: Path) -> None:
+    """Write a table as JSON to `output`."""
+    document = table.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    output.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _read(root: Path, name: str, row_class: type[Row]) -> list[Row]:
-    path = root / _FOLDER / name
+def read_rows(root: Path, name: str, row_class: type[Row]) -> list[Row]:
+    """Rows of a CSV file (or .csv.gz) of the folder `wonderproxy`; places without codes go by their servers' numbers.
+
+    Raises:
+        DataError: a file that is missing, or a row that is not as it must be.
+    """
+    path = root / FOLDER / name
     line = 1
     rows = []
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
             for row in reader:
                 line = reader.line_num
-                # The files also carry the servers' numbers, which nothing here needs.
-                rows.append(row_class.model_validate({key: value for key, value in row.items() if key in row_class.model_fields}))
+                fields = {"src": row.get("src_id"), "dst": row.get("dst_id"), **row}
+                rows.append(row_class.model_validate({key: value for key, value in fields.items() if key in row_class.model_fields}))
     except (OSError, ValueError, csv.Error) as error:
         raise DataError(path, f"line {line}", str(error), f"a row of {', '.join(row_class.model_fields)}") from error
     return rows
@@ -188,24 +241,34 @@ def _usual_excess(bursts: list[Burst], pooled: Mapping[tuple[str, str], Pooled])
         days = pooled.get((burst.src, burst.dst))
         if days is not None:
             mean, sd = bad_hour(burst.avg_ms, days.mean_ms, days.std_ms)
-            relative.append(np.array([mean - burst.avg_ms, sd, days.max_ms - burst.avg_ms]) / burst.avg_ms)
+            hours = bad_hours(burst.avg_ms, burst.mdev_ms, days.mean_ms, days.std_ms)
+            shifts = np.array([mean - burst.avg_ms, sd, days.max_ms - burst.avg_ms, hours.level_ms]) / burst.avg_ms
+            relative.append([*shifts, hours.share])
     return Excess(*np.median(relative, axis=0).tolist())
 
 
-def _worst(burst: Burst, pooled: Pooled | None, usual: Excess) -> BadHour:
-    if pooled is None:
+def _worst(burst: Burst, days: Pooled | None, usual: Excess) -> BadHour:
+    if days is None:
         avg = burst.avg_ms
         law = beta_by_moments(burst.min_ms, avg * (1.0 + usual.high), avg * (1.0 + usual.mean), avg * usual.sd)
     else:
-        law = beta_by_moments(pooled.min_ms, pooled.max_ms, *bad_hour(burst.avg_ms, pooled.mean_ms, pooled.std_ms))
-    return BadHour(**law.model_dump(), imputed=pooled is None)
+        high_ms = max(days.max_ms, days.min_ms + MIN_EXCESS_MS)
+        law = beta_by_moments(days.min_ms, high_ms, *bad_hour(burst.avg_ms, days.mean_ms, days.std_ms))
+    return BadHour(**law.model_dump(), imputed=days is None)
 
 
-def _rounded(value: Any) -> Any:
+def _bad_hours(burst: Burst, days: Pooled | None, usual: Excess) -> BadHours:
+    if days is None:
+        return BadHours(share=usual.share, level_ms=burst.avg_ms * usual.level, imputed=True)
+    return bad_hours(burst.avg_ms, burst.mdev_ms, days.mean_ms, days.std_ms)
+
+
+def rounded(value: Any) -> Any:
+    """A JSON document with its floats at six significant digits."""
     if isinstance(value, float):
         return float(f"{value:.{_DIGITS}g}")
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
+        return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_rounded(item) for item in value]
+        return [rounded(item) for item in value]
     return value

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.network import splits
 
 # No deadline: a property may pay for compiling a kernel. Derandomised: the same examples on every run and every machine.
 settings.register_profile("vcgym", deadline=None, derandomize=True)
@@ -21,6 +22,13 @@ set_hypothesis_home_dir(Path(__file__).parents[1] / "outputs" / "cache" / "hypot
 def env_id(request):
     """Each registered environment in turn, unless a test names its own."""
     return request.param
+
+
+@pytest.fixture
+def test_split_opened():
+    """Lets a test draw worlds of the test split, as the leaderboard does."""
+    with splits.test_opened():
+        yield
 
 
 @pytest.fixture

@@ -126,7 +126,7 @@ def calls(**options):
 
 def agent_of(config, folder, rename=lambda features: features):
     """A folder with an untrained agent for the environment."""
-    envs = make_envs(config, 1, "test")
+    envs = make_envs(config, 1, "validation")
     observed, acted, paths = envs.single_observation_space, envs.single_action_space, paths_observed(envs)
     shapes = tensor_shapes(observed.shape[0], paths, 4, output_count(acted))
     tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
@@ -140,7 +140,7 @@ def test_an_agent_fits_its_environment_with_any_number_of_paths(tmp_path, env_id
     folder = agent_of(EnvConfig(id=env_id, options=options), tmp_path / "agent")
     for scenario in ("wonderproxy", "table1"):
         other = EnvConfig(id=env_id, options=options | {"scenario": scenario})
-        require_fit(folder, make_envs(other, 1, "test"))
+        require_fit(folder, make_envs(other, 1, "validation"))
         assert np.isfinite(evaluate_agent(EvaluateConfig(agent=folder, env=other, episodes=2)).return_mean)
 
 
@@ -176,7 +176,7 @@ def test_an_agent_of_other_features_is_refused(tmp_path, rename):
 def test_an_agent_of_another_lever_is_refused(tmp_path):
     playout = EnvConfig(id="vcgym/Playout-v0", options={"packets": 60})
     with pytest.raises(ValueError, match=r"card\.json: features of a path .* \(\[\],"):
-        require_fit(agent_of(playout, tmp_path / "agent"), make_envs(calls(), 1, "test"))
+        require_fit(agent_of(playout, tmp_path / "agent"), make_envs(calls(), 1, "validation"))
 
 
 def test_truncated_weights_are_refused(tmp_path):

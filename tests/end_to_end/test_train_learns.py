@@ -55,8 +55,8 @@ def test_it_learns(trained):
 
 
 def test_it_beats_random_paths(trained):
-    after = returns_of_agent(load_agent(trained[0].agent, RELAY), "wonderproxy", "test")
-    rule = returns_of_random("wonderproxy", "test")
+    after = returns_of_agent(load_agent(trained[0].agent, RELAY), "wonderproxy", "validation")
+    rule = returns_of_random("wonderproxy", "validation")
     assert after.mean() > rule.mean() + 100
     assert np.mean(after > rule) > 0.8
 
@@ -64,7 +64,7 @@ def test_it_beats_random_paths(trained):
 def test_it_acts_on_another_number_of_paths(trained):
     agent = load_agent(trained[0].agent, RELAY)
     assert agent.paths == 17
-    assert returns_of_agent(agent, "table1", "test").mean() > returns_of_random("table1", "test").mean() + 30
+    assert returns_of_agent(agent, "table1", "validation").mean() > returns_of_random("table1", "validation").mean() + 30
 
 
 def test_loaded_it_earns_what_it_earned_when_trained(trained):

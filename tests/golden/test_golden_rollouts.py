@@ -14,7 +14,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.network import scenario
+from vcgym.network.scenarios import leo
 from vcgym.network.world import LOST
 
 GOLDEN = Path(__file__).with_name("rollouts.json")
@@ -49,7 +49,7 @@ def rollout(env_id, name, mode):
 
 @pytest.mark.parametrize(("name", "mode"), WORLDS)
 def test_nothing_has_moved(env_id, name, mode, monkeypatch):
-    monkeypatch.setattr(scenario, "_leo", lambda data: (series(), "arithmetic"))
+    monkeypatch.setattr(leo, "measured", lambda data: (series(), "arithmetic"))
     expected = json.loads(GOLDEN.read_text())[f"{env_id} {name} {mode}"]
     seen = rollout(env_id, name, mode)
     assert {key: value for key, value in seen.items() if not isinstance(value, float)} == {
@@ -61,7 +61,7 @@ def test_nothing_has_moved(env_id, name, mode, monkeypatch):
 
 
 if __name__ == "__main__":
-    scenario._leo = lambda data: (series(), "arithmetic")
+    leo.measured = lambda data: (series(), "arithmetic")
     ids = [name for name in gymnasium.registry if name.startswith("vcgym/")]
     outcomes = {f"{env_id} {name} {mode}": rollout(env_id, name, mode) for env_id in ids for name, mode in WORLDS}
     GOLDEN.write_text(json.dumps(outcomes, indent=1) + "\n")

@@ -5,13 +5,16 @@ import pytest
 
 from vcgym.network.cards import load_links
 from vcgym.network.paths import links_and_paths, relay_sequences
-from vcgym.network.scenario import LEO_SERIES, SPLITS, TAU_MS, Scenario
+from vcgym.network.scenario import TAU_MS, Scenario
+from vcgym.network.scenarios.leo import SERIES as LEO_SERIES
+from vcgym.network.splits import SPLITS
 from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, LOST, SLOT_US, WorldDraw
 from vcgym.network.world_replay import ReplayWorld
 
 DRAWN = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
 HISTORY = HISTORY_BLOCKS * BLOCK_SLOTS
 SERIES_SLOTS = HISTORY + 3 * BLOCK_SLOTS + 100
+pytestmark = pytest.mark.usefixtures("test_split_opened")
 
 
 def blocks(world, draw, count, row=0):
@@ -173,7 +176,7 @@ def test_splits_of_pairs_are_disjoint_and_complete(name):
 def test_splits_of_series_are_disjoint_in_time(monkeypatch):
     length, packets = 20_000, 500
     long = np.broadcast_to(np.int64(20_000), (len(LEO_SERIES), length)).copy()
-    monkeypatch.setattr("vcgym.network.scenario._leo", lambda data: (long, "card"))
+    monkeypatch.setattr("vcgym.network.scenarios.leo.measured", lambda data: (long, "card"))
     recipe = Scenario("leo", "replay", packets)
     used = {}
     for part in SPLITS:

@@ -8,13 +8,12 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.network import scenario as scenarios
-from vcgym.network.scenario import LEO_SERIES
+from vcgym.network.scenarios import leo
 from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US
 
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]
 PACKETS = 720
-_MEASURED = functools.cache(scenarios._leo)
+_MEASURED = functools.cache(leo.measured)
 BORDERS = [0, 137, BLOCK_SLOTS, BLOCK_SLOTS + 60]  # first slot that is changed
 
 
@@ -88,7 +87,7 @@ def _check(env_id, border, **arguments):
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
 def test_the_future_does_not_leak(env_id, scenario, mode, observation, monkeypatch):
     if mode == "replay":
-        monkeypatch.setattr(scenarios, "_leo", lambda data: (_series(), "synthetic"))
+        monkeypatch.setattr(leo, "measured", lambda data: (_series(), "synthetic"))
     for border in BORDERS:
         same, moved, paid_later = _check(env_id, border, scenario=scenario, mode=mode, observation=observation)
         assert moved > 0 and (paid_later != 0.0).all()  # the change was felt afterwards: the comparison can fail
@@ -98,7 +97,7 @@ def test_the_future_does_not_leak(env_id, scenario, mode, observation, monkeypat
 @pytest.mark.data
 @pytest.mark.parametrize("observation", ["features", "records"])
 def test_the_future_of_measured_series_does_not_leak(env_id, observation, monkeypatch):
-    monkeypatch.setattr(scenarios, "_leo", _MEASURED)  # read once
+    monkeypatch.setattr(leo, "measured", _MEASURED)  # read once
     for border in BORDERS:
         same, moved, paid_later = _check(env_id, border, scenario="leo", mode="replay", observation=observation)
         assert moved > 0 and (paid_later != 0.0).all()
@@ -107,7 +106,7 @@ def test_the_future_of_measured_series_does_not_leak(env_id, observation, monkey
 
 def _series():
     draws = np.random.default_rng(1)
-    shape = (len(LEO_SERIES), 6000)
+    shape = (len(leo.SERIES), 6000)
     table = 20_000 + 4_000 * np.arange(shape[0])[:, None] + draws.gamma(2.0, 3_000.0, shape).astype(np.int64)
     table[draws.random(shape) < 0.03] = LOST
     return table

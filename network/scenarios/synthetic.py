@@ -1,0 +1,78 @@
+"""Scenarios synthetic-9, -90, -900: the scale study of the VCRoute paper (section VI-D); 9, 90 or 900 paths of one link each.
+
+Stated there: one user and one endpoint, path means uniform in [100, 200] ms, a third of the paths each with a standard deviation of 10, 20
+and 30 ms. Assumed: draws are independent and normal, cut off at zero. Means are drawn anew for each world; which path has which deviation
+goes round by path number. The paper's setting is mode paper; mode correlated is its first-in-first-out twin with the same mean and standard
+deviation of each path before ordering, a lognormal excess of log_sd 0.8 over a base (as assumed for `table1`), and no bad hours.
+"""
+
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.jit import kernel
+from vcgym.network.quantiles import TABLE_POINTS
+from vcgym.network.rng import normal_quantile
+from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
+from vcgym.network.world import World
+from vcgym.network.world_correlated import CorrelatedWorld
+from vcgym.network.world_paper import PaperWorld
+
+MEAN_MS = (100.0, 200.0)
+SD_MS = (10.0, 20.0, 30.0)
+LOG_SD = 0.8
+
+
+@kernel
+def _normal_above_zero(mean, sd, table):
+    below = 0.5 * math.erfc(mean / sd / math.sqrt(2.0))
+    half_step = 0.5 / (table.shape[0] - 1)
+    for i in range(table.shape[0]):
+        p = min(max(i / (table.shape[0] - 1), half_step), 1.0 - half_step)
+        table[i] = mean + sd * normal_quantile(below + (1.0 - below) * p)
+
+
+def normal_table(mean_ms: float, sd_ms: float) -> NDArray[np.float64]:
+    """Quantiles (TABLE_POINTS,) of a normal law cut off at zero; the ends stand half a step inside, since the upper one has no bound."""
+    table = np.empty(TABLE_POINTS)
+    _normal_above_zero(mean_ms, sd_ms, table)
+    return table
+
+
+class Synthetic(Recipe):
+    """Independent paths: no relay, no node, one pair; splits are of seeds."""
+
+    modes = ("paper", "correlated")
+
+    def __init__(self, settings: Settings, paths: int) -> None:
+        self.settings = settings
+        self.strata = {"independent" if settings.mode == "paper" else "quiet": 1.0}
+        card = hashlib.sha256(f"synthetic {paths} {MEAN_MS} {SD_MS} {LOG_SD}".encode()).hexdigest()
+        self.layout = Layout(tuple(f"path {p}" for p in range(paths)), np.arange(paths)[:, None], card)
+
+    def pairs(self, split: str) -> list[str]:
+        """Names of the pairs of a split."""
+        return ["endpoint-user"]
+
+    def world(self, sessions: int) -> World:
+        """An empty world for a batch of sessions."""
+        return (PaperWorld if self.settings.mode == "paper" else CorrelatedWorld)(sessions, self.layout.path_links)
+
+    def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
+        """Means drawn per path."""
+        paths = len(self.layout.path_names)
+        mean = draws.uniform(*MEAN_MS, paths)
+        sd = np.resize(SD_MS, paths)
+        loss = np.zeros(paths)
+        if self.settings.mode == "paper":
+            return {"quantiles_ms": np.array([normal_table(m, s) for m, s in zip(mean, sd, strict=True)]), "loss": loss}
+        excess = sd / math.sqrt(math.expm1(LOG_SD**2))
+        never = np.zeros(paths, np.int64)
+        share = self.settings.share_of_rtt
+        return {
+            "base_ms": (mean - excess) * share, "log_mean": np.log(excess * share) - LOG_SD**2 / 2.0, "log_sd": np.full(paths, LOG_SD),
+            "loss": loss, "tau_ms": self.settings.tau_ms, "bad_from": never, "bad_to": never,
+        }  # fmt: skip
