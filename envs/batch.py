@@ -157,7 +157,7 @@ class CallBatch:
         self._pool: ThreadPoolExecutor | None = None
 
     def start(self, row: int, draw: WorldDraw, history: NDArray[np.float64] | None = None) -> None:
-        """Begin a new call on a drawn world in one row of the batch; `history` (paths, 3) if that row of a shared world is started already."""
+        """Begin a new call on a drawn world in one row; `history` (paths, 3) if that row of a shared world is started already."""
         self.draws[row] = draw
         self.history[row] = self.world.start(row, draw) if history is None else history
         control_us = round(self.history[row, 0, 1] * 1000.0)

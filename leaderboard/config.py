@@ -9,6 +9,7 @@ from vcgym.agents.config import AbsolutePath, Config, DataConfig, TrainConfig
 from vcgym.leaderboard.bench.catalogue import CATALOGUE
 from vcgym.leaderboard.run import AGENT_ENV
 from vcgym.leaderboard.suites import SUITES
+from vcgym.leaderboard.truth.claims import SCENARIOS
 
 
 class LeaderboardConfig(Config):
@@ -45,6 +46,34 @@ class LeaderboardConfig(Config):
             if (train.env.id, action) != (AGENT_ENV, "discrete"):
                 raise ValueError(f"train.env is {train.env.id} with action {action!r}; allowed: {AGENT_ENV} with action 'discrete'")
         return train
+
+
+class TruthConfig(Config):
+    """Which of the paper's claims hold, and where.
+
+    Attributes:
+        scenarios: scenarios that claims are about; None: all of them.
+        seeds: worlds per pair; one leaves claims about a single pair without an interval.
+        packets: length of the calls.
+        threads: how many threads share the calls; without effect on the results.
+        data: where measured series lie; without them replay worlds are left out.
+        folder: receives truth.md and its picture.
+    """
+
+    scenarios: Annotated[list[str], Field(min_length=1)] | None = None
+    seeds: Annotated[int, Field(ge=1, le=10_000)] = 4
+    packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
+    threads: Annotated[int, Field(ge=1, le=256)] = 2
+    data: DataConfig = Field(default_factory=DataConfig)
+    folder: AbsolutePath = Path("outputs/truth")
+
+    @field_validator("scenarios")
+    @classmethod
+    def _claimed(cls, scenarios: list[str] | None) -> list[str] | None:
+        unknown = sorted(set(scenarios or ()) - set(SCENARIOS))
+        if unknown:
+            raise ValueError(f"scenarios has {unknown}; allowed: {', '.join(SCENARIOS)}")
+        return scenarios
 
 
 class BenchConfig(Config):

@@ -40,8 +40,8 @@ def markdown(boards: Iterable[Board]) -> str:
     for board in boards:
         parts += [
             f"## {_title(board)}\n",
-            _markdown_table(_score_headings(), map(_score_cells, board.lines)),
-            _markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
+            markdown_table(_score_headings(), map(_score_cells, board.lines)),
+            markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
             _footnote(board) + "\n",
             "\n".join(f"- {name}: {value}" for name, value in board.conditions.items()) + "\n",
         ]
@@ -96,7 +96,8 @@ def _rich(title: str, headings: list[str], rows: Iterable[list[str]], lines: Ite
     return table
 
 
-def _markdown_table(headings: list[str], rows: Iterable[list[str]]) -> str:
-    ruler = ["---" if heading in _TEXT else "---:" for heading in headings]
+def markdown_table(headings: list[str], rows: Iterable[list[str]], text: tuple[str, ...] = _TEXT) -> str:
+    """A Markdown table; columns are set to the right but for those headed as `text` says."""
+    ruler = ["---" if heading in text else "---:" for heading in headings]
     cells = [[heading.replace("\n", " ") for heading in headings], ruler, *([cell.replace("|", r"\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells) + "\n"

@@ -7,6 +7,7 @@ import numpy as np
 
 from vcgym.envs.batch import CallBatch
 from vcgym.network.scenario import Scenario
+from vcgym.network.splits import SPLITS, test_opened
 from vcgym.network.world import WorldDraw
 
 
@@ -14,6 +15,20 @@ def batches_together(scenario: Scenario, pairs: Sequence[tuple[object, object]],
     """One batch of calls for each pair of rules (router, receiver), all on one world."""
     world = scenario.world(sessions)
     return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver in pairs]
+
+
+@test_opened()
+def every_pair(scenario: Scenario, seeds: int, least: int = 1) -> list[WorldDraw]:
+    """Worlds of each pair of a scenario, whatever the split: for claims about a whole scenario, with nothing trained.
+
+    Args:
+        scenario: to draw from.
+        seeds: worlds per pair.
+        least: more per pair where there would be fewer worlds in all.
+    """
+    pairs = [(split, place, pair) for split in SPLITS for place, pair in enumerate(scenario.pairs(split))]
+    seeds = max(seeds, -(-least // len(pairs)))
+    return [scenario.draw(split, place * seeds + n, pair) for split, place, pair in pairs for n in range(seeds)]
 
 
 def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], threads: int = 1) -> None:
@@ -32,7 +47,8 @@ def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], thre
 
     def play_rows(rows: np.ndarray) -> None:
         while True:
-            waiting = [batch.play_block(rows) for batch in batches][0]  # the same rows in every batch: calls are equally long
+            for batch in batches:
+                waiting = batch.play_block(rows)  # the same rows in every batch: calls are equally long
             if not len(waiting):
                 return
             world.fill(waiting)

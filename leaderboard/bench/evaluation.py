@@ -7,8 +7,8 @@ from vcgym.baselines.via import Via
 from vcgym.leaderboard.bench.measure import Effort, Record, duration
 from vcgym.leaderboard.bench.packets import SYSTEMS
 from vcgym.leaderboard.rollout import RulePair
-from vcgym.leaderboard.together import batches_together, play_together
-from vcgym.network.scenario import SPLITS, Scenario
+from vcgym.leaderboard.together import batches_together, every_pair, play_together
+from vcgym.network.scenario import Scenario
 
 PACKETS = 600_000
 PAPER_SYSTEMS = [
@@ -23,7 +23,7 @@ PAPER_SYSTEMS = [
 def paper_evaluation(effort: Effort) -> Iterator[Record]:
     """Seconds for all of it, each world drawn once for all systems."""
     scenario = Scenario("wonderproxy", "paper", effort.part(PACKETS))
-    draws = [scenario.draw(split, 0, pair) for split in SPLITS for pair in scenario.pairs(split)]
+    draws = every_pair(scenario, 1)
     batches = batches_together(scenario, PAPER_SYSTEMS, len(draws))
     for threads in (1, 2):
         yield duration("paper_evaluation_s", lambda threads=threads: play_together(batches, draws, threads), effort, threads)

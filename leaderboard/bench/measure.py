@@ -66,7 +66,7 @@ def duration(name: str, run: Run, effort: Effort, threads: int = 1) -> Record:
 
 
 def median_ratio(name: str, slow: tuple[float, Run], fast: tuple[float, Run], effort: Effort) -> Record:
-    """How many times as long a unit takes `slow` as it takes `fast`, each an amount and what does it: median over rounds that take turns."""
+    """How many times as long a unit takes `slow` as `fast`, each an amount and what does it: median over rounds that take turns."""
     watches = [_Stopwatch(run, effort, 1) for _, run in (slow, fast)]
     ratios = []
     for _ in range(effort.rounds):

@@ -14,11 +14,18 @@ from pydantic import ValidationError
 
 from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
 from vcgym.baselines.fixed_lag import FixedLag
-from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig
+from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
 from vcgym.scripts import schema
 
 CONF = Path(schema.__file__).parents[1] / "conf"
-KINDS = {"train": TrainConfig, "evaluate": EvaluateConfig, "sweep": SweepConfig, "leaderboard": LeaderboardConfig, "bench": BenchConfig}
+KINDS = {
+    "train": TrainConfig,
+    "evaluate": EvaluateConfig,
+    "sweep": SweepConfig,
+    "leaderboard": LeaderboardConfig,
+    "bench": BenchConfig,
+    "truth": TruthConfig,
+}
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
 ALGORITHMS = sorted(path.stem for path in (CONF / "algorithm").glob("*.yaml"))

@@ -63,7 +63,8 @@ def test_on_drawn_worlds(mode):
         assert_equal(np.concatenate(blocks)[:1000].tolist())
 
 
-delays = st.lists(st.one_of(st.integers(1, 3_000_000), st.sampled_from([-1, 10_000, 50_000, 1_000_000, 2_500_000])), min_size=1, max_size=700)
+edges = st.sampled_from([-1, 10_000, 50_000, 1_000_000, 2_500_000])
+delays = st.lists(st.one_of(st.integers(1, 3_000_000), edges), min_size=1, max_size=700)
 
 
 @settings(max_examples=60)

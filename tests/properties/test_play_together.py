@@ -25,7 +25,7 @@ def bytes_of(batch):
 @pytest.mark.parametrize("mode", ["paper", "correlated"])
 def test_together_equals_alone(mode, threads):
     scenario = Scenario("wonderproxy", mode, 1200)
-    draws = [scenario.draw("test", seed) for seed in range(5)]
+    draws = [scenario.draw("validation", seed) for seed in range(5)]
     shared = batches_together(scenario, PAIRS, len(draws), log=True)
     for _ in range(2):  # a batch can be played again
         play_together(shared, draws, threads)

@@ -1,0 +1,70 @@
+"""How the order of the systems moves with the correlation time of queueing: tables of ranks, and a figure."""
+
+from collections.abc import Mapping, Sequence
+from io import StringIO
+
+import matplotlib
+import pyarrow as pa
+from matplotlib.figure import Figure
+
+from vcgym.leaderboard.columns import METRIC
+from vcgym.leaderboard.figure import strokes
+from vcgym.leaderboard.statistics import Standing, pair_worlds, rank, summarise
+from vcgym.leaderboard.table import markdown_table
+from vcgym.leaderboard.truth.outcomes import Setting
+
+ABOUT = "wonderproxy"
+PICTURE = "ranking_by_correlation.svg"
+RANKED_BY = {
+    "event_end_to_end_delay_mean_ms": "mean delay, event",
+    "clocked_end_to_end_delay_mean_ms": "mean delay, clocked",
+    "r": "R of the call",
+}
+
+
+def ranking(results: Sequence[tuple[Setting, pa.Table]]) -> list[str]:
+    """Markdown parts: per measure a table of ranks, systems by settings; nothing where its scenario was not played."""
+    here = [(setting, table) for setting, table in results if setting.about == ABOUT]
+    if not here:
+        return []
+    parts = [f"## How the ranking moves with the correlation time\n\n![Systems by correlation time]({PICTURE})\n"]
+    for metric, what in RANKED_BY.items():
+        places = {setting.label: {line.system: line for line in rank(pair_worlds(table), metric)} for setting, table in here}
+        systems = sorted(next(iter(places.values())))
+        rows = [[system, *(_place(lines, system) for lines in places.values())] for system in systems]
+        heading = f"### Rank by {what}: interquartile mean over worlds, a range where they do not tell\n\n"
+        parts.append(heading + markdown_table(["system", *places], rows, text=("system",)))
+    return parts
+
+
+def _place(lines: Mapping[str, Standing], system: str) -> str:
+    low, high = lines[system].rank_low, lines[system].rank_high
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def picture(results: Sequence[tuple[Setting, pa.Table]]) -> str:
+    """SVG of each measure over the correlation time, one line per system; "" where no correlated worlds were played."""
+    here = [(setting, pair_worlds(table)) for setting, table in results if setting.about == ABOUT and setting.mode == "correlated"]
+    if not here:
+        return ""
+    # Taus stand evenly spaced: they span three decades and begin at 0.
+    places, labels = range(len(here)), [f"{setting.arguments['tau_ms']:g}" for setting, _ in here]
+    drawn = strokes(dict.fromkeys(here[0][1].systems, "rule"))
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "vcgym", "font.family": "sans-serif", "font.size": 9.0}):
+        figure = Figure(figsize=(10.5, 3.4), layout="constrained")
+        for axes, (metric, what) in zip(figure.subplots(1, len(RANKED_BY)), RANKED_BY.items(), strict=True):
+            summaries = [summarise(paired, metric) for _, paired in here]
+            for system, stroke in drawn.items():
+                centres = [summary[system].iqm.value for summary in summaries]
+                (line,) = axes.plot(places, centres, color=stroke.colour, linewidth=stroke.width, marker="o", markersize=3.0, label=system)
+                if stroke.dashes:
+                    line.set_dashes([float(part) for part in stroke.dashes.split()])
+            axes.set_title(f"{what}{', ' + METRIC[metric].unit if METRIC[metric].unit else ''}", loc="left", fontsize=10.0)
+            axes.set_xticks(places, labels)
+            axes.set_xlabel("correlation time, ms")
+            axes.grid(color="#dddddd", linewidth=0.6)
+            axes.spines[:].set_visible(False)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False)
+        drawing = StringIO()
+        figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None})
+    return drawing.getvalue()
