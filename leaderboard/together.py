@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from vcgym.network.splits import SPLITS, test_opened
 from vcgym.network.world import WorldDraw
 
 
-def batches_together(scenario: Scenario, pairs: Sequence[tuple[object, object]], sessions: int, log: bool = False) -> list[CallBatch]:
+def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, Any]], sessions: int, log: bool = False) -> list[CallBatch]:
     """One batch of calls for each pair of rules (router, receiver), all on one world."""
     world = scenario.world(sessions)
     return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver in pairs]

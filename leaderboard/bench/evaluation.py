@@ -1,6 +1,7 @@
 """The evaluation of the VCRoute paper: 25 sessions of 600,000 packets, five systems, generation of the worlds included."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from vcgym.baselines.buffer_target import NetEqTarget
 from vcgym.baselines.via import Via
@@ -26,4 +27,4 @@ def paper_evaluation(effort: Effort) -> Iterator[Record]:
     draws = every_pair(scenario, 1)
     batches = batches_together(scenario, PAPER_SYSTEMS, len(draws))
     for threads in (1, 2):
-        yield duration("paper_evaluation_s", lambda threads=threads: play_together(batches, draws, threads), effort, threads)
+        yield duration("paper_evaluation_s", partial(play_together, batches, draws, threads), effort, threads)

@@ -1,7 +1,8 @@
 """Others in the same run, for scale: CartPole in two vector environments, a forwarder in SimPy, and DRT-WM in plain Python."""
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -59,12 +60,12 @@ def simpy_two_hops(effort: Effort) -> Iterator[Record | Absent]:
     def run() -> None:
         world, arrived = simpy.Environment(), []
 
-        def packet(number: int) -> Iterator[simpy.Event]:
+        def packet(number: int) -> Generator[simpy.Event, Any, None]:
             for hop_s in TWO_HOPS_S:
                 yield world.timeout(hop_s)
             arrived.append((number, world.now))
 
-        def sender() -> Iterator[simpy.Event]:
+        def sender() -> Generator[simpy.Event, Any, None]:
             for number in range(packets):
                 world.process(packet(number))
                 yield world.timeout(0.010)
