@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vcgym.envs.actions import LEVELS
 from vcgym.envs.features import CALL_FEATURES, CALL_WIDTH, PATH_FEATURES, PATH_WIDTH
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel
 
 ACTIVATIONS = ("tanh", "relu")
 WIDTH = 0.1  # of the places of levels, which lie between -1 and 1, before training
@@ -69,7 +69,7 @@ def tensor_shapes(features: int, paths: int, hidden: int, outputs: int) -> dict[
     return shapes
 
 
-@kernel
+@allocating_kernel
 def _affine(inputs, weight, bias):
     outputs = np.empty((inputs.shape[0], weight.shape[0]))
     transposed = weight.T.copy()
@@ -82,14 +82,14 @@ def _affine(inputs, weight, bias):
     return outputs
 
 
-@kernel
+@allocating_kernel
 def _squash(values, tanh):
     for s in range(values.shape[0]):
         for o in range(values.shape[1]):
             values[s, o] = math.tanh(values[s, o]) if tanh else max(values[s, o], 0.0)
 
 
-@kernel
+@allocating_kernel
 def _compress(values):
     out = np.empty(values.shape)
     for s in range(values.shape[0]):
@@ -98,7 +98,7 @@ def _compress(values):
     return out
 
 
-@kernel
+@allocating_kernel
 def _pool(encoded, observation, call, width, commanded):
     """[call, mean, maximum, and the commanded path's encoding] of each session; `encoded` (sessions * paths, hidden)."""
     sessions, features = call.shape
@@ -116,7 +116,7 @@ def _pool(encoded, observation, call, width, commanded):
     return out
 
 
-@kernel
+@allocating_kernel
 def _level_logits(observation, peak, rest):
     """Logits of the ordered levels from place and width, as in `vcgym.agents.network`."""
     out = np.empty((observation.shape[0], LEVELS))

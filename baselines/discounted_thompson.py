@@ -23,7 +23,7 @@ from vcgym.baselines.history import known_median
 from vcgym.baselines.mechanism import microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel
 from vcgym.network.rng import POLICY, normal, stream_key
 
 UNKNOWN_VARIANCE_MS2 = 1000.0
@@ -94,7 +94,7 @@ def _decide(params, state, s, slot):
     return best
 
 
-@kernel
+@allocating_kernel
 def usual_variances(history, floor_ms2, variance_ms2, s):
     """Write each path's variance in history into row `s`, at least `floor_ms2`; the median of the others' where it has none."""
     otherwise_ms2 = known_median(history[:, 2] ** 2, history[:, 0], 2, UNKNOWN_VARIANCE_MS2)

@@ -20,7 +20,7 @@ from vcgym.baselines.history import known_median
 from vcgym.baselines.mechanism import microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel, kernel
 
 
 class Greedy(NamedTuple):
@@ -92,7 +92,7 @@ def expected_ms(params, state, s, path, now_us):
     return usual_ms + (state.estimate_ms[s, path] - usual_ms) * math.exp(-math.log(2.0) * age_ms / params.half_life_ms)
 
 
-@kernel
+@allocating_kernel
 def usual_means(history, usual_ms, s):
     """Write each path's historical mean (ms) into row `s`; one without history takes the median of the others', or 0."""
     otherwise_ms = known_median(history[:, 1], history[:, 0], 1, 0.0)

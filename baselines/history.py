@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel
 
 CONFIDENCE_Z = 1.96  # two-sided 95 %
 
 
-@kernel
+@allocating_kernel
 def lower_bound(history, path):
     """Lower confidence bound (ms) of a path's mean delay; -inf below two samples, which say nothing about spread."""
     if history[path, 0] < 2:
@@ -22,7 +22,7 @@ def lower_bound(history, path):
     return history[path, 1] - CONFIDENCE_Z * history[path, 2] / math.sqrt(history[path, 0])
 
 
-@kernel
+@allocating_kernel
 def upper_bound(history, path):
     """Upper confidence bound (ms) of a path's mean delay; +inf below two samples."""
     if history[path, 0] < 2:
@@ -30,7 +30,7 @@ def upper_bound(history, path):
     return history[path, 1] + CONFIDENCE_Z * history[path, 2] / math.sqrt(history[path, 0])
 
 
-@kernel
+@allocating_kernel
 def keep_top_k(low_ms, high_ms, kept, s):
     """Mark in `kept[s]` (bool, paths) the paths that may still be the best one.
 
@@ -54,7 +54,7 @@ def keep_top_k(low_ms, high_ms, kept, s):
                 grew = True
 
 
-@kernel
+@allocating_kernel
 def keep_by_history(history, kept, s):
     """`keep_top_k` with the bounds that `history` (paths, 3) gives."""
     low_ms = np.empty(history.shape[0])
@@ -65,7 +65,7 @@ def keep_by_history(history, kept, s):
     keep_top_k(low_ms, high_ms, kept, s)
 
 
-@kernel
+@allocating_kernel
 def known_median(values, samples, least_samples, otherwise):
     """Median of the `values` (paths,) of paths with at least `least_samples` samples; `otherwise` if there is none."""
     known = values[samples >= least_samples]

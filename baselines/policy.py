@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import Record, allocate, decide, init, update
+from vcgym.baselines.rule import Record, allocate, decide, start, update
 from vcgym.network.jit import kernel
 
 
@@ -64,29 +64,18 @@ class RulePolicy:
         elif episode_start is None:
             episode_start = np.zeros(sessions, np.bool_)
         actions = np.empty((sessions, len(self.rules)), np.int64)
-        seen = (np.asarray(episode_start, np.bool_), records, count, history, observation["key"], observation["slot"])
-        if len(self.rules) == 1:
-            _act(self.rules[0], state[0], *seen, actions, 0)
-            return actions[:, 0], state
-        router, receiver = self.rules
-        _act_both(router, receiver, state[0], state[1], *seen, actions)
-        return actions, state
+        for column, (params, rows) in enumerate(zip(self.rules, state, strict=True)):
+            start(params, rows, np.asarray(episode_start, np.bool_), history, observation["key"])
+            _act(params, rows, records, count, observation["slot"], actions[:, column])
+        return (actions[:, 0] if len(self.rules) == 1 else actions), state
 
 
 @kernel
-def _act(params, state, starts, records, count, history, key, slot, actions, column):
-    for s in range(starts.size):
-        if starts[s]:
-            init(params, state, s, history[s], key[s])
+def _act(params, state, records, count, slot, actions):
+    for s in range(actions.size):
         for i in range(count[s]):
             update(params, state, s, _record(records, s, i))
-        actions[s, column] = decide(params, state, s, slot[s])
-
-
-@kernel
-def _act_both(router, receiver, router_state, receiver_state, starts, records, count, history, key, slot, actions):
-    _act(router, router_state, starts, records, count, history, key, slot, actions, 0)
-    _act(receiver, receiver_state, starts, records, count, history, key, slot, actions, 1)
+        actions[s] = decide(params, state, s, slot[s])
 
 
 @kernel

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 from numba.core import types
 from numba.extending import overload
 
+from vcgym.network.jit import allocating_kernel
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _IMPLEMENTATIONS: dict[tuple[str, type], Callable[..., Any]] = {}
@@ -34,6 +36,8 @@ class Record(NamedTuple):
 
 
 MEDIA, PROBE = 0, 1
+
+_NO_REFERENCE_COUNTS = {"_nrt": False}  # see `vcgym.network.jit.kernel`; `init` alone may allocate
 
 
 def allocate(params: NamedTuple, sessions: int, paths: int) -> Any:
@@ -68,12 +72,12 @@ def implements(generic: Callable[..., Any], params_class: type) -> Callable[[F],
                 return function if _is(params, params_class) else None
         elif generic is update:
 
-            @overload(update)
+            @overload(update, jit_options=_NO_REFERENCE_COUNTS)
             def choose_update(params, state, s, record):
                 return function if _is(params, params_class) else None
         elif generic is decide:
 
-            @overload(decide)
+            @overload(decide, jit_options=_NO_REFERENCE_COUNTS)
             def choose_decide(params, state, s, slot):
                 return function if _is(params, params_class) else None
 
@@ -84,3 +88,11 @@ def implements(generic: Callable[..., Any], params_class: type) -> Callable[[F],
 
 def _is(params: Any, params_class: type) -> bool:
     return isinstance(params, types.BaseNamedTuple) and params.instance_class is params_class
+
+
+@allocating_kernel
+def start(params, state, starts, history, key):
+    """Start each row s with `starts[s]`, on history[s] (paths, 3) and key[s]."""
+    for s in range(starts.size):
+        if starts[s]:
+            init(params, state, s, history[s], key[s])

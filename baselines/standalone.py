@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vcgym.baselines.mechanism import mechanism, packets_held
-from vcgym.baselines.rule import MEDIA, Record, allocate, decide, init, update
+from vcgym.baselines.rule import MEDIA, Record, allocate, decide, start, update
 from vcgym.network.jit import kernel
 from vcgym.network.receiver import COUNT
 
@@ -58,7 +58,9 @@ def emissions(params: Any, sent_us: ArrayLike, arrived_us: ArrayLike, packet_us:
         raise ValueError(f"packet_us is {packet_us}; allowed is at least 1")
     count = sent.size
     result = Emissions(np.zeros(count, np.int64), np.full(count, -1, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.bool_))
-    _receive(params, allocate(params, 1, 1), sent, arrived, packet_us, result)
+    state = allocate(params, 1, 1)
+    start(params, state, np.ones(1, np.bool_), np.zeros((1, 1, 3)), np.zeros(1, np.uint64))
+    _receive(params, state, sent, arrived, packet_us, np.empty(sent.size, np.int64), result)
     return result
 
 
@@ -70,10 +72,8 @@ def _times(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 @kernel
-def _receive(params, state, sent_us, arrived_us, packet_us, result):
-    init(params, state, 0, np.zeros((1, 3)), np.uint64(0))
-    waiting = np.empty(sent_us.size, np.int64)  # packets taken in, by sent time, from `first` to before `end`
-    first, end = 0, 0
+def _receive(params, state, sent_us, arrived_us, packet_us, waiting, result):
+    first, end = 0, 0  # `waiting` has the packets taken in, by sent time, from `first` to before `end`
     passed_us = np.iinfo(np.int64).min  # the watermark, or the sent time of the last packet that went
     level_us = decide(params, state, 0, 0)
     for i in range(sent_us.size):

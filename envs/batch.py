@@ -14,7 +14,7 @@ from vcgym.envs.books import BOOKS, LOG, WINDOW_TICKS, open_books
 from vcgym.envs.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.session import BLOCK, CALL, DONE, RING_FULL, Tables, play
 from vcgym.network import rng
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.player import allocate_player, start_player
 from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, emission_reward
 from vcgym.network.receiver import START_LEVEL_US, start_receiver
@@ -90,7 +90,7 @@ def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_rece
     open_books(call.books, tables.windows, tables.log, s)
 
 
-@kernel
+@allocating_kernel
 def _init_rule(lever, state, s, history, key):
     init(lever, state, s, history[s], key)
 

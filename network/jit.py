@@ -35,13 +35,23 @@ CACHE_FOLDER = _cache_folder()
 def kernel(function: F) -> F:
     """Compile `function` in nopython mode, cached on disk, releasing the GIL, with IEEE arithmetic (no fastmath).
 
-    Kernels are inlined into each other: a call that passes arrays costs a reference count for each of them. Several threads may run one
-    kernel on disjoint sessions. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
+    A kernel works on memory that its caller owns: it neither allocates nor keeps arrays, so numba need not count references to them. That
+    would cost an atomic operation for each array and call, many times the work on one packet. Kernels are inlined into each other.
+    Several threads may run one kernel on disjoint sessions. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
     """
+    return _compile(function, forceinline=True, _nrt=False)
+
+
+def allocating_kernel(function: F) -> F:
+    """As `kernel`, for a function that makes arrays, or calls one that does."""
+    return _compile(function)
+
+
+def _compile(function: F, **options: bool) -> F:
     before = numba_config.CACHE_DIR
     numba_config.CACHE_DIR = str(CACHE_FOLDER)
     try:
-        compiled: F = numba.njit(cache=True, nogil=True, forceinline=True)(function)
+        compiled: F = numba.njit(cache=True, nogil=True, **options)(function)
         return compiled
     finally:
         numba_config.CACHE_DIR = before

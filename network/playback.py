@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.player import (
     CONCEALED,
     ENDED,
@@ -169,7 +169,7 @@ def _expect(player, sent_us, media_us):
             awaited[0, unit] = NO_MEDIA
 
 
-@kernel
+@allocating_kernel
 def _run(player, order, sent_us, media_us, came_us, discarded, level_us, by_arrival):
     unit_played_us = np.full(player.awaited.shape[1], -1, np.int64)
     times_us = [np.int64(0) for _ in range(0)]
@@ -198,7 +198,7 @@ def _run(player, order, sent_us, media_us, came_us, discarded, level_us, by_arri
     return unit_played_us, np.array(times_us, np.int64), np.array(kinds, np.int64), np.array(offsets_us, np.int64)
 
 
-@kernel
+@allocating_kernel
 def _packets_played(origin_us, unit_played_us, sent_us, media_us):
     played_us = np.full(len(sent_us), -1, np.int64)
     end_to_end_us = np.full(len(sent_us), -1, np.int64)

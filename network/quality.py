@@ -12,7 +12,7 @@ Every function takes floats or numpy arrays alike, in Python and inside other ke
 
 import numpy as np
 
-from vcgym.network.jit import kernel
+from vcgym.network.jit import allocating_kernel
 
 R_DEFAULT = 93.2  # G.107: R with all parameters at their defaults, before delay and loss
 REDUCED_SLOPE_PER_MS = 0.024  # Cole and Rosenbluth 2001
@@ -26,13 +26,13 @@ CONCEALED_PRICE = 378.5  # slope of Ie_eff at p = 0, per unit of share: 100 * 95
 LOSS_PRICE = 10.0  # of the event reward, in units of 100 ms: one packet lost weighs as much as one second of delay
 
 
-@kernel
+@allocating_kernel
 def delay_impairment_reduced(ta_ms):
     """Id of the reduced form (default echo path included), in points of R: 0.024 Ta + 0.11 max(0, Ta - 177.3). Ta >= 0 in ms."""
     return REDUCED_SLOPE_PER_MS * ta_ms + REDUCED_KNEE_SLOPE_PER_MS * np.maximum(0.0, ta_ms - REDUCED_KNEE_MS)
 
 
-@kernel
+@allocating_kernel
 def delay_impairment_idd(ta_ms):
     """Idd of G.107 (perfect echo control), in points of R: 0 up to 100 ms; above, with X = log2(Ta / 100),
 
@@ -42,7 +42,7 @@ def delay_impairment_idd(ta_ms):
     return 25.0 * ((1.0 + x**6) ** (1.0 / 6.0) - 3.0 * (1.0 + (x / 3.0) ** 6) ** (1.0 / 6.0) + 2.0)
 
 
-@kernel
+@allocating_kernel
 def loss_impairment(p_percent, ie=IE_G711, bpl=BPL_G711_CONCEALED, burst_r=1.0):
     """Ie_eff of G.107, in points of R: Ie + (95 - Ie) p / (p / BurstR + Bpl).
 
@@ -55,13 +55,13 @@ def loss_impairment(p_percent, ie=IE_G711, bpl=BPL_G711_CONCEALED, burst_r=1.0):
     return ie + (IE_MAX - ie) * p_percent / (p_percent / burst_r + bpl)
 
 
-@kernel
+@allocating_kernel
 def rating(ta_ms, concealed_share):
     """R of G.107 with the reduced Id and G.711 with concealment under random loss: 0..93.2, for Ta >= 0 in ms and a share 0..1."""
     return np.maximum(0.0, R_DEFAULT - delay_impairment_reduced(ta_ms) - loss_impairment(100.0 * concealed_share))
 
 
-@kernel
+@allocating_kernel
 def mos(r):
     """Mean opinion score (1..4.5) of a rating: 1 + 0.035 R + 7e-6 R (R - 60)(100 - R), R limited to 0..100 (G.107 Annex B).
 
@@ -71,7 +71,7 @@ def mos(r):
     return np.maximum(1.0, 1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r))
 
 
-@kernel
+@allocating_kernel
 def tick_reward(offset_us, concealed):
     """Reward `emodel` of one tick that is not silent: (93.2 - Id(P) - 378.5 concealed) / 100.
 
@@ -84,7 +84,7 @@ def tick_reward(offset_us, concealed):
     return (R_DEFAULT - delay_impairment_reduced(offset_us / 1000.0) - CONCEALED_PRICE * concealed) / 100.0
 
 
-@kernel
+@allocating_kernel
 def emission_reward(end_to_end_us):
     """Reward `event` of one emitted packet: minus its end-to-end delay in units of 100 ms. One lost or late pays -LOSS_PRICE instead."""
     return -end_to_end_us / 100_000.0

@@ -1,4 +1,8 @@
-"""Quantile tables: a distribution as its values at equally spaced probabilities, so that one draw costs one look-up.
+"""Quantile tables: a distribution as its values at fixed probabilities, so that one draw costs one look-up.
+
+The probabilities (`PROBABILITIES`) lie densest at both ends: t = 2 min(p, 1 - p) + 2^-OCTAVES has CELLS equal cells in each of its
+octaves, so that a tail is as true, relative to its own size, as the middle. The place of a draw in the table is then read off the exponent
+and the first bits of t as a float32, without a branch; between two points a value is linear in p.
 
 The Beta distribution function is the regularised incomplete beta function by its continued fraction (Abramowitz and Stegun 26.5.8,
 evaluated by Lentz's method).
@@ -9,10 +13,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.network import rng
 from vcgym.network.jit import kernel
 from vcgym.network.rng import normal_quantile
 
-TABLE_POINTS = 1025
+OCTAVES = 16
+CELLS = 32  # per octave
+_SIDE_POINTS = OCTAVES * CELLS + 2  # up to the median and one more: t ends at 1 + 2^-OCTAVES
+TABLE_POINTS = 2 * _SIDE_POINTS
 _MAX_TERMS = 500
 _TINY = 1e-300
 
@@ -46,13 +54,41 @@ def beta_probability(x, a, b):
     return front * value
 
 
+def _probabilities() -> NDArray[np.float64]:
+    octave, cell = np.divmod(np.arange(_SIDE_POINTS), CELLS)
+    p = 0.5 * (2.0 ** (octave - OCTAVES) * (1.0 + cell / CELLS) - 2.0**-OCTAVES)
+    return np.concatenate([p, 1.0 - p])
+
+
+# Probability of each table point, float64 (TABLE_POINTS,): the lower side from 0 up to the median, then the upper side from 1 down to it.
+PROBABILITIES = _probabilities()
+# The same for a law without bounds: its ends stand at 2^-25 and 1 - 2^-25, about the means of what lies beyond the next points.
+OPEN_PROBABILITIES = np.clip(PROBABILITIES, 2.0**-25, 1.0 - 2.0**-25)
+
+# The same cells, in bits of a float32 (23 of them a fraction) made from a 31-bit integer m = t 2^31.
+_MAGNITUDE = np.int32(0x7FFFFFFF)
+_FIRST = np.float32(2.0 ** (31 - OCTAVES))
+_FIRST_BITS = np.int32((127 + 31 - OCTAVES) << 23)
+_CELL_SHIFT = np.int32(23 - int(math.log2(CELLS)))
+_IN_CELL = np.int32((1 << int(_CELL_SHIFT)) - 1)
+_CELL_WIDTH = np.float32(2.0 ** -int(_CELL_SHIFT))
+_UPPER = np.int32(_SIDE_POINTS)
+_NO_OFFSET = np.int32(0)
+
+
 @kernel
-def draw_from_table(table, link, u):
-    """Value of row `link` of `table` (links, TABLE_POINTS) at probability `u` in [0, 1), linear between the points."""
-    place = u * (TABLE_POINTS - 1)
-    i = int(place)
-    low = table[link, i]
-    return low + (table[link, i + 1] - low) * (place - i)
+def draw_row(table, key, first_slot, out):
+    """Independent draws of slots `first_slot`, ... of stream `key` into `out` (float32) by `table` (float32, TABLE_POINTS)."""
+    bits_of = out.view(np.int32)
+    for i in range(out.size):
+        bits = rng.bits32(key, first_slot + i)
+        t = np.float32(bits & _MAGNITUDE) + _FIRST
+        out[i] = t if bits >= 0 else -t
+    for i in range(out.size):
+        t = bits_of[i] & _MAGNITUDE
+        cell = np.uint32(((t - _FIRST_BITS) >> _CELL_SHIFT) + (_UPPER if bits_of[i] < 0 else _NO_OFFSET))
+        low = table[cell]
+        out[i] = low + (table[cell + np.uint32(1)] - low) * (np.float32(t & _IN_CELL) * _CELL_WIDTH)
 
 
 @kernel
@@ -68,21 +104,40 @@ def _bisect_beta(p, a, b):
 
 
 @kernel
-def _fill_beta(table, low, high, a, b):
-    for i in range(TABLE_POINTS):
-        table[i] = low + (high - low) * _bisect_beta(i / (TABLE_POINTS - 1), a, b)
-    table[0], table[TABLE_POINTS - 1] = low, high
+def _fill_beta(table, probabilities, low, high, a, b):
+    for i in range(table.size):
+        table[i] = min(low + (high - low) * _bisect_beta(probabilities[i], a, b), high)
 
 
 def beta_table(low: float, high: float, a: float, b: float) -> NDArray[np.float64]:
-    """Quantiles of a Beta(a, b) stretched to [low, high], at TABLE_POINTS equally spaced probabilities from 0 to 1."""
+    """Quantiles of a Beta(a, b) stretched to [low, high] at `PROBABILITIES`."""
     table = np.empty(TABLE_POINTS)
-    _fill_beta(table, low, high, a, b)
+    _fill_beta(table, PROBABILITIES, low, high, a, b)
+    table[0], table[_SIDE_POINTS] = low, high
     return table
 
 
+def normal_table() -> NDArray[np.float64]:
+    """Quantiles of the standard normal law at `OPEN_PROBABILITIES`."""
+    return np.array([normal_quantile(p) for p in OPEN_PROBABILITIES])
+
+
 def lognormal_table(base: float, log_mean: float, log_sd: float) -> NDArray[np.float64]:
-    """Quantiles of base + lognormal; the two ends stand for probabilities half a step inside, since the upper one has no bound."""
-    step = 1.0 / (TABLE_POINTS - 1)
-    p = np.clip(np.arange(TABLE_POINTS) * step, 0.5 * step, 1.0 - 0.5 * step)
-    return base + np.exp(log_mean + log_sd * np.array([normal_quantile(x) for x in p]))
+    """Quantiles of base + lognormal at `OPEN_PROBABILITIES`."""
+    return base + np.exp(log_mean + log_sd * normal_table())
+
+
+def refuse_disorder(name: str, tables: NDArray[np.float64]) -> None:
+    """Refuse tables (..., TABLE_POINTS) whose values do not rise with `PROBABILITIES`.
+
+    Raises:
+        ValueError: naming the first point that is out of order.
+    """
+    lower, upper = tables[..., :_SIDE_POINTS], tables[..., : _SIDE_POINTS - 1 : -1]
+    for part, side in (("lower", lower), ("upper", upper)):
+        falls = np.diff(side) < 0.0
+        if falls.any():
+            place = np.argwhere(falls)[0]
+            raise ValueError(
+                f"{name}, {part} side, falls after {place.tolist()}: allowed are values that rise with `quantiles.PROBABILITIES`"
+            )

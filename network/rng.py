@@ -14,7 +14,7 @@ from vcgym.network.jit import kernel
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_B = np.uint64(0x94D049BB133111EB)
-_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_S30, _S27, _S31, _S11, _S32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11), np.uint64(32)
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2^-53
 
 # Purposes. One number per kind of draw; a new kind gets a new number, an old one is never reused.
@@ -24,6 +24,8 @@ BURST = 3
 FEEDBACK = 4
 POLICY = 5
 SCENARIO = 6
+SHIFT = 7
+EVENT = 8
 
 
 @kernel
@@ -44,10 +46,20 @@ def stream_key(seed, link, purpose):
 
 
 @kernel
+def _bits64(key, counter):
+    return mix64(np.uint64(key) + np.uint64(np.int64(counter)) * _GOLDEN)
+
+
+@kernel
+def bits32(key, counter):
+    """Draw number `counter` (any int64) of stream `key`: 32 random bits, an int32."""
+    return np.int32(np.uint32(_bits64(key, counter) >> _S32))
+
+
+@kernel
 def uniform(key, counter):
     """Draw number `counter` (any int64) of stream `key`: a float64 in [0, 1)."""
-    bits = mix64(np.uint64(key) + np.uint64(np.int64(counter)) * _GOLDEN)
-    return np.float64(bits >> _S11) * _TO_UNIT
+    return np.float64(_bits64(key, counter) >> _S11) * _TO_UNIT
 
 
 @kernel

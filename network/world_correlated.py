@@ -1,13 +1,14 @@
 """Mode `correlated`: half the round trip, queueing with a declared correlation time, bursts in bad hours, first-in-first-out within a path.
 
-Delay of link l in slot k, one way:  base_l + exp(mu_l + sigma_l x_k) + burst_k,  x an AR(1) process with unit variance and
-correlation exp(-10 ms / tau): a Gaussian copula with lognormal margins. The margins are fitted to measured ping bursts (data/README.md);
-the correlation time is declared, since ping statistics fix nothing below one second.
+Delay of link l in slot k, one way:  base_l f_k + exp(mu_l + sigma_l x_k) + burst_k,  x an AR(1) process with unit variance and
+correlation exp(-10 ms / tau): a Gaussian copula with lognormal margins; with tau = 0 each x is drawn for itself. The margins are fitted to
+measured ping bursts (data/README.md); the correlation time is declared, since ping statistics fix nothing below one second.
 
-A link that is bad between two slots has congestion bursts (declared generator, numbers of the scenario sheet's strata): on for 3-10 s
-(uniform), off for 13 s on average (exponential); level lognormal with 90 % within 40-150 ms; linear rise over 0.2-1.5 s; drain 0.3 s per
-s; fast variation of +-35 % that follows x; loss 1 % while on, 0.05 % while off. A link that is not bad loses `loss` of its packets,
-independently.
+The level f of the base shifts rarely (assumed: a route changes): 1 when the world begins, then drawn anew, uniformly from 1 - size to
+1 + size, after a time that is `shift_every_s` on average; at most one shift per block.
+
+Bursts and losses: `vcgym.network.world_bad_hours`; declared events: `vcgym.network.world_events`; and a receiver's clock may run fast or
+slow (`skew_ppm`). x and the queueing are float32; 2^y is the Taylor polynomial of degree 7 on half an octave, within 2^-22 of its value.
 """
 
 import math
@@ -17,161 +18,184 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network import rng
-from vcgym.network.jit import kernel
-from vcgym.network.world import BLOCK_SLOTS, SLOT_US, World, WorldDraw, finish_paths
+from vcgym.network.jit import allocating_kernel, kernel
+from vcgym.network.quantiles import draw_row, normal_table
+from vcgym.network.world import (
+    BLOCK_SLOTS,
+    MAX_LINK_US,
+    SLOT_US,
+    World,
+    WorldDraw,
+    add_skew,
+    checked,
+    rows_of_links,
+    settle_in_order,
+    sum_paths,
+)
+from vcgym.network.world_bad_hours import BadHours, allocate_bad_hours, bad_hours_row, start_bad_hours
+from vcgym.network.world_events import allocate_events, apply_events, put_events
 
-ON_MIN_S, ON_MAX_S, OFF_MEAN_S = 3.0, 10.0, 13.0
-LEVEL_LOG_MEAN = math.log(math.sqrt(40.0 * 150.0))
-LEVEL_LOG_SD = math.log(150.0 / 40.0) / (2.0 * 1.6449)
-RISE_MIN_S, RISE_MAX_S = 0.2, 1.5
-DRAIN_MS_PER_SLOT = 3.0
-FAST_SHARE = 0.35
-LOSS_ON, LOSS_OFF = 0.01, 0.0005
-_SLOTS_PER_S = 100.0
+BLOCK_S = BLOCK_SLOTS * SLOT_US * 1e-6
+SHIFT_EVERY_S, SHIFT_SIZE = 3600.0, 0.1  # assumed
+MAX_SKEW_PPM = 1000.0
+MAX_TAU_MS = 60_000.0
+_MAX_MS = MAX_LINK_US / 1000.0
+
+_NORMAL = normal_table().astype(np.float32)
+_EXP2 = [np.float32(math.log(2.0) ** n / math.factorial(n)) for n in range(8)]
+_C1, _C2, _C3, _C4, _C5, _C6, _C7 = _EXP2[1:]
+_LOWEST, _HIGHEST = np.float32(-20.0), np.float32(26.0)  # 2^-20 us rounds to nothing, 2^26 us is more than MAX_LINK_US
+_ONE, _HALF, _BIAS, _FRACTION = np.float32(1.0), np.float32(0.5), np.int32(127), np.int32(23)
+_MAX_LINK_US = np.int32(MAX_LINK_US)
 
 
 class Rows(NamedTuple):
-    """Parameters and running state; first axis the session, second the link (last_arrival_us: the path)."""
+    """Parameters and running state; first axis the session, second the link (last_delay_us: the path; events: the event)."""
 
     seed: NDArray[np.uint64]
     block: NDArray[np.int64]
+    skew_ppm: NDArray[np.float64]
+    shift_chance: NDArray[np.float64]  # per block
+    shift_size: NDArray[np.float64]
     base_ms: NDArray[np.float64]
-    log_mean: NDArray[np.float64]
-    log_sd: NDArray[np.float64]
-    loss: NDArray[np.float64]
-    persistence: NDArray[np.float64]
-    bad_from: NDArray[np.int64]
-    bad_to: NDArray[np.int64]
-    x: NDArray[np.float64]
-    burst_count: NDArray[np.int64]
-    burst_on: NDArray[np.int64]
-    burst_until: NDArray[np.int64]
-    burst_level_ms: NDArray[np.float64]
-    burst_rise_ms: NDArray[np.float64]
-    burst_ms: NDArray[np.float64]
-    last_arrival_us: NDArray[np.int64]
-
-
-_INTEGERS = ("bad_from", "bad_to", "burst_count", "burst_on", "burst_until")
-_FLOATS = tuple(name for name in Rows._fields[2:-1] if name not in _INTEGERS)
+    level: NDArray[np.float64]
+    log2_mean: NDArray[np.float32]  # of microseconds
+    log2_sd: NDArray[np.float32]
+    persistence: NDArray[np.float32]
+    fresh: NDArray[np.float32]  # sqrt(1 - persistence^2)
+    x: NDArray[np.float32]
+    hours: BadHours
+    events: NDArray[np.void]
+    last_delay_us: NDArray[np.int32]
 
 
 @kernel
-def _next_phase(rows, s, link, slot, starting):
-    """Draw the phase that begins at `slot`: a burst (length, level, rise) or a pause (length)."""
-    key = rng.stream_key(rows.seed[s], link, rng.BURST)
-    first = 4 * rows.burst_count[s, link]
-    rows.burst_count[s, link] += 1
-    if starting:
-        mean_on = 0.5 * (ON_MIN_S + ON_MAX_S)
-        on = rng.uniform(key, first + 3) < mean_on / (mean_on + OFF_MEAN_S)
-    else:
-        on = rows.burst_on[s, link] == 0
-    if on:
-        length_s = ON_MIN_S + (ON_MAX_S - ON_MIN_S) * rng.uniform(key, first)
-        level = math.exp(LEVEL_LOG_MEAN + LEVEL_LOG_SD * rng.normal(key, first + 1))
-        rise_s = RISE_MIN_S + (RISE_MAX_S - RISE_MIN_S) * rng.uniform(key, first + 2)
-        rows.burst_level_ms[s, link] = level
-        rows.burst_rise_ms[s, link] = level / (rise_s * _SLOTS_PER_S)
-    else:
-        length_s = -OFF_MEAN_S * math.log(1.0 - rng.uniform(key, first))
-    rows.burst_on[s, link] = 1 if on else 0
-    rows.burst_until[s, link] = slot + max(1, int(length_s * _SLOTS_PER_S))
+def exp2(y):
+    """2^y (float32), 2^-20 to 2^26; below and above it stays there."""
+    y = min(max(y, _LOWEST), _HIGHEST)
+    octave = np.floor(y + _HALF)
+    f = y - octave
+    value = _ONE + f * (_C1 + f * (_C2 + f * (_C3 + f * (_C4 + f * (_C5 + f * (_C6 + f * _C7))))))
+    return value * np.int32((np.int32(octave) + _BIAS) << _FRACTION).view(np.float32)
 
 
 @kernel
-def _burst_step(rows, s, link, slot):
-    """Queueing delay of the congestion burst in this slot, in ms, before the fast variation."""
-    bad = rows.bad_from[s, link] <= slot < rows.bad_to[s, link]
-    if bad and slot >= rows.burst_until[s, link]:
-        _next_phase(rows, s, link, slot, rows.burst_count[s, link] == 0)
-    value = rows.burst_ms[s, link]
-    if bad and rows.burst_on[s, link] == 1:
-        value = min(rows.burst_level_ms[s, link], value + rows.burst_rise_ms[s, link])
-    else:
-        value = max(0.0, value - DRAIN_MS_PER_SLOT)
-    rows.burst_ms[s, link] = value
-    return value
+def _shift(rows, s, link, block):
+    """Slot of the block from which a new level of the base holds, BLOCK_SLOTS for none, and that level."""
+    key = rng.stream_key(rows.seed[s], link, rng.SHIFT)
+    if rng.uniform(key, 3 * block) >= rows.shift_chance[s]:
+        return BLOCK_SLOTS, rows.level[s, link]
+    return int(rng.uniform(key, 3 * block + 1) * BLOCK_SLOTS), 1.0 + rows.shift_size[s] * (2.0 * rng.uniform(key, 3 * block + 2) - 1.0)
 
 
 @kernel
-def _loss_now(rows, s, link, slot):
-    if rows.bad_from[s, link] <= slot < rows.bad_to[s, link]:
-        return LOSS_ON if rows.burst_on[s, link] == 1 else LOSS_OFF
-    return rows.loss[s, link]
+def _queueing_row(rows, s, link, first_slot, x, row_us):
+    """Base and queueing of one link; `x` (float32) is written over with the queueing's Gaussian."""
+    draw_row(_NORMAL, rng.stream_key(rows.seed[s], link, rng.QUEUEING), first_slot, x)
+    persistence, fresh = rows.persistence[s, link], rows.fresh[s, link]
+    now = rows.x[s, link]
+    for i in range(BLOCK_SLOTS):
+        now = persistence * now + fresh * x[i]
+        x[i] = now
+    rows.x[s, link] = now
+    log2_mean, log2_sd = rows.log2_mean[s, link], rows.log2_sd[s, link]
+    shift, level = _shift(rows, s, link, rows.block[s])
+    before = np.int32(min(rows.base_ms[s, link] * rows.level[s, link] * 1000.0 + 0.5, MAX_LINK_US))
+    after = np.int32(min(rows.base_ms[s, link] * level * 1000.0 + 0.5, MAX_LINK_US))
+    rows.level[s, link] = level
+    for i in range(BLOCK_SLOTS):
+        queue_us = np.int32(exp2(log2_mean + log2_sd * x[i]) + _HALF)
+        row_us[i] = min(np.int32((before if i < shift else after) + queue_us), _MAX_LINK_US)
 
 
 @kernel
-def next_block(rows, s, path_links, out):
-    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move the running state on."""
-    links = rows.base_ms.shape[1]
+def next_block(rows, s, path_links, x, link_us, out):
+    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on.
+
+    To be written over: x float32 (BLOCK_SLOTS,), link_us int32 (links, BLOCK_SLOTS).
+    """
     first_slot = rows.block[s] * BLOCK_SLOTS
-    delay_us = np.empty((links, BLOCK_SLOTS), np.int64)
-    lost = np.zeros((links, BLOCK_SLOTS), np.bool_)
-    for link in range(links):
-        noise = rng.stream_key(rows.seed[s], link, rng.QUEUEING)
-        losses = rng.stream_key(rows.seed[s], link, rng.LOSS)
-        phi = rows.persistence[s, link]
-        scale = math.sqrt(1.0 - phi * phi)
-        x = rows.x[s, link]
-        ever_bad = rows.bad_from[s, link] < rows.bad_to[s, link]
-        for i in range(BLOCK_SLOTS):
-            slot = first_slot + i
-            x = phi * x + scale * rng.normal(noise, slot)
-            ms = rows.base_ms[s, link] + math.exp(rows.log_mean[s, link] + rows.log_sd[s, link] * x)
-            if ever_bad:
-                ms += _burst_step(rows, s, link, slot) * (1.0 + FAST_SHARE * max(-1.0, min(1.0, x)))
-            delay_us[link, i] = int(round(ms * 1000.0))
-            chance = _loss_now(rows, s, link, slot)
-            if chance > 0.0:
-                lost[link, i] = rng.uniform(losses, slot) < chance
-        rows.x[s, link] = x
-    finish_paths(delay_us, lost, path_links, out, rows.last_arrival_us[s], first_slot, True)
+    for link in range(rows.base_ms.shape[1]):
+        _queueing_row(rows, s, link, first_slot, x, link_us[link])
+        bad_hours_row(rows.hours, s, link, rows.seed[s], first_slot, x, link_us[link])
+    apply_events(rows.events, s, rows.seed[s], first_slot, link_us)
+    sum_paths(link_us, path_links, out)
+    if rows.skew_ppm[s] != 0.0:
+        add_skew(out, first_slot, rows.skew_ppm[s])
+    settle_in_order(out, rows.last_delay_us[s])
     rows.block[s] += 1
 
 
-@kernel
+@allocating_kernel
 def _begin(rows, s):
     first_slot = rows.block[s] * BLOCK_SLOTS
+    before = np.empty(1, np.float32)
     for link in range(rows.base_ms.shape[1]):
-        noise = rng.stream_key(rows.seed[s], link, rng.QUEUEING)
-        rows.x[s, link] = rng.normal(noise, first_slot - 1)
-        rows.burst_count[s, link] = 0
-        rows.burst_on[s, link] = 0
-        rows.burst_until[s, link] = first_slot
-        rows.burst_ms[s, link] = 0.0
-    rows.last_arrival_us[s, :] = first_slot * SLOT_US
+        draw_row(_NORMAL, rng.stream_key(rows.seed[s], link, rng.QUEUEING), first_slot - 1, before)
+        rows.x[s, link] = before[0]
+        rows.level[s, link] = 1.0
+    start_bad_hours(rows.hours, s, rows.seed[s], first_slot)
+    rows.last_delay_us[s, :] = 0
 
 
-@kernel
+@allocating_kernel
 def _fill(rows, which, path_links, delay_us):
+    x = np.empty(BLOCK_SLOTS, np.float32)
+    link_us = np.empty((rows.base_ms.shape[1], BLOCK_SLOTS), np.int32)
     for s in which:
-        next_block(rows, s, path_links, delay_us[s])
+        next_block(rows, s, path_links, x, link_us, delay_us[s])
 
 
 class CorrelatedWorld(World):
-    """Correlated worlds of `sessions` calls over the same path layout; see `vcgym.network.world.World`."""
+    """Correlated worlds of `sessions` calls over the same path layout; see `vcgym.network.world.World`.
 
-    def __init__(self, sessions: int, path_links: NDArray[np.int64]) -> None:
-        links = int(path_links.max()) + 1
+    Args:
+        sessions: how many.
+        path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
+        events: room for that many declared events in each world.
+    """
+
+    def __init__(self, sessions: int, path_links: NDArray[np.int64], events: int = 0) -> None:
+        self._links = links = rows_of_links(path_links)
         super().__init__(sessions, len(path_links))
         self.path_links = path_links
-        of_links: dict[str, Any] = {name: np.zeros((sessions, links)) for name in _FLOATS}
-        of_links |= {name: np.zeros((sessions, links), np.int64) for name in _INTEGERS}
+        types: dict[str, Any] = {"seed": np.uint64, "block": np.int64, "skew_ppm": float, "shift_chance": float, "shift_size": float}
+        of_sessions = {name: np.zeros(sessions, kind) for name, kind in types.items()}
+        of_links = {name: np.zeros((sessions, links)) for name in ("base_ms", "level")}
+        fast = {name: np.zeros((sessions, links), np.float32) for name in ("log2_mean", "log2_sd", "persistence", "fresh", "x")}
         self.rows = Rows(
-            seed=np.zeros(sessions, np.uint64),
-            block=np.zeros(sessions, np.int64),
-            last_arrival_us=np.zeros((sessions, self.paths), np.int64),
+            **of_sessions,
             **of_links,
+            **fast,
+            hours=allocate_bad_hours(sessions, links),
+            events=allocate_events(sessions, events),
+            last_delay_us=np.zeros((sessions, self.paths), np.int32),
         )
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Parameters per link (arrays): base_ms, log_mean, log_sd, loss, bad_from, bad_to; tau_ms a float."""
+        """Set parameters of `row`.
+
+        Per link (arrays, or one number for all): base_ms, log_mean and log_sd (of ms), loss, bad_from and bad_to (slots), loss_run (L,
+        default 1). Per world: tau_ms, shift_every_s (default SHIFT_EVERY_S; infinite: never), shift_size (default SHIFT_SIZE), skew_ppm
+        (default 0), events (a sequence of `vcgym.network.world_events.Event`, default none).
+        """
         rows, given = self.rows, draw.parameters
         rows.seed[row] = draw.seed
-        for name in ("base_ms", "log_mean", "log_sd", "loss", "bad_from", "bad_to"):
-            getattr(rows, name)[row] = given[name]
-        rows.persistence[row] = math.exp(-SLOT_US / 1000.0 / given["tau_ms"]) if given["tau_ms"] > 0.0 else 0.0
+        rows.base_ms[row] = checked("base_ms", given["base_ms"], 0.0, _MAX_MS)
+        log_mean = checked("log_mean", given["log_mean"], -math.inf, math.log(_MAX_MS))
+        rows.log2_mean[row] = (log_mean + math.log(1000.0)) / math.log(2.0)
+        rows.log2_sd[row] = checked("log_sd", given["log_sd"], 0.0, 10.0) / math.log(2.0)
+        tau_ms = float(checked("tau_ms", given["tau_ms"], 0.0, MAX_TAU_MS))
+        rows.persistence[row] = math.exp(-SLOT_US / 1000.0 / tau_ms) if tau_ms > 0.0 else 0.0
+        rows.fresh[row] = np.sqrt(1.0 - rows.persistence[row].astype(float) ** 2)
+        rows.shift_chance[row] = BLOCK_S / checked("shift_every_s", given.get("shift_every_s", SHIFT_EVERY_S), BLOCK_S, math.inf)
+        rows.shift_size[row] = checked("shift_size", given.get("shift_size", SHIFT_SIZE), 0.0, 1.0)
+        rows.skew_ppm[row] = checked("skew_ppm", given.get("skew_ppm", 0.0), -MAX_SKEW_PPM, MAX_SKEW_PPM)
+        hours = rows.hours
+        hours.bad_from[row], hours.bad_to[row] = given["bad_from"], given["bad_to"]
+        hours.loss[row] = checked("loss", given["loss"], 0.0, 1.0)
+        hours.loss_run[row] = checked("loss_run", given.get("loss_run", 1.0), 1.0, 1e9)
+        put_events(rows.events[row], given.get("events", ()), self._links)
         _begin(rows, row)
 
     def fill(self, which: NDArray[np.int64]) -> None:

@@ -10,9 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network import rng
-from vcgym.network.jit import kernel
-from vcgym.network.quantiles import TABLE_POINTS, draw_from_table
-from vcgym.network.world import BLOCK_SLOTS, World, WorldDraw, finish_paths
+from vcgym.network.jit import allocating_kernel, kernel
+from vcgym.network.quantiles import TABLE_POINTS, draw_row, refuse_disorder
+from vcgym.network.world import (
+    BLOCK_SLOTS,
+    LOST_BIT,
+    MAX_LINK_US,
+    World,
+    WorldDraw,
+    checked,
+    rows_of_links,
+    settle_independent,
+    sum_paths,
+)
+
+_HALF, _LOST_BIT = np.float32(0.5), np.int32(LOST_BIT)
 
 
 class Rows(NamedTuple):
@@ -20,57 +32,67 @@ class Rows(NamedTuple):
 
     seed: NDArray[np.uint64]
     block: NDArray[np.int64]
-    quantiles_ms: NDArray[np.float64]  # (sessions, links, TABLE_POINTS)
+    quantiles_us: NDArray[np.float32]  # (sessions, links, TABLE_POINTS)
     loss: NDArray[np.float64]
 
 
 @kernel
-def next_block(rows, s, path_links, out):
-    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on."""
-    links = rows.loss.shape[1]
+def next_block(rows, s, path_links, draws_us, link_us, out):
+    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on.
+
+    To be written over: draws_us float32 (BLOCK_SLOTS,), link_us int32 (links, BLOCK_SLOTS).
+    """
     first_slot = rows.block[s] * BLOCK_SLOTS
-    delay_us = np.empty((links, BLOCK_SLOTS), np.int64)
-    lost = np.zeros((links, BLOCK_SLOTS), np.bool_)
-    table = rows.quantiles_ms[s]
-    for link in range(links):
-        key = rng.stream_key(rows.seed[s], link, rng.QUEUEING)
-        losses = rng.stream_key(rows.seed[s], link, rng.LOSS)
-        chance = rows.loss[s, link]
+    for link in range(rows.loss.shape[1]):
+        draw_row(rows.quantiles_us[s, link], rng.stream_key(rows.seed[s], link, rng.QUEUEING), first_slot, draws_us)
         for i in range(BLOCK_SLOTS):
-            slot = first_slot + i
-            delay_us[link, i] = int(draw_from_table(table, link, rng.uniform(key, slot)) * 1000.0 + 0.5)
-            if chance > 0.0:
-                lost[link, i] = rng.uniform(losses, slot) < chance
-    finish_paths(delay_us, lost, path_links, out, np.zeros(out.shape[0], np.int64), first_slot, False)
+            link_us[link, i] = np.int32(draws_us[i] + _HALF)
+        chance = rows.loss[s, link]
+        if chance > 0.0:
+            losses = rng.stream_key(rows.seed[s], link, rng.LOSS)
+            for i in range(BLOCK_SLOTS):
+                if rng.uniform(losses, first_slot + i) < chance:
+                    link_us[link, i] |= _LOST_BIT
+    sum_paths(link_us, path_links, out)
+    settle_independent(out)
     rows.block[s] += 1
 
 
-@kernel
+@allocating_kernel
 def _fill(rows, which, path_links, delay_us):
+    draws_us = np.empty(BLOCK_SLOTS, np.float32)
+    link_us = np.empty((rows.loss.shape[1], BLOCK_SLOTS), np.int32)
     for s in which:
-        next_block(rows, s, path_links, delay_us[s])
+        next_block(rows, s, path_links, draws_us, link_us, delay_us[s])
 
 
 class PaperWorld(World):
-    """Paper worlds of `sessions` calls over the same path layout; see `vcgym.network.world.World`."""
+    """Paper worlds of `sessions` calls over the same path layout; see `vcgym.network.world.World`.
+
+    Args:
+        sessions: how many.
+        path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
+    """
 
     def __init__(self, sessions: int, path_links: NDArray[np.int64]) -> None:
-        links = int(path_links.max()) + 1
+        links = rows_of_links(path_links)
         super().__init__(sessions, len(path_links))
         self.path_links = path_links
         self.rows = Rows(
             np.zeros(sessions, np.uint64),
             np.zeros(sessions, np.int64),
-            np.zeros((sessions, links, TABLE_POINTS)),
+            np.zeros((sessions, links, TABLE_POINTS), np.float32),
             np.zeros((sessions, links)),
         )
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Parameters: quantiles_ms (links, TABLE_POINTS) and loss (links,)."""
+        """Parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES` and loss (links,)."""
         rows = self.rows
         rows.seed[row] = draw.seed
-        rows.quantiles_ms[row] = draw.parameters["quantiles_ms"]
-        rows.loss[row] = draw.parameters["loss"]
+        quantiles_ms = checked("quantiles_ms", draw.parameters["quantiles_ms"], 0.0, MAX_LINK_US / 1000.0)
+        refuse_disorder("quantiles_ms", quantiles_ms)
+        rows.quantiles_us[row] = 1000.0 * quantiles_ms
+        rows.loss[row] = checked("loss", draw.parameters["loss"], 0.0, 1.0)
 
     def fill(self, which: NDArray[np.int64]) -> None:
         """Load the next block of each row in `which`."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.jit import kernel
-from vcgym.network.world import BLOCK_SLOTS, LOST, MIN_DELAY_US, SLOT_US, World, WorldDraw
+from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, LOST, MIN_DELAY_US, SLOT_US, World, WorldDraw, checked
 
 
 class Rows(NamedTuple):
@@ -17,7 +17,7 @@ class Rows(NamedTuple):
 
     block: NDArray[np.int64]
     offset: NDArray[np.int64]  # place of slot 0 in `series`
-    last_arrival_us: NDArray[np.int64]
+    last_delay_us: NDArray[np.int64]  # in the slot before
 
 
 @kernel
@@ -25,15 +25,15 @@ def next_block(rows, s, series, out):
     """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on; past the end of a series nothing arrives."""
     first_slot = rows.block[s] * BLOCK_SLOTS
     for p in range(out.shape[0]):
-        last = rows.last_arrival_us[s, p]
+        last = rows.last_delay_us[s, p]
         for i in range(BLOCK_SLOTS):
             place = rows.offset[s, p] + first_slot + i
+            last = max(last - SLOT_US, MIN_DELAY_US)
             out[p, i] = LOST
             if place < series.shape[1] and series[p, place] != LOST:
-                sent = (first_slot + i) * SLOT_US
-                last = max(last, sent + max(series[p, place], MIN_DELAY_US))
-                out[p, i] = last - sent
-        rows.last_arrival_us[s, p] = last
+                last = max(last, series[p, place])
+                out[p, i] = last
+        rows.last_delay_us[s, p] = last
     rows.block[s] += 1
 
 
@@ -59,8 +59,8 @@ class ReplayWorld(World):
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
         """Parameters: offset (paths,), the place of slot 0 in each series, at least HISTORY_BLOCKS * BLOCK_SLOTS."""
-        self.rows.offset[row] = draw.parameters["offset"]
-        self.rows.last_arrival_us[row] = self.rows.block[row] * BLOCK_SLOTS * SLOT_US
+        self.rows.offset[row] = checked("offset", draw.parameters["offset"], HISTORY_BLOCKS * BLOCK_SLOTS, self._series.shape[1])
+        self.rows.last_delay_us[row] = 0
 
     def fill(self, which: NDArray[np.int64]) -> None:
         """Load the next block of each row in `which`."""

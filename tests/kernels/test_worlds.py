@@ -141,7 +141,7 @@ def test_paper_draws_have_the_moments_of_their_beta_law():
         width, total = law.high_ms - law.low_ms, law.a + law.b
         mean, sd = law.low_ms + width * law.a / total, width * np.sqrt(law.a * law.b / (total + 1.0)) / total
         assert abs(direct.mean() - mean) < 4.5 * sd / np.sqrt(direct.size) + 0.002 * width
-        assert abs(direct.std() / sd - 1.0) < 0.06
+        assert abs(direct.std() / sd - 1.0) < 0.04
         assert direct.min() >= law.low_ms - 0.001 and direct.max() <= law.high_ms + 0.001
         assert abs(np.corrcoef(direct[1:], direct[:-1])[0, 1]) < 0.04  # independent from slot to slot
 
@@ -149,6 +149,7 @@ def test_paper_draws_have_the_moments_of_their_beta_law():
 def test_correlated_delays_forget_at_the_declared_rate():
     recipe = Scenario("wonderproxy", "correlated")
     draw = recipe.draw("train", 2, stratum="quiet")
+    draw = draw._replace(parameters={**draw.parameters, "shift_every_s": np.inf})
     delays, _ = blocks(recipe.world(1), draw, 80)
     base, log_mean, log_sd = (draw.parameters[name][0] for name in ("base_ms", "log_mean", "log_sd"))
     kept = delays[0] != LOST
