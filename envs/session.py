@@ -92,6 +92,8 @@ def _take_in(call, tables, s, level_us, receiver_lever):
     if seen.late == 0:
         accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, mechanism(receiver_lever))
     players.arrive(tables.player, s, seen.sent_us, SLOT_US, seen.arrived_us, seen.late == 1, level_us)
+    if call.slot >= call.packets:
+        return True  # nothing is decided any more: nobody reads what a packet that is seconds late would fill the feed with
     lost = call.feedback_loss
     if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, 0, rng.FEEDBACK), seen.packet) < lost:
         return True
@@ -107,6 +109,8 @@ def _arrivals(call, tables, s, now_us, receiver_lever, receiver_state):
             return DONE
         if node >= SLOTS:
             slot = _slot_of(call, node)
+            if call.slot >= call.packets:
+                continue
             at_us = call.wire.arrival_us[node]
             path = int(call.wire.path[node])
             if not append(call.feed, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):

@@ -17,7 +17,7 @@ from vcgym.envs.session import DONE
 from vcgym.envs.snapshot import restore, snapshot
 from vcgym.network import rng
 from vcgym.network.quality import LOSS_PRICE, emission_reward, mos, rating
-from vcgym.network.scenario import Scenario, one_of
+from vcgym.network.scenario import TAU_MS, Scenario, one_of
 from vcgym.network.wire import SLOTS
 from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US
 
@@ -44,7 +44,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         receiver: who holds the level: a holder of `vcgym.envs.levers`, or parameters of a rule.
         scenario: name of the scenario, see `vcgym.network.scenario`.
         mode: how its statistics become packets: correlated, paper or replay.
-        split: train, validation or test.
+        split: train or validation; test is the leaderboard's.
         packets: length of a call, 1 to 1,000,000.
         reward: emodel or event.
         observation: features or records.
@@ -53,6 +53,8 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         feedback_loss: share of feedback that is lost, 0 <= share < 1.
         probe_rate: probes per second on each idle path, >= 0.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
+        burst: of mode paper: which measured burst its draws are fitted to, worst or median.
+        tau_ms: of mode correlated: correlation time of queueing, 0 to 60,000.
         threads: how many threads share the sessions; without effect on the result.
         log: keep per-packet outcomes, for `played`.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
@@ -76,6 +78,8 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         feedback_loss: float = 0.0,
         probe_rate: float = 1.0,
         data: str | None = None,
+        burst: str = "worst",
+        tau_ms: float = TAU_MS,
         threads: int = 1,
         log: bool = False,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -98,7 +102,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             one_of(name, value, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        world = Scenario(scenario, mode, packets, data)
+        world = Scenario(scenario, mode, packets, data, burst, tau_ms)
         world.pairs(split)  # refuses an unknown split
         self.num_envs, self.held, self.split, self.render_mode = num_envs, held, split, render_mode
         self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
@@ -114,7 +118,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         # What a state must agree on: all that can change what comes next, the data included.
         self._arguments = ", ".join(map(str, (
             type(self).__name__, num_envs, router, receiver, scenario, mode, split, packets, reward, observation, action, place,
-            feedback_loss, probe_rate, log, AutoresetMode(autoreset_mode).value, world.layout.card,
+            feedback_loss, probe_rate, burst, float(tau_ms), log, AutoresetMode(autoreset_mode).value, world.layout.card,
         )))  # fmt: skip
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)

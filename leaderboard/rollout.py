@@ -46,12 +46,14 @@ class Rollout(NamedTuple):
 
 
 @test_opened()
-def play_rules(pair: RulePair, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1) -> Rollout:
+def play_rules(
+    pair: RulePair, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
+) -> Rollout:  # fmt: skip
     """Play a pair of rules on each world; a decision is a packet sent and its arrival, world and receiver included."""
     batch = CallBatch(scenario, len(worlds), pair.router, pair.receiver, log=True, threads=threads)
     began = time.perf_counter()
     for row, (name, seed) in enumerate(worlds):
-        batch.start(row, scenario.draw(split, seed, name))
+        batch.start(row, scenario.draw(split, seed, name, stratum))
     batch.play(np.arange(len(worlds)))
     took = time.perf_counter() - began
     strata = [draw.stratum for draw in batch.draws if draw is not None]
@@ -59,17 +61,21 @@ def play_rules(pair: RulePair, scenario: Scenario, split: str, worlds: Worlds, t
 
 
 @test_opened()
-def play_policy(policy: Policy, env_id: str, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, **arguments: Any) -> Rollout:
+def play_policy(
+    policy: Policy, env_id: str, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None,
+    **arguments: Any,
+) -> Rollout:  # fmt: skip
     """Play a policy on each world through the environment; a decision is one `predict` for one session."""
     envs: Any = gymnasium.make_vec(
         env_id, num_envs=len(worlds), scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets, threads=threads,
-        observation=policy.reads, log=True, autoreset_mode=AutoresetMode.DISABLED, **arguments,
+        burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, observation=policy.reads, log=True,
+        autoreset_mode=AutoresetMode.DISABLED, **arguments,
     )  # fmt: skip
     began, deciding, decisions = time.perf_counter(), 0.0, 0
     names = [name for name, _ in worlds]
     for name in sorted(set(names)):
         mask = np.array([other == name for other in names])
-        observation, _ = envs.reset(seed=[seed for _, seed in worlds], options={"pair": name, "reset_mask": mask})
+        observation, _ = envs.reset(seed=[seed for _, seed in worlds], options={"pair": name, "stratum": stratum, "reset_mask": mask})
     state, running, start = None, np.ones(len(worlds), bool), np.ones(len(worlds), bool)
     while running.any():
         before = time.perf_counter()

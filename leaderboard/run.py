@@ -74,8 +74,8 @@ def show(folder: Path, console: Console) -> None:
 def _play(system: System, scenario: Scenario, part: Part, threads: int) -> Rollout:
     which = worlds(part, scenario)
     if isinstance(system, RulePair):
-        return play_rules(system, scenario, part.split, which, threads)
-    return play_policy(system, AGENT_ENV, scenario, part.split, which, threads)
+        return play_rules(system, scenario, part.split, which, threads, part.stratum)
+    return play_policy(system, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
 
 
 def _identity(name: str, system: System, suite: Suite, part: Part, scenario: Scenario, rollout: Rollout) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from vcgym.network import world_correlated as bursts
+from vcgym.network import world_bad_hours as congestion
 from vcgym.network.cards import BadHour, BadHours, Beta, Card, DataError, Link, LinkTable, Place, Queue, canonical_sha256
 
 HOURS = 48  # of the two days
@@ -112,17 +112,18 @@ def bad_hour(median_avg_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -
 def burst_moments() -> tuple[float, float]:
     """Mean and mean square of the congestion delay in a bad hour, in units of its median level.
 
-    The declared generator (`vcgym.network.world_correlated`): on for a time T uniform in [ON_MIN_S, ON_MAX_S], off for OFF_MEAN_S on
+    The declared generator (`vcgym.network.world_bad_hours`): on for a time T uniform in [ON_MIN_S, ON_MAX_S], off for OFF_MEAN_S on
     average; a lognormal level with log_sd LEVEL_LOG_SD; a linear rise over r, which takes r / 2 of the time from the mean and 2 r / 3 from
     the mean square; fast variation by FAST_SHARE times a standard normal cut off at +-1, whose mean square is 1 - 2 phi(1) = 0.516. Left
     out: the drain after a burst, which adds under 4 % of the mean at levels below 150 ms.
     """
-    on_s = 0.5 * (bursts.ON_MIN_S + bursts.ON_MAX_S)
-    rise_s = 0.5 * (bursts.RISE_MIN_S + bursts.RISE_MAX_S)
-    share = on_s / (on_s + bursts.OFF_MEAN_S)
+    on_s = 0.5 * (congestion.ON_MIN_S + congestion.ON_MAX_S)
+    rise_s = 0.5 * (congestion.RISE_MIN_S + congestion.RISE_MAX_S)
+    share = on_s / (on_s + congestion.OFF_MEAN_S)
     cut_square = 1.0 - 2.0 * NormalDist().pdf(1.0)
-    mean = share * (1.0 - rise_s / 2.0 / on_s) * math.exp(bursts.LEVEL_LOG_SD**2 / 2.0)
-    square = share * (1.0 - 2.0 * rise_s / 3.0 / on_s) * math.exp(2.0 * bursts.LEVEL_LOG_SD**2) * (1.0 + bursts.FAST_SHARE**2 * cut_square)
+    mean = share * (1.0 - rise_s / 2.0 / on_s) * math.exp(congestion.LEVEL_LOG_SD**2 / 2.0)
+    square = share * (1.0 - 2.0 * rise_s / 3.0 / on_s) * math.exp(2.0 * congestion.LEVEL_LOG_SD**2)
+    square *= 1.0 + congestion.FAST_SHARE**2 * cut_square
     return mean, square
 
 
@@ -186,8 +187,9 @@ def fit_ten_places(root: Path) -> LinkTable:
         DataError: a file that is missing, or a row that is not as it must be.
     """
     places = read_rows(root, "ten_places.csv", Place)
+    bursts = read_rows(root, "ten_places_burst_medians.csv", Burst)
     pooled = {(row.src, row.dst): row for row in read_rows(root, "ten_places_two_day_pooled.csv", Pooled)}
-    links = fit_links(read_rows(root, "ten_places_burst_medians.csv", Burst), pooled)
+    links = fit_links(bursts, pooled)
     body = rounded(
         {
             "places": [place.model_dump() for place in places],

@@ -71,7 +71,7 @@ def fit_cloud(root: Path) -> LinkTable:
     runs = read_runs(root)
     links = []
     for source, destination in itertools.permutations(REGIONS, 2):
-        run = _run(runs, source, destination)
+        run = find_run(runs, source, destination)
         links.append(
             Link(
                 source=source,
@@ -102,7 +102,7 @@ def fit_cloud(root: Path) -> LinkTable:
     return LinkTable(card=card, **body)
 
 
-def _run(runs: Runs, source: str, destination: str) -> Run:
+def find_run(runs: Runs, source: str, destination: str) -> Run:
     here, there = REGIONS[source][2], REGIONS[destination][2]
     if any(here.get(cloud, 0) == there.get(cloud, 1) for cloud in CLOUDS):
         return Run(LOCAL_MS, LOCAL_MS + LOCAL_SPREAD_MS, LOCAL_MS + 10.0 * LOCAL_SPREAD_MS, LOCAL_SPREAD_MS)

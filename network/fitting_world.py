@@ -47,7 +47,7 @@ def fit_world(root: Path) -> WorldLinks:
     Raises:
         DataError: a file that is missing, or a row that is not as it must be.
     """
-    names = _city_names(root)
+    names = city_names(root)
     bursts = [_named(row, names) for row in read_rows(root, FILES[1], Burst)]
     pooled = {(row.src, row.dst): row for row in (_named(row, names) for row in read_rows(root, FILES[2], Pooled))}
     fitted = fit_links(bursts, pooled)
@@ -109,12 +109,12 @@ def write_sample(root: Path, output: Path) -> None:
     output.with_name(f"{output.name}.card.json").write_text(card.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
-def _city_names(root: Path) -> dict[str, str]:
+def city_names(root: Path) -> dict[str, str]:
     return {str(server.id): server.name or f"server{server.id}" for server in read_rows(root, FILES[0], Server)}
 
 
 def _averages(root: Path) -> dict[tuple[str, str], float]:
-    names = _city_names(root)
+    names = city_names(root)
     return {(names[row.src], names[row.dst]): row.avg_ms for row in read_rows(root, FILES[1], Burst)}
 
 

@@ -22,6 +22,7 @@ from vcgym.network.links import BURSTS
 from vcgym.network.scenarios.cloud import Cloud
 from vcgym.network.scenarios.leo import Leo
 from vcgym.network.scenarios.recipe import Recipe, Settings
+from vcgym.network.scenarios.stress import Stress
 from vcgym.network.scenarios.synthetic import Synthetic
 from vcgym.network.scenarios.table1 import Table1
 from vcgym.network.scenarios.wonderproxy import WonderProxy
@@ -42,6 +43,7 @@ _RECIPES: dict[str, tuple[type[Recipe], Callable[[Settings], Recipe]]] = {
     "table1": (Table1, Table1),
     "cloud": (Cloud, Cloud),
     **{f"synthetic-{n}": (Synthetic, partial(Synthetic, paths=n)) for n in (9, 90, 900)},
+    "stress": (Stress, Stress),
     "leo": (Leo, Leo),
 }
 MODES = {name: kind.modes for name, (kind, _) in _RECIPES.items()}
@@ -73,8 +75,8 @@ class Scenario:
         one_of("burst", burst, BURSTS)
         if isinstance(tau_ms, bool) or not isinstance(tau_ms, int | float) or not 0.0 <= tau_ms <= _MAX_TAU_MS:
             raise ValueError(f"tau_ms = {tau_ms!r}: allowed are numbers from 0 to {_MAX_TAU_MS:g}")
-        self.name, self.mode, self.packets, self.burst, self.tau_ms = name, mode, packets, burst, float(tau_ms)
-        settings = Settings(mode, packets, data, burst, float(tau_ms))
+        self.name, self.mode, self.packets = name, mode, packets
+        self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms))
         self.recipe = _RECIPES[name][1](settings)
         self.share_of_rtt = settings.share_of_rtt
         self.layout = self.recipe.layout

@@ -16,6 +16,7 @@ from vcgym.network.world import SLOT_US
 STRATA = {"quiet": 0.15, "best-link": 0.10, "many-links": 0.20, "relay-node": 0.25, "user-node": 0.15, "transition": 0.15}
 NATURAL = "natural"
 BAD_HOP_PROBABILITY = 0.3
+MIN_LEVEL_MS = 0.001  # a level has a logarithm
 ALWAYS = 1 << 40  # slots
 HOUR_SLOTS = 3_600_000_000 // SLOT_US
 

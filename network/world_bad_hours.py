@@ -1,8 +1,9 @@
 """Bad hours and losses of the links of a correlated world.
 
 A link that is bad between two slots has congestion bursts (declared generator, numbers of the scenario sheet's strata): on for 3-10 s
-(uniform), off for 13 s on average (exponential); level lognormal with 90 % within 40-150 ms; linear rise over 0.2-1.5 s; drain 0.3 s per
-s; fast variation of +-35 % that follows the link's queueing x; loss 1 % while on, 0.05 % while off, independent from slot to slot.
+(uniform), off for 13 s on average (exponential); level lognormal, where nothing else is given with 90 % within 40-150 ms; linear rise over
+0.2-1.5 s; drain 0.3 s per s; fast variation of +-35 % that follows the link's queueing x; loss 1 % while on, 0.05 % while off, independent
+from slot to slot.
 
 A link that is not bad loses a share p of its packets (assumed: the Gilbert-Elliott model with a good state that loses nothing and a bad
 one that loses all; Gilbert, Bell System Technical Journal 39, 1960). In each slot the state is drawn anew with probability 1 / L, bad with
@@ -34,10 +35,11 @@ _ONE, _HALF = np.float32(1.0), np.float32(0.5)
 
 
 class BadHours(NamedTuple):
-    """Parameters and running state; first axis the session, second the link. Each int64, but loss and loss_run."""
+    """Parameters and running state; first axis the session, second the link. Each int64, but those of `_FLOATS`."""
 
     bad_from: NDArray[np.int64]
     bad_to: NDArray[np.int64]
+    level_log_mean: NDArray[np.float64]  # of the bursts' level in ms
     loss: NDArray[np.float64]
     loss_run: NDArray[np.float64]  # L
     lost: NDArray[np.int64]  # state of the loss model, 0 or 1
@@ -49,9 +51,12 @@ class BadHours(NamedTuple):
     burst_us: NDArray[np.int64]
 
 
+_FLOATS = ("level_log_mean", "loss", "loss_run")
+
+
 def allocate_bad_hours(sessions: int, links: int) -> BadHours:
     """Zeros."""
-    return BadHours(*(np.zeros((sessions, links), np.float64 if name.startswith("loss") else np.int64) for name in BadHours._fields))
+    return BadHours(*(np.zeros((sessions, links), np.float64 if name in _FLOATS else np.int64) for name in BadHours._fields))
 
 
 @kernel
@@ -77,7 +82,7 @@ def _next_phase(hours, s, link, key, slot):
         on = hours.on[s, link] == 0
     if on:
         length_s = ON_MIN_S + (ON_MAX_S - ON_MIN_S) * rng.uniform(key, first)
-        level_us = 1000.0 * math.exp(LEVEL_LOG_MEAN + LEVEL_LOG_SD * rng.normal(key, first + 1))
+        level_us = 1000.0 * math.exp(hours.level_log_mean[s, link] + LEVEL_LOG_SD * rng.normal(key, first + 1))
         rise_s = RISE_MIN_S + (RISE_MAX_S - RISE_MIN_S) * rng.uniform(key, first + 2)
         hours.level_us[s, link] = int(level_us)
         hours.rise_us[s, link] = int(level_us / (rise_s * _SLOTS_PER_S)) + 1

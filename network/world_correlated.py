@@ -32,7 +32,7 @@ from vcgym.network.world import (
     settle_in_order,
     sum_paths,
 )
-from vcgym.network.world_bad_hours import BadHours, allocate_bad_hours, bad_hours_row, start_bad_hours
+from vcgym.network.world_bad_hours import LEVEL_LOG_MEAN, BadHours, allocate_bad_hours, bad_hours_row, start_bad_hours
 from vcgym.network.world_events import allocate_events, apply_events, put_events
 
 BLOCK_S = BLOCK_SLOTS * SLOT_US * 1e-6
@@ -176,8 +176,9 @@ class CorrelatedWorld(World):
         """Set parameters of `row`.
 
         Per link (arrays, or one number for all): base_ms, log_mean and log_sd (of ms), loss, bad_from and bad_to (slots), loss_run (L,
-        default 1). Per world: tau_ms, shift_every_s (default SHIFT_EVERY_S; infinite: never), shift_size (default SHIFT_SIZE), skew_ppm
-        (default 0), events (a sequence of `vcgym.network.world_events.Event`, default none).
+        default 1), bad_level_ms (median level of the bursts of a bad hour, default that of `LEVEL_LOG_MEAN`). Per world: tau_ms,
+        shift_every_s (default SHIFT_EVERY_S; infinite: never), shift_size (default SHIFT_SIZE), skew_ppm (default 0), events (a sequence
+        of `vcgym.network.world_events.Event`, default none).
         """
         rows, given = self.rows, draw.parameters
         rows.seed[row] = draw.seed
@@ -193,6 +194,7 @@ class CorrelatedWorld(World):
         rows.skew_ppm[row] = checked("skew_ppm", given.get("skew_ppm", 0.0), -MAX_SKEW_PPM, MAX_SKEW_PPM)
         hours = rows.hours
         hours.bad_from[row], hours.bad_to[row] = given["bad_from"], given["bad_to"]
+        hours.level_log_mean[row] = np.log(checked("bad_level_ms", given.get("bad_level_ms", math.exp(LEVEL_LOG_MEAN)), 0.0, _MAX_MS))
         hours.loss[row] = checked("loss", given["loss"], 0.0, 1.0)
         hours.loss_run[row] = checked("loss_run", given.get("loss_run", 1.0), 1.0, 1e9)
         put_events(rows.events[row], given.get("events", ()), self._links)

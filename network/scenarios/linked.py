@@ -1,7 +1,7 @@
 """Recipes over a table of links: endpoint -> 0, 1 or 2 relays -> user, in modes correlated and paper."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from vcgym.network.cards import LinkTable
 from vcgym.network.links import LINK, correlated_parameters, paper_parameters, row_of
 from vcgym.network.paths import links_and_paths, relay_sequences
 from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
-from vcgym.network.strata import NATURAL, STRATA, declared_bad_hours, natural_bad_hours
+from vcgym.network.strata import MIN_LEVEL_MS, NATURAL, STRATA, declared_bad_hours, natural_bad_hours
 from vcgym.network.world import World
 from vcgym.network.world_correlated import CorrelatedWorld
 from vcgym.network.world_paper import PaperWorld
@@ -22,7 +22,7 @@ class Linked(Recipe):
     In mode correlated every path ends in the receiver's access, a link that does nothing but have bad hours (stratum user-node).
     """
 
-    modes = ("correlated", "paper")
+    modes: ClassVar[tuple[str, ...]] = ("correlated", "paper")
 
     def __init__(self, settings: Settings, relays: int, card: str) -> None:
         self.settings = settings
@@ -70,8 +70,9 @@ class Linked(Recipe):
             return fixed
         if stratum == NATURAL:
             begin, end = natural_bad_hours(rows["bad_share"], draws)
-        else:
-            begin, end = declared_bad_hours(stratum, fixed["base_ms"], self.hops, self.layout.path_links, self.settings.packets, draws)
+            fitted_ms = np.maximum(rows["bad_level_ms"] * self.settings.share_of_rtt, MIN_LEVEL_MS)
+            return {**fixed, "bad_from": begin, "bad_to": end, "bad_level_ms": fitted_ms}
+        begin, end = declared_bad_hours(stratum, fixed["base_ms"], self.hops, self.layout.path_links, self.settings.packets, draws)
         return {**fixed, "bad_from": begin, "bad_to": end}
 
 

@@ -3,7 +3,7 @@
 Stated there: one user and one endpoint, path means uniform in [100, 200] ms, a third of the paths each with a standard deviation of 10, 20
 and 30 ms. Assumed: draws are independent and normal, cut off at zero. Means are drawn anew for each world; which path has which deviation
 goes round by path number. The paper's setting is mode paper; mode correlated is its first-in-first-out twin with the same mean and standard
-deviation of each path before ordering, a lognormal excess of log_sd 0.8 over a base (as assumed for `table1`), and no bad hours.
+deviation of each path before ordering, a lognormal excess of log_sd 0.8 over a base (as assumed for `table1`), no bad hours and no shifts.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.jit import kernel
-from vcgym.network.quantiles import TABLE_POINTS
+from vcgym.network.quantiles import OPEN_PROBABILITIES
 from vcgym.network.rng import normal_quantile
 from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
 from vcgym.network.world import World
@@ -29,15 +29,13 @@ LOG_SD = 0.8
 @kernel
 def _normal_above_zero(mean, sd, table):
     below = 0.5 * math.erfc(mean / sd / math.sqrt(2.0))
-    half_step = 0.5 / (table.shape[0] - 1)
-    for i in range(table.shape[0]):
-        p = min(max(i / (table.shape[0] - 1), half_step), 1.0 - half_step)
-        table[i] = mean + sd * normal_quantile(below + (1.0 - below) * p)
+    for i in range(table.size):
+        table[i] = mean + sd * normal_quantile(below + (1.0 - below) * OPEN_PROBABILITIES[i])
 
 
 def normal_table(mean_ms: float, sd_ms: float) -> NDArray[np.float64]:
-    """Quantiles (TABLE_POINTS,) of a normal law cut off at zero; the ends stand half a step inside, since the upper one has no bound."""
-    table = np.empty(TABLE_POINTS)
+    """Quantiles of a normal law cut off at zero, at `OPEN_PROBABILITIES`."""
+    table = np.empty(OPEN_PROBABILITIES.size)
     _normal_above_zero(mean_ms, sd_ms, table)
     return table
 
@@ -74,5 +72,5 @@ class Synthetic(Recipe):
         share = self.settings.share_of_rtt
         return {
             "base_ms": (mean - excess) * share, "log_mean": np.log(excess * share) - LOG_SD**2 / 2.0, "log_sd": np.full(paths, LOG_SD),
-            "loss": loss, "tau_ms": self.settings.tau_ms, "bad_from": never, "bad_to": never,
+            "loss": loss, "tau_ms": self.settings.tau_ms, "bad_from": never, "bad_to": never, "shift_every_s": math.inf,
         }  # fmt: skip
