@@ -13,8 +13,8 @@ from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import CallBatch
 from vcgym.leaderboard.bench.measure import Absent, Effort, Record, Run, median_ratio, rate
 from vcgym.leaderboard.rollout import RulePair
-from vcgym.network.drawn import DrawnWorld
 from vcgym.network.scenario import Scenario
+from vcgym.network.world import BLOCK_SLOTS, DrawnWorld
 
 PACKETS = 6000
 CALLS = 16
@@ -33,9 +33,11 @@ SYSTEMS = {
 def calls(pair: RulePair, scenario: Scenario, sessions: int, threads: int = 1) -> Run:
     """What plays `sessions` calls from start to end, on worlds that are drawn here."""
     draws = [scenario.draw("train", seed) for seed in range(sessions)]
-    world = DrawnWorld(scenario.world(sessions), draws, scenario.packets)
-    batch = CallBatch(scenario, sessions, pair.router, pair.receiver, threads=threads, world=world)
-    rows = np.arange(sessions)
+    rows, world = np.arange(sessions), scenario.world(sessions)
+    for row, draw in enumerate(draws):
+        world.start(row, draw)
+    drawn = DrawnWorld(world, rows, -(-scenario.packets // BLOCK_SLOTS))
+    batch = CallBatch(scenario, sessions, pair.router, pair.receiver, threads=threads, world=drawn)
 
     def run() -> None:
         for row, draw in enumerate(draws):
@@ -68,6 +70,6 @@ def paths_ratio(effort: Effort) -> Iterator[Record]:
 
 
 def _vcr_wm(name: str, effort: Effort) -> tuple[int, Run]:
-    # Two calls: 900 paths take 44 MB each.
+    # Two calls: 900 paths take 22 MB each.
     scenario, sessions = Scenario(name, "paper", effort.part(PACKETS)), 2
     return sessions * scenario.packets, calls(SYSTEMS["vcr_wm_last_value"], scenario, sessions)

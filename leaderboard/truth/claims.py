@@ -109,16 +109,16 @@ _MEDIAN_BELOW_MS = {"AR": 375, "IDN": 730, "UGA": 500, "US": 502, "LT": 72}
 
 FIGURES = (
     *(
-        Figure("wonderproxy", f"{host}-{user}", "VCR-WM", "mean_ms", f"{ms}", ms * (1.0 - _TOLERANCE), ms * (1.0 + _TOLERANCE))
+        Figure("wonderproxy", f"{host}-{user}", "VCR-WM", "mean_ms", f"{ms} ms", ms * (1.0 - _TOLERANCE), ms * (1.0 + _TOLERANCE))
         for host, users in _TABLE_III_MEAN_MS.items()
         for user, ms in users.items()
     ),
-    *(Figure("wonderproxy", f"GR-{user}", "VCR-WM", "p50_ms", f"below {ms}", 0.0, ms) for user, ms in _MEDIAN_BELOW_MS.items()),
+    *(Figure("wonderproxy", f"GR-{user}", "VCR-WM", "p50_ms", f"below {ms} ms", 0.0, ms) for user, ms in _MEDIAN_BELOW_MS.items()),
     # All packets of VCR-WM below 640 ms, and below the fastest of DRT-BF.
-    Figure("wonderproxy", "GR-UGA", "VCR-WM", "largest_ms", "below 640", 0.0, 640.0),
-    Figure("wonderproxy", "GR-UGA", "DRT-BF", "smallest_ms", "above 640", 640.0, 1e6),
-    Figure("wonderproxy", "GR-UGA", "DRT-WM", "one_way_ms", "708", 708 * (1.0 - _TOLERANCE), 708 * (1.0 + _TOLERANCE)),
-    Figure("wonderproxy", "GR-UGA", "VCR-WM", "one_way_ms", "355, via ZA", 355 * (1.0 - _TOLERANCE), 355 * (1.0 + _TOLERANCE)),
+    Figure("wonderproxy", "GR-UGA", "VCR-WM", "largest_ms", "below 640 ms", 0.0, 640.0),
+    Figure("wonderproxy", "GR-UGA", "DRT-BF", "smallest_ms", "above 640 ms", 640.0, 1e6),
+    Figure("wonderproxy", "GR-UGA", "DRT-WM", "one_way_ms", "708 ms", 708 * (1.0 - _TOLERANCE), 708 * (1.0 + _TOLERANCE)),
+    Figure("wonderproxy", "GR-UGA", "VCR-WM", "one_way_ms", "355 ms, via ZA", 355 * (1.0 - _TOLERANCE), 355 * (1.0 + _TOLERANCE)),
     Figure("wonderproxy", "GR-UGA", "VCR-WM", "plans_per_packet", "1.5 % (447 of 30,000)", 0.0075, 0.03),
     Figure("cloud", "TYO-UserSZ", "VIA-WM", "changes_per_packet", "5.7 % (34,020 of 600,000)", 0.0285, 0.114),
 )

@@ -24,11 +24,11 @@ looked at in every kind of world we can draw, in both accountings: `event`, the 
 - **Worlds.** `paper`: independent delays per packet, the round trip used as one way, fitted to the median or the worst burst of a link.
   `correlated`: half the round trip, first-in-first-out, queueing with the declared correlation time, strata by their declared weights.
   `replay`: measured satellite series (`leo`), one a path: other places, so only claims about all pairs are looked at.
-- **Verdicts** rest on the paired bootstrap interval (95 %, in brackets) over worlds of the change of the mean, system against reference.
-  *Lower* holds if the interval lies below 0, is reversed if above 0, else does not hold. *Equal* holds if it lies within {delay:.0f} %.
-  *Not higher* holds if its upper end is at most the margin ({delay:.0f} % of delay, {loss:.0f} % of packets sent), is reversed if its
-  lower end is beyond. "Smaller" and "larger" compare the interval with the published size; "negligible" is a change of under
-  {negligible:.0f} %. Changes are percent of delay, and percentage points of packets sent for loss (network and late loss together).
+- **Verdicts** rest on the paired bootstrap interval (95 %, in brackets) over worlds of the change of the mean, system against reference:
+  percent of delay, percentage points of packets sent for loss (network and late loss together). *Lower* holds if the interval lies below 0,
+  is reversed if above 0, else does not hold. *Equal* holds if it lies within {delay:.0f} %. *Not higher* holds if its upper end is at most
+  the margin ({delay:.0f} % of delay, {loss:.0f} point of loss), is reversed if its lower end is beyond. "Smaller" and "larger" compare the
+  interval with the published size; "negligible" is a change of under {slight:.0f} % of delay or {rare:.1f} points of loss.
 - **Conditions.** {seeds} worlds per pair ({least} per scenario at least), {packets:,} packets each, all pairs of a scenario whatever their
   split. VCRoute is taught by a last-value predictor.
 """
@@ -36,9 +36,11 @@ looked at in every kind of world we can draw, in both accountings: `event`, the 
 
 def page(results: Results, seeds: int, packets: int) -> str:
     """The whole page as Markdown, from the results of each setting that was played."""
-    percent = {"delay": verdicts.DELAY_MARGIN, "loss": verdicts.LOSS_MARGIN, "negligible": verdicts.NEGLIGIBLE}
-    margins = {name: 100.0 * share for name, share in percent.items()}
-    parts = [_TOP.format(**margins, seeds=seeds, packets=packets, least=LEAST_WORLDS)]
+    shares = {"delay": verdicts.DELAY_MARGIN, "loss": verdicts.LOSS_MARGIN} | {
+        "slight": verdicts.NEGLIGIBLE_DELAY, "rare": verdicts.NEGLIGIBLE_LOSS,
+    }  # fmt: skip
+    percent = {name: 100.0 * share for name, share in shares.items()}
+    parts = [_TOP.format(**percent, seeds=seeds, packets=packets, least=LEAST_WORLDS)]
     for title, family in (("WonderProxy", "wonderproxy"), ("Cloud", "cloud"), ("Scale", "synthetic-")):
         here = [(setting, table) for setting, table in results if setting.about.startswith(family)]
         claims = [claim for claim in CLAIMS if any(claim.scenario == setting.about for setting, _ in here)]
@@ -91,7 +93,7 @@ def _figures(figures: Iterable[Figure], here: Results, accounting: str) -> str:
         name = figure.statistic.removesuffix("_ms").replace("_", " ")
         found = {s.label: verdicts.number(figure, table, accounting) for s, table in here if s.about == figure.scenario}
         cells = [_number(found.get(label), unit) for label in labels]
-        rows.append([f"{figure.system} {figure.pair}, {name}", figure.published + f" {unit}" * (unit == "ms"), *cells])
+        rows.append([f"{figure.system} {figure.pair}, {name}", figure.published, *cells])
     heading = f"### Numbers, {accounting}: ours beside the published, bold where within\n\n"
     return heading + markdown_table(["number", "published", *labels], rows, text=("number", "published"))
 

@@ -19,7 +19,7 @@ from vcgym.leaderboard.truth.outcomes import STATISTICS
 
 HOLDS, FAILS, REVERSED, UNKNOWN = "holds", "does not hold", "reversed", "no value"
 DELAY_MARGIN, LOSS_MARGIN = 0.05, 0.01
-NEGLIGIBLE = 0.01  # of delay
+NEGLIGIBLE_DELAY, NEGLIGIBLE_LOSS = 0.01, 0.001
 
 
 class Verdict(NamedTuple):
@@ -61,18 +61,21 @@ def judge(direction: str, change: Estimate, margin: float) -> str:
 
 
 def compared_in_size(claim: Claim, found: Verdict) -> str:
-    """How large the change is of a claim that something is lower, where it holds.
+    """How large the change is of a claim that something is lower, where it holds or is reversed.
 
     Returns:
-        "smaller" or "larger" than the published size, with the whole interval; "negligible" if nothing is published and the delay is
-        lower by less than `NEGLIGIBLE`; else "".
+        "negligible" if the whole interval is within `NEGLIGIBLE` of none; of one that holds, "smaller" or "larger" if the whole interval
+        is beyond the published size; else "".
     """
-    if claim.direction != LOWER or found.word != HOLDS or claim.statistic == "loss":
+    low, high = found.change.low, found.change.high
+    if claim.direction != LOWER or found.word not in (HOLDS, REVERSED):
         return ""
-    if claim.size is None:
-        return "negligible" if -found.change.low < NEGLIGIBLE else ""
+    if max(-low, high) < (NEGLIGIBLE_LOSS if claim.statistic == "loss" else NEGLIGIBLE_DELAY):
+        return "negligible"
+    if claim.size is None or found.word == REVERSED:
+        return ""
     least, most = claim.size
-    return "smaller" if -found.change.low < least else "larger" if -found.change.high > most else ""
+    return "smaller" if -low < least else "larger" if -high > most else ""
 
 
 def number(figure: Figure, results: pa.Table, accounting: str) -> Number | None:

@@ -96,6 +96,7 @@ def test_the_word_for_an_interval(direction, low, high, word):
         ((0.08, 0.12), -0.07, -0.05, "smaller"),
         ((0.08, 0.12), -0.09, -0.05, ""),
         ((0.08, 0.12), -0.30, -0.13, "larger"),
+        ((0.08, 0.12), -0.005, -0.001, "negligible"),
         (None, -0.009, -0.001, "negligible"),
         (None, -0.2, -0.001, ""),
     ],
@@ -103,6 +104,13 @@ def test_the_word_for_an_interval(direction, low, high, word):
 def test_size_beside_the_published(size, low, high, found):
     assert compared_in_size(claim(size=size), Verdict(Estimate(NAN, low, high), HOLDS)) == found
     assert compared_in_size(claim(size=size), Verdict(Estimate(NAN, low, high), FAILS)) == ""
+
+
+def test_what_is_reversed_may_be_negligible_too():
+    change = Estimate(0.002, 0.0005, 0.0008)
+    assert compared_in_size(claim(size=(0.1, 0.2)), Verdict(change, REVERSED)) == "negligible"
+    assert compared_in_size(claim(statistic="loss"), Verdict(change, REVERSED)) == "negligible"
+    assert compared_in_size(claim(statistic="loss"), Verdict(Estimate(0.002, 0.0015, 0.003), REVERSED)) == ""
 
 
 def test_only_the_pairs_that_are_meant():
