@@ -11,6 +11,9 @@ from typing import NamedTuple
 SYSTEMS = ("DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM")
 """The paper's five, and VCR-BF, which it leaves out."""
 
+REFERENCE = "DRT-BF"
+"""What every system is set beside, claim or not: the worst of the five, says the paper."""
+
 LOWER, EQUAL, NOT_HIGHER = "lower", "equal", "not higher"
 
 

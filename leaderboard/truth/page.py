@@ -7,13 +7,11 @@ import pyarrow as pa
 from vcgym.leaderboard.statistics import Estimate, Paired, difference, pair_worlds
 from vcgym.leaderboard.table import markdown_table
 from vcgym.leaderboard.truth import verdicts
-from vcgym.leaderboard.truth.claims import CLAIMS, FIGURES, Claim, Figure
+from vcgym.leaderboard.truth.claims import CLAIMS, FIGURES, REFERENCE, Claim, Figure
 from vcgym.leaderboard.truth.outcomes import ACCOUNTINGS, LEAST_WORLDS, STATISTICS, Setting
 from vcgym.leaderboard.truth.ranking import ranking
 
 Results = Sequence[tuple[Setting, pa.Table]]
-
-REFERENCE = "DRT-BF"
 
 _TOP = """# What holds of the paper's evaluation, and in which world
 

@@ -128,7 +128,7 @@ def test_the_page_opens_alone_with_all_rows_and_sorts(folder, visit):
         names = f"#mode-{mode} table.board tbody th"
         assert page.locator(names).evaluate_all("cells => cells.map(cell => cell.dataset.value)") == SYSTEMS
         assert rows.locator("svg.interval circle").count() == len(SYSTEMS)
-        assert page.locator(f"#mode-{mode} tr.agent").count() == 1
+        assert page.locator(f"#mode-{mode} .board tr.agent").count() == page.locator(f"#mode-{mode} .strata tr.agent").count() == 1
         assert page.locator(f"#mode-{mode} .curves svg").count() == 2
         assert page.locator(f"#mode-{mode} .legend li").count() == len(SYSTEMS)
         head = page.locator(f"#mode-{mode} table.board thead button").get_by_text("R", exact=True)
