@@ -15,7 +15,8 @@ def main(composed: DictConfig) -> None:
     """Compose, measure, print."""
     config = build(composed, BenchConfig)
     config.data.export()
-    bench(config.folder, config.only or CATALOGUE, Effort(config.rounds, config.round_s, config.scale), Console())
+    console = Console() if Console().is_terminal else Console(width=120)
+    bench(config.folder, config.only or CATALOGUE, Effort(config.rounds, config.round_s, config.scale), console)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,8 @@ def bench(folder: Path, names: Iterable[str], effort: Effort, console: Console) 
 
 
 def _table(records: Iterable[Record], title: str) -> Table:
-    table = Table("name", title=title)
+    table = Table(title=title)
+    table.add_column("name", no_wrap=True)
     for heading in ("value", "unit", "threads", "rounds", "spread"):
         table.add_column(heading, justify="left" if heading == "unit" else "right")
     for one in records:
