@@ -56,5 +56,8 @@ def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], thre
             for batch in batches:
                 batch.calls["block"][waiting] += 1
 
+    if threads == 1:
+        play_rows(np.arange(len(draws)))
+        return
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(play_rows, np.array_split(np.arange(len(draws)), threads)))
