@@ -21,7 +21,7 @@ from vcgym.network.receiver import START_LEVEL_US, start_receiver
 from vcgym.network.scenario import Scenario, one_of
 from vcgym.network.slot_window import clear_slot_window
 from vcgym.network.wire import SLOTS, clear_wire
-from vcgym.network.world import SLOT_US, WorldDraw
+from vcgym.network.world import SLOT_US, World, WorldDraw
 
 PLACES = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # how far along the way from sender to receiver a place lies
 
@@ -112,6 +112,7 @@ class CallBatch:
         probe_rate: probes per second on each idle path, >= 0; at most one probe leaves per slot, so that many paths are probed less often.
         log: keep per-packet outcomes for `played`.
         threads: how many threads share the sessions.
+        world: a world of `sessions` rows to play on, drawn beforehand or shared with other batches; None: one of the batch's own.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class CallBatch:
         probe_rate: float = 1.0,
         log: bool = False,
         threads: int = 1,
+        world: World | None = None,
     ) -> None:
         one_of("place", place, tuple(PLACES))
         limits = (("sessions", sessions, 1, 1 << 20), ("threads", threads, 1, 256), ("probe_rate", probe_rate, 0, 100))
@@ -135,7 +137,7 @@ class CallBatch:
             raise ValueError(f"feedback_loss = {feedback_loss}: allowed is 0 <= share < 1")
         self.scenario, self.sessions, self.threads = scenario, sessions, threads
         self.router, self.receiver, self.place = router, receiver, PLACES[place]
-        self.world = scenario.world(sessions)
+        self.world = scenario.world(sessions) if world is None else world
         self.packets = scenario.packets
         self.calls = np.zeros(sessions, CALL)
         self.calls["interval"] = getattr(router, "interval", 1)
@@ -156,10 +158,10 @@ class CallBatch:
         self.draws: list[WorldDraw | None] = [None] * sessions
         self._pool: ThreadPoolExecutor | None = None
 
-    def start(self, row: int, draw: WorldDraw) -> None:
-        """Begin a new call on a drawn world in one row of the batch."""
+    def start(self, row: int, draw: WorldDraw, history: NDArray[np.float64] | None = None) -> None:
+        """Begin a new call on a drawn world in one row; `history` (paths, 3) if that row of a shared world is started already."""
         self.draws[row] = draw
-        self.history[row] = self.world.start(row, draw)
+        self.history[row] = self.world.start(row, draw) if history is None else history
         control_us = round(self.history[row, 0, 1] * 1000.0)
         to_sender_us = round(control_us * self.place)
         from_receiver_us = control_us - to_sender_us
@@ -180,19 +182,27 @@ class CallBatch:
         Raises:
             OverflowError: more is under way than the rings hold.
         """
-        why = self.calls["why"]
         while len(rows):
-            self._each_thread(rows, self._play)
-            if (why[rows] == RING_FULL).any():
-                row = int(rows[why[rows] == RING_FULL][0])
-                raise OverflowError(
-                    f"session {row}, slot {self.calls[row].slot}: more is under way than the rings hold "
-                    f"({SLOTS} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
-                )
-            rows = rows[why[rows] == BLOCK]
+            rows = self.play_block(rows)
             if len(rows):
                 self._each_thread(rows, self.world.fill)
                 self.calls["block"][rows] += 1
+
+    def play_block(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Play each of `rows` as far as the loaded block of the world reaches; returns those that wait for the next one.
+
+        Raises:
+            OverflowError: more is under way than the rings hold.
+        """
+        self._each_thread(rows, self._play)
+        why = self.calls["why"][rows]
+        if (why == RING_FULL).any():
+            row = int(rows[why == RING_FULL][0])
+            raise OverflowError(
+                f"session {row}, slot {self.calls[row].slot}: more is under way than the rings hold "
+                f"({SLOTS} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
+            )
+        return rows[why == BLOCK]
 
     def _play(self, rows: NDArray[np.int64]) -> None:
         play(self.calls, self.tables, rows, self.world.delay_us, self.router, self.router_state, self.receiver, self.receiver_state)

@@ -1,12 +1,16 @@
-"""The leaderboard as data: for each mode the systems in order of rank, each with its summary of every metric."""
+"""The leaderboard as data: for each mode the systems in order of rank, each with its summary of every metric, and each stratum by itself.
+
+Worlds whose strata were drawn in the declared weights make one board of their mode, worlds of the natural mix another.
+"""
 
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vcgym.leaderboard.columns import METRICS, Column, shown
+from vcgym.leaderboard.columns import METRIC, METRICS, Column, shown
 from vcgym.leaderboard.statistics import Estimate, Standing, Summary, pair_worlds, rank, summarise
+from vcgym.network.strata import NATURAL
 
 RANKED_BY = "r"
 
@@ -35,25 +39,46 @@ class Line(NamedTuple):
         return str(low) if low == high else f"tied {low}-{high}"
 
 
+class Stratum(NamedTuple):
+    """One stratum of a mode by itself: its name, number of worlds, and per system the interquartile mean of R and the standing by it."""
+
+    name: str
+    worlds: int
+    r: dict[str, Estimate]
+    standings: dict[str, Standing]
+
+    def shown(self, system: str) -> str:
+        """R and rank of a system, "84.25 (1-3)"."""
+        low, high = self.standings[system].rank_low, self.standings[system].rank_high
+        return f"{shown(METRIC[RANKED_BY], self.r[system].value)} ({low if low == high else f'{low}-{high}'})"
+
+
 class Board(NamedTuple):
-    """One mode: number of worlds, what was held constant in it, and the systems, best first."""
+    """One mode: number of worlds, what was held constant in it, the systems, best first, and its strata, if there is more than one."""
 
     mode: str
     worlds: int
     conditions: dict[str, str]
     lines: tuple[Line, ...]
+    strata: tuple[Stratum, ...]
+
+
+def board_name(mode: str, stratum: str | None) -> str:
+    """The board that worlds of a stratum belong to: their mode's, or that of its natural mix."""
+    return f"{mode}-{NATURAL}" if stratum == NATURAL else mode
 
 
 def boards(results: pa.Table, rng_seed: int = 0) -> list[Board]:
-    """Rank the systems of a results table by R, mode by mode in alphabetical order.
+    """Rank the systems of a results table by R, board by board in alphabetical order.
 
     Raises:
-        ValueError: in some mode a system lacks a world that another one has.
+        ValueError: on some board a system lacks a world that another one has.
     """
-    return [_board(results.filter(pc.field("mode") == mode), rng_seed) for mode in sorted(results["mode"].unique().to_pylist())]
+    of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
+    return [_board(name, results.filter(pc.equal(of_row, name)), rng_seed) for name in sorted(set(of_row.to_pylist()))]
 
 
-def _board(results: pa.Table, rng_seed: int) -> Board:
+def _board(name: str, results: pa.Table, rng_seed: int) -> Board:
     paired = pair_worlds(results)
     measured = [column.name for column in METRICS if column.type != "string"]
     summaries = {name: summarise(paired, name, rng_seed) for name in measured}
@@ -67,7 +92,18 @@ def _board(results: pa.Table, rng_seed: int) -> Board:
         )
         for standing in rank(paired, RANKED_BY, rng_seed=rng_seed)
     )
-    return Board(results["mode"][0].as_py(), paired.row.shape[1], _conditions(results), tuple(lines))
+    return Board(name, paired.row.shape[1], _conditions(results), tuple(lines), _strata(results, rng_seed))
+
+
+def _strata(results: pa.Table, rng_seed: int) -> tuple[Stratum, ...]:
+    names = sorted(results["stratum"].unique().to_pylist())
+    found = []
+    for name in names if len(names) > 1 else ():
+        paired = pair_worlds(results.filter(pc.field("stratum") == name))
+        r = {system: summary.iqm for system, summary in summarise(paired, RANKED_BY, rng_seed).items()}
+        standings = {standing.system: standing for standing in rank(paired, RANKED_BY, rng_seed=rng_seed)}
+        found.append(Stratum(name, paired.row.shape[1], r, standings))
+    return tuple(found)
 
 
 def _bands(results: pa.Table) -> dict[str, float]:

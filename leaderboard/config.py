@@ -6,8 +6,10 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from vcgym.agents.config import AbsolutePath, Config, DataConfig, TrainConfig
+from vcgym.leaderboard.bench.catalogue import CATALOGUE
 from vcgym.leaderboard.run import AGENT_ENV
 from vcgym.leaderboard.suites import SUITES
+from vcgym.leaderboard.truth.claims import SCENARIOS
 
 
 class LeaderboardConfig(Config):
@@ -46,7 +48,57 @@ class LeaderboardConfig(Config):
         return train
 
 
-class BenchConfig(Config):
-    """Where vcgym-bench writes bench.json."""
+class TruthConfig(Config):
+    """Which of the paper's claims hold, and where.
 
+    Attributes:
+        scenarios: scenarios that claims are about; None: all of them.
+        seeds: worlds per pair; one leaves claims about a single pair without an interval.
+        packets: length of the calls.
+        threads: how many threads share the calls; without effect on the results.
+        data: where measured series lie; without them replay worlds are left out.
+        folder: receives truth.md and its picture.
+    """
+
+    scenarios: Annotated[list[str], Field(min_length=1)] | None = None
+    seeds: Annotated[int, Field(ge=1, le=10_000)] = 4
+    packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
+    threads: Annotated[int, Field(ge=1, le=256)] = 2
+    data: DataConfig = Field(default_factory=DataConfig)
+    folder: AbsolutePath = Path("outputs/truth")
+
+    @field_validator("scenarios")
+    @classmethod
+    def _claimed(cls, scenarios: list[str] | None) -> list[str] | None:
+        unknown = sorted(set(scenarios or ()) - set(SCENARIOS))
+        if unknown:
+            raise ValueError(f"scenarios has {unknown}; allowed: {', '.join(SCENARIOS)}")
+        return scenarios
+
+
+class BenchConfig(Config):
+    """What vcgym-bench measures.
+
+    Attributes:
+        only: names of `vcgym.leaderboard.bench.catalogue.CATALOGUE`; None: all of them.
+        rounds: rounds per figure, of which the best counts.
+        round_s: shortest round, seconds.
+        scale: share of the full size, for a quick look.
+        data: where measured series lie; without them the replay figures are absent.
+        folder: receives bench.json.
+    """
+
+    only: Annotated[list[str], Field(min_length=1)] | None = None
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 8
+    round_s: Annotated[float, Field(ge=0.0, le=60.0)] = 0.2
+    scale: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
+    data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/bench")
+
+    @field_validator("only")
+    @classmethod
+    def _listed(cls, only: list[str] | None) -> list[str] | None:
+        unknown = [name for name in only or () if name not in CATALOGUE]
+        if unknown:
+            raise ValueError(f"only has {unknown}; allowed: {', '.join(CATALOGUE)}")
+        return only

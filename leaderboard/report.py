@@ -86,6 +86,7 @@ def _mode(board: Board, cdfs: Cdfs, drawn: dict[str, Stroke], shared: dict[str, 
         "conditions": {name: value for name, value in board.conditions.items() if name not in shared},
         "axis": (f"{low:.1f}", f"{high:.1f}"),
         "rows": [_row(line, low, high) for line in board.lines],
+        "strata": board.strata,
         "curves": [delay_figure(cdfs[board.mode, accounting], here, title) for accounting, title in _CURVES.items()],
         "legend": [(system, drawn[system]) for system in systems],
     }

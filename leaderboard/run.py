@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from vcgym.leaderboard import results
-from vcgym.leaderboard.board import boards
+from vcgym.leaderboard.board import board_name, boards
 from vcgym.leaderboard.cdf import DelayCdf, cdf_rows, delay_cdf
 from vcgym.leaderboard.metrics import rows
 from vcgym.leaderboard.report import publish
@@ -58,7 +58,7 @@ def run_suite(
         rollout = _play(systems[name], scenario, part, threads)
         found += rows(rollout.played, **_identity(name, systems[name], suite, part, scenario, rollout))
         timings.setdefault((name, part.mode), []).append(rollout)
-        delays.setdefault((name, part.mode), []).append(delay_cdf(rollout.played))
+        delays.setdefault((name, board_name(part.mode, part.stratum)), []).append(delay_cdf(rollout.played))
     tell(len(systems) * len(parts), "ranking")
     results.write(results.RESULTS, found, folder / "results.parquet")
     results.write(results.TIMING, [_timing(*key, played) for key, played in timings.items()], folder / "timing.parquet")

@@ -156,6 +156,30 @@ def rank(paired: Paired, metric: str, reference: str | None = None, rng_seed: in
     ]
 
 
+def difference(paired: Paired, metric: str, system: str, reference: str, relative: bool, rng_seed: int = 0) -> Estimate:
+    """Mean of `metric` of `system` minus that of `reference`, over the worlds in which both have a value.
+
+    Args:
+        paired: results of one mode.
+        metric: name of a column of numbers.
+        system: whose mean.
+        reference: less whose mean.
+        relative: as a share of the reference's mean; NaN where that is 0.
+        rng_seed: seed of the resampling.
+    """
+    both = [paired.systems.index(name) for name in (system, reference)]
+    values, strata = _values(paired._replace(systems=(system, reference), row=paired.row[both]), metric)
+
+    def change(worlds: np.ndarray) -> np.ndarray:
+        mean, of_reference = values[:, worlds].mean(axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (mean - of_reference) / (of_reference if relative else 1.0)
+
+    centre = change(np.arange(values.shape[1])) if strata else np.array(np.nan)
+    low, high = _bootstrap(strata, change, centre, rng_seed)
+    return Estimate(float(centre), float(low), float(high))
+
+
 def worlds_compared(paired: Paired, metric: str) -> int:
     """Number of worlds in which every system has a value of `metric`."""
     return _values(paired, metric)[0].shape[1]

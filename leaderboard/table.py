@@ -1,15 +1,16 @@
-"""The leaderboard as text: two rich tables per mode that fit a terminal of 120 columns, and Markdown."""
+"""The leaderboard as text: rich tables per mode that fit a terminal of 120 columns, and Markdown."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.leaderboard.board import Board, Line
+from vcgym.leaderboard.board import Board, Line, Stratum
 from vcgym.leaderboard.columns import METRIC, shown
 
 _TEXT = ("rank", "system", "kind")
+_STRATA_ABREAST = 6  # that fit a terminal
 _PERCENTILES = ("mean", "p50", "p95", "p99")
 _DETAILS = (
     "r_p5",
@@ -31,6 +32,10 @@ def print_boards(boards: Iterable[Board], console: Console) -> None:
     for board in boards:
         console.print(_rich(f"{_title(board)}: score and end-to-end delay", _score_headings(), map(_score_cells, board.lines), board.lines))
         console.print(_rich(f"{_title(board)}: what it is made of", _detail_headings(), map(_detail_cells, board.lines), board.lines))
+        for first in range(0, len(board.strata), _STRATA_ABREAST):
+            few = board.strata[first : first + _STRATA_ABREAST]
+            title = f"{_title(board)}: R (rank) in each stratum by itself"
+            console.print(_rich(title, _strata_headings(few), _strata_rows(board, few), board.lines))
         console.print(_footnote(board), style="dim", highlight=False)
 
 
@@ -40,8 +45,9 @@ def markdown(boards: Iterable[Board]) -> str:
     for board in boards:
         parts += [
             f"## {_title(board)}\n",
-            _markdown_table(_score_headings(), map(_score_cells, board.lines)),
-            _markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
+            markdown_table(_score_headings(), map(_score_cells, board.lines)),
+            markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
+            *([markdown_table(_strata_headings(board.strata), _strata_rows(board, board.strata))] if board.strata else []),
             _footnote(board) + "\n",
             "\n".join(f"- {name}: {value}" for name, value in board.conditions.items()) + "\n",
         ]
@@ -87,6 +93,15 @@ def _detail_cells(line: Line) -> list[str]:
     return [line.standing.system, *(line.shown(METRIC[name]) for name in _DETAILS)]
 
 
+def _strata_headings(strata: Sequence[Stratum]) -> list[str]:
+    return ["system", *(f"{stratum.name}\n{stratum.worlds} worlds" for stratum in strata)]
+
+
+def _strata_rows(board: Board, strata: Sequence[Stratum]) -> list[list[str]]:
+    systems = [line.standing.system for line in board.lines]
+    return [[system, *(stratum.shown(system) for stratum in strata)] for system in systems]
+
+
 def _rich(title: str, headings: list[str], rows: Iterable[list[str]], lines: Iterable[Line]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for heading in headings:
@@ -96,7 +111,8 @@ def _rich(title: str, headings: list[str], rows: Iterable[list[str]], lines: Ite
     return table
 
 
-def _markdown_table(headings: list[str], rows: Iterable[list[str]]) -> str:
-    ruler = ["---" if heading in _TEXT else "---:" for heading in headings]
+def markdown_table(headings: list[str], rows: Iterable[list[str]], text: tuple[str, ...] = _TEXT) -> str:
+    """A Markdown table; columns are set to the right but for those headed as `text` says."""
+    ruler = ["---" if heading in text else "---:" for heading in headings]
     cells = [[heading.replace("\n", " ") for heading in headings], ruler, *([cell.replace("|", r"\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells) + "\n"

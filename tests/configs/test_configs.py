@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
 from vcgym.baselines.fixed_lag import FixedLag
-from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig
+from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
 
@@ -26,6 +26,7 @@ KINDS = {
     "leaderboard": LeaderboardConfig,
     "bench": BenchConfig,
     "data": DataCommand,
+    "truth": TruthConfig,
 }
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))

@@ -4,6 +4,7 @@ import io
 import shutil
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from rich.console import Console
@@ -67,13 +68,32 @@ def test_tables_are_in_order_of_rank(folder):
         assert board.lines[0].bands == {"<=150": 1.0, "150-400": 0.0, ">400": 0.0}
 
 
+def test_strata_stand_by_themselves(folder):
+    for board in boards(read(RESULTS, folder / "results.parquet")):
+        assert [(stratum.name, stratum.worlds) for stratum in board.strata] == [("quiet", 3), ("user-node", 3)]
+        quiet, user = board.strata
+        assert quiet.r["DRT-BF"].value == pytest.approx(85.0 - 1 + 0.1 * 3)  # seeds 1, 3, 5
+        assert user.r["DRT-BF"].value == pytest.approx(85.0 - 1 + 0.1 * 2)
+        assert [quiet.standings[system].rank_low for system in SYSTEMS] == list(range(1, len(SYSTEMS) + 1))
+        assert quiet.shown("DRT-BF") == "84.30 (2)"
+    assert "84.30 (2)" in (folder / "report.html").read_text()
+
+
+def test_the_natural_mix_is_a_board_of_its_own():
+    natural = [result(s, SYSTEMS.index(s), "correlated", seed) | {"stratum": "natural"} for s in SYSTEMS[:3] for seed in range(4)]
+    declared = [result(s, SYSTEMS.index(s), "correlated", 9 + seed) for s in SYSTEMS[:3] for seed in range(2)]
+    found = boards(pa.Table.from_pylist(natural + declared, schema=RESULTS.schema))
+    assert [(board.mode, board.worlds, len(board.strata)) for board in found] == [("correlated", 2, 2), ("correlated-natural", 4, 0)]
+    assert found[1].conditions["strata"] == "natural"
+
+
 def test_terminal_tables_fit_120_columns_and_lose_nothing(folder):
     screen = io.StringIO()
     print_boards(boards(read(RESULTS, folder / "results.parquet")), Console(file=screen, width=120))
     text = screen.getvalue()
     assert max(map(len, text.splitlines())) <= 120
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
-    assert all(text.count(f" {system} ") == 2 * len(MODES) for system in SYSTEMS)
+    assert all(text.count(f" {system} ") == 3 * len(MODES) for system in SYSTEMS)
     assert "85.25 [" in text
 
 
@@ -83,7 +103,7 @@ def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
         assert f"## Mode {mode} ({WORLDS} worlds)" in text
     for fact in ("suite: small 1", "seeds: 6 (0 to 5)", "data card: 12ab34cd", "environment: vcgym/Call-v0", "delay impairment: reduced"):
         assert text.count(f"- {fact}\n") == len(MODES)
-    assert all(text.count(f"| {system} |") == 2 * len(MODES) for system in SYSTEMS)
+    assert all(text.count(f"| {system} |") == 3 * len(MODES) for system in SYSTEMS)
 
 
 def test_a_system_without_a_distribution_is_named(folder):
@@ -108,7 +128,7 @@ def test_the_page_opens_alone_with_all_rows_and_sorts(folder, visit):
         names = f"#mode-{mode} table.board tbody th"
         assert page.locator(names).evaluate_all("cells => cells.map(cell => cell.dataset.value)") == SYSTEMS
         assert rows.locator("svg.interval circle").count() == len(SYSTEMS)
-        assert page.locator(f"#mode-{mode} tr.agent").count() == 1
+        assert page.locator(f"#mode-{mode} .board tr.agent").count() == page.locator(f"#mode-{mode} .strata tr.agent").count() == 1
         assert page.locator(f"#mode-{mode} .curves svg").count() == 2
         assert page.locator(f"#mode-{mode} .legend li").count() == len(SYSTEMS)
         head = page.locator(f"#mode-{mode} table.board thead button").get_by_text("R", exact=True)

@@ -111,4 +111,4 @@ def test_the_page_of_a_real_run_opens_with_all_rows(systems, folder, visit):
         names = page.locator(f"#mode-{board.mode} table.board tbody th").evaluate_all("cells => cells.map(cell => cell.dataset.value)")
         assert names == [line.standing.system for line in board.lines]
         assert sorted(names) == sorted(systems)
-        assert page.locator(f"#mode-{board.mode} tr.agent").count() == 1
+        assert page.locator(f"#mode-{board.mode} .board tr.agent").count() == 1

@@ -1,0 +1,30 @@
+"""The evaluation of the VCRoute paper: 25 sessions of 600,000 packets, five systems, generation of the worlds included."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from vcgym.baselines.buffer_target import NetEqTarget
+from vcgym.baselines.via import Via
+from vcgym.leaderboard.bench.measure import Effort, Record, duration
+from vcgym.leaderboard.bench.packets import SYSTEMS
+from vcgym.leaderboard.rollout import RulePair
+from vcgym.leaderboard.together import batches_together, every_pair, play_together
+from vcgym.network.scenario import Scenario
+
+PACKETS = 600_000
+PAPER_SYSTEMS = [
+    SYSTEMS["drt_bf"],
+    SYSTEMS["drt_wm"],
+    RulePair(Via(), NetEqTarget()),
+    SYSTEMS["via_wm"],
+    SYSTEMS["vcr_wm_last_value"],
+]
+
+
+def paper_evaluation(effort: Effort) -> Iterator[Record]:
+    """Seconds for all of it, each world drawn once for all systems."""
+    scenario = Scenario("wonderproxy", "paper", effort.part(PACKETS))
+    draws = every_pair(scenario, 1)
+    batches = batches_together(scenario, PAPER_SYSTEMS, len(draws))
+    for threads in (1, 2):
+        yield duration("paper_evaluation_s", partial(play_together, batches, draws, threads), effort, threads)

@@ -1,0 +1,89 @@
+"""What calls and starting cost: bytes per session, whether memory stays flat over a long call, time from nothing to the first step."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Iterator
+
+import numpy as np
+
+from vcgym.baselines.direct import Direct
+from vcgym.baselines.wmjitter import WMJitter
+from vcgym.envs.batch import CallBatch
+from vcgym.leaderboard.bench.measure import Effort, Record
+from vcgym.network.scenario import Scenario
+
+SESSIONS = 64
+LONG_SESSIONS = 4
+PACKETS = 6000
+SHORT, LONG = 100_000, 1_000_000  # packets
+
+_FIRST_STEP = """
+import gymnasium
+import vcgym.envs
+
+env = gymnasium.make("vcgym/Call-v0")
+env.reset(seed=0)
+env.step(env.action_space.sample())
+"""
+
+
+def bytes_per_session(effort: Effort) -> Iterator[Record]:
+    """Memory of a DRT-WM call of 6,000 packets over 17 paths, its world included, no log."""
+    yield Record("bytes_per_session", _peak_bytes("wonderproxy", SESSIONS, effort.part(PACKETS)) / SESSIONS, "bytes", 1, 1, 0.0)
+
+
+def bytes_per_packet(effort: Effort) -> Iterator[Record]:
+    """How peak memory grows with the length of a call, in bytes per packet and session: 0 is flat."""
+    short, long = effort.part(SHORT), effort.part(LONG)
+    growth = _peak_bytes("table1", LONG_SESSIONS, long) - _peak_bytes("table1", LONG_SESSIONS, short)
+    yield Record("bytes_per_packet", growth / (LONG_SESSIONS * (long - short)), "bytes", 1, 1, 0.0)
+
+
+def _peak_bytes(name: str, sessions: int, packets: int) -> int:
+    """Most memory that Python and numpy held while calls were made and played to their end; kernels allocate nothing that they keep."""
+    scenario, rows = Scenario(name, "paper", packets), np.arange(sessions)
+    for warm in (True, False):  # loading kernels is no call's memory
+        tracemalloc.start()
+        batch = CallBatch(scenario, sessions, Direct(), WMJitter())
+        for row in rows:
+            batch.start(int(row), scenario.draw("train", int(row)))
+        batch.play(rows[:1] if warm else rows)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return peak
+
+
+def import_time(effort: Effort) -> Iterator[Record]:
+    """`import vcgym.envs` with a warm kernel cache."""
+    yield _start("import_s", "import vcgym.envs", effort.rounds)
+
+
+def warm_start(effort: Effort) -> Iterator[Record]:
+    """From starting Python to the first step of `vcgym/Call-v0`, kernels in the cache."""
+    yield _start("warm_start_s", _FIRST_STEP, effort.rounds)
+
+
+def cold_start(effort: Effort) -> Iterator[Record]:
+    """The same with an empty kernel cache; one round, for it compiles everything."""
+    with tempfile.TemporaryDirectory() as empty:
+        yield _start("cold_start_s", _FIRST_STEP, 1, NUMBA_CACHE_DIR=empty)
+
+
+def _start(name: str, source: str, rounds: int, **environment: str) -> Record:
+    if not environment:
+        _python(source)
+    took = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        _python(source, **environment)
+        took.append(time.perf_counter() - began)
+    return Record(name, min(took), "s", 1, rounds, 1.0 - min(took) / max(took))
+
+
+def _python(source: str, **environment: str) -> str:
+    command = [sys.executable, "-c", source]
+    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=True).stdout

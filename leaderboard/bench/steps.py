@@ -1,0 +1,30 @@
+"""Steps per second of `vcgym/Call-v0` as it comes: 17 paths, features, calls of 6,000 packets begun anew when they end.
+
+A step is one decision of one call. Actions are drawn once and stay: what is measured is the environment, not a generator of actions.
+"""
+
+from collections.abc import Iterator
+
+import gymnasium
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.leaderboard.bench.measure import Effort, Record, rate
+
+STEPS = 2048  # of one environment, between two looks at the clock
+
+
+def env_steps(num_envs: int, interval: int, effort: Effort) -> Iterator[Record]:
+    """`num_envs` calls side by side, one decision every `interval` packets."""
+    for threads in (1, 2) if num_envs > 1 else (1,):
+        envs = gymnasium.make_vec("vcgym/Call-v0", num_envs=num_envs, interval=interval, threads=threads)
+        envs.action_space.seed(0)
+        action = envs.action_space.sample()
+        envs.reset(seed=0)
+        steps = effort.part(max(1, STEPS // num_envs))
+
+        def run(envs: gymnasium.vector.VectorEnv = envs, action: object = action, steps: int = steps) -> None:
+            for _ in range(steps):
+                envs.step(action)
+
+        yield rate(f"env_{interval}pkt_{num_envs}", "steps/s", steps * num_envs, run, effort, threads)
+        envs.close()

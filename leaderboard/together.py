@@ -1,0 +1,63 @@
+"""Several systems on the same worlds, each world drawn once: a block is filled, every system plays it, the next block is filled."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from vcgym.envs.batch import CallBatch
+from vcgym.network.scenario import Scenario
+from vcgym.network.splits import SPLITS, test_opened
+from vcgym.network.world import WorldDraw
+
+
+def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, Any]], sessions: int, log: bool = False) -> list[CallBatch]:
+    """One batch of calls for each pair of rules (router, receiver), all on one world."""
+    world = scenario.world(sessions)
+    return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver in pairs]
+
+
+@test_opened()
+def every_pair(scenario: Scenario, seeds: int, least: int = 1) -> list[WorldDraw]:
+    """Worlds of each pair of a scenario, whatever the split: for claims about a whole scenario, with nothing trained.
+
+    Args:
+        scenario: to draw from.
+        seeds: worlds per pair.
+        least: more per pair where there would be fewer worlds in all.
+    """
+    pairs = [(split, place, pair) for split in SPLITS for place, pair in enumerate(scenario.pairs(split))]
+    seeds = max(seeds, -(-least // len(pairs)))
+    return [scenario.draw(split, place * seeds + n, pair) for split, place, pair in pairs for n in range(seeds)]
+
+
+def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], threads: int = 1) -> None:
+    """Play each batch, made by `batches_together`, on each drawn world to its end; what it gives equals `CallBatch.play` of each alone.
+
+    Args:
+        batches: of rules alone, so that nothing but the world is waited for.
+        draws: one world per row.
+        threads: how many threads share the rows; a thread takes its rows through all batches.
+    """
+    world = batches[0].world
+    for row, draw in enumerate(draws):
+        history = world.start(row, draw)
+        for batch in batches:
+            batch.start(row, draw, history)
+
+    def play_rows(rows: np.ndarray) -> None:
+        while True:
+            for batch in batches:
+                waiting = batch.play_block(rows)  # the same rows in every batch: calls are equally long
+            if not len(waiting):
+                return
+            world.fill(waiting)
+            for batch in batches:
+                batch.calls["block"][waiting] += 1
+
+    if threads == 1:
+        play_rows(np.arange(len(draws)))
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(play_rows, np.array_split(np.arange(len(draws)), threads)))

@@ -1,0 +1,36 @@
+"""vcgym-truth: which claims of the paper hold, and in which world; `vcgym-truth folder=docs` writes docs/truth.md. See conf/truth.yaml."""
+
+import os
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+
+from vcgym.agents.progress import progress
+from vcgym.leaderboard.config import TruthConfig
+from vcgym.leaderboard.truth.claims import SCENARIOS, SYSTEMS
+from vcgym.leaderboard.truth.outcomes import settings
+from vcgym.leaderboard.truth.run import write_truth
+from vcgym.network.cards import DATA_VARIABLE
+from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.systems import load_systems
+
+
+@hydra.main(version_base="1.3", config_path=CONF, config_name="truth")
+def main(composed: DictConfig) -> None:
+    """Compose, play, write."""
+    config = build(composed, TruthConfig)
+    config.data.export()
+    console = Console()
+    chosen = [setting for scenario in config.scenarios or SCENARIOS for setting in settings(scenario)]
+    if not os.environ.get(DATA_VARIABLE):
+        chosen = [setting for setting in chosen if setting.mode != "replay"]
+        console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
+    systems = load_systems(list(SYSTEMS))
+    with progress("truth table", len(chosen)) as tell:
+        page = write_truth(chosen, systems, config.seeds, config.packets, config.threads, config.folder, tell)
+    console.print(f"Truth table: {page}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()
