@@ -4,6 +4,7 @@ The layout is data: the Box, the docs table and the tests read it. Features of a
 the whole call. Delays are in units of 100 ms, ages in seconds, so that all are of order one; each is clipped to its range.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ SHARE_SMOOTHING = 1.0 / 64.0
 FLOOR_RISE_MS_PER_S = 5.0  # the smallest delay is forgotten this fast
 PEAK_TIMES_S = (0.5, 2.0, 8.0)
 LIMIT = 20.0
+PER_100_MS, PER_SECOND = 0.01, 1e-6  # a division costs as much as all else about a feature
 HISTORY_SLOTS = HISTORY_BLOCKS * BLOCK_SLOTS
 
 
@@ -119,7 +121,7 @@ def clear_senses(senses, s):
 @kernel
 def sense(senses, s, record):
     """One record has reached the place."""
-    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    delay_ms = (record.arrived_us - record.sent_us) * 0.001
     path = senses.paths[s, record.path]
     if path.heard == 0:
         path.newest_sent_us = record.sent_us
@@ -149,12 +151,14 @@ def _sense_media(call, record, delay_ms):
         call.newest_sent_us = record.sent_us
         call.floor_ms = delay_ms
     else:
-        passed_s = (record.arrived_us - call.arrived_us) / 1e6
+        passed_s = (record.arrived_us - call.arrived_us) * PER_SECOND
         call.newest_sent_us = max(call.newest_sent_us, record.sent_us)
-        call.jitter_ms += JITTER_SMOOTHING * (abs(delay_ms - call.delay_us / 1000.0) - call.jitter_ms)
+        call.jitter_ms += JITTER_SMOOTHING * (abs(delay_ms - call.delay_us * 0.001) - call.jitter_ms)
         call.floor_ms = min(call.floor_ms + FLOOR_RISE_MS_PER_S * passed_s, delay_ms)
-        for i in range(3):
-            call.peak_ms[i] *= np.exp(-passed_s / PEAK_TIMES_S[i])
+        kept = math.exp(-passed_s / PEAK_TIMES_S[2])
+        for i in range(2, -1, -1):
+            call.peak_ms[i] *= kept
+            kept = (kept * kept) * (kept * kept)  # each time is a quarter of the next one
     call.excess_ms = delay_ms - call.floor_ms
     for i in range(3):
         call.peak_ms[i] = max(call.peak_ms[i], call.excess_ms)
@@ -183,14 +187,14 @@ def _write_paths(senses, s, now_us, history, commanded, out):
         mean_ms = history[s, p, 1]
         heard = sensed.heard > 0
         now_ms = sensed.smoothed_ms if heard else mean_ms
-        _put(out, s, first, mean_ms / 100.0, 0.0, LIMIT)
-        _put(out, s, first + 1, history[s, p, 2] / 100.0, 0.0, LIMIT)
-        _put(out, s, first + 2, 100.0 * (1.0 - history[s, p, 0] / HISTORY_SLOTS), 0.0, LIMIT)
-        _put(out, s, first + 3, (sensed.newest_ms if heard else mean_ms) / 100.0, 0.0, LIMIT)
-        _put(out, s, first + 4, (now_us - sensed.newest_sent_us) / 1e6 if heard else LIMIT, 0.0, LIMIT)
-        _put(out, s, first + 5, now_ms / 100.0, 0.0, LIMIT)
-        _put(out, s, first + 6, (sensed.deviation_ms if heard else history[s, p, 2]) / 100.0, 0.0, LIMIT)
-        _put(out, s, first + 7, (now_ms - best_ms) / 100.0, 0.0, LIMIT)
+        _put(out, s, first, mean_ms * PER_100_MS, 0.0, LIMIT)
+        _put(out, s, first + 1, history[s, p, 2] * PER_100_MS, 0.0, LIMIT)
+        _put(out, s, first + 2, 100.0 - history[s, p, 0] * (100.0 / HISTORY_SLOTS), 0.0, LIMIT)
+        _put(out, s, first + 3, (sensed.newest_ms if heard else mean_ms) * PER_100_MS, 0.0, LIMIT)
+        _put(out, s, first + 4, (now_us - sensed.newest_sent_us) * PER_SECOND if heard else LIMIT, 0.0, LIMIT)
+        _put(out, s, first + 5, now_ms * PER_100_MS, 0.0, LIMIT)
+        _put(out, s, first + 6, (sensed.deviation_ms if heard else history[s, p, 2]) * PER_100_MS, 0.0, LIMIT)
+        _put(out, s, first + 7, (now_ms - best_ms) * PER_100_MS, 0.0, LIMIT)
         out[s, first + 8] = 1.0 if p == commanded else 0.0
     return paths * PATH_WIDTH
 
@@ -201,12 +205,12 @@ def _write_call(sensed, s, now_us, elapsed, level_us, first, out):
     _put(out, s, first, elapsed, 0.0, 1.0)
     out[s, first + 1] = level_place(level_us)
     out[s, first + 2] = level_place(sensed.level_us if heard else level_us)
-    _put(out, s, first + 3, (now_us - sensed.newest_sent_us) / 1e6 if heard else LIMIT, 0.0, LIMIT)
-    _put(out, s, first + 4, sensed.feedback_us / 1e5 if heard else 0.0, 0.0, LIMIT)
-    _put(out, s, first + 5, sensed.jitter_ms / 100.0, 0.0, LIMIT)
-    _put(out, s, first + 6, sensed.excess_ms / 100.0, 0.0, LIMIT)
+    _put(out, s, first + 3, (now_us - sensed.newest_sent_us) * PER_SECOND if heard else LIMIT, 0.0, LIMIT)
+    _put(out, s, first + 4, sensed.feedback_us * (10.0 * PER_SECOND) if heard else 0.0, 0.0, LIMIT)
+    _put(out, s, first + 5, sensed.jitter_ms * PER_100_MS, 0.0, LIMIT)
+    _put(out, s, first + 6, sensed.excess_ms * PER_100_MS, 0.0, LIMIT)
     for i in range(3):
-        _put(out, s, first + 7 + i, sensed.peak_ms[i] / 100.0, 0.0, LIMIT)
+        _put(out, s, first + 7 + i, sensed.peak_ms[i] * PER_100_MS, 0.0, LIMIT)
     out[s, first + 10] = sensed.late_share
     out[s, first + 11] = sensed.missing_share
 
