@@ -1,6 +1,8 @@
 """Steps per second of `vcgym/Call-v0` as it comes: 17 paths, features, calls of 6,000 packets begun anew when they end.
 
-A step is one decision of one call. Actions are drawn once and stay: what is measured is the environment, not a generator of actions.
+A step is one decision of one call. A round is a whole call and the beginning of the next one, worlds drawn as they are needed, so that
+nothing an agent in training waits for is left out. Actions are drawn once and stay: what is measured is the environment, not a generator of
+actions.
 """
 
 from collections.abc import Iterator
@@ -10,7 +12,7 @@ import gymnasium
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.leaderboard.bench.measure import Effort, Record, rate
 
-STEPS = 2048  # of one environment, between two looks at the clock
+PACKETS = 6000
 
 
 def env_steps(num_envs: int, interval: int, effort: Effort) -> Iterator[Record]:
@@ -20,7 +22,7 @@ def env_steps(num_envs: int, interval: int, effort: Effort) -> Iterator[Record]:
         envs.action_space.seed(0)
         action = envs.action_space.sample()
         envs.reset(seed=0)
-        steps = effort.part(max(1, STEPS // num_envs))
+        steps = effort.part(PACKETS // interval) + 1
 
         def run(envs: gymnasium.vector.VectorEnv = envs, action: object = action, steps: int = steps) -> None:
             for _ in range(steps):
