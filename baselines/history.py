@@ -1,45 +1,14 @@
 """What routers read out of the history of a pair: rows (n, mean ms, sd ms) of one-way delay, one per path, from before the call.
 
-A path's confidence bounds are mean -+ 1.96 sd / sqrt(n); below two samples nothing is known of the spread, and they are infinite. Where a
-rule needs a mean or a variance of every path, one that has none takes the median of the others'. Left out: Via's prediction of unmeasured
-paths by tomography (Jiang et al., SIGCOMM 2016).
+Where a rule needs a mean or a variance of every path, one that has none takes the median of the others'. Left out: Via's prediction of
+unmeasured paths by tomography (Jiang et al., SIGCOMM 2016).
 """
-
-import math
 
 import numpy as np
 
 from vcgym.network.jit import allocating_kernel
 
-CONFIDENCE_Z = 1.96  # two-sided 95 %
 UNKNOWN_VARIANCE_MS2 = 1000.0  # where no path has a known one: that of VCRoute's starting belief
-
-
-@allocating_kernel
-def lower_bound(history, path):
-    """Lower confidence bound (ms) of a path's mean delay; -inf below two samples."""
-    if history[path, 0] < 2:
-        return -math.inf
-    return history[path, 1] - CONFIDENCE_Z * history[path, 2] / math.sqrt(history[path, 0])
-
-
-@allocating_kernel
-def upper_bound(history, path):
-    """Upper confidence bound (ms) of a path's mean delay; +inf below two samples."""
-    if history[path, 0] < 2:
-        return math.inf
-    return history[path, 1] + CONFIDENCE_Z * history[path, 2] / math.sqrt(history[path, 0])
-
-
-@allocating_kernel
-def bounds(history):
-    """Both bounds (ms) of every path: two arrays (paths,)."""
-    low_ms = np.empty(history.shape[0])
-    high_ms = np.empty(history.shape[0])
-    for path in range(history.shape[0]):
-        low_ms[path] = lower_bound(history, path)
-        high_ms[path] = upper_bound(history, path)
-    return low_ms, high_ms
 
 
 @allocating_kernel

@@ -38,6 +38,6 @@ def _blind(params, state, s, path, delay_us):
     pass
 
 
-@overload(witness)
+@overload(witness, jit_options={"_nrt": False})  # as `update` and `decide`
 def _choose(params, state, s, path, delay_us):
     return _WITNESSES.get(getattr(params, "instance_class", type(None)), _blind)

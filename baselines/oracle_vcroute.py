@@ -10,7 +10,7 @@ from typing import NamedTuple
 from vcgym.baselines.oracle import witnesses
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
-from vcgym.baselines.top_k import is_due, refresh, watch
+from vcgym.baselines.top_k import refresh, watch
 from vcgym.baselines.vcroute import PREDICTED, VCRoute, learn, lowest_draw
 
 
@@ -41,8 +41,7 @@ def _update(params, state, s, record):
 @implements(decide, OracleVCRoute)
 def _decide(params, state, s, slot):
     call, topk = state.call[s], params.route.topk
-    if is_due(topk, call.kept, slot):
-        refresh(topk, call.kept, state.arm, s, slot)
+    refresh(topk, call.kept, state.arm, s, slot)
     return lowest_draw(call, state.arm, s, slot)
 
 

@@ -4,11 +4,12 @@
     BEST_FIVE   the five paths of the lowest historical mean; ours, for histories so long that intervals leave one path
     PUBLISHED   the paths whose upper bound is at most the mean upper bound, as in the code published with VCRoute
 
-Bounds and means are those of `history.py`. A path of unknown bounds stays in both sets made of bounds; it counts for no mean bound.
+Bounds are mean -+ 1.96 sd / sqrt(n), of the history from before the call. A path of fewer than two samples has infinite bounds: it stays in
+both sets made of bounds, and counts for no mean bound. One without any has, for its mean, the median of the others' (`history.py`).
 
-The history is that from before the call. With `refresh_s` the set is chosen anew every so many seconds of the call: then the row of each
-path of which at least two packets or probes have reached the rule's place since the last time is replaced by their n, mean and sample
-standard deviation; the other rows stay. (Via does so once a day.)
+With `refresh_s` the set is chosen anew every so many seconds of the call: then the history of each path of which at least two packets or
+probes have reached the rule's place since the last time is replaced by their n, mean and sample standard deviation; the others' stays.
+(Via does so once a day.)
 """
 
 import math
@@ -16,11 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.history import bounds, usual_means
+from vcgym.baselines.history import usual_means
 from vcgym.baselines.ranges import require_within
 from vcgym.network.jit import allocating_kernel, kernel
 
 INTERVAL, BEST_FIVE, PUBLISHED = 0, 1, 2
+CONFIDENCE_Z = 1.96  # two-sided 95 %
 
 
 class TopK(NamedTuple):
@@ -38,9 +40,10 @@ KEPT_PATH = np.dtype(
         np.record,
         [
             ("nth", "i8"),  # in row i stands the i-th of the kept paths
-            ("samples", "i8"),  # the path's history
+            ("chosen", "i8"),  # 1: this path is kept
             ("mean_ms", "f8"),
-            ("sd_ms", "f8"),
+            ("low_ms", "f8"),
+            ("high_ms", "f8"),
             ("seen", "i8"),  # since the last choice
             ("seen_mean_ms", "f8"),
             ("seen_squares_ms2", "f8"),
@@ -65,14 +68,11 @@ def start_kept(params, kept, arms, s, history):
         s: the row that is written.
         history: (paths, 3).
     """
+    mean_ms = usual_means(history)
     for path in range(history.shape[0]):
-        mine = arms[s, path].kept
-        mine.samples = history[path, 0]
-        mine.mean_ms = history[path, 1]
-        mine.sd_ms = history[path, 2]
-        _forget_seen(mine)
+        bound(arms[s, path].kept, history[path, 0], mean_ms[path], history[path, 2])
+    choose(params, kept, arms, s)
     kept.refresh_slot = _slots(params)
-    _choose(params, kept, arms, s, history)
 
 
 @kernel
@@ -92,34 +92,18 @@ def watch(params, mine, delay_ms):
 
 
 @kernel
-def is_due(params, kept, slot):
-    """Whether it is time to choose anew."""
-    return params.refresh_s > 0.0 and slot >= kept.refresh_slot
-
-
-@allocating_kernel
 def refresh(params, kept, arms, s, slot):
-    """Choose anew; returns the history (paths, 3) that the choice rests on."""
-    history = np.empty((arms.shape[1], 3))
+    """Choose anew if it is time; whether it was."""
+    if params.refresh_s == 0.0 or slot < kept.refresh_slot:
+        return False
     for path in range(arms.shape[1]):
         mine = arms[s, path].kept
         if mine.seen >= 2:
-            mine.samples = mine.seen
-            mine.mean_ms = mine.seen_mean_ms
-            mine.sd_ms = math.sqrt(mine.seen_squares_ms2 / (mine.seen - 1))
+            bound(mine, mine.seen, mine.seen_mean_ms, math.sqrt(mine.seen_squares_ms2 / (mine.seen - 1)))
         _forget_seen(mine)
-        history[path, 0] = mine.samples
-        history[path, 1] = mine.mean_ms
-        history[path, 2] = mine.sd_ms
-    _choose(params, kept, arms, s, history)
+    choose(params, kept, arms, s)
     kept.refresh_slot = slot + _slots(params)
-    return history
-
-
-@allocating_kernel
-def renew(params, kept, arms, s, slot):
-    """As `refresh`, where the history is of no further use."""
-    refresh(params, kept, arms, s, slot)
+    return True
 
 
 @kernel
@@ -134,47 +118,79 @@ def _forget_seen(mine):
     mine.seen_squares_ms2 = 0.0
 
 
-@allocating_kernel
-def _choose(params, kept, arms, s, history):
-    low_ms, high_ms = bounds(history)
+@kernel
+def bound(mine, samples, mean_ms, sd_ms):
+    """Give a path the mean and the bounds of a history, and nothing seen since."""
+    half_ms = CONFIDENCE_Z * sd_ms / math.sqrt(samples) if samples >= 2 else math.inf
+    mine.mean_ms = mean_ms
+    mine.low_ms = mean_ms - half_ms
+    mine.high_ms = mean_ms + half_ms
+    _forget_seen(mine)
+
+
+@kernel
+def choose(params, kept, arms, s):
+    """Choose by the means and bounds that the paths have."""
+    for path in range(arms.shape[1]):
+        arms[s, path].kept.chosen = 0
     if params.choice == BEST_FIVE:
-        chosen = best_five(usual_means(history))
+        _choose_best_five(arms, s)
     elif params.choice == PUBLISHED:
-        chosen = below_mean_bound(high_ms)
+        _choose_below_mean_bound(arms, s)
     else:
-        chosen = overlapping(low_ms, high_ms)
+        _choose_overlapping(arms, s)
     kept.count = 0
-    for path in range(chosen.size):
-        if chosen[path]:
+    for path in range(arms.shape[1]):
+        if arms[s, path].kept.chosen == 1:
             arms[s, kept.count].kept.nth = path
             kept.count += 1
 
 
-@allocating_kernel
-def overlapping(low_ms, high_ms):
-    """INTERVAL: (paths,) bool, from lower and upper bounds (paths,) in ms."""
-    chosen = np.zeros(low_ms.size, np.bool_)
-    order = np.argsort(low_ms)
-    largest_ms = high_ms[order[0]]
-    for path in order:
-        if low_ms[path] > largest_ms:
-            break
-        chosen[path] = True
-        largest_ms = max(largest_ms, high_ms[path])
-    return chosen
+@kernel
+def _choose_overlapping(arms, s):
+    """From the path of the lowest bound on, all that overlap with one chosen, until none is left that does."""
+    lowest = 0
+    for path in range(arms.shape[1]):
+        if arms[s, path].kept.low_ms < arms[s, lowest].kept.low_ms:
+            lowest = path
+    largest_ms, grew = arms[s, lowest].kept.high_ms, True
+    while grew:
+        grew = False
+        for path in range(arms.shape[1]):
+            mine = arms[s, path].kept
+            if mine.chosen == 0 and mine.low_ms <= largest_ms:
+                mine.chosen = 1
+                largest_ms = max(largest_ms, mine.high_ms)
+                grew = True
 
 
-@allocating_kernel
-def best_five(mean_ms):
-    """BEST_FIVE: (paths,) bool, from means (paths,) in ms; of equal ones the lower paths."""
-    chosen = np.zeros(mean_ms.size, np.bool_)
-    chosen[np.argsort(mean_ms, kind="mergesort")[:5]] = True
-    return chosen
+@kernel
+def _choose_best_five(arms, s):
+    for _ in range(min(5, arms.shape[1])):
+        best = -1
+        for path in range(arms.shape[1]):
+            mine = arms[s, path].kept
+            if mine.chosen == 0 and (best < 0 or mine.mean_ms < arms[s, best].kept.mean_ms):
+                best = path
+        arms[s, best].kept.chosen = 1
 
 
-@allocating_kernel
-def below_mean_bound(high_ms):
-    """PUBLISHED: (paths,) bool, from upper bounds (paths,) in ms."""
-    finite = high_ms[high_ms < math.inf]
-    mean_ms = finite.mean() if finite.size > 0 else math.inf
-    return (high_ms <= mean_ms) | (high_ms == math.inf)
+@kernel
+def _choose_below_mean_bound(arms, s):
+    mean_ms = mean_bound(arms, s, 0)
+    for path in range(arms.shape[1]):
+        high_ms = arms[s, path].kept.high_ms
+        if high_ms <= mean_ms or high_ms == math.inf:
+            arms[s, path].kept.chosen = 1
+
+
+@kernel
+def mean_bound(arms, s, least_chosen):
+    """Mean of the finite upper bounds (ms) of the paths whose `chosen` is at least `least_chosen`; 0 where none is finite."""
+    total_ms, bounded = 0.0, 0
+    for path in range(arms.shape[1]):
+        mine = arms[s, path].kept
+        if mine.chosen >= least_chosen and mine.high_ms < math.inf:
+            total_ms += mine.high_ms
+            bounded += 1
+    return total_ms / max(1, bounded)

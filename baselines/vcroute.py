@@ -43,7 +43,7 @@ from vcgym.baselines.draws import draw_below
 from vcgym.baselines.history import usual_means, usual_variances
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
-from vcgym.baselines.top_k import KEPT, KEPT_PATH, TopK, is_due, is_settled, renew, require_top_k, start_kept, watch
+from vcgym.baselines.top_k import KEPT, KEPT_PATH, TopK, is_settled, refresh, require_top_k, start_kept, watch
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.network.jit import kernel
 from vcgym.network.rng import POLICY, stream_key
@@ -164,8 +164,7 @@ def _update(params, state, s, record):
 @implements(decide, VCRoute)
 def _decide(params, state, s, slot):
     call, arms = state.call[s], state.arm
-    if is_due(params.topk, call.kept, slot):
-        renew(params.topk, call.kept, arms, s, slot)
+    refresh(params.topk, call.kept, arms, s, slot)
     if is_settled(params.topk, call.kept):
         return arms[s, 0].kept.nth
     if params.loss_reward_ms > 0.0:

@@ -19,7 +19,7 @@ import numpy as np
 from vcgym.baselines.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
-from vcgym.baselines.top_k import is_due, is_settled, renew
+from vcgym.baselines.top_k import is_settled, refresh
 from vcgym.baselines.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw
 from vcgym.predictors.predictor import predict_e2e
 
@@ -74,8 +74,7 @@ def _update(params, state, s, record):
 def _decide(params, state, s, slot):
     route, beliefs = params.route, state.route
     call, arms = beliefs.call[s], beliefs.arm
-    if is_due(route.topk, call.kept, slot):
-        renew(route.topk, call.kept, arms, s, slot)
+    refresh(route.topk, call.kept, arms, s, slot)
     if is_settled(route.topk, call.kept):
         return arms[s, 0].kept.nth
     path = lowest_draw(call, arms, s, slot)

@@ -22,11 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.history import upper_bound
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
-from vcgym.baselines.top_k import KEPT, KEPT_PATH, TopK, is_due, is_settled, refresh, require_top_k, start_kept, watch
-from vcgym.network.jit import allocating_kernel, kernel
+from vcgym.baselines.top_k import KEPT, KEPT_PATH, TopK, is_settled, mean_bound, refresh, require_top_k, start_kept, watch
+from vcgym.network.jit import kernel
 from vcgym.network.rng import POLICY, stream_key, uniform
 
 
@@ -74,7 +73,7 @@ def _init(params, state, s, history, key):
     call, arms = state.call[s], state.arm
     start_kept(params.topk, call.kept, arms, s, history)
     call.decided = 0
-    call.scale_ms = mean_upper_bound(history, call.kept, arms, s, params.scale_without_history_ms)
+    call.scale_ms = scale_of(params, arms, s)
     call.key = stream_key(key, 0, POLICY)
     for path in range(history.shape[0]):
         arm = arms[s, path]
@@ -100,8 +99,8 @@ def _update(params, state, s, record):
 @implements(decide, Via)
 def _decide(params, state, s, slot):
     call, arms = state.call[s], state.arm
-    if is_due(params.topk, call.kept, slot):
-        _renew(params, call, arms, s, slot)
+    if refresh(params.topk, call.kept, arms, s, slot):
+        call.scale_ms = scale_of(params, arms, s)
     if params.epsilon > 0.0 and uniform(call.key, 2 * slot) < params.epsilon:
         path = np.int64(uniform(call.key, 2 * slot + 1) * arms.shape[1])
     elif is_settled(params.topk, call.kept):
@@ -115,22 +114,11 @@ def _decide(params, state, s, slot):
     return path
 
 
-@allocating_kernel
-def _renew(params, call, arms, s, slot):
-    history = refresh(params.topk, call.kept, arms, s, slot)
-    call.scale_ms = mean_upper_bound(history, call.kept, arms, s, params.scale_without_history_ms)
-
-
-@allocating_kernel
-def mean_upper_bound(history, kept, arms, s, otherwise_ms):
-    """w: mean upper bound (ms) of the kept paths that have one; `otherwise_ms` if none has, or if it is not positive."""
-    total_ms, bounded = 0.0, 0
-    for i in range(kept.count):
-        high_ms = upper_bound(history, arms[s, i].kept.nth)
-        if high_ms < math.inf:
-            total_ms += high_ms
-            bounded += 1
-    return total_ms / bounded if total_ms > 0.0 else otherwise_ms
+@kernel
+def scale_of(params, arms, s):
+    """w: mean upper bound (ms) of the kept paths that have one; the default if none has, or if it is not positive."""
+    scale_ms = mean_bound(arms, s, 1)
+    return scale_ms if scale_ms > 0.0 else params.scale_without_history_ms
 
 
 @kernel

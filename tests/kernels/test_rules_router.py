@@ -9,14 +9,13 @@ import pytest
 from vcgym.baselines.best_history import BestHistory
 from vcgym.baselines.direct import Direct
 from vcgym.baselines.fixed_lag import FixedLag
-from vcgym.baselines.history import lower_bound, upper_bound
 from vcgym.baselines.oracle import witness
 from vcgym.baselines.oracle_vcroute import OracleVCRoute
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.random_path import RandomPath
 from vcgym.baselines.round_robin import RoundRobin
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
-from vcgym.baselines.top_k import BEST_FIVE, TopK, overlapping
+from vcgym.baselines.top_k import BEST_FIVE, TopK, choose
 from vcgym.baselines.vcroute import DELAYED_ACTUAL, MEAN, PREDICTIVE, VCRoute, believe, draw_sd
 from vcgym.baselines.via import Via, width
 from vcgym.envs.batch import CallBatch
@@ -39,6 +38,14 @@ def started(params, history=HISTORY):
 def decisions(params, count, history=HISTORY):
     state = started(params, history)
     return [int(decide(params, state, 1, slot)) for slot in range(count)]
+
+
+def overlapping(low_ms, high_ms):
+    """The paths that INTERVAL keeps of those with given bounds."""
+    state = allocate(Via(), 1, len(low_ms))
+    state.arm.kept.low_ms[0], state.arm.kept.high_ms[0] = low_ms, high_ms
+    choose(TopK(), state.call[0].kept, state.arm, 0)
+    return state.arm[0, : state.call[0].kept.count].kept.nth.tolist()
 
 
 def media(path, packet, delay_us, kind=MEDIA):
@@ -112,7 +119,7 @@ def test_best_history_is_the_lowest_known_mean(history, best):
 def test_top_k_of_given_intervals(bounds, names):
     """R6: intervals that overlap a better one are kept, those with unknown bounds too."""
     low, high = np.array(list(bounds.values()), float).T
-    assert "".join(name for name, keep in zip(bounds, overlapping(low.copy(), high.copy()), strict=True) if keep) == names
+    assert "".join(list(bounds)[path] for path in overlapping(low, high)) == names
 
 
 def test_top_k_is_the_smallest_closed_prefix():
@@ -124,13 +131,14 @@ def test_top_k_is_the_smallest_closed_prefix():
         size = 1
         while size < 8 and low[order[size]] <= high[order[:size]].max():
             size += 1
-        assert set(np.flatnonzero(overlapping(low, high))) == set(order[:size])
+        assert overlapping(low, high) == sorted(order[:size])
 
 
 def test_bounds_of_history():
-    assert upper_bound(HISTORY, 0) == pytest.approx(105.0 + 1.96 * 16.1 / math.sqrt(40))
-    assert lower_bound(HISTORY, 0) == pytest.approx(105.0 - 1.96 * 16.1 / math.sqrt(40))
-    assert (lower_bound(HISTORY, 2), upper_bound(HISTORY, 2)) == (-math.inf, math.inf)
+    kept = started(Via()).arm[1].kept
+    assert kept.high_ms[0] == pytest.approx(105.0 + 1.96 * 16.1 / math.sqrt(40))
+    assert kept.low_ms[0] == pytest.approx(105.0 - 1.96 * 16.1 / math.sqrt(40))
+    assert (kept.low_ms[2], kept.high_ms[2]) == (-math.inf, math.inf)
 
 
 @pytest.mark.parametrize(("ucb_c", "first", "second"), [(2.0, 0.1950, -0.2764), (0.1, 0.7424, 0.9475)])

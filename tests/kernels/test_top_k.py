@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
-from vcgym.baselines.top_k import BEST_FIVE, INTERVAL, PUBLISHED, TopK, below_mean_bound, best_five, overlapping
+from vcgym.baselines.top_k import BEST_FIVE, INTERVAL, PUBLISHED, TopK, choose
 from vcgym.baselines.vcroute import VCRoute
 from vcgym.baselines.via import Via
 
@@ -17,8 +17,13 @@ KEY = np.uint64(5)
 bound = st.integers(0, 40).map(float)
 
 
-def chosen(flags):
-    return set(np.flatnonzero(flags).tolist())
+def chosen(choice, **fields):
+    """The paths chosen of those that have the given means or bounds."""
+    state = allocate(Via(), 1, len(next(iter(fields.values()))))
+    for name, values in fields.items():
+        state.arm.kept[name][0] = values
+    choose(TopK(choice=choice), state.call[0].kept, state.arm, 0)
+    return set(state.arm[0, : state.call[0].kept.count].kept.nth.tolist())
 
 
 @given(st.lists(st.tuples(bound, st.one_of(bound, st.just(math.inf))), min_size=1, max_size=9))
@@ -30,19 +35,19 @@ def test_intervals_keep_the_smallest_set_that_every_path_outside_lies_above(pair
         inside = {path for path in range(len(pairs)) if bits >> path & 1}
         if all(low[path] > max(high[list(inside)]) for path in range(len(pairs)) if path not in inside):
             closed.append(inside)
-    assert chosen(overlapping(low, high)) == min(closed, key=len)
+    assert chosen(INTERVAL, low_ms=low, high_ms=high) == min(closed, key=len)
 
 
 @given(st.lists(bound, min_size=1, max_size=12))
 def test_best_five_are_the_lowest_means(means):
-    assert chosen(best_five(np.array(means))) == set(sorted(range(len(means)), key=lambda path: means[path])[:5])
+    assert chosen(BEST_FIVE, mean_ms=means) == set(sorted(range(len(means)), key=lambda path: means[path])[:5])
 
 
 @given(st.lists(st.one_of(bound, st.just(math.inf)), min_size=1, max_size=12))
 def test_published_are_those_up_to_the_mean_bound(highs):
     finite = [high for high in highs if high < math.inf]
     mean = sum(finite) / len(finite) if finite else math.inf
-    assert chosen(below_mean_bound(np.array(highs))) == {path for path, high in enumerate(highs) if high == math.inf or high <= mean}
+    assert chosen(PUBLISHED, high_ms=highs) == {path for path, high in enumerate(highs) if high == math.inf or high <= mean}
 
 
 HISTORY = np.array(
@@ -98,7 +103,7 @@ def test_refresh_rests_on_what_has_come_since_the_last_one(refresh_s):
         low = np.array([mean - 1.96 * sd / math.sqrt(n) for n, mean, sd in rows])
         high = np.array([mean + 1.96 * sd / math.sqrt(n) for n, mean, sd in rows])
         kept = state.call[1].kept
-        assert {int(state.arm[1, i].kept.nth) for i in range(kept.count)} == chosen(overlapping(low, high))
+        assert {int(state.arm[1, i].kept.nth) for i in range(kept.count)} == chosen(INTERVAL, low_ms=low, high_ms=high)
         sets.add(int(kept.count))
     assert len(sets) > 1
 
