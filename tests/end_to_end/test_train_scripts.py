@@ -40,7 +40,7 @@ def test_train_then_evaluate(tmp_path):
     again = ["steps=128", "seeds=[4]", "env.id=cart:test/Cart-v0", f"folder={tmp_path}/outputs/mine", "data.root=measured", "resume=true"]
     call(tmp_path, "train", *SMALL, *again)
     assert len(logged(tmp_path)[1]) == 2
-    printed = call(tmp_path, "evaluate", f"agent={agent}", "env.id=cart:test/Cart-v0", "episodes=5", "split=test")
+    printed = call(tmp_path, "evaluate", f"agent={agent}", "env.id=cart:test/Cart-v0", "episodes=5", "split=validation")
     assert "over 5 test episodes" in printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["measured", "outputs"]
 
