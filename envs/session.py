@@ -22,8 +22,8 @@ from vcgym.network import rng
 from vcgym.network.jit import kernel
 from vcgym.network.player import Player
 from vcgym.network.receiver import RECEIVER, accept, expect, flush, is_late
-from vcgym.network.slot_window import SLOT_WINDOW, smallest_delay_us
-from vcgym.network.wire import SLOTS, WIRE, pop, push
+from vcgym.network.slot_window import SLOT_WINDOW, expect_slot, smallest_delay_us
+from vcgym.network.wire import SLOTS, WIRE, pop, push, sort_day
 from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US
 
 # Why the loop stopped.
@@ -182,13 +182,13 @@ def _answered(call, now_us, receiver_lever):
 def _send(call, tables, s, now_us, delay_us, router, router_state):
     """The packet of this slot leaves on the path in force, and the probe that is due on an idle path."""
     packet = call.slot
-    if not (expect(call.receiver, packet) and players.expect_unit(tables.player, s, packet)):
+    if not (expect(call.receiver, packet) and players.expect_unit(tables.player, s, packet) and expect_slot(call.window, packet)):
         return False
     path = in_force(call.to_sender, now_us)
     delay = delay_us[s, path, packet % BLOCK_SLOTS]
     witness(router, router_state, s, path, delay)
     book_send(call.books, tables.log, s, packet, path, NOT_LOGGED if delay == LOST else now_us + delay)
-    if delay != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, now_us + delay):
+    if delay != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, delay):
         return False
     if tables.probe_path.size == 0:
         return True
@@ -199,7 +199,7 @@ def _send(call, tables, s, now_us, delay_us, router, router_state):
         call.books.probes_sent += 1
         delay = delay_us[s, probed, packet % BLOCK_SLOTS]
         if learns(router) and delay != LOST:
-            return push(call.wire, packet, SLOTS + (packet & (SLOTS - 1)), probed, now_us + delay)
+            return push(call.wire, packet, SLOTS + (packet & (SLOTS - 1)), probed, delay)
     return True
 
 
@@ -219,7 +219,9 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
         sending, now_us = call.slot < call.packets, call.slot * SLOT_US
         if sending and call.slot // BLOCK_SLOTS != call.block:
             return BLOCK
-        if call.phase == _LEVEL:
+        if call.phase == _ARRIVALS:
+            sort_day(call.wire, call.slot)
+        elif call.phase == _LEVEL:
             seen = record_in_hand(call, receiver_lever)
             if not _take_in(call, tables, s, seen, call.answer_level_us, router, receiver_lever):
                 return RING_FULL

@@ -7,20 +7,20 @@ a window's time on steady paths, at every packet at worst, while delays rise wit
 import numpy as np
 
 from vcgym.network.jit import kernel
+from vcgym.network.wire import SLOTS
 
 WINDOW_SLOTS = 200
-_PLACES = 256  # a power of two above the slots in a window, both ends included
-_MASK = _PLACES - 1
-_ABSENT_US = 2**62
+_MASK = SLOTS - 1
+_ABSENT_US = np.int32(2**31 - 1)
 
 SLOT_WINDOW = np.dtype(
     (
         np.record,
         [
-            ("newest", "i8"),  # newest slot seen, -1 before the first
+            ("newest", "i8"),  # newest slot of which the packet has come, -1 before the first
             ("best", "i8"),  # the newest slot that has the smallest delay
             ("best_us", "i8"),
-            ("delay_us", "i8", (_PLACES,)),  # by slot modulo the length
+            ("delay_us", "i4", (SLOTS,)),  # by slot modulo the length
         ],
     )
 )
@@ -32,17 +32,20 @@ def clear_slot_window(window):
     window.newest = -1
     window.best = -1
     window.best_us = _ABSENT_US
-    window.delay_us[:] = _ABSENT_US
+
+
+@kernel
+def expect_slot(window, slot):
+    """The packet of `slot`, the next one, is sent. False if no packet has come for so long that the ring is at its end."""
+    window.delay_us[slot & _MASK] = _ABSENT_US
+    return slot - window.newest < SLOTS - WINDOW_SLOTS
 
 
 @kernel
 def smallest_delay_us(window, slot, delay_us):
-    """Take in the packet of `slot` (>= 0) and return the smallest delay of the slots from newest - 200 on; an older one is left out."""
-    if slot > window.newest:
-        for absent in range(max(window.newest + 1, slot - _MASK), slot):
-            window.delay_us[absent & _MASK] = _ABSENT_US
-        window.newest = slot
-    elif slot < window.newest - WINDOW_SLOTS:
+    """Take in the packet of `slot`, which was expected; the smallest delay of the slots from newest - 200 on. An older one is left out."""
+    window.newest = max(window.newest, slot)
+    if slot < window.newest - WINDOW_SLOTS:
         return window.best_us
     window.delay_us[slot & _MASK] = delay_us
     if delay_us < window.best_us or (delay_us == window.best_us and slot > window.best):

@@ -41,7 +41,7 @@ def test_train_then_evaluate(tmp_path):
     call(tmp_path, "train", *SMALL, *again)
     assert len(logged(tmp_path)[1]) == 2
     printed = call(tmp_path, "evaluate", f"agent={agent}", "env.id=cart:test/Cart-v0", "episodes=5", "split=validation")
-    assert "over 5 test episodes" in printed
+    assert "over 5 validation episodes" in printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["measured", "outputs"]
 
 

@@ -24,7 +24,7 @@ from vcgym.network.player import (
     tick,
     unit_there,
 )
-from vcgym.network.slot_window import SLOT_WINDOW, clear_slot_window, smallest_delay_us
+from vcgym.network.slot_window import SLOT_WINDOW, clear_slot_window, expect_slot, smallest_delay_us
 
 PACKETS = 120
 Stream = tuple[np.ndarray, np.ndarray, np.ndarray]  # arrived_us, level_us, discarded, one of each per packet
@@ -63,6 +63,7 @@ def _drive(player: Player, s: int, stream: Stream) -> list[tuple[int, int, int, 
     clear_slot_window(window)
     for unit in range(PACKETS):
         assert expect_unit(player, s, unit)
+        assert expect_slot(window, unit)
     ticks: list[tuple[int, int, int, int]] = []
 
     def pass_to(until_us: int) -> None:

@@ -1,0 +1,98 @@
+"""The calendar of packets in flight against a priority queue, and the window of delays by slot against a plain scan."""
+
+import heapq
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vcgym.network.slot_window import SLOT_WINDOW, WINDOW_SLOTS, clear_slot_window, expect_slot, smallest_delay_us
+from vcgym.network.wire import SLOTS, WIRE, clear_wire, pop, push, sort_day
+from vcgym.network.world import SLOT_US
+
+# Per slot: (delay of the media packet, delay of the probe), 0 for none sent. Ties, the day's border and the calendar's end are likely.
+delays = st.one_of(st.sampled_from([0, 1, 9_999, 10_000, 10_001, 20_000, 30_000, 300_000]), st.integers(0, 400_000))
+calls = st.lists(st.tuples(delays, delays), min_size=1, max_size=80)
+
+
+def fresh_wire():
+    wire = np.zeros(1, np.dtype((np.record, WIRE))).view(np.recarray)[0]
+    clear_wire(wire)
+    return wire
+
+
+@settings(max_examples=60)
+@given(calls, st.sampled_from([0, SLOTS - 20, 3 * SLOTS - 1]))
+def test_nodes_come_in_order_of_arrival_and_of_sending(sent, first_slot):
+    wire, heap, sendings = fresh_wire(), [], 0
+    for slot in range(first_slot, first_slot + len(sent) + 50):
+        sort_day(wire, slot)
+        while heap and heap[0][0] <= slot * SLOT_US:
+            arrival_us, _, node = heapq.heappop(heap)
+            found = pop(wire, slot)
+            assert (found, wire.arrival_us[found], wire.path[found]) == (node, arrival_us, node % 7)
+        assert pop(wire, slot) == -1
+        assert wire.in_flight == len(heap)
+        for kind, delay_us in enumerate(sent[slot - first_slot] if slot - first_slot < len(sent) else ()):
+            if delay_us > 0:
+                node = kind * SLOTS + slot % SLOTS
+                assert push(wire, slot, node, node % 7, delay_us)
+                heapq.heappush(heap, (slot * SLOT_US + delay_us, sendings, node))
+                sendings += 1
+    assert not heap
+
+
+def test_what_would_arrive_beyond_the_calendar_is_not_sent():
+    wire = fresh_wire()
+    assert not push(wire, 5, 5, 0, SLOTS * SLOT_US)
+    assert wire.in_flight == 0
+    assert push(wire, 5, 5, 0, (SLOTS - 1) * SLOT_US)
+
+
+def test_thousands_released_at_once_come_as_they_were_sent():
+    wire = fresh_wire()
+    for slot in range(3000):
+        assert push(wire, slot, slot, 0, 30_000_000 - slot * SLOT_US)
+    sort_day(wire, 3000)
+    assert [pop(wire, 3000) for _ in range(3001)] == [*range(3000), -1]
+
+
+def fresh_window():
+    window = np.zeros(1, SLOT_WINDOW).view(np.recarray)[0]
+    clear_slot_window(window)
+    return window
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_the_smallest_delay_is_that_of_a_scan(data):
+    window, came, pending = fresh_window(), {}, []
+    slot = 0
+    for _ in range(data.draw(st.integers(1, 60))):
+        for _ in range(data.draw(st.sampled_from([1, 1, 1, 2, 150, 201]))):
+            assert expect_slot(window, slot)
+            pending.append(slot)
+            slot += 1
+        while pending and data.draw(st.booleans()):
+            packet = pending.pop(data.draw(st.integers(0, len(pending) - 1)))
+            delay_us = data.draw(st.sampled_from([5, 40, 40, 900, 70_000]))
+            newest = max(window.newest, packet)
+            if packet >= newest - WINDOW_SLOTS:
+                came[packet] = delay_us
+            expected = min((value for k, value in came.items() if k >= newest - WINDOW_SLOTS), default=None)
+            found = smallest_delay_us(window, packet, delay_us)
+            if expected is not None:
+                assert found == expected
+        if pending and slot - window.newest > SLOTS - 1000:
+            break
+
+
+def test_a_ring_that_is_run_through_many_times_equals_a_scan_and_its_end_is_told():
+    window = fresh_window()
+    rng = np.random.default_rng(4)
+    delay_us = rng.integers(1, 1000, 3 * SLOTS)
+    for slot in range(3 * SLOTS):
+        assert expect_slot(window, slot)
+        assert smallest_delay_us(window, slot, delay_us[slot]) == delay_us[max(0, slot - WINDOW_SLOTS) : slot + 1].min()
+    ahead = [expect_slot(window, 3 * SLOTS + k) for k in range(SLOTS)]
+    assert ahead.index(False) == SLOTS - WINDOW_SLOTS - 1
