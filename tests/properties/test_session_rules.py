@@ -13,10 +13,13 @@ import vcgym.envs
 from vcgym.baselines import mechanism, oracle, rule
 from vcgym.baselines.direct import Direct
 from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.top_k import BEST_FIVE, TopK
+from vcgym.baselines.vcroute import VCRoute
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import CallBatch
 from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
-from vcgym.network.scenario import Scenario
+from vcgym.network.scenario import MODES, Scenario
+from vcgym.network.scenarios import leo
 
 SEEDS = [3, 4, 5]
 PACKETS = 700  # more than one block of the world
@@ -90,6 +93,20 @@ def test_every_receiver(kind, world):
     held = {WATERMARK: "watermark", COUNT: "count", PUBLISHED: "published"}[mechanism.mechanism(example(kind))]
     expected = inside(Direct(), example(kind), world)
     seen = outside("vcgym/Playout-v0", RulePolicy(params_receiver=example(kind)), world, mechanism=held)
+    assert seen == [_row(expected, row) for row in range(len(SEEDS))]
+
+
+EVERY_WORLD = [(name, mode, 0.0, 1.0, "central") for name, modes in MODES.items() for mode in modes]
+
+
+@pytest.mark.parametrize("world", EVERY_WORLD, ids=lambda world: f"{world[0]}-{world[1]}")
+def test_every_scenario(world, monkeypatch):
+    if world[1] == "replay":
+        delay_us = 30_000 + 100 * (np.arange(len(leo.SERIES))[:, None] * 37 + np.arange(40_000)[None, :] * 7919) % 60_000
+        monkeypatch.setattr(leo, "measured", lambda data: (delay_us.astype(np.int32), "arithmetic"))
+    router = VCRoute(topk=TopK(choice=BEST_FIVE))
+    expected = inside(router, WMJitter(), world)
+    seen = outside("vcgym/Relay-v0", RulePolicy(router), world, interval=1)
     assert seen == [_row(expected, row) for row in range(len(SEEDS))]
 
 
