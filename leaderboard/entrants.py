@@ -8,6 +8,7 @@ from vcgym.agents.environments import make_envs
 from vcgym.agents.evaluation import require_fit
 from vcgym.agents.export import load_agent, read_card
 from vcgym.agents.policy import AgentPolicy
+from vcgym.baselines.oracle import is_oracle
 from vcgym.leaderboard.rollout import RulePair
 from vcgym.leaderboard.run import AGENT_ENV, System
 
@@ -16,8 +17,11 @@ def all_systems(rules: Mapping[str, RulePair], train: TrainConfig | None) -> dic
     """The rules and, if `train` is given, its agents.
 
     Raises:
-        ValueError: a rule is called like an agent, or an agent that is there was trained otherwise.
+        ValueError: a rule is an oracle or is called like an agent, or an agent that is there was trained otherwise.
     """
+    oracles = [name for name, pair in rules.items() if is_oracle(pair.router)]
+    if oracles:
+        raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a place can know")
     if train is None:
         return dict(rules)
     names = {"PPO" if len(train.seeds) == 1 else f"PPO seed {seed}": seed for seed in train.seeds}

@@ -9,6 +9,7 @@ import pytest
 from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.rule import allocate
 from vcgym.envs.levers import require_rule
+from vcgym.leaderboard.entrants import all_systems
 from vcgym.scripts import systems
 from vcgym.scripts.systems import load_systems
 
@@ -31,6 +32,11 @@ def test_every_system_builds(name):
 def test_an_oracle_is_named_so_and_left_out_unless_asked_for(name):
     told = any(is_oracle(params) for params in load_systems([name])[name])
     assert told == name.startswith("oracle_") == (name not in load_systems(None))
+
+
+def test_an_oracle_is_never_ranked():
+    with pytest.raises(ValueError, match=r"oracle_VCR5-WM.*never ranked"):
+        all_systems(load_systems(["DRT-WM", "oracle_VCR5-WM"]), None)
 
 
 def test_no_two_systems_are_the_same_pair():
