@@ -12,6 +12,8 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines import rule
@@ -30,7 +32,7 @@ from vcgym.network.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
 from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, delay_impairment_reduced
 from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
 from vcgym.network.scenario import Scenario
-from vcgym.network.world import BLOCK_SLOTS, LOST
+from vcgym.network.world import BLOCK_SLOTS, LOST, DrawnRows, World, WorldDraw
 
 SLOT = 10_000
 
@@ -298,3 +300,82 @@ def test_commands_of_an_agent(scenario, mode, place, probe_rate, feedback_loss):
         probes = max(round(100 / probe_rate), len(delays)) if probe_rate else 0
         plan = [tuple(map(int, action[row])) for action in actions]
         assert_equal(env.played(), row, twin(delays, packets, history, draw.seed, probes, PLACES[place], feedback_loss, plan, None))
+
+
+class Given(World):
+    """A world of delays written down, one session."""
+
+    def __init__(self, delays, history):
+        self.paths, self.history = len(delays), history[None]
+        blocks = -(-delays.shape[1] // BLOCK_SLOTS)
+        whole = np.full((len(delays), blocks * BLOCK_SLOTS), LOST, np.int32)
+        whole[:, : delays.shape[1]] = delays
+        self._blocks = [whole[None, :, first : first + BLOCK_SLOTS].copy() for first in range(0, whole.shape[1], BLOCK_SLOTS)]
+        self.rows = DrawnRows(np.zeros(1, np.int64))
+        self.delay_us = self._blocks[0]
+
+    def start(self, row, draw):
+        self._begin(row, draw)
+        return self.history[0]
+
+    def _begin(self, row, draw):
+        self.rows.block[0] = 0
+        self.delay_us = self._blocks[0]
+
+    def fill(self, which):
+        self.rows.block[0] += 1
+        self.delay_us = self._blocks[self.rows.block[0]]
+
+
+HISTORY = np.array([[1024.0, 60.0, 20.0], [1024.0, 70.0, 20.0], [0.0, 0.0, 0.0], [1.0, 90.0, 0.0], [1024.0, 61.0, 0.0]])
+ODD_DELAYS = [LOST, 1, 9_999, 10_000, 10_001, 50_000, 50_000, 60_000, 123_456, 300_000, 1_500_000]
+SMALL = Scenario("table1", "paper", 1)  # five paths
+
+
+def play_given(delays, router, receiver, place="central", feedback_loss=0.0):
+    packets = delays.shape[1]
+    draw = WorldDraw("given", "given", 77, {})
+    recipe = Scenario("table1", "paper", packets)
+    batch = CallBatch(recipe, 1, router, receiver, place, feedback_loss, 3.0, log=True, world=Given(delays, HISTORY))
+    batch.start(0, draw)
+    batch.play(np.array([0]))
+    levers = (Inside(router, HISTORY, batch.key(0, "router")), Inside(receiver, HISTORY, batch.key(0, "receiver")))
+    expected = twin(delays, packets, HISTORY, draw.seed, max(round(100 / 3.0), SMALL.paths), PLACES[place], feedback_loss, *levers)
+    assert_equal(batch.played(), 0, expected)
+
+
+@st.composite
+def hostile_delays(draw):
+    """Runs of one delay, of alternating ones, of losses, and of packets held and released together; many ties, deep reordering."""
+    rows = []
+    for _ in range(SMALL.paths):
+        row = []
+        for _ in range(draw(st.integers(1, 6))):
+            length = draw(st.integers(1, 60))
+            kind = draw(st.sampled_from(["same", "mixed", "held", "lost"]))
+            if kind == "mixed":
+                values = draw(st.lists(st.sampled_from(ODD_DELAYS), min_size=1, max_size=7))
+                row += [values[i % len(values)] for i in range(length)]
+            elif kind == "held":
+                row += [(length - i) * SLOT + 30_000 for i in range(length)]
+            else:
+                row += [LOST if kind == "lost" else draw(st.sampled_from(ODD_DELAYS))] * length
+        rows.append(row)
+    slots = max(map(len, rows))
+    return np.array([np.resize(row, slots) for row in rows], np.int64)
+
+
+@settings(max_examples=60)
+@given(hostile_delays(), st.sampled_from(RULES), st.sampled_from(["central", "sender", "receiver"]), st.sampled_from([0.0, 0.3]))
+def test_hostile_worlds(delays, rules, place, feedback_loss):
+    play_given(delays, *rules, place, feedback_loss)
+
+
+@pytest.mark.parametrize(("router", "receiver"), RULES, ids=lambda rule: type(rule).__name__)
+def test_nothing_ever_arrives(router, receiver):
+    play_given(np.full((SMALL.paths, 700), LOST, np.int64), router, receiver)
+
+
+def test_rings_are_run_through_more_than_once():
+    delays = np.random.default_rng(9).choice([LOST, 40_000, 41_000, 55_000, 90_000, 90_000, 2_400_000], (SMALL.paths, 9_000))
+    play_given(delays.astype(np.int64), RoundRobin(), WMJitter())
