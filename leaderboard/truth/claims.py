@@ -8,8 +8,8 @@ reaches.
 
 from typing import NamedTuple
 
-SYSTEMS = ("DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM")
-"""The paper's five, and VCR-BF, which it leaves out."""
+SYSTEMS = ("DRT-BF", "DRT-WM", "DRT-WML", "VIA-BF", "VIA-WM", "VIA-WML", "VCR-BF", "VCR-WM", "VCR-WML")
+"""The paper's five; VCR-BF, which it leaves out; and WML, WMJitter taught by late packets too, as in the code published with it."""
 
 REFERENCE = "DRT-BF"
 """What every system is set beside, claim or not: the worst of the five, says the paper."""
@@ -63,14 +63,11 @@ class Figure(NamedTuple):
     high: float
 
 
-CLAIMS = (
-    # Who is ahead on WonderProxy: DRT-BF worst in most cases, VCR-WM best.
+# What is claimed of the receiver, and of all together where the receiver decides.
+_OF_WMJITTER = (
     Claim("wonderproxy", "*", "DRT-WM", "DRT-BF", LOWER, "mean_ms"),
-    Claim("wonderproxy", "*", "VIA-BF", "DRT-BF", LOWER, "mean_ms"),
     Claim("wonderproxy", "*", "VCR-WM", "DRT-BF", LOWER, "mean_ms"),
-    Claim("wonderproxy", "*", "VCR-WM", "DRT-WM", LOWER, "mean_ms"),
     Claim("wonderproxy", "*", "VCR-WM", "VIA-BF", LOWER, "mean_ms", "4 to 13 %", (0.04, 0.13)),
-    Claim("wonderproxy", "*", "VCR-WM", "VIA-WM", LOWER, "mean_ms"),
     # The receiver's gain, user by user; largest where the variance is.
     Claim("wonderproxy", "*-IDN", "DRT-WM", "DRT-BF", LOWER, "mean_ms", "8 to 12 %", (0.08, 0.12)),
     Claim("wonderproxy", "*-UGA", "DRT-WM", "DRT-BF", LOWER, "mean_ms", "9 to 16 %", (0.09, 0.16)),
@@ -80,12 +77,22 @@ CLAIMS = (
     Claim("wonderproxy", "*-IDN", "VIA-WM", "VIA-BF", LOWER, "mean_ms", "8 to 13 %", (0.08, 0.13)),
     Claim("wonderproxy", "*-UGA", "VIA-WM", "VIA-BF", LOWER, "mean_ms", "2 to 9 %", (0.02, 0.09)),
     Claim("wonderproxy", "*-US", "VIA-WM", "VIA-BF", LOWER, "mean_ms", "5 to 10 %", (0.05, 0.10)),
-    Claim("wonderproxy", "GR-LT", "VCR-WM", "DRT-BF", EQUAL, "mean_ms", "all equal"),
     # Loss: percent or percentage points, the paper does not say.
     Claim("wonderproxy", "*", "DRT-WM", "DRT-BF", LOWER, "loss", "2 to 3 %"),
     Claim("wonderproxy", "*", "VIA-WM", "VIA-BF", LOWER, "loss", "2 to 4 %"),
     Claim("wonderproxy", "*", "VCR-WM", "DRT-BF", NOT_HIGHER, "loss"),
     Claim("wonderproxy", "*", "VCR-WM", "VIA-BF", NOT_HIGHER, "loss"),
+)
+
+CLAIMS = (
+    # Who is ahead on WonderProxy: DRT-BF worst in most cases, VCR-WM best.
+    Claim("wonderproxy", "*", "VIA-BF", "DRT-BF", LOWER, "mean_ms"),
+    Claim("wonderproxy", "*", "VCR-WM", "DRT-WM", LOWER, "mean_ms"),
+    Claim("wonderproxy", "*", "VCR-WM", "VIA-WM", LOWER, "mean_ms"),
+    *_OF_WMJITTER,
+    Claim("wonderproxy", "GR-LT", "VCR-WM", "DRT-BF", EQUAL, "mean_ms", "all equal"),
+    # The same of WMJitter as the published code has it: the one reading of the listing that turns verdicts.
+    *(claim._replace(system=claim.system + "L") for claim in _OF_WMJITTER),
     # The cloud setting: routing gains, the receiver does not matter.
     Claim("cloud", "*", "VCR-WM", "DRT-WM", LOWER, "p50_ms", "0 to 16 %", (0.00, 0.16)),
     Claim("cloud", "*", "VCR-WM", "VIA-WM", LOWER, "p50_ms", "6 to 18 %", (0.06, 0.18)),
