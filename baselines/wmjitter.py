@@ -10,7 +10,8 @@ that were taken in before it. Before the first jitter sample, that is for the fi
 sample of 1000 ms or more is not counted, but the quantile is taken again. The listing returns on late packets before CalculateLag, so
 they never teach (`update_on_late` 0); the published code learns first (1). A bucket's lag is its upper edge, as in NetEQ and the published
 code; the listing, to the letter, takes the lower one (`edge`). Forget factor and start weight are those of the published code, as the
-paper is silent.
+paper is silent. Of these readings `update_on_late` is the one that changes what holds of the paper (docs/truth.md). Left out: a plain
+histogram of the window in place of the forgetting one, and letting packets go while none arrives.
 
 Algorithm 1, the watermark itself, is the mechanism that holds the lag and no part of this rule.
 """
