@@ -103,6 +103,11 @@ def fit_cloud(root: Path) -> LinkTable:
 
 
 def find_run(runs: Runs, source: str, destination: str) -> Run:
+    """The run that the link between two of the `REGIONS` takes; see the module.
+
+    Raises:
+        DataError: neither cloud has it, and no third region gives it.
+    """
     here, there = REGIONS[source][2], REGIONS[destination][2]
     if any(here.get(cloud, 0) == there.get(cloud, 1) for cloud in CLOUDS):
         return Run(LOCAL_MS, LOCAL_MS + LOCAL_SPREAD_MS, LOCAL_MS + 10.0 * LOCAL_SPREAD_MS, LOCAL_SPREAD_MS)

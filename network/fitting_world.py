@@ -110,6 +110,7 @@ def write_sample(root: Path, output: Path) -> None:
 
 
 def city_names(root: Path) -> dict[str, str]:
+    """City of each server, by its number; `server<number>` where none is stated."""
     return {str(server.id): server.name or f"server{server.id}" for server in read_rows(root, FILES[0], Server)}
 
 
