@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from vcgym.leaderboard.table import markdown_table
-from vcgym.network.fit_report import LAGS_MS, FitRow, StructureRow, drawn_structure, fit_report, measured_structure
+from vcgym.network.fit_report import FitRow, fit_report
+from vcgym.network.time_structure import LAGS_MS, StructureRow, drawn_structure, measured_structure
 
 SCENARIOS = ("wonderproxy", "world", "cloud")
 WORLDS = (
