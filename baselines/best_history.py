@@ -36,7 +36,6 @@ def _init(params, state, s, history, key):
             state.path[s] = path
 
 
-
 @implements(decide, BestHistory)
 def _decide(params, state, s, slot):
     return state.path[s]

@@ -33,7 +33,6 @@ def _init(params, state, s, history, key):
     pass
 
 
-
 @implements(decide, CountTarget)
 def _decide(params, state, s, slot):
     return microseconds(params.target_ms)

@@ -26,7 +26,6 @@ def _init(params, state, s, history, key):
     pass
 
 
-
 @implements(decide, Direct)
 def _decide(params, state, s, slot):
     return 0

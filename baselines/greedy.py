@@ -40,8 +40,16 @@ class Greedy(NamedTuple):
 
 CALL = np.dtype((np.record, [("path", "i8"), ("reference_us", "i8")]))  # path: the one in use; -1 before the first decision
 ARM = np.dtype(
-    (np.record, [("usual_ms", "f8"), ("estimate_ms", "f8"), ("sent_us", "i8"), ("leaning_ms", "f8")])
-)  # h, e, -1 before the first
+    (
+        np.record,
+        [
+            ("usual_ms", "f8"),  # h
+            ("estimate_ms", "f8"),  # e
+            ("sent_us", "i8"),  # of the newest fed back; -1 before the first
+            ("leaning_ms", "f8"),
+        ],
+    )
+)
 
 
 class GreedyState(NamedTuple):

@@ -26,12 +26,6 @@ mechanism = constant_by_type(_MECHANISMS.__getitem__)
 
 
 @kernel
-def packets_held(target_us, packet_us):
-    """Packets a count buffer holds before it lets one go: in steady state a packet waits `target_us`, rounded up to whole packets."""
-    return -(-target_us // packet_us) + 1
-
-
-@kernel
 def microseconds(duration_ms):
     """A duration in ms as int64 microseconds, to the nearest."""
     return np.int64(np.rint(duration_ms * 1000.0))

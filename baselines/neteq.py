@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vcgym.baselines.arrivals import integers, require_arrivals
 from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.neteq_delay import DelayState, allocate_delay, packet_arrived, reset_delay
 from vcgym.baselines.neteq_history import WINDOW_MS
@@ -55,28 +56,15 @@ def target_levels(
     _require_parameters(params)
     if sample_rate_hz < 1000 or sample_rate_hz % 1000:
         raise ValueError(f"sample_rate_hz is {sample_rate_hz}; allowed are multiples of 1000 from 1000")
-    stamps = _integers("timestamps", timestamps, 0, 2**32 - 1)
-    samples = _integers("packet_samples", np.broadcast_to(packet_samples, stamps.shape), 1, 2**31 - 1)
-    arrived = _integers("arrived_us", arrived_us, -(2**62), 2**62)
-    if stamps.shape != arrived.shape:
-        raise ValueError(f"timestamps has shape {stamps.shape} and arrived_us {arrived.shape}; allowed are equal shapes")
-    back = np.flatnonzero(np.diff(arrived) < 0)
-    if back.size:
-        raise ValueError(f"arrived_us[{back[0] + 1}] is {arrived[back[0] + 1]}; allowed is at least the entry before, {arrived[back[0]]}")
+    stamps = integers("timestamps", timestamps, 0, 2**32 - 1)
+    samples = integers("packet_samples", np.broadcast_to(packet_samples, stamps.shape), 1, 2**31 - 1)
+    arrived = integers("arrived_us", arrived_us, -(2**62), 2**62)
+    require_arrivals("timestamps", stamps, arrived)
     samples_per_ms = sample_rate_hz // 1000
     state = allocate_delay(1, max(1, min(stamps.size, WINDOW_MS * samples_per_ms + 1)))
     result = np.zeros(stamps.size, np.int64)
     _run(params, state, stamps, samples, samples_per_ms, arrived, result)
     return result
-
-
-def _integers(name: str, values: ArrayLike, low: int, high: int) -> NDArray[np.int64]:
-    numbers = np.asarray(values)
-    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise ValueError(f"{name} has shape {numbers.shape} and type {numbers.dtype}; allowed is a list of integers")
-    if numbers.size and (numbers.min() < low or numbers.max() > high):
-        raise ValueError(f"{name} is {numbers.min()} to {numbers.max()}; allowed range is [{low}, {high}]")
-    return numbers.astype(np.int64)
 
 
 @kernel

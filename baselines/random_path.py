@@ -33,7 +33,6 @@ def _init(params, state, s, history, key):
     state.paths[s] = history.shape[0]
 
 
-
 @implements(decide, RandomPath)
 def _decide(params, state, s, slot):
     return int(uniform(state.key[s], slot) * state.paths[s])

@@ -32,7 +32,6 @@ def _init(params, state, s, history, key):
     state.paths[s] = history.shape[0]
 
 
-
 @implements(decide, RoundRobin)
 def _decide(params, state, s, slot):
     path = state.turn[s]

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vcgym.baselines.mechanism import mechanism, packets_held
+from vcgym.baselines.arrivals import integers, require_arrivals
+from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.rule import MEDIA, Record, allocate, decide, start, update
 from vcgym.network.jit import kernel
-from vcgym.network.receiver import COUNT, PUBLISHED
+from vcgym.network.receiver import COUNT, PUBLISHED, packets_held
 
 
 class Emissions(NamedTuple):
@@ -51,12 +52,8 @@ def emissions(params: Any, sent_us: ArrayLike, arrived_us: ArrayLike, packet_us:
     Raises:
         ValueError: shapes differ, a time is no integer, or arrivals are out of order.
     """
-    sent, arrived = _times("sent_us", sent_us), _times("arrived_us", arrived_us)
-    if sent.shape != arrived.shape:
-        raise ValueError(f"sent_us has shape {sent.shape} and arrived_us {arrived.shape}; allowed are equal shapes")
-    back = np.flatnonzero(np.diff(arrived) < 0)
-    if back.size:
-        raise ValueError(f"arrived_us[{back[0] + 1}] is {arrived[back[0] + 1]}; allowed is at least the entry before, {arrived[back[0]]}")
+    sent, arrived = integers("sent_us", sent_us), integers("arrived_us", arrived_us)
+    require_arrivals("sent_us", sent, arrived)
     if packet_us < 1:
         raise ValueError(f"packet_us is {packet_us}; allowed is at least 1")
     count = sent.size
@@ -65,13 +62,6 @@ def emissions(params: Any, sent_us: ArrayLike, arrived_us: ArrayLike, packet_us:
     start(params, state, np.ones(1, np.bool_), np.zeros((1, 1, 3)), np.zeros(1, np.uint64))
     _receive(params, state, sent, arrived, packet_us, np.empty(sent.size, np.int64), result)
     return result
-
-
-def _times(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    times = np.asarray(values)
-    if times.ndim != 1 or (times.size and times.dtype.kind not in "iu"):
-        raise ValueError(f"{name} has shape {times.shape} and type {times.dtype}; allowed is a list of integers")
-    return times.astype(np.int64)
 
 
 @kernel

@@ -242,5 +242,3 @@ def _probes(paths: int, rate: float) -> NDArray[np.int64]:
     schedule = np.full(period, -1, np.int64)
     schedule[np.arange(paths) * period // paths] = np.arange(paths)
     return schedule
-
-

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vcgym.leaderboard.columns import METRIC, METRICS, Column, shown
+from vcgym.leaderboard.columns import G114_BANDS, METRIC, METRICS, Column, shown
 from vcgym.leaderboard.statistics import Estimate, Standing, Summary, pair_worlds, rank, summarise
 from vcgym.network.strata import NATURAL
 
@@ -35,8 +35,8 @@ class Line(NamedTuple):
     @property
     def rank(self) -> str:
         """Rank in words: "2", or "tied 1-3" where the data do not tell."""
-        low, high = self.standing.rank_low, self.standing.rank_high
-        return str(low) if low == high else f"tied {low}-{high}"
+        tied = self.standing.rank_low < self.standing.rank_high
+        return f"tied {self.standing.ranks}" if tied else self.standing.ranks
 
 
 class Stratum(NamedTuple):
@@ -49,12 +49,14 @@ class Stratum(NamedTuple):
 
     def shown(self, system: str) -> str:
         """R and rank of a system, "84.25 (1-3)"."""
-        low, high = self.standings[system].rank_low, self.standings[system].rank_high
-        return f"{shown(METRIC[RANKED_BY], self.r[system].value)} ({low if low == high else f'{low}-{high}'})"
+        return f"{shown(METRIC[RANKED_BY], self.r[system].value)} ({self.standings[system].ranks})"
 
 
 class Board(NamedTuple):
-    """One mode: number of worlds, what was held constant in it, the systems, best first, and its strata, if there is more than one."""
+    """Worlds ranked together: of one mode in the declared weights (`mode` is "correlated"), or of its natural mix ("correlated-natural").
+
+    The number of worlds, what was held constant, the systems, best first, and the strata, if there is more than one.
+    """
 
     mode: str
     worlds: int
@@ -108,7 +110,7 @@ def _strata(results: pa.Table, rng_seed: int) -> tuple[Stratum, ...]:
 
 def _bands(results: pa.Table) -> dict[str, float]:
     bands = results["g114_band"].to_pylist()
-    return {band: bands.count(band) / len(bands) for band in ("<=150", "150-400", ">400")}
+    return {band: bands.count(band) / len(bands) for band in G114_BANDS}
 
 
 def _conditions(results: pa.Table) -> dict[str, str]:

@@ -31,6 +31,9 @@ class Column(NamedTuple):
     centre: str = "mean"
 
 
+G114_BANDS = ("<=150", "150-400", ">400")
+"""Bands of ITU-T G.114 of a one-way delay in ms: good for most, acceptable with care, beyond it not."""
+
 IDENTITY: dict[str, str] = {
     "system": "string",
     "kind": "string",

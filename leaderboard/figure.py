@@ -1,6 +1,7 @@
 """Delay distributions as SVG: the same bytes for the same counts, colours by style sheet so that they suit light and dark pages."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from io import StringIO
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ def delay_figure(cdfs: Mapping[str, DelayCdf], drawn: Mapping[str, Stroke], titl
         drawn: system -> stroke; the last systems in it lie underneath.
         title: what the picture shows, above it.
     """
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "vcgym", "font.family": "sans-serif", "font.size": 9.0}):
+    with style():
         figure = Figure(figsize=(5.2, 3.3), layout="constrained")
         axes = figure.add_subplot()
         for layer, (system, stroke) in enumerate(reversed(list(drawn.items()))):
@@ -57,10 +58,20 @@ def delay_figure(cdfs: Mapping[str, DelayCdf], drawn: Mapping[str, Stroke], titl
         axes.grid(color=_GRID, linewidth=0.6)
         axes.tick_params(colors=_INK, length=0.0)
         axes.spines[:].set_visible(False)
-        drawing = StringIO()
-        figure.savefig(drawing, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    svg = drawing.getvalue()
+        svg = as_svg(figure, transparent=True)
     return svg[svg.index("<svg") :].replace(_INK, "var(--ink)").replace(_GRID, "var(--rule)")
+
+
+def style() -> AbstractContextManager[None]:
+    """The look of our figures, from making one until `as_svg` has drawn it."""
+    return matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "vcgym", "font.family": "sans-serif", "font.size": 9.0})
+
+
+def as_svg(figure: Figure, transparent: bool = False) -> str:
+    """The figure as SVG text that holds neither date nor version."""
+    drawing = StringIO()
+    figure.savefig(drawing, format="svg", transparent=transparent, metadata={"Date": None, "Creator": None})
+    return drawing.getvalue()
 
 
 def _reach_ms(cdfs: Mapping[str, DelayCdf]) -> float:

@@ -1,9 +1,10 @@
 """The page docs/fit.md: what the fit report says, as Markdown."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from vcgym.network.fit_report import LAGS_MS, FitRow, StructureRow, drawn_structure, fit_report, measured_structure
+from vcgym.leaderboard.table import markdown_table
+from vcgym.network.fit_report import FitRow, fit_report
+from vcgym.network.time_structure import LAGS_MS, StructureRow, drawn_structure, measured_structure
 
 SCENARIOS = ("wonderproxy", "world", "cloud")
 WORLDS = (
@@ -12,6 +13,7 @@ WORLDS = (
     ("paper", None, 0.0),
 )
 
+_FIT_HEAD = ("scenario", "law", "statistic", "links", "measured", "drawn", "error, median", "error, p90")
 _HEAD = """\
 # How well the parameters fit
 
@@ -57,12 +59,12 @@ def fit_page(root: Path) -> str:
     """
     fits = [row for name in SCENARIOS for row in fit_report(name, root)]
     measured, drawn = measured_structure(root), [drawn_structure(*world) for world in WORLDS]
-    lags = tuple(f"{lag} ms" for lag in LAGS_MS)
+    structure_head = ("series", *(f"{lag} ms" for lag in LAGS_MS), "overtaken", "spike mean ms", "spike p90 ms")
     parts = (
         _HEAD,
-        _table(("scenario", "law", "statistic", "links", "measured", "drawn", "error, median", "error, p90"), map(_fit, fits)),
+        markdown_table(_FIT_HEAD, map(_fit, fits), text=_FIT_HEAD).rstrip(),
         _STRUCTURE,
-        _table(("series", *lags, "overtaken", "spike mean ms", "spike p90 ms"), map(_structure, [*measured, *drawn])),
+        markdown_table(structure_head, map(_structure, [*measured, *drawn]), text=structure_head).rstrip(),
         _MISFITS,
     )
     return "\n\n".join(parts) + "\n"
@@ -76,7 +78,3 @@ def _fit(row: FitRow) -> tuple[str, ...]:
 def _structure(row: StructureRow) -> tuple[str, ...]:
     correlation = (f"{value:.2f}" for value in row.autocorrelation)
     return row.series, *correlation, f"{row.overtaken:.2%}", f"{row.spike_mean_ms:.0f}", f"{row.spike_p90_ms:.0f}"
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, tuple("---" for _ in head), *rows))

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vcgym.envs.books import WINDOW_TICKS
+from vcgym.leaderboard.columns import G114_BANDS
+from vcgym.network.player import UNIT_US
 from vcgym.network.quality import mos, rating
 
 if TYPE_CHECKING:
     from vcgym.envs.batch import Played
 
-TICK_MS = 10.0
-WINDOW_TICKS = 1000  # 10 s of 10-ms ticks
+TICK_MS = UNIT_US / 1000.0
 
 
 def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
@@ -41,8 +43,9 @@ def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
 
 
 def g114_band(mouth_to_ear_ms: float) -> str:
-    """Band of ITU-T G.114 of a one-way delay in ms: up to 150 good for most, up to 400 acceptable with care, beyond it not."""
-    return "<=150" if mouth_to_ear_ms <= 150.0 else "150-400" if mouth_to_ear_ms <= 400.0 else ">400"
+    """The one of `columns.G114_BANDS` in which a one-way delay in ms lies."""
+    good, with_care, beyond = G114_BANDS
+    return good if mouth_to_ear_ms <= 150.0 else with_care if mouth_to_ear_ms <= 400.0 else beyond
 
 
 def _varies(value: Any) -> bool:

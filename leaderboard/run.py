@@ -2,12 +2,13 @@
 
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from vcgym.agents.progress import Tell
 from vcgym.leaderboard import results
 from vcgym.leaderboard.board import board_name, boards
 from vcgym.leaderboard.cdf import DelayCdf, cdf_rows, delay_cdf
@@ -21,7 +22,6 @@ from vcgym.network.scenario import Scenario
 
 AGENT_ENV = "vcgym/Call-v0"
 System = RulePair | Policy
-Tell = Callable[[int, str], None]
 
 
 def playable(suite: Suite) -> list[Part]:

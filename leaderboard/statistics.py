@@ -70,6 +70,11 @@ class Standing(NamedTuple):
     rank_high: int
     difference: Estimate
 
+    @property
+    def ranks(self) -> str:
+        """The ranks that the data allow: "2", or "1-3"."""
+        return str(self.rank_low) if self.rank_low == self.rank_high else f"{self.rank_low}-{self.rank_high}"
+
 
 def pair_worlds(results: pa.Table) -> Paired:
     """Align the rows of one mode so that every system has one row in every world.

@@ -111,7 +111,7 @@ def _rich(title: str, headings: list[str], rows: Iterable[list[str]], lines: Ite
     return table
 
 
-def markdown_table(headings: list[str], rows: Iterable[list[str]], text: tuple[str, ...] = _TEXT) -> str:
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]], text: tuple[str, ...] = _TEXT) -> str:
     """A Markdown table; columns are set to the right but for those headed as `text` says."""
     ruler = ["---" if heading in text else "---:" for heading in headings]
     cells = [[heading.replace("\n", " ") for heading in headings], ruler, *([cell.replace("|", r"\|") for cell in row] for row in rows)]

@@ -15,7 +15,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 DATA_VARIABLE = "VCGYM_DATA"
+CARD_ENDING = ".card.json"
 
+Kind = Literal["measured", "synthesised", "fitted"]
 Milliseconds = Annotated[float, Field(ge=0.0, le=60_000.0)]
 
 
@@ -49,7 +51,7 @@ class Card(_Record):
     source: str
     licence: str
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    kind: Literal["measured", "synthesised", "fitted"]
+    kind: Kind
     units: str
 
 
@@ -69,14 +71,31 @@ def data_root(root: str | None = None) -> Path:
     return folder
 
 
+def card_path(path: Path) -> Path:
+    """Where the card of the data file `path` lies: beside it."""
+    return path.with_name(f"{path.name}{CARD_ENDING}")
+
+
+def read_card(path: Path) -> Card:
+    """The card in a file of its own.
+
+    Raises:
+        DataError: it cannot be read, or is none.
+    """
+    try:
+        return Card.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise DataError(path, "card", str(error), "the fields of vcgym.network.cards.Card") from error
+
+
 def card_beside(path: Path, content: bytes) -> Card:
-    """The card of a data file: `<file name>.card.json` beside it, checked against `content`; without one, a card that says so.
+    """The card of a data file: that at its `card_path`, checked against `content`; without one, a card that says so.
 
     Raises:
         DataError: the card cannot be read, or its hash is not that of `content`.
     """
     sha256 = hashlib.sha256(content).hexdigest()
-    beside = path.with_name(f"{path.name}.card.json")
+    beside = card_path(path)
     if not beside.exists():
         return Card(
             name=path.name.split(".")[0],
@@ -87,10 +106,7 @@ def card_beside(path: Path, content: bytes) -> Card:
             kind="measured",
             units="not stated",
         )
-    try:
-        card = Card.model_validate_json(beside.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise DataError(beside, "card", str(error), "the fields of vcgym.network.cards.Card") from error
+    card = read_card(beside)
     if card.sha256 != sha256:
         raise DataError(path, "sha256 of the content", sha256, f"{card.sha256}, as {beside.name} says")
     return card

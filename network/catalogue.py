@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from vcgym.network.cards import Card, DataError, canonical_sha256
+from vcgym.network.cards import CARD_ENDING, Card, DataError, canonical_sha256, card_path, read_card
 from vcgym.network.reading import read_content
-from vcgym.network.trace_file import CARD_ENDING, card_path
 
 _NOT_DATA = re.compile(r"\..*|README.*|.*\.pyc?|sources\.json")
 
@@ -60,7 +59,7 @@ def entries(folder: Path) -> Iterator[Entry]:
         if path.name.endswith(CARD_ENDING):
             described = path.with_name(path.name.removesuffix(CARD_ENDING))
             if not described.exists():
-                yield Entry(name.removesuffix(CARD_ENDING), described, 0, "", _card(path))
+                yield Entry(name.removesuffix(CARD_ENDING), described, 0, "", read_card(path))
         elif not _NOT_DATA.fullmatch(path.name):
             yield _entry(name, path)
 
@@ -85,7 +84,7 @@ def verify(found: Iterable[Entry]) -> tuple[int, int]:
 def _entry(name: str, path: Path) -> Entry:
     size, beside = path.stat().st_size, card_path(path)
     if beside.exists():
-        return Entry(name, path, size, hashlib.sha256(read_content(path)).hexdigest(), _card(beside))
+        return Entry(name, path, size, hashlib.sha256(read_content(path)).hexdigest(), read_card(beside))
     body = _json_object(path)
     if "card" not in body:
         return Entry(name, path, size, "", None)
@@ -105,10 +104,3 @@ def _json_object(path: Path) -> dict[str, object]:
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
-
-
-def _card(path: Path) -> Card:
-    try:
-        return Card.model_validate_json(read_content(path))
-    except ValidationError as error:
-        raise DataError(path, "card", str(error), "the fields of vcgym.network.cards.Card") from error

@@ -9,14 +9,14 @@ import http.client
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from vcgym.network.cards import Card, DataError
+from vcgym.network.cards import Card, DataError, Kind, card_path
 from vcgym.network.catalogue import shipped
 from vcgym.network.reading import read_content
-from vcgym.network.trace_file import card_path, refuse_existing, write_card
+from vcgym.network.trace_file import refuse_existing, write_card
 
 TIMEOUT_S = 30.0
 _PIECE_BYTES = 2**20
@@ -45,7 +45,7 @@ class Source(BaseModel):
     description: str
     source: str
     licence: str
-    kind: Literal["measured", "synthesised", "fitted"] = "measured"
+    kind: Kind = "measured"
     units: str
 
 

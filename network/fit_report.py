@@ -1,13 +1,10 @@
-"""How well shipped parameters give back what they were fitted to, by draws of the worlds themselves, and how their time structure compares.
+"""How well shipped parameters give back what they were fitted to, by draws of the worlds themselves.
 
-Statistics. The links of a table are put side by side, each a path of its own, in the round-trip domain; pings are read off the world one a
-second (mode correlated) or one a slot (mode paper, where slots are independent), 30 to a burst, and compared with the measured bursts.
-Two days are ordinary and bad hours in the fitted shares. Time structure. Of a series of one delay per 10-ms slot: autocorrelation with the
-mean of each 10-s window taken away, so that slow shifts of level do not count; share of slots whose packet is overtaken by the next;
-lengths of runs above the series' 95th percentile.
+The links of a table are put side by side, each a path of its own, in the round-trip domain; pings are read off the world one a second (mode
+correlated) or one a slot (mode paper, where slots are independent), 30 to a burst, and compared with the measured bursts. Two days are
+ordinary and bad hours in the fitted shares.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.cards import load_links
-from vcgym.network.fitting import BURST_PINGS, Burst, Pooled, bad_hour, read_rows
+from vcgym.network.fitting import BURST_PINGS, bad_hour
 from vcgym.network.fitting_cloud import REGIONS, RUN_PINGS, find_run, read_runs
 from vcgym.network.fitting_world import FILES, city_names
 from vcgym.network.links import LINK, correlated_parameters, paper_parameters, row_of
-from vcgym.network.scenario import TAU_MS, Scenario
+from vcgym.network.scenario import TAU_MS
+from vcgym.network.statistics_rows import Burst, Pooled, read_rows
 from vcgym.network.strata import ALWAYS
-from vcgym.network.traces import read_series, to_slots
-from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US, World, WorldDraw
+from vcgym.network.world import BLOCK_SLOTS, SLOT_US, World, WorldDraw, blocks
 from vcgym.network.world_correlated import CorrelatedWorld
 from vcgym.network.world_links import load_sample
 from vcgym.network.world_paper import PaperWorld
@@ -31,10 +28,6 @@ BURSTS_DRAWN = 60
 FEWEST_BURSTS = 3
 WORLD_LINKS = 200  # direct links of the sample that are drawn
 PING_SLOTS = 1_000_000 // SLOT_US
-LAGS_MS = (10, 20, 50, 100, 200, 500, 1000)
-WINDOW_SLOTS = 1000
-SPIKE_QUANTILE = 0.95
-SERIES = ("starlink_victoria_1", "starlink_victoria_3", "starlink_victoria_4", "starlink_victoria_5", "oneweb_iowa", "starlink_isl")
 _SEED = 1
 
 
@@ -49,16 +42,6 @@ class FitRow(NamedTuple):
     drawn: float
     error_median: float
     error_p90: float
-
-
-class StructureRow(NamedTuple):
-    """Time structure of one series, or the mean over several of one kind."""
-
-    series: str
-    autocorrelation: tuple[float, ...]  # at LAGS_MS
-    overtaken: float  # share of slots, or of measured probes
-    spike_mean_ms: float
-    spike_p90_ms: float
 
 
 class _Known(NamedTuple):
@@ -85,71 +68,12 @@ def fit_report(name: str, root: Path) -> list[FitRow]:
     return rows
 
 
-def time_structure(delay_us: NDArray[np.int64], overtaken: float | None = None, name: str = "") -> StructureRow:
-    """Structure of one delay per slot (LOST: the last one holds); `overtaken` if known better than from the slots."""
-    got = np.flatnonzero(delay_us != LOST)
-    arrivals_us = got * SLOT_US + delay_us[got].astype(np.int64)
-    ms = _held(delay_us) / 1000.0
-    windows = ms[: len(ms) // WINDOW_SLOTS * WINDOW_SLOTS].reshape(-1, WINDOW_SLOTS)
-    centred = windows - windows.mean(axis=1, keepdims=True)
-    variance = (centred**2).mean()
-    lags = [lag * 1000 // SLOT_US for lag in LAGS_MS]
-    correlation = tuple(float((centred[:, lag:] * centred[:, :-lag]).mean() / variance) for lag in lags)
-    if overtaken is None:
-        overtaken = float((np.diff(arrivals_us) < 0).mean())
-    edges = np.flatnonzero(np.diff(np.r_[False, ms > np.quantile(ms, SPIKE_QUANTILE), False]))
-    lengths = (edges[1::2] - edges[::2]) * SLOT_US / 1000.0
-    return StructureRow(name, correlation, overtaken, float(lengths.mean()), float(np.quantile(lengths, 0.9)))
-
-
-def measured_structure(root: Path) -> list[StructureRow]:
-    """Rows of the 10-ms series under `root`.
-
-    Raises:
-        DataError: a series that is missing or broken.
-    """
-    rows = []
-    for trace in read_series(root, list(SERIES)):
-        got = trace.one_way_delay_us != LOST
-        arrivals = (trace.sent_us + trace.one_way_delay_us)[got]
-        overtaken = float((np.diff(arrivals) < 0).mean())
-        rows.append(time_structure(to_slots(trace, rtt_share=1.0), overtaken, trace.name))
-    return rows
-
-
-def drawn_structure(mode: str, stratum: str | None, tau_ms: float = TAU_MS, slots: int = 60_000) -> StructureRow:
-    """Mean structure of the direct paths of scenario wonderproxy, training pairs."""
-    scenario = Scenario("wonderproxy", mode, slots, tau_ms=tau_ms)
-    rows = []
-    for pair in scenario.pairs("train"):
-        world = scenario.world(1)
-        world.start(0, scenario.draw("train", _SEED, pair, stratum))
-        rows.append(time_structure(np.concatenate([block[0] for block in _blocks(world, slots)])))
-    label = f"{mode}, {stratum}, tau {tau_ms:g} ms" if mode == "correlated" else mode
-    correlation = tuple(np.mean([row.autocorrelation for row in rows], axis=0).tolist())
-    overtaken, mean_ms, p90_ms = np.mean([row[2:] for row in rows], axis=0).tolist()
-    return StructureRow(label, correlation, overtaken, mean_ms, p90_ms)
-
-
-def _held(delay_us: NDArray[np.int64]) -> NDArray[np.int64]:
-    place = np.maximum.accumulate(np.where(delay_us != LOST, np.arange(len(delay_us)), -1))
-    return delay_us[place[np.argmax(place >= 0) :]]
-
-
-def _blocks(world: World, slots: int) -> Iterator[NDArray[np.int64]]:
-    """Blocks (paths, BLOCK_SLOTS) of row 0 from slot 0 on, at least `slots` of them together."""
-    for block in range(-(-slots // BLOCK_SLOTS)):
-        if block:
-            world.fill(np.array([0]))
-        yield world.delay_us[0].copy()
-
-
 def _pings(world: World, every: int, pings: int = BURST_PINGS) -> NDArray[np.float64]:
     """Pings in ms, (links, bursts, pings), one of `every` slots; BURSTS_DRAWN bursts of the usual length, fewer longer ones."""
     bursts = max(BURSTS_DRAWN * BURST_PINGS // pings, FEWEST_BURSTS)
     slots = bursts * pings * every
     taken, first = [], 0
-    for block in _blocks(world, slots):
+    for block in blocks(world, slots):
         taken.append(block[:, np.arange((-first) % every, BLOCK_SLOTS, every)])
         first += BLOCK_SLOTS
     ms = np.concatenate(taken, axis=1)[:, : bursts * pings] / 1000.0

@@ -11,20 +11,18 @@ each kept as min / avg / max / mdev of the round trip. What is fitted, per order
 Left out: everything below one burst (the statistics fix no correlation in time) and loss (no column of it).
 """
 
-import csv
-import gzip
 import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from vcgym.network import world_bad_hours as congestion
-from vcgym.network.cards import BadHour, BadHours, Beta, Card, DataError, Link, LinkTable, Place, Queue, canonical_sha256
+from vcgym.network.cards import BadHour, BadHours, Beta, Card, Link, LinkTable, Place, Queue, canonical_sha256
+from vcgym.network.statistics_rows import Burst, Pooled, read_rows
 
 HOURS = 48  # of the two days
 BAD_HOURS = 3  # of HOURS, declared: a two-day spread far above the median burst's is a few bad bursts
@@ -36,33 +34,12 @@ VARIANCE_SHARE = (0.05, 0.95)  # of (mean - low) * (high - mean), the variance o
 MIN_EXCESS_MS = 0.01
 MIN_LOG_SD = 0.05
 
-FOLDER = "wonderproxy"
-Row = TypeVar("Row", bound=BaseModel)
-_DIGITS = 6
-
-
-class Burst(BaseModel):
-    """A row of `ten_places_burst_medians.csv`: medians over the bursts of one ordered pair, ms."""
-
-    model_config = ConfigDict(allow_inf_nan=False)
-    src: str
-    dst: str
-    min_ms: float = Field(ge=0.0)
-    avg_ms: float = Field(ge=0.0)
-    max_ms: float = Field(ge=0.0)
-    mdev_ms: float = Field(ge=0.0)
-
-
-class Pooled(BaseModel):
-    """A row of `ten_places_two_day_pooled.csv`: all pings of one ordered pair, ms."""
-
-    model_config = ConfigDict(allow_inf_nan=False)
-    src: str
-    dst: str
-    min_ms: float = Field(ge=0.0)
-    mean_ms: float = Field(ge=0.0)
-    max_ms: float = Field(ge=0.0)
-    std_ms: float = Field(ge=0.0)
+DIGITS = 6  # significant ones of what is shipped
+SOURCE = (
+    "WonderProxy, A day in the life of the Internet, 28 October 2020, "
+    "https://wonderproxy.com/blog/a-day-in-the-life-of-the-internet/, via burst medians and two-day pooled statistics"
+)
+LICENCE = "fitted parameters only, under the licence of this project; the measurements carry no licence and are not shipped"
 
 
 class Excess(NamedTuple):
@@ -189,52 +166,33 @@ def fit_ten_places(root: Path) -> LinkTable:
     places = read_rows(root, "ten_places.csv", Place)
     bursts = read_rows(root, "ten_places_burst_medians.csv", Burst)
     pooled = {(row.src, row.dst): row for row in read_rows(root, "ten_places_two_day_pooled.csv", Pooled)}
-    links = fit_links(bursts, pooled)
-    body = rounded(
+    return link_table(
+        places,
+        fit_links(bursts, pooled),
+        name="wonderproxy_ten_places",
+        description="Parameters of the ordinary and the bad hours of each ordered link among ten places, fitted to ping statistics of "
+        "19-20 July 2020; links with imputed=true have no two-day record",
+        source=SOURCE,
+        licence=LICENCE,
+    )
+
+
+def link_table(places: list[Place], links: list[Link], **said: str) -> LinkTable:
+    """A table of fitted links, floats at six significant digits; `said` are name, description, source and licence of its card."""
+    body = _rounded(
         {
             "places": [place.model_dump() for place in places],
             "links": [link.model_dump(exclude_none=True, exclude_defaults=True) for link in links],
         }
     )
-    card = Card(
-        name="wonderproxy_ten_places",
-        description="Parameters of the ordinary and the bad hours of each ordered link among ten places, fitted to ping statistics of "
-        "19-20 July 2020; links with imputed=true have no two-day record",
-        source="WonderProxy, A day in the life of the Internet, 28 October 2020, "
-        "https://wonderproxy.com/blog/a-day-in-the-life-of-the-internet/, via burst medians and two-day pooled statistics",
-        licence="fitted parameters only, under the licence of this project; the measurements carry no licence and are not shipped",
-        sha256=canonical_sha256(body),
-        kind="fitted",
-        units="round-trip milliseconds; log_mean is the natural logarithm of milliseconds; a, b, log_sd without unit",
-    )
-    return LinkTable(card=card, **body)
+    units = "round-trip milliseconds; log_mean is the natural logarithm of milliseconds; a, b, log_sd without unit"
+    return LinkTable(card=Card(**said, sha256=canonical_sha256(body), kind="fitted", units=units), **body)
 
 
 def write_table(table: LinkTable, output: Path) -> None:
     """Write a table as JSON to `output`."""
     document = table.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     output.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def read_rows(root: Path, name: str, row_class: type[Row]) -> list[Row]:
-    """Rows of a CSV file (or .csv.gz) of the folder `wonderproxy`; places without codes go by their servers' numbers.
-
-    Raises:
-        DataError: a file that is missing, or a row that is not as it must be.
-    """
-    path = root / FOLDER / name
-    line = 1
-    rows = []
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            for row in reader:
-                line = reader.line_num
-                fields = {"src": row.get("src_id"), "dst": row.get("dst_id"), **row}
-                rows.append(row_class.model_validate({key: value for key, value in fields.items() if key in row_class.model_fields}))
-    except (OSError, ValueError, csv.Error) as error:
-        raise DataError(path, f"line {line}", str(error), f"a row of {', '.join(row_class.model_fields)}") from error
-    return rows
 
 
 def _usual_excess(bursts: list[Burst], pooled: Mapping[tuple[str, str], Pooled]) -> Excess:
@@ -265,12 +223,12 @@ def _bad_hours(burst: Burst, days: Pooled | None, usual: Excess) -> BadHours:
     return bad_hours(burst.avg_ms, burst.mdev_ms, days.mean_ms, days.std_ms)
 
 
-def rounded(value: Any) -> Any:
+def _rounded(value: Any) -> Any:
     """A JSON document with its floats at six significant digits."""
     if isinstance(value, float):
-        return float(f"{value:.{_DIGITS}g}")
+        return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
+        return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [rounded(item) for item in value]
+        return [_rounded(item) for item in value]
     return value

@@ -6,14 +6,15 @@ the first cloud in `CLOUDS` that has it. A link of neither cloud is the best sum
 region are LOCAL_MS apart, assumed.
 """
 
-import csv
 import itertools
 import math
 from pathlib import Path
 from typing import NamedTuple
 
-from vcgym.network.cards import Card, DataError, Link, LinkTable, Place, canonical_sha256
-from vcgym.network.fitting import beta_by_moments, queueing_excess, rounded
+from vcgym.network.cards import DataError, Link, LinkTable, Place
+from vcgym.network.fitting import beta_by_moments, link_table, queueing_excess
+from vcgym.network.reading import read_content, read_table
+from vcgym.network.traces import MAX_DELAY_US
 
 CLOUDS = ("aws", "gcp")
 RUN_PINGS = 3600
@@ -53,13 +54,10 @@ def read_runs(root: Path) -> Runs:
         DataError: the file is missing, or a row is not as it must be.
     """
     path = root / "cloud_rtt" / "inter_region_ping.csv"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return {
-                (row["cloud"], row["src"], row["dst"]): Run(*(float(row[field]) for field in Run._fields)) for row in csv.DictReader(file)
-            }
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise DataError(path, "content", str(error), f"rows of cloud, src, dst, {', '.join(Run._fields)}") from error
+    table = read_table(path, read_content(path))
+    links = zip(*(table.cells(name) for name in ("cloud", "src", "dst")), strict=True)
+    runs = zip(*(table.numbers(name, 0.0, MAX_DELAY_US / 1e3).tolist() for name in Run._fields), strict=True)
+    return {link: Run(*run) for link, run in zip(links, runs, strict=True)}
 
 
 def fit_cloud(root: Path) -> LinkTable:
@@ -82,27 +80,24 @@ def fit_cloud(root: Path) -> LinkTable:
             )
         )
     places = [Place(code=code, role=role, name=name, country=_COUNTRY[code]) for code, (role, name, _) in REGIONS.items()]
-    body = rounded(
-        {
-            "places": [place.model_dump() for place in places],
-            "links": [link.model_dump(exclude_none=True, exclude_defaults=True) for link in links],
-        }
-    )
-    card = Card(
+    return link_table(
+        places,
+        links,
         name="cloud",
         description="Parameters of each ordered link among eight cloud regions that stand in for the places of the VCRoute paper's second "
         "setting; links that neither cloud covers (Singapore-Frankfurt, Taiwan-Singapore, Taiwan-Sao Paulo) are sums over a third region, "
         "two places in one region are 2 ms apart (assumed)",
         source="vitorenesduarte/fantoch, commit aea6e324, folders latency_aws/2020_06_05 and latency_gcp",
         licence="fitted parameters, under the licence of this project; the statistics are MIT or Apache-2.0",
-        sha256=canonical_sha256(body),
-        kind="fitted",
-        units="round-trip milliseconds; log_mean is the natural logarithm of milliseconds; a, b, log_sd without unit",
     )
-    return LinkTable(card=card, **body)
 
 
 def find_run(runs: Runs, source: str, destination: str) -> Run:
+    """The run that the link between two of the `REGIONS` takes; see the module.
+
+    Raises:
+        DataError: neither cloud has it, and no third region gives it.
+    """
     here, there = REGIONS[source][2], REGIONS[destination][2]
     if any(here.get(cloud, 0) == there.get(cloud, 1) for cloud in CLOUDS):
         return Run(LOCAL_MS, LOCAL_MS + LOCAL_SPREAD_MS, LOCAL_MS + 10.0 * LOCAL_SPREAD_MS, LOCAL_SPREAD_MS)

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from vcgym.network.cards import Card, Place
-from vcgym.network.fitting import FOLDER, Burst, Pooled, fit_links, read_rows
+from vcgym.network.cards import Card, Place, card_path
+from vcgym.network.fitting import DIGITS, LICENCE, SOURCE, fit_links
 from vcgym.network.links import LINK, row_of
+from vcgym.network.statistics_rows import FOLDER, Burst, Pooled, read_rows
 from vcgym.network.world_links import COLUMNS, DATA_CENTRES, FEWEST_RELAYS, MOST_RELAYS, WorldLinks, relays_of
 
 FILES = ("servers.csv", "all_pairs_burst_medians.csv.gz", "all_pairs_two_day_pooled.csv.gz")
@@ -28,7 +29,6 @@ FILES = ("servers.csv", "all_pairs_burst_medians.csv.gz", "all_pairs_two_day_poo
 RTT_CLASSES_MS = (100.0, 250.0)
 GAIN_CLASSES = (0.0, 0.1)  # share of the direct average round trip that the best relayed path saves
 PAIRS_PER_CELL = 100
-_DIGITS = 6
 
 
 class Server(BaseModel):
@@ -89,7 +89,7 @@ def write_sample(root: Path, output: Path) -> None:
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
     for link in sorted({*near, *direct} & world.row.keys()):
-        numbers = [f"{value:.{_DIGITS}g}" for value in world.links[world.row[link]]]
+        numbers = [f"{value:.{DIGITS}g}" for value in world.links[world.row[link]]]
         table.writerow([*link, int(link in direct), *numbers])
     content = text.getvalue().encode()
     output.write_bytes(gzip.compress(content, mtime=0))
@@ -99,17 +99,17 @@ def write_sample(root: Path, output: Path) -> None:
         f"cities, and of the direct links of {len(pairs)} pairs (is_pair = 1): up to {PAIRS_PER_CELL} of each of nine cells, base round "
         f"trip up to {RTT_CLASSES_MS[0]:g}, up to {RTT_CLASSES_MS[1]:g} ms and above, by what the best path over the first {FEWEST_RELAYS} "
         f"data centres saves (nothing, up to {GAIN_CLASSES[1]:.0%}, more), in the order of a hash of the names",
-        source="WonderProxy, A day in the life of the Internet, 28 October 2020, "
-        "https://wonderproxy.com/blog/a-day-in-the-life-of-the-internet/, via burst medians and two-day pooled statistics",
-        licence="fitted parameters only, under the licence of this project; the measurements carry no licence and are not shipped",
+        source=SOURCE,
+        licence=LICENCE,
         sha256=hashlib.sha256(content).hexdigest(),
         kind="fitted",
         units="round-trip milliseconds; log_mean is the natural logarithm of milliseconds; loss, shares, a, b, log_sd without unit",
     )
-    output.with_name(f"{output.name}.card.json").write_text(card.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    card_path(output).write_text(card.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def city_names(root: Path) -> dict[str, str]:
+    """City of each server, by its number; `server<number>` where none is stated."""
     return {str(server.id): server.name or f"server{server.id}" for server in read_rows(root, FILES[0], Server)}
 
 

@@ -76,6 +76,12 @@ def is_late(receiver, packet, mechanism):
 
 
 @kernel
+def packets_held(target_us, packet_us):
+    """Packets a count buffer holds before it lets one go: in steady state a packet waits `target_us`, rounded up to whole packets."""
+    return -(-target_us // packet_us) + 1
+
+
+@kernel
 def _emit(receiver, log, s, packet, now_us):
     receiver.standing[packet & _MASK] = _OUT
     receiver.held -= 1
@@ -137,7 +143,7 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism):
         if receiver.passed * SLOT_US == receiver.watermark_us and receiver.standing[receiver.passed & _MASK] == _HELD:
             _emit(receiver, log, s, receiver.passed, now_us)
     elif mechanism == COUNT:
-        size = -(-level_us // SLOT_US) + 1
+        size = packets_held(level_us, SLOT_US)
         while receiver.held >= size:
             _emit_smallest(receiver, log, s, now_us)
 

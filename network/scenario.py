@@ -5,7 +5,7 @@
     table1           four cities of Table I of the VCRoute paper, its loss included: 12 pairs, two relays (5 paths)
     cloud            public statistics between cloud regions in the shape of the paper's second setting: 5 x 3, four relay (17 paths)
     synthetic-9 ...  9, 90 or 900 independent paths, the paper's scale study
-    stress           what goes wrong on purpose, over the places of wonderproxy
+    stress           what goes wrong on purpose, over the places of wonderproxy (17 paths)
     leo              five measured satellite series, one a path, found under the data root
 
 Each is one file of `vcgym.network.scenarios`; docs/scenarios.md says what is measured, declared and assumed. Splits are of pairs, of seeds
@@ -29,12 +29,12 @@ from vcgym.network.scenarios.wonderproxy import WonderProxy
 from vcgym.network.scenarios.world import WorldCities
 from vcgym.network.splits import SPLITS, check_split, one_of
 from vcgym.network.world import World, WorldDraw
+from vcgym.network.world_correlated import MAX_TAU_MS
 from vcgym.network.world_links import FEWEST_RELAYS, MOST_RELAYS
 
 __all__ = ["MODES", "TAU_MS", "Scenario", "one_of"]
 
 TAU_MS = 200.0
-_MAX_TAU_MS = 60_000.0
 
 _RECIPES: dict[str, tuple[type[Recipe], Callable[[Settings], Recipe]]] = {
     "wonderproxy": (WonderProxy, WonderProxy),
@@ -73,8 +73,8 @@ class Scenario:
         one_of("scenario", name, tuple(MODES))
         one_of(f"mode of scenario {name}", mode, MODES[name])
         one_of("burst", burst, BURSTS)
-        if isinstance(tau_ms, bool) or not isinstance(tau_ms, int | float) or not 0.0 <= tau_ms <= _MAX_TAU_MS:
-            raise ValueError(f"tau_ms = {tau_ms!r}: allowed are numbers from 0 to {_MAX_TAU_MS:g}")
+        if isinstance(tau_ms, bool) or not isinstance(tau_ms, int | float) or not 0.0 <= tau_ms <= MAX_TAU_MS:
+            raise ValueError(f"tau_ms = {tau_ms!r}: allowed are numbers from 0 to {MAX_TAU_MS:g}")
         self.name, self.mode, self.packets = name, mode, packets
         self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms))
         self.recipe = _RECIPES[name][1](settings)

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from vcgym.network.cards import Card, DataError, card_beside
+from vcgym.network.cards import Card, DataError, card_beside, card_path
 from vcgym.network.reading import TraceError, read_content, read_table
 from vcgym.network.traces import MAX_DELAY_US, MAX_SPAN_US, Trace
 from vcgym.network.world import LOST
 
 ENDING = ".csv.gz"
-CARD_ENDING = ".card.json"
 _ROUND_TRIP = {"rtt_ms": True, "one_way_delay_ms": False}  # by name of the second column
 
 
@@ -70,11 +69,6 @@ def write_with_card(path: Path, content: bytes, origin: Card, units: str) -> Car
     write_new(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
     write_card(path, card)
     return card
-
-
-def card_path(path: Path) -> Path:
-    """Where the card of `path` lies."""
-    return path.with_name(f"{path.name}{CARD_ENDING}")
 
 
 def write_card(path: Path, card: Card) -> None:

@@ -107,7 +107,7 @@ def read_series(root: Path, names: list[str]) -> list[Trace]:
     left out.
 
     Raises:
-        TraceError: a name without a file, or content as in `vcgym.network.importers`.
+        TraceError: a name without a file, or content that `vcgym.network.reading` refuses, or that makes no `Trace`.
     """
     folder = root / SERIES_FOLDER
     if not folder.is_dir():

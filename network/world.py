@@ -10,6 +10,7 @@ where the link loses its packet. A path is the sum of its rows, in which that bi
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,7 +144,7 @@ class DrawnWorld(World):
         self.delay_us = self._drawn[block]
 
 
-def rows_of_links(path_links: NDArray[np.int64]) -> int:
+def number_of_links(path_links: NDArray[np.int64]) -> int:
     """How many links there are.
 
     Raises:
@@ -152,6 +153,14 @@ def rows_of_links(path_links: NDArray[np.int64]) -> int:
     if path_links.shape[1] > MAX_LINKS_ON_PATH:
         raise ValueError(f"path_links of {path_links.shape[1]} columns: allowed is 1 to {MAX_LINKS_ON_PATH}")
     return int(path_links.max()) + 1
+
+
+def blocks(world: World, slots: int) -> Iterator[NDArray[np.int32]]:
+    """Blocks (paths, BLOCK_SLOTS) of row 0, which has just been started, from slot 0 on: at least `slots` of them together."""
+    for block in range(-(-slots // BLOCK_SLOTS)):
+        if block:
+            world.fill(np.array([0]))
+        yield world.delay_us[0].copy()
 
 
 @kernel

@@ -1,9 +1,8 @@
 """Bad hours and losses of the links of a correlated world.
 
-A link that is bad between two slots has congestion bursts (declared generator, numbers of the scenario sheet's strata): on for 3-10 s
-(uniform), off for 13 s on average (exponential); level lognormal, where no other median is given with 90 % within 40-150 ms; linear rise
-over 0.2-1.5 s; drain 0.3 s per s; fast variation of +-35 % that follows the link's queueing x; loss 1 % while on, 0.05 % while off,
-independent from slot to slot.
+A link that is bad between two slots has congestion bursts (declared, see docs/scenarios.md): on for 3-10 s (uniform), off for 13 s on
+average (exponential); level lognormal, where no other median is given with 90 % within 40-150 ms; linear rise over 0.2-1.5 s; drain 0.3 s
+per s; fast variation of +-35 % that follows the link's queueing x; loss 1 % while on, 0.05 % while off, independent from slot to slot.
 
 A link that is not bad loses a share p of its packets (assumed: the Gilbert-Elliott model with a good state that loses nothing and a bad
 one that loses all; Gilbert, Bell System Technical Journal 39, 1960). In each slot the state is drawn anew with probability 1 / L, bad with

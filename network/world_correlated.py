@@ -29,7 +29,7 @@ from vcgym.network.world import (
     WorldDraw,
     add_skew,
     checked,
-    rows_of_links,
+    number_of_links,
     settle_in_order,
     sum_paths,
 )
@@ -157,7 +157,7 @@ class CorrelatedWorld(World):
     """
 
     def __init__(self, sessions: int, path_links: NDArray[np.int64], events: int = 0) -> None:
-        self._links = links = rows_of_links(path_links)
+        self._links = links = number_of_links(path_links)
         super().__init__(sessions, len(path_links))
         self.path_links = path_links
         arrays: dict[str, Any] = {

@@ -1,10 +1,8 @@
 """Links between the cities of scenario `world`, and which pairs, relays and splits follow from the cities' names."""
 
-import csv
 import functools
 import hashlib
 import importlib.resources
-import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.cards import DataError, card_beside
 from vcgym.network.links import LINK
-from vcgym.network.reading import read_content
+from vcgym.network.reading import read_content, read_table
 
 # Cities with data centres of large clouds, widely spread ones first. A pair's relays are the first of them that are not its own ends.
 DATA_CENTRES = (
@@ -22,6 +20,7 @@ DATA_CENTRES = (
 )  # fmt: skip
 FEWEST_RELAYS, MOST_RELAYS = 10, len(DATA_CENTRES) - 2
 SAMPLE = "world_links.csv.gz"
+_LARGEST = 1e6  # of a number in the sample
 COLUMNS = ("source", "destination", "is_pair", *(LINK.names or ()))
 
 
@@ -71,19 +70,13 @@ def parse_sample(path: Path, content: bytes, card: str) -> WorldLinks:
     Raises:
         DataError: naming line, value and what is allowed.
     """
-    lines = csv.reader(io.StringIO(content.decode("utf-8")))
-    if tuple(next(lines, ())) != COLUMNS:
-        raise DataError(path, "line 1", content[:80], ", ".join(COLUMNS))
-    row: dict[tuple[str, str], int] = {}
-    numbers, pairs = [], []
-    for cells in lines:
-        try:
-            numbers.append(tuple(map(float, cells[3:])))
-        except ValueError:
-            numbers.append(())
-        if len(numbers[-1]) != len(COLUMNS) - 3:
-            raise DataError(path, f"line {lines.line_num}", cells, f"{', '.join(COLUMNS)}, numbers from the fourth on")
-        row[cells[0], cells[1]] = len(row)
-        if cells[2] == "1":
-            pairs.append(f"{cells[0]}-{cells[1]}")
-    return WorldLinks(row, np.array(numbers, LINK), tuple(pairs), card)
+    table = read_table(path, content)
+    if tuple(table.header) != COLUMNS:
+        raise DataError(path, "line 1, header", table.header, ", ".join(COLUMNS))
+    source, destination, is_pair = (table.cells(name) for name in COLUMNS[:3])
+    row = {link: number for number, link in enumerate(zip(source, destination, strict=True))}
+    links = np.empty(len(table.lines), LINK)
+    for name in LINK.names or ():
+        links[name] = table.numbers(name, -_LARGEST, _LARGEST)
+    pairs = tuple(f"{a}-{b}" for a, b, listed in zip(source, destination, is_pair, strict=True) if listed == "1")
+    return WorldLinks(row, links, pairs, card)

@@ -19,7 +19,7 @@ from vcgym.network.world import (
     World,
     WorldDraw,
     checked,
-    rows_of_links,
+    number_of_links,
     settle_independent,
     sum_paths,
 )
@@ -75,7 +75,7 @@ class PaperWorld(World):
     """
 
     def __init__(self, sessions: int, path_links: NDArray[np.int64]) -> None:
-        links = rows_of_links(path_links)
+        links = number_of_links(path_links)
         super().__init__(sessions, len(path_links))
         self.path_links = path_links
         self.rows = Rows(

@@ -7,7 +7,7 @@ from typing import Literal
 from vcgym.agents.config import Config
 from vcgym.network.cards import Card
 from vcgym.network.importers import ping, rtp, table, wonderproxy
-from vcgym.network.importers.table import Unit
+from vcgym.network.importers.units import Unit
 from vcgym.network.trace_file import write_trace
 from vcgym.network.traces import Trace
 

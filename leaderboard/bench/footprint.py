@@ -14,11 +14,11 @@ from vcgym.baselines.direct import Direct
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import CallBatch
 from vcgym.leaderboard.bench.measure import Effort, Record
+from vcgym.leaderboard.bench.packets import PACKETS
 from vcgym.network.scenario import Scenario
 
 SESSIONS = 64
 LONG_SESSIONS = 4
-PACKETS = 6000
 SHORT, LONG = 100_000, 1_000_000  # packets
 
 _FIRST_STEP = """
@@ -84,6 +84,6 @@ def _start(name: str, source: str, rounds: int, **environment: str) -> Record:
     return Record(name, min(took), "s", 1, rounds, 1.0 - min(took) / max(took))
 
 
-def _python(source: str, **environment: str) -> str:
+def _python(source: str, **environment: str) -> None:
     command = [sys.executable, "-c", source]
-    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=True).stdout
+    subprocess.run(command, env=os.environ | environment, capture_output=True, check=True)

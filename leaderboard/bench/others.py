@@ -11,7 +11,7 @@ from vcgym.leaderboard.bench.measure import Absent, Effort, Record, median_ratio
 from vcgym.leaderboard.bench.packets import CALLS, PACKETS, SYSTEMS, calls
 from vcgym.leaderboard.bench.plain import forward
 from vcgym.network.scenario import Scenario
-from vcgym.network.world import BLOCK_SLOTS
+from vcgym.network.world import blocks
 
 NUM_ENVS = 64
 STEPS = 500
@@ -97,8 +97,5 @@ def _delays_of_the_direct_path(effort: Effort) -> list[int]:
     scenario = Scenario("wonderproxy", "paper", packets)
     world = scenario.world(1)
     world.start(0, scenario.draw("train", 0))
-    delays_us: list[int] = world.delay_us[0, 0].tolist()
-    for _ in range((packets - 1) // BLOCK_SLOTS):
-        world.fill(np.array([0]))
-        delays_us += world.delay_us[0, 0].tolist()
+    delays_us: list[int] = np.concatenate([block[0] for block in blocks(world, packets)]).tolist()
     return delays_us[:packets]

@@ -14,7 +14,6 @@ from vcgym.leaderboard.together import batches_together, every_pair, play_togeth
 from vcgym.network.scenario import Scenario
 
 TAUS_MS = (0.0, 50.0, 200.0, 1000.0)
-ACCOUNTINGS = ("event", "clocked")
 LEAST_WORLDS = 30  # of a scenario with few pairs
 
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
+from vcgym.leaderboard.cdf import ACCOUNTINGS
 from vcgym.leaderboard.statistics import Estimate, Paired, difference, pair_worlds
 from vcgym.leaderboard.table import markdown_table
 from vcgym.leaderboard.truth import verdicts
 from vcgym.leaderboard.truth.claims import CLAIMS, FIGURES, REFERENCE, Claim, Figure
-from vcgym.leaderboard.truth.outcomes import ACCOUNTINGS, LEAST_WORLDS, STATISTICS, Setting
+from vcgym.leaderboard.truth.outcomes import LEAST_WORLDS, STATISTICS, Setting
 from vcgym.leaderboard.truth.ranking import ranking
 
 Results = Sequence[tuple[Setting, pa.Table]]

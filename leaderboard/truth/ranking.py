@@ -1,16 +1,14 @@
 """How the order of the systems moves with the correlation time of queueing: tables of ranks, and a figure."""
 
-from collections.abc import Mapping, Sequence
-from io import StringIO
+from collections.abc import Sequence
 
-import matplotlib
 import numpy as np
 import pyarrow as pa
 from matplotlib.figure import Figure
 
 from vcgym.leaderboard.columns import METRIC
-from vcgym.leaderboard.figure import strokes
-from vcgym.leaderboard.statistics import Standing, pair_worlds, rank
+from vcgym.leaderboard.figure import as_svg, strokes, style
+from vcgym.leaderboard.statistics import pair_worlds, rank
 from vcgym.leaderboard.table import markdown_table
 from vcgym.leaderboard.truth.claims import REFERENCE
 from vcgym.leaderboard.truth.outcomes import Setting
@@ -33,15 +31,10 @@ def ranking(results: Sequence[tuple[Setting, pa.Table]]) -> list[str]:
     for metric, what in RANKED_BY.items():
         places = {setting.label: {line.system: line for line in rank(pair_worlds(table), metric)} for setting, table in here}
         systems = sorted(next(iter(places.values())))
-        rows = [[system, *(_place(lines, system) for lines in places.values())] for system in systems]
+        rows = [[system, *(lines[system].ranks for lines in places.values())] for system in systems]
         heading = f"### Rank by {what}: interquartile mean over worlds, a range where they do not tell\n\n"
         parts.append(heading + markdown_table(["system", *places], rows, text=("system",)))
     return parts
-
-
-def _place(lines: Mapping[str, Standing], system: str) -> str:
-    low, high = lines[system].rank_low, lines[system].rank_high
-    return str(low) if low == high else f"{low}-{high}"
 
 
 def picture(results: Sequence[tuple[Setting, pa.Table]]) -> str:
@@ -50,7 +43,7 @@ def picture(results: Sequence[tuple[Setting, pa.Table]]) -> str:
     if not here:
         return ""
     drawn = strokes(dict.fromkeys(set(here[0][1].systems) - {REFERENCE}, "rule"))
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "vcgym", "font.family": "sans-serif", "font.size": 9.0}):
+    with style():
         figure = Figure(figsize=(10.5, 3.4), layout="constrained", facecolor="white")
         for axes, (metric, what) in zip(figure.subplots(1, len(RANKED_BY)), RANKED_BY.items(), strict=True):
             changes = [{line.system: line.difference for line in rank(paired, metric, REFERENCE)} for _, paired in here]
@@ -68,6 +61,4 @@ def picture(results: Sequence[tuple[Setting, pa.Table]]) -> str:
             axes.grid(color="#dddddd", linewidth=0.6)
             axes.spines[:].set_visible(False)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False)
-        drawing = StringIO()
-        figure.savefig(drawing, format="svg", metadata={"Date": None, "Creator": None})
-    return drawing.getvalue()
+        return as_svg(figure)

@@ -1,17 +1,16 @@
 """The truth table, played and written."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
+from vcgym.agents.progress import Tell
 from vcgym.leaderboard.results import replace_file
 from vcgym.leaderboard.rollout import RulePair
 from vcgym.leaderboard.truth.outcomes import Setting, play
 from vcgym.leaderboard.truth.page import page
 from vcgym.leaderboard.truth.ranking import PICTURE, picture
-
-Tell = Callable[[int, str], None]
 
 
 def write_truth(

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from vcgym.leaderboard.statistics import Estimate, difference, pair_worlds
 from vcgym.leaderboard.truth.claims import EQUAL, LOWER, Claim, Figure
@@ -64,8 +65,8 @@ def compared_in_size(claim: Claim, found: Verdict) -> str:
     """How large the change is of a claim that something is lower, where it holds or is reversed.
 
     Returns:
-        "negligible" if the whole interval is within `NEGLIGIBLE` of none; of one that holds, "smaller" or "larger" if the whole interval
-        is beyond the published size; else "".
+        "negligible" if the whole interval is within `NEGLIGIBLE_DELAY` or `NEGLIGIBLE_LOSS` of none; of one that holds, "smaller" or
+        "larger" if the whole interval is beyond the published size; else "".
     """
     low, high = found.change.low, found.change.high
     if claim.direction != LOWER or found.word not in (HOLDS, REVERSED):
@@ -84,7 +85,7 @@ def number(figure: Figure, results: pa.Table, accounting: str) -> Number | None:
     if not results.num_rows:
         return None
     statistic = STATISTICS[figure.statistic]
-    of_system = results.filter(pa.compute.equal(results["system"], figure.system))
+    of_system = results.filter(pc.equal(results["system"], figure.system))
     value = float(statistic.over_worlds(of_system[statistic.column.format(accounting)].to_numpy()))
     return Number(value, None if math.isnan(value) else figure.low <= value <= figure.high)
 

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.cards import card_beside
+from vcgym.network.importers.units import SPACING_US
 from vcgym.network.reading import MAX_CONTENT_BYTES, TraceError, decode, numbers, read_content
 from vcgym.network.traces import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
-
-SPACING_MS = (1.2, 1_200.0)  # one factor of a thousand wide, so that seconds given as milliseconds, or the reverse, fall outside
 
 _SEQ_MODULUS = 65_536  # RFC 792, echo message: the sequence number has 16 bits
 _MAX_BEHIND = 1_024  # a reply this far behind the newest is late; further behind, the number has wrapped
@@ -65,7 +64,7 @@ def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limi
 
     Args:
         path: the log.
-        interval_ms: spacing of the pings, in `SPACING_MS`; only for a log without stamps.
+        interval_ms: spacing of the pings, in `SPACING_US`; only for a log without stamps.
         limit_bytes: largest unpacked size that is read.
 
     Returns:
@@ -172,7 +171,7 @@ def _refuse_contradicting_stamps(path: Path, line: NDArray[np.int64], seq: NDArr
 
 
 def _spacing_us(path: Path, replies: _Replies, interval_ms: float) -> float:
-    low, high = SPACING_MS
+    low, high = (spacing_us / 1e3 for spacing_us in SPACING_US)
     if not low <= interval_ms <= high:
         raise TraceError(path, "interval_ms", interval_ms, f"{low} to {high} (milliseconds)")
     for line, stamp in zip(replies.line, replies.stamp, strict=True):

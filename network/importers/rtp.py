@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.cards import Card, card_beside
-from vcgym.network.importers.table import Unit
-from vcgym.network.reading import MAX_CONTENT_BYTES, UNIT_US, Table, TraceError, read_content, read_table
+from vcgym.network.importers.units import Unit, unit_us
+from vcgym.network.reading import MAX_CONTENT_BYTES, Table, TraceError, read_content, read_table
 from vcgym.network.traces import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
 
 TIMESTAMP_BITS, SEQUENCE_BITS = 32, 16  # RFC 3550, section 5.1
@@ -104,11 +104,9 @@ def import_rtp(
     path = Path(path)
     if not RATE_HZ[0] <= sample_rate_hz <= RATE_HZ[1]:
         raise TraceError(path, "sample_rate_hz", sample_rate_hz, f"{RATE_HZ[0]} to {RATE_HZ[1]}")
-    if arrival_unit not in UNIT_US:
-        raise TraceError(path, "arrival_unit", arrival_unit, ", ".join(UNIT_US))
+    scale = unit_us(path, "arrival_unit", arrival_unit)
     content = read_content(path, limit_bytes)
     table = read_table(path, content)
-    scale = UNIT_US[arrival_unit]
     arrival = table.numbers(arrival_column, -MAX_TIME_US / scale, MAX_TIME_US / scale)
     table.refuse_falling(arrival_column, arrival)
     arrived_us = np.rint((arrival - arrival[0]) * scale).astype(np.int64)

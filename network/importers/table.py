@@ -1,21 +1,14 @@
 """CSV of send time and delay, as any program writes it."""
 
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vcgym.network.cards import card_beside
-from vcgym.network.reading import MAX_CONTENT_BYTES, UNIT_US, TraceError, read_content, read_table
+from vcgym.network.importers.units import DELAY_US, SPACING_US, Unit, refuse_unit, unit_us
+from vcgym.network.reading import MAX_CONTENT_BYTES, TraceError, read_content, read_table
 from vcgym.network.traces import MAX_DELAY_US, MAX_TIME_US, Trace
 from vcgym.network.world import LOST
-
-Unit = Literal["s", "ms", "us"]
-
-# Each is one factor of a thousand wide, so that a unit mistaken by a thousand or more falls outside.
-SPACING_US = (1_200.0, 1_200_000.0)  # of two sends, on the mean: 833 packets a second down to a ping every 1.2 s
-DELAY_US = (1_500.0, 1_500_000.0)  # the median
 
 
 def import_csv(
@@ -47,7 +40,7 @@ def import_csv(
             probe, values that a unit cannot have.
     """
     path = Path(path)
-    time_scale, delay_scale = (_scale(path, field, unit) for field, unit in (("time_unit", time_unit), ("delay_unit", delay_unit)))
+    time_scale, delay_scale = (unit_us(path, field, unit) for field, unit in (("time_unit", time_unit), ("delay_unit", delay_unit)))
     content = read_content(path, limit_bytes)
     table = read_table(path, content)
     time = table.numbers(time_column, -MAX_TIME_US / time_scale, MAX_TIME_US / time_scale)
@@ -60,22 +53,6 @@ def import_csv(
     delay_us = np.full(len(delay), LOST, np.int64)
     delay_us[answered] = np.rint(delay[answered] * delay_scale)
     if len(time) > 1:
-        _refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", float(sent_us[-1]) / (len(time) - 1), SPACING_US, time_scale)
-    _refuse_unit(path, f"{delay_column}, median in {delay_unit}", _median(delay_us[answered]), DELAY_US, delay_scale)
+        refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", float(sent_us[-1]) / (len(time) - 1), SPACING_US, time_scale)
+    refuse_unit(path, f"{delay_column}, median in {delay_unit}", float(np.median(delay_us[answered])), DELAY_US, delay_scale)
     return Trace(path.name.split(".")[0], sent_us, delay_us, card_beside(path, content), round_trip)
-
-
-def _scale(path: Path, field: str, unit: str) -> float:
-    if unit not in UNIT_US:
-        raise TraceError(path, field, unit, ", ".join(UNIT_US))
-    return UNIT_US[unit]
-
-
-def _median(values: NDArray[np.int64]) -> float:
-    return float(np.median(values))
-
-
-def _refuse_unit(path: Path, where: str, value_us: float, allowed_us: tuple[float, float], scale: float) -> None:
-    low, high = allowed_us
-    if not low <= value_us < high:
-        raise TraceError(path, where, value_us / scale, f"{low / scale:g} to {high / scale:g}; is the unit right?")

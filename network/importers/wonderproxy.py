@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.cards import Card, card_beside
+from vcgym.network.importers.units import DELAY_US, refuse_unit
 from vcgym.network.reading import MAX_CONTENT_BYTES, Table, TraceError, read_blocks, read_content
 from vcgym.network.trace_file import write_with_card
 from vcgym.network.traces import MAX_DELAY_US
 
 MAX_SERVER = 1_000_000
-MEDIAN_MS = (1.5, 1_500.0)  # of all averages; one factor of a thousand wide, so that another unit falls outside
 
 _BLOCK_ROWS = 2**17
+_AVERAGES = "avg, median in ms"  # of which the unit is held against the data
 _STATISTICS = ("min", "avg", "max", "mdev")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?")
 
@@ -68,7 +69,7 @@ def import_raw(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Bur
     content = read_content(path, limit_bytes)
     blocks = [(*_ids(table), _times(table), *_statistics(table)) for table in read_blocks(path, content, _BLOCK_ROWS)]
     columns = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
-    _refuse_other_unit(path, columns[4])
+    refuse_unit(path, _AVERAGES, float(np.median(columns[4])) * 1e3, DELAY_US, 1e3)
     return Bursts(card_beside(path, content), *columns)
 
 
@@ -84,7 +85,7 @@ def import_grouped(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) ->
     content = read_content(path, limit_bytes)
     blocks = [(*_ids(table), np.array(table.lines), *_statistics(table)) for table in read_blocks(path, content, _BLOCK_ROWS)]
     source, destination, lines, *statistics = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    _refuse_other_unit(path, statistics[1])
+    refuse_unit(path, _AVERAGES, float(np.median(statistics[1])) * 1e3, DELAY_US, 1e3)
     order = np.lexsort((destination, source))
     order = order[source[order] != destination[order]]
     source, destination = source[order], destination[order]
@@ -124,7 +125,7 @@ def pooled(bursts: Bursts) -> Pairs:
 def write_pairs(pairs: Pairs, path: Path) -> Card:
     """Write `pairs` to the new file `path` as CSV (packed if it ends in .gz), with a card that tells where it came from; returns the card.
 
-    Columns are src_id, dst_id and the four statistics, named as `vcgym.network.fitting` names them, to a thousandth of a millisecond.
+    Columns are src_id, dst_id and the four statistics, named as `vcgym.network.statistics_rows` names them, to a thousandth of a ms.
     """
     rows = zip(*(column.tolist() for column in pairs[2:]), strict=True)
     lines = [f"{source},{destination},{low:.3f},{mean:.3f},{high:.3f},{sd:.3f}" for source, destination, low, mean, high, sd in rows]
@@ -174,9 +175,3 @@ def _statistics(table: Table) -> list[NDArray[np.float64]]:
         found = tuple(float(column[at]) for column in (low, mean, high))
         raise TraceError(table.path, f"line {table.lines[at]}, min, avg and max", found, "each at least the one before")
     return values
-
-
-def _refuse_other_unit(path: Path, avg_ms: NDArray[np.float64]) -> None:
-    median = float(np.median(avg_ms))
-    if not MEDIAN_MS[0] <= median < MEDIAN_MS[1]:
-        raise TraceError(path, "avg, median in ms", median, f"{MEDIAN_MS[0]} to {MEDIAN_MS[1]}; is the unit right?")

@@ -7,7 +7,8 @@ import pytest
 
 from vcgym.leaderboard.fit_page import SCENARIOS, fit_page
 from vcgym.network.cards import data_root
-from vcgym.network.fit_report import LAGS_MS, drawn_structure, fit_report, measured_structure, time_structure
+from vcgym.network.fit_report import fit_report
+from vcgym.network.time_structure import LAGS_MS, drawn_structure, measured_structure, time_structure
 from vcgym.network.world import LOST
 
 

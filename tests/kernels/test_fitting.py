@@ -1,3 +1,5 @@
+"""The closed forms of the fit: moments are given back, those that no law has give way and say so, and the shipped table is the fit."""
+
 import math
 from statistics import NormalDist
 

@@ -1,3 +1,5 @@
+"""The shipped link tables: what they hold, and that a changed number or a wrong field is seen."""
+
 import json
 from importlib.resources import files
 

@@ -175,8 +175,8 @@ def test_the_sample_is_stratified_and_complete():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "line 1"),
-        ("a,b\n", "line 1"),
+        ("", "number of rows below the header"),
+        ("a,b\n1,2\n", "line 1"),
         (",".join(COLUMNS) + "\nA,B,1,2\n", "line 2"),
         (",".join(COLUMNS) + "\nA,B,1" + ",x" * 14 + "\n", "line 2"),
     ],

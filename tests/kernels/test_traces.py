@@ -1,3 +1,5 @@
+"""Traces: slots equal a slow twin, lost probes stand between their neighbours, and what is no trace is refused."""
+
 import hashlib
 
 import numpy as np

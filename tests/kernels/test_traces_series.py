@@ -1,3 +1,5 @@
+"""The measured series of the data root: send order, losses, and refusals of what is missing or broken."""
+
 import gzip
 import hashlib
 

@@ -1,3 +1,5 @@
+"""Imports of ping logs and CSV: the shipped samples, hand-made logs, and that any content is a trace or refused by file, line and value."""
+
 import gzip
 import json
 from importlib.resources import files
