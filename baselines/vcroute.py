@@ -35,7 +35,7 @@ Left out: a control delay that follows the control path's current delay, for del
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from vcgym.baselines.wmjitter import WMJitter
 from vcgym.network.jit import kernel
 from vcgym.network.rng import POLICY, stream_key
 from vcgym.predictors.last_value import LastValue
-from vcgym.predictors.predictor import predict_e2e
+from vcgym.predictors.predictor import predict_e2e, require_predictor
 
 PREDICTIVE, MEAN = 0, 1
 PREDICTED, DELAYED_ACTUAL = 0, 1
@@ -67,7 +67,7 @@ class VCRoute(NamedTuple):
     loss_after_packets: int = 100
     discount: float = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
     topk: TopK = TopK()
-    predictor: LastValue = LastValue()
+    predictor: Any = LastValue()  # or another of `vcgym.predictors`
     jitter: WMJitter = WMJitter()
 
 
@@ -118,6 +118,7 @@ def _allocate(params, sessions, paths):
         discount=(0.0, 1.0),
     )
     require_top_k(params.topk)
+    require_predictor(params.predictor)
     return VCRouteState(
         np.zeros(sessions, CALL).view(np.recarray),
         np.zeros((sessions, paths), ARM).view(np.recarray),

@@ -1,0 +1,92 @@
+"""A predictor as a table: bilinear between grid points, faster and not exact. The exact predictor is the default everywhere.
+
+A table knows how far it is from what it was made of, and whoever shows a figure that comes of a table shows that error beside it.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.predictors.network import RANGES_MS
+from vcgym.predictors.predictor import predict_each, predicts
+
+FINER = 4  # error is taken on a grid so many times as dense
+
+
+class DelayTable(NamedTuple):
+    """Parameters, made by `tabulate`. The grid begins at 0 ms for both inputs; an input beyond an edge counts as the edge."""
+
+    e2e_ms: NDArray[np.float32]  # (transmit delays, jitters), both at least 2
+    per_transmit_step: float  # 1 / step, per ms
+    per_jitter_step: float  # 1 / step, per ms
+    largest_error_ms: float  # absolute, against the predictor tabulated, on a denser grid of the same range; beyond it unknown
+    mean_error_ms: float
+
+
+def require_table(params: DelayTable) -> None:
+    """Refuse what look-ups would misread.
+
+    Raises:
+        TypeError: the grid is no float32 array.
+        ValueError: the grid has too few rows or columns or holds what is not finite; a step is not positive.
+    """
+    grid = params.e2e_ms
+    if not isinstance(grid, np.ndarray) or grid.dtype != np.float32:
+        found = grid.dtype if isinstance(grid, np.ndarray) else type(grid).__name__
+        raise TypeError(f"DelayTable.e2e_ms is of type {found}; allowed is an array of float32")
+    if grid.ndim != 2 or min(grid.shape) < 2:
+        raise ValueError(f"DelayTable.e2e_ms has shape {grid.shape}; allowed are two axes of at least 2")
+    if not np.isfinite(grid).all():
+        raise ValueError(f"DelayTable.e2e_ms holds {grid[~np.isfinite(grid)][0]}; allowed are finite numbers")
+    for name in ("per_transmit_step", "per_jitter_step"):
+        if not 0.0 < getattr(params, name) < math.inf:
+            raise ValueError(f"DelayTable.{name} is {getattr(params, name)}; allowed is a number above 0")
+
+
+def tabulate(
+    predictor: Any,
+    transmit_step_ms: float = 2.0,
+    jitter_step_ms: float = 2.0,
+    ranges_ms: tuple[tuple[float, float], tuple[float, float]] = RANGES_MS,
+) -> DelayTable:
+    """The table of any predictor, with its largest and its mean absolute error.
+
+    Args:
+        predictor: what is tabulated.
+        transmit_step_ms: from row to row.
+        jitter_step_ms: from column to column.
+        ranges_ms: of transmit delay and jitter, (0, high) each; the last grid point lies at or just above high.
+
+    Raises:
+        ValueError: a range that does not begin at 0, or a step that is not in (0, high].
+    """
+    steps_ms = (transmit_step_ms, jitter_step_ms)
+    for name, step_ms, (low_ms, high_ms) in zip(("transmit_step_ms", "jitter_step_ms"), steps_ms, ranges_ms, strict=True):
+        if low_ms != 0.0 or not 0.0 < step_ms <= high_ms < math.inf:
+            raise ValueError(f"{name} is {step_ms} on the range ({low_ms}, {high_ms}) ms; allowed is 0 < step <= high, from 0 on")
+    counts = [math.ceil(high_ms / step_ms) + 1 for step_ms, (_, high_ms) in zip(steps_ms, ranges_ms, strict=True)]
+    grid = predict_each(predictor, *_grid(counts, steps_ms)).astype(np.float32)
+    table = DelayTable(grid, 1.0 / transmit_step_ms, 1.0 / jitter_step_ms, math.nan, math.nan)
+    denser = _grid([(count - 1) * FINER + 1 for count in counts], [step_ms / FINER for step_ms in steps_ms])
+    errors_ms = np.abs(predict_each(table, *denser) - predict_each(predictor, *denser))
+    return table._replace(largest_error_ms=float(errors_ms.max()), mean_error_ms=float(errors_ms.mean()))
+
+
+def _grid(counts, steps_ms):
+    rows, columns = (np.arange(count) * step_ms for count, step_ms in zip(counts, steps_ms, strict=True))
+    return rows[:, None], columns[None, :]
+
+
+@predicts(DelayTable, require_table)
+def table_e2e(params, transmit_delay_ms, jitter_ms):
+    """One look-up."""
+    grid = params.e2e_ms
+    y = min(max(transmit_delay_ms * params.per_transmit_step, 0.0), grid.shape[0] - 1.0)
+    x = min(max(jitter_ms * params.per_jitter_step, 0.0), grid.shape[1] - 1.0)
+    row, column = min(int(y), grid.shape[0] - 2), min(int(x), grid.shape[1] - 2)
+    down, right = np.float64(y - row), np.float64(x - column)
+    above = grid[row, column] + right * (grid[row, column + 1] - grid[row, column])
+    below = grid[row + 1, column] + right * (grid[row + 1, column + 1] - grid[row + 1, column])
+    return above + down * (below - above)
