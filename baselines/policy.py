@@ -52,7 +52,7 @@ class RulePolicy:
             deterministic: without effect; draws are a function of the key and the slot.
 
         Returns:
-            Actions, int64: (S,) path index or (S,) level in us, or (S, 2) both; and the state, one NamedTuple of arrays per rule.
+            Actions, int64: (S,) path index or (S,) level in us, or (S, 2) both; and the state, one entry per rule, as `allocate` makes it.
 
         Raises:
             ValueError: more new records than the observation has room for.

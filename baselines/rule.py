@@ -1,6 +1,6 @@
 """What a rule is: a NamedTuple of parameters, and four functions chosen by that class inside any compiled loop.
 
-    allocate(params, sessions, paths) -> state     plain Python: a NamedTuple of arrays, first axis the session
+    allocate(params, sessions, paths) -> state     plain Python: arrays in a NamedTuple, or one of records; first axis the session
     init(params, state, s, history, key)           start row `s`: history (paths, 3) = n, mean ms, sd ms before the call; key uint64
     update(params, state, s, record)               one record has reached the rule's place
     decide(params, state, s, slot) -> int          path index (a router) or level in microseconds (a receiver)

@@ -6,7 +6,7 @@ from functools import partial
 from vcgym.baselines.buffer_target import NetEqTarget
 from vcgym.baselines.via import Via
 from vcgym.leaderboard.bench.measure import Effort, Record, duration
-from vcgym.leaderboard.bench.packets import SYSTEMS
+from vcgym.leaderboard.bench.packets import SYSTEMS, VCR_WM
 from vcgym.leaderboard.rollout import RulePair
 from vcgym.leaderboard.together import batches_together, every_pair, play_together
 from vcgym.network.scenario import Scenario
@@ -17,7 +17,7 @@ PAPER_SYSTEMS = [
     SYSTEMS["drt_wm"],
     RulePair(Via(), NetEqTarget()),
     SYSTEMS["via_wm"],
-    SYSTEMS["vcr_wm_last_value"],
+    VCR_WM,
 ]
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from vcgym.network.cards import data_root
 from vcgym.network.scenarios.linked import Linked
 from vcgym.network.scenarios.recipe import Settings
-from vcgym.network.splits import SPLITS
 from vcgym.network.world_links import load_sample, relays_of, split_of
 
 
@@ -27,7 +26,7 @@ class WorldCities(Linked):
 
             self._world = fit_world(data_root(settings.data))
         self._relays = relays
-        self._split = {name: [pair for pair in self._world.pairs if split_of(pair) == name] for name in SPLITS}
+        self._split = {name: [pair for pair in self._world.pairs if split_of(pair) == name] for name in ("train", "validation", "test")}
         super().__init__(settings, relays, self._world.card)
 
     def pairs(self, split: str) -> list[str]:

@@ -109,19 +109,19 @@ def test_the_shipped_table_is_the_fit():
 
 
 def test_missing_statistics_are_refused(tmp_path):
-    with pytest.raises(DataError, match=r"ten_places\.csv: line 1"):
+    with pytest.raises(DataError, match=r"ten_places\.csv: file is .*No such file"):
         fit_ten_places(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("row", "field"), [("BR,AU,288,-1,290,1", "avg_ms"), ("BR,AU,288,nan,290,1", "avg_ms"), ("BR,AU,288,289", "max_ms")]
+    ("row", "field"), [("BR,AU,288,-1,290,1", "avg_ms"), ("BR,AU,288,nan,290,1", "avg_ms"), ("BR,AU,288,289", "number of fields")]
 )
 def test_a_bad_row_of_statistics_is_refused(tmp_path, row, field):
     folder = tmp_path / "wonderproxy"
     folder.mkdir()
     (folder / "ten_places.csv").write_text("code,role,name,country\nBR,endpoint,B,Brazil\nAU,endpoint,A,Australia\n")
     (folder / "ten_places_burst_medians.csv").write_text(f"src,dst,min_ms,avg_ms,max_ms,mdev_ms\n{row}\n")
-    with pytest.raises(DataError, match=rf"(?s)burst_medians\.csv: line 2 .*{field}"):
+    with pytest.raises(DataError, match=rf"(?s)burst_medians\.csv: line 2.*{field}"):
         fit_ten_places(tmp_path)
 
 
