@@ -32,10 +32,11 @@ class Suite(NamedTuple):
 SUITES = {
     "first": Suite(
         "first",
-        "v0",
+        "v1",
         6000,
         (
             Part("wonderproxy", "correlated", 12),
+            Part("wonderproxy", "correlated", 8, stratum=NATURAL),
             Part("table1", "correlated", 4),
             Part("wonderproxy", "paper", 4),
             Part("table1", "paper", 4),
