@@ -1,8 +1,8 @@
 """Steps per second of `vcgym/Call-v0` as it comes: 17 paths, features, calls of 6,000 packets begun anew when they end.
 
 A step is one decision of one call. A round is a whole call and the beginning of the next one, worlds drawn as they are needed, so that
-nothing an agent in training waits for is left out; with more than 1,024 calls it is a sixth of a call. Actions are drawn once and stay: what is measured is the environment, not a generator of
-actions.
+nothing an agent in training waits for is left out; with more than 1,024 calls it is a sixth of a call. Actions are drawn once and stay:
+what is measured is the environment, not a generator of actions.
 """
 
 from collections.abc import Iterator
