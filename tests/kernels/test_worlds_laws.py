@@ -74,10 +74,10 @@ def test_an_open_law_stays_inside_its_probabilities():
 
 
 def test_powers_of_two():
-    y = np.linspace(-20.0, 26.0, 100_001).astype(np.float32)
+    y = np.linspace(-20.0, 21.0, 100_001).astype(np.float32)
     values = np.array([exp2(value) for value in y])
     assert np.abs(values / np.exp2(y.astype(float)) - 1.0).max() < 2.0**-22
-    assert exp2(np.float32(-math.inf)) == 2.0**-20 and exp2(np.float32(1e9)) == 2.0**26
+    assert exp2(np.float32(-math.inf)) == 2.0**-20 and exp2(np.float32(1e9)) == 2.0**21
 
 
 @pytest.mark.parametrize(

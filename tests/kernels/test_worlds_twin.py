@@ -143,7 +143,7 @@ def correlated_link(seed, link, given, events):
     rows = []
     for slot in SLOTS:
         x = F(F(kept * x) + F(fresh * from_table(NORMAL, noise, slot)))
-        queueing = 2.0 ** float(min(max(F(log2_mean + F(log2_sd * x)), F(-20.0)), F(26.0)))
+        queueing = 2.0 ** float(min(max(F(log2_mean + F(log2_sd * x)), F(-20.0)), F(21.0)))
         delay = min(int(given["base_ms"][link] * level[slot] * 1000.0 + 0.5) + int(queueing + 0.5), MAX_LINK_US)
         queue, chance = burst.at(slot, given["bad_from"][link] <= slot < given["bad_to"][link])
         if queue > 0:
