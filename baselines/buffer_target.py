@@ -14,7 +14,7 @@ from typing import NamedTuple
 from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
-from vcgym.baselines.wmjitter import UPPER, allocate_lag, calculate_lag, reset_lag
+from vcgym.baselines.wmjitter import FORGETTING, UPPER, allocate_lag, calculate_lag, reset_lag
 from vcgym.network.receiver import COUNT
 
 
@@ -27,6 +27,7 @@ class NetEqTarget(NamedTuple):
     forget_factor: float = 0.983
     start_weight: int = 2
     edge: int = UPPER
+    memory: int = FORGETTING
     start_target_ms: float = 80.0
     least_target_ms: float = 10.0
     most_target_ms: float = 1500.0

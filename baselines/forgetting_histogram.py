@@ -76,6 +76,24 @@ def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
 
 
 @kernel
+def count(histogram, bucket, samples, quantile):
+    """Count `samples` in `bucket` (-1: take one away again), nothing forgotten; the first one replaces what a reset left.
+
+    An empty histogram keeps its last quantile. For a histogram that `add_sample` is never called on.
+    """
+    if histogram.added == 0:
+        histogram.weight[:] = 0
+        histogram.total, histogram.place, histogram.below = 0, bucket, 0
+    histogram.added += 1
+    histogram.weight[bucket] += samples
+    histogram.total += samples
+    if bucket < histogram.place:
+        histogram.below += samples
+    if histogram.total > 0:
+        _move_quantile(histogram, quantile)
+
+
+@kernel
 def _move_quantile(histogram, quantile):
     wanted = quantile * histogram.total
     while histogram.below + histogram.weight[histogram.place] < wanted and histogram.place < BUCKETS - 1:

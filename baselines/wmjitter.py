@@ -10,8 +10,8 @@ that were taken in before it. Before the first jitter sample, that is for the fi
 sample of 1000 ms or more is not counted, but the quantile is taken again. The listing returns on late packets before CalculateLag, so
 they never teach (`update_on_late` 0); the published code learns first (1). A bucket's lag is its upper edge, as in NetEQ and the published
 code; the listing, to the letter, takes the lower one (`edge`). Forget factor and start weight are those of the published code, as the
-paper is silent. Of these readings `update_on_late` is the one that changes what holds of the paper (docs/truth.md). Left out: a plain
-histogram of the window in place of the forgetting one, and letting packets go while none arrives.
+paper is silent; its words "according to jtHistory" can also mean a histogram of the window alone (`memory`). Of these readings
+`update_on_late` is the one found to change what holds of the paper (docs/truth.md). Left out: letting packets go while none arrives.
 
 Algorithm 1, the watermark itself, is the mechanism that holds the lag and no part of this rule.
 """
@@ -25,9 +25,10 @@ from vcgym.baselines.forgetting_histogram import (
     FORGETTING_HISTOGRAM,
     add_sample,
     cheapest_bucket,
+    count,
     reset_histogram,
 )
-from vcgym.baselines.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
+from vcgym.baselines.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US, NO_JITTER, accumulated_jitter, reset_window
 from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
@@ -35,6 +36,8 @@ from vcgym.network.jit import kernel
 from vcgym.network.receiver import WATERMARK
 
 UPPER, LOWER = 1, 0
+FORGETTING, WINDOW = 0, 1
+_SAMPLES = 512  # a power of two: samples of a window; stragglers beyond it push out the oldest
 
 
 class WMJitter(NamedTuple):
@@ -48,6 +51,7 @@ class WMJitter(NamedTuple):
     start_lag_ms: float = 80.0
     update_on_late: int = 0
     edge: int = UPPER  # of a bucket, taken as its lag; LOWER is the listing's letter
+    memory: int = FORGETTING  # of the histogram; WINDOW: the samples of the last 2000 ms, each alike
 
 
 # What CalculateLag remembers.
@@ -60,6 +64,10 @@ LAG = np.dtype(
             ("lag_us", "i8"),
             ("window", JITTER_WINDOW),
             ("histogram", FORGETTING_HISTOGRAM),
+            ("first", "i8"),  # samples first..end-1 of a WINDOW, number n in place n modulo the length
+            ("end", "i8"),
+            ("bucket", "i1", (_SAMPLES,)),
+            ("expiry_us", "i8", (_SAMPLES,)),  # newest sent time when the sample was taken
         ],
     )
 )
@@ -75,6 +83,7 @@ def allocate_lag(params: NamedTuple, sessions: int) -> np.recarray:
         forget_factor=(0.0, 1.0),
         start_weight=(1, 1000),
         edge=(LOWER, UPPER),
+        memory=(FORGETTING, WINDOW),
     )
     return np.zeros(sessions, LAG).view(np.recarray)
 
@@ -84,6 +93,8 @@ def reset_lag(params, lag, start_us):
     """Forget every packet and hold `start_us` until the first jitter sample."""
     reset_window(lag.window)
     reset_histogram(lag.histogram, params.quantile)
+    lag.first = 0
+    lag.end = 0
     lag.newest_us = np.iinfo(np.int64).min
     lag.base_us = start_us
     lag.lag_us = start_us
@@ -98,7 +109,10 @@ def calculate_lag(params, lag, sent_us, arrived_us):
     lag.newest_us = max(lag.newest_us, sent_us)
     if jitter_us == NO_JITTER:
         return
-    add_sample(lag.histogram, jitter_us // bucket_us, params.quantile, params.forget_factor, params.start_weight)
+    if params.memory == WINDOW:
+        _slide(lag, jitter_us // bucket_us, params.quantile)
+    else:
+        add_sample(lag.histogram, jitter_us // bucket_us, params.quantile, params.forget_factor, params.start_weight)
     if in_order:
         lag.base_us = (params.edge + lag.histogram.place) * bucket_us
         lag.lag_us = lag.base_us
@@ -107,6 +121,22 @@ def calculate_lag(params, lag, sent_us, arrived_us):
         first = min(max(lag.base_us // bucket_us - 1, 0), BUCKETS - 1)
         bucket = cheapest_bucket(lag.histogram, first, bucket_us, lag.base_us, microseconds(params.ms_per_loss_percent))
         lag.lag_us = max(lag.base_us, (params.edge + bucket) * bucket_us)
+
+
+@kernel
+def _slide(lag, bucket, quantile):
+    """Take a sample into the window, and those out that are older than it."""
+    if bucket < BUCKETS:
+        lag.bucket[lag.end & (_SAMPLES - 1)] = bucket
+        lag.expiry_us[lag.end & (_SAMPLES - 1)] = lag.newest_us
+        lag.end += 1
+        count(lag.histogram, bucket, 1, quantile)
+    while lag.end > lag.first:
+        oldest = lag.first & (_SAMPLES - 1)
+        if lag.newest_us - lag.expiry_us[oldest] <= JITTER_WINDOW_US and lag.end - lag.first < _SAMPLES:
+            return
+        count(lag.histogram, lag.bucket[oldest], -1, quantile)
+        lag.first += 1
 
 
 holds(WMJitter, WATERMARK)

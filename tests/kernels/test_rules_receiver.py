@@ -16,7 +16,7 @@ from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.wmjitter import WINDOW, WMJitter
 from vcgym.baselines.wmjitter_reset import WMJitterReset
 from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
 
@@ -205,6 +205,46 @@ def arrivals(draw, most=60):
     delays = draw(st.lists(st.sampled_from([0, 1_000, 9_999, 10_000, 35_000, 120_000, 500_000]), min_size=count, max_size=count))
     packets = sorted((10_000 * k + delay, 10_000 * k) for k, delay in enumerate(delays))
     return [sent for _, sent in packets], [arrived for arrived, _ in packets]
+
+
+class TwinWindowLag:
+    """CalculateLag with a plain histogram of the window: samples with the newest sent time at which each was taken."""
+
+    def __init__(self):
+        self.last, self.newest, self.samples, self.place = None, -math.inf, [], 4
+        self.window, self.base, self.lag = [], 80_000, 80_000
+
+    def __call__(self, sent, arrived):
+        in_order, self.newest = sent > self.newest, max(sent, self.newest)
+        if self.last is not None:
+            self.window.append((sent, (arrived - sent) - self.last))
+            while sent - self.window[0][0] > 2_000_000:
+                self.window.pop(0)
+            jitter = 0
+            for _, d in self.window:
+                jitter = max(0, jitter + d)
+            if jitter // 10_000 < 100:
+                self.samples.append((self.newest, jitter // 10_000))
+            self.samples = [(taken, bucket) for taken, bucket in self.samples if self.newest - taken <= 2_000_000]
+            held = sorted(bucket for _, bucket in self.samples)
+            if held:
+                self.place = next(k for k in range(100) if sum(bucket <= k for bucket in held) >= 0.95 * len(held))
+            if in_order:
+                self.base = self.lag = 10_000 * (1 + self.place)
+            else:
+                beyond = [sum(bucket > k for bucket in held) for k in range(100)]
+                costs = [max(0, 10_000 * k - self.base) * len(held) + 1_000_000 * beyond[k] for k in range(100)]
+                self.lag = max(self.base, 10_000 * (1 + costs.index(min(costs))))
+        self.last = arrived - sent
+        return self.lag
+
+
+@given(arrivals(most=120), st.sampled_from([10_000, 100_000]))
+def test_lag_of_a_window_equals_plain_counting(packets, spacing_us):
+    sent, arrived = [spacing_us // 10_000 * value for value in packets[0]], [spacing_us // 10_000 * value for value in packets[1]]
+    twin = TwinWindowLag()
+    expected = [twin(s, a) for s, a in zip(sent, arrived, strict=True)]
+    assert levels(WMJitter(memory=WINDOW, update_on_late=1), sent, arrived).tolist() == expected
 
 
 def twin_published(levels_us, sent_us, arrived_us):
