@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.capacity import OPPORTUNITY_BYTES, Capacity
+from vcgym.network.capacity import OPPORTUNITY_BYTES
 from vcgym.network.jit import kernel
 
 DROPPED = -1
@@ -105,7 +105,7 @@ def offer(queue, capacity, s, now_us, size_bytes):
 def _ends_us(link, capacity, s):
     """When the next entry of the trace begins."""
     following = link.place + 1
-    if following < capacity.count[s]:
+    if following < capacity.entries[s]:
         return link.cycle_us + capacity.times_us[capacity.first[s] + following]
     return link.cycle_us + capacity.length_us[s] + capacity.times_us[capacity.first[s]]
 
@@ -113,7 +113,7 @@ def _ends_us(link, capacity, s):
 @kernel
 def _next_entry(link, capacity, s):
     link.place += 1
-    if link.place == capacity.count[s]:
+    if link.place == capacity.entries[s]:
         link.place = 0
         link.cycle_us += capacity.length_us[s]
 

@@ -34,7 +34,7 @@ class Capacity(NamedTuple):
     """The traces of a batch of bottlenecks, in one pool; first axis of the first four the bottleneck."""
 
     first: NDArray[np.int64]  # (bottlenecks,) place of its trace in the pool
-    count: NDArray[np.int64]
+    entries: NDArray[np.int64]
     length_us: NDArray[np.int64]
     start_us: NDArray[np.int64]  # where in its trace a call begins
     times_us: NDArray[np.int64]  # (pool,)

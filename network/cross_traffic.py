@@ -1,16 +1,17 @@
 """Other flows in the queue of a call: TCP connections (Reno, CUBIC) and on-off UDP, in exact order of time.
 
-A flow is asked for the instant of its next event, and the earliest goes first, of equals the one with the lower number. `run_flows` plays all
-events up to an instant; whoever has something to send then offers it to the same queue and asks again later. So the flows of a call and these
-make one order of time, and none knows of the others but through the queue.
+A flow is asked for the instant of its next event, and the earliest goes first, of equals the one with the lower number. `run_flows` plays
+all events up to an instant; whoever has something to send then offers it to the same queue and asks again later. So the flows of a call
+and these make one order of time, and none knows of the others but through the queue.
 
-Ways: sender to bottleneck takes no time; from the bottleneck to the receiver `forward_us`, back to the sender `backward_us`, without a queue.
+Ways: sender to bottleneck takes no time; from the bottleneck to the receiver `forward_us`, back to the sender `backward_us`, without a
+queue.
 
 The way back takes up to `jitter_us` longer at random, in order: without it packets of several windows meet the full queue in lockstep and
 one flow starves (traffic phase effects, Floyd and Jacobson 1992, who advise such a random time).
 
-On-off UDP: while on, packets of equal size evenly spaced at `rate_bps`; on and off times are exponential, and with an off time of 0 it is on
-for ever, a constant bit rate; with `spacing` POISSON the gaps are exponential.
+On-off UDP: while on, packets of equal size evenly spaced at `rate_bps`; on and off times are exponential, and with an off time of 0 it is
+on for ever, a constant bit rate; with `spacing` POISSON the gaps are exponential.
 """
 
 import math
@@ -36,7 +37,7 @@ from vcgym.network.tcp_flow import (
     take_next,
 )
 from vcgym.network.tcp_window import CONTROLS
-from vcgym.network.wireless import OUTAGES, is_lost, pass_outages
+from vcgym.network.wireless import is_lost, pass_outages
 
 TCP, UDP = 0, 1
 LOST_AT_RANDOM = -2  # beside DROPPED
@@ -121,8 +122,8 @@ def allocate_flows(bottlenecks: int, flows: int, connections: bool = True) -> Fl
     return Flows(np.zeros((bottlenecks, flows), FLOW), pipe, np.zeros(bottlenecks, np.uint64))
 
 
-def describe_flow(which: Tcp | Udp) -> np.void:
-    """The flow as the kernel takes it.
+def describe_flow(which: Tcp | Udp) -> NDArray[np.void]:
+    """The flow as the kernel takes it, () of FLOW.
 
     Raises:
         ValueError: an unknown control, a number out of range.
@@ -141,7 +142,7 @@ def describe_flow(which: Tcp | Udp) -> np.void:
         flow["kind"], flow["spacing"] = UDP, POISSON if which.poisson else EVEN
         flow["gap_us"] = which.size_bytes * 8e6 / which.rate_bps
         flow["on_us"], flow["off_us"] = which.on_s * 1e6, which.off_s * 1e6
-    return flow[()]
+    return flow
 
 
 def _require(which: Tcp | Udp) -> None:

@@ -1,14 +1,15 @@
 """A TCP connection that always has data to send: sequence numbers, acknowledgements, recovery and timers over a window of tcp_window.py.
 
 Each segment that arrives is acknowledged at once with the next one missing. NewReno (RFC 6582): the third duplicate acknowledgement
-retransmits the segment missing and cuts the window; each further duplicate lets one more out; a partial acknowledgement retransmits the next
-hole; recovery is over when all that was out at its beginning is acknowledged. A timeout goes back to the first segment missing.
+retransmits the segment missing and cuts the window; each further duplicate lets one more out; a partial acknowledgement retransmits the
+next hole; recovery is over when all that was out at its beginning is acknowledged. A timeout goes back to the first segment missing.
 Timer: RFC 6298, at least `RTO_LEAST_MARGIN_US` above the smoothed round trip; samples from segments sent once only (Karn).
 
-As queue and way are first-in-first-out, what a segment finds at the receiver is settled when its acknowledgement is back; so a segment under
-way is one entry of a ring, from sending to acknowledgement, and nothing else is kept in order of time.
+As queue and way are first-in-first-out, what a segment finds at the receiver is settled when its acknowledgement is back; so a segment
+under way is one entry of a ring, from sending to acknowledgement, and nothing else is kept in order of time.
 
-Left out: selective acknowledgements, delayed acknowledgements, limited transmit, handshake and end of a connection, loss of acknowledgements.
+Left out: selective acknowledgements, delayed acknowledgements, limited transmit, handshake and end of a connection, loss of
+acknowledgements.
 """
 
 from typing import NamedTuple
@@ -67,8 +68,8 @@ class Pipe(NamedTuple):
 def allocate_pipe(bottlenecks: int, flows: int) -> Pipe:
     """Room for `flows` connections over each bottleneck; no flow takes next to none."""
     shape = (bottlenecks, flows, PIPE)
-    times = [np.zeros(shape, np.int64) for _ in range(3)]
-    return Pipe(*times, np.zeros(shape, np.int8), np.zeros(shape, np.int8))
+    segment, sent_us, acked_us = (np.zeros(shape, np.int64) for _ in range(3))
+    return Pipe(segment, sent_us, acked_us, np.zeros(shape, np.int8), np.zeros(shape, np.int8))
 
 
 @kernel

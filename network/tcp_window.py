@@ -120,8 +120,11 @@ def _cubic(window, now_us, rtt_us):
 
 @kernel
 def windows_of_list(window, acks_us, lost, rtt_us, cwnd):
-    """The window alone on a list: at `acks_us[i]` one segment is acknowledged, or, where `lost[i]`, a loss is noticed with a full window
-    under way; fills `cwnd` (n,) with what holds after it."""
+    """The window alone on a list of acknowledgements and losses.
+
+    At `acks_us[i]` one segment is acknowledged, or, where `lost[i]`, a loss is noticed with a full window under way; fills `cwnd` (n,) with
+    what holds after it.
+    """
     for i in range(acks_us.size):
         if lost[i]:
             cut(window, math.floor(window.cwnd))

@@ -1,8 +1,8 @@
 """What happens behind the bottleneck: random loss, and a last hop that stands still now and then and then lets all go at once (Wi-Fi).
 
-Outages alternate with working times, exponential with mean `works_ms`; an outage lasts uniformly `outage_ms` (low, high). What comes in it is
-held and released back to back, `GAP_US` apart, as Carlucci et al. saw arrivals in bursts over Wi-Fi; the lengths are assumed, for their traces
-are not public. Both are a function of (world, purpose, number), whatever was sent.
+Outages alternate with working times, exponential with mean `works_ms`; an outage lasts uniformly `low_ms` to `high_ms`. What comes in it is
+held and released back to back, `GAP_US` apart, as arrivals come in bursts over Wi-Fi (the report on Google Congestion Control over Wi-Fi);
+the lengths are assumed, for its traces are not public. Both are a function of (world, purpose, number), whatever was sent.
 """
 
 import math
