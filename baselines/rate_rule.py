@@ -3,7 +3,7 @@
     allocate(params, sessions, paths) -> state     paths is 1
     init(params, state, s, history, key)           history (1, 3) = start, least and largest bit/s
     update(params, state, s, record)               one packet of a report (`Fate`), in order of sending
-    decide(params, state, s, now_us) -> int        bit/s, asked after each report, at the instant it is known
+    decide(params, state, s, slot) -> int          bit/s, asked after each report; `slot` is the instant in us at which it is known
     report_every_us(params, state, s) -> int       how long the receiver collects before it reports
     wake_us(params, state, s) -> int               when the rule is to be asked though no report has come, or NEVER_US
 

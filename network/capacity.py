@@ -31,7 +31,7 @@ class CapacityTrace(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """The traces of a batch of bottlenecks, in one pool; first axis of the first four the bottleneck."""
+    """The traces that a batch of bottlenecks has, in one pool; first axis of the first four the bottleneck, of the last three the trace."""
 
     first: NDArray[np.int64]  # (bottlenecks,) place of its trace in the pool
     entries: NDArray[np.int64]
@@ -39,6 +39,9 @@ class Capacity(NamedTuple):
     start_us: NDArray[np.int64]  # where in its trace a call begins
     times_us: NDArray[np.int64]  # (pool,)
     rates_bps: NDArray[np.int64]
+    all_first: NDArray[np.int64]  # (traces,)
+    all_entries: NDArray[np.int64]
+    all_length_us: NDArray[np.int64]
 
 
 def constant(rate_bps: float) -> CapacityTrace:
@@ -129,19 +132,28 @@ def read_opportunities(path: str | Path) -> CapacityTrace:
     return opportunity_trace(path.name.split(".")[0], np.repeat(times, packets.astype(np.int64)), path)
 
 
-def pool(traces: Sequence[CapacityTrace], start_us: ArrayLike = 0) -> Capacity:
-    """The traces of a batch, one per bottleneck; `start_us`: where in its trace each begins, 0 to its length."""
-    each = {id(trace): trace for trace in traces}
-    firsts = dict(zip(each, np.cumsum([0, *(len(trace.times_us) for trace in each.values())]), strict=False))
-    lengths = np.array([trace.length_us for trace in traces], np.int64)
-    return Capacity(
-        np.array([firsts[id(trace)] for trace in traces], np.int64),
-        np.array([len(trace.times_us) for trace in traces], np.int64),
-        lengths,
-        np.broadcast_to(np.asarray(start_us, np.int64), lengths.shape) % lengths,
-        np.concatenate([trace.times_us for trace in each.values()]),
-        np.concatenate([trace.rates_bps for trace in each.values()]),
+def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:
+    """Traces for `bottlenecks` bottlenecks to choose from; each has the first one until `choose_trace`."""
+    starts = np.cumsum([0, *(len(trace.times_us) for trace in traces)])
+    capacity = Capacity(
+        *(np.zeros(bottlenecks, np.int64) for _ in range(4)),
+        np.concatenate([trace.times_us for trace in traces]),
+        np.concatenate([trace.rates_bps for trace in traces]),
+        starts[:-1].astype(np.int64),
+        np.diff(starts).astype(np.int64),
+        np.array([trace.length_us for trace in traces], np.int64),
     )
+    for s in range(bottlenecks):
+        choose_trace(capacity, s, 0, 0)
+    return capacity
+
+
+def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
+    """Bottleneck `s` has the trace number `trace` of the pool, from `start_us` of it on."""
+    capacity.first[s] = capacity.all_first[trace]
+    capacity.entries[s] = capacity.all_entries[trace]
+    capacity.length_us[s] = capacity.all_length_us[trace]
+    capacity.start_us[s] = start_us % capacity.length_us[s]
 
 
 def _rising_us(source: Path, name: str, times_s: NDArray[np.float64]) -> NDArray[np.int64]:

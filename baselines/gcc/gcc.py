@@ -127,7 +127,8 @@ def _update_draft(params, state, s, record):
 
 
 @implements(decide, GccWebrtc)
-def _decide_webrtc(params, state, s, now_us):
+def _decide_webrtc(params, state, s, slot):
+    now_us = slot
     gcc = state.gcc[s]
     _control_delay(gcc, WEBRTC, now_us)
     # libwebrtc keeps one target, so that what delay forbids is the loss controller's new start.
@@ -139,7 +140,8 @@ def _decide_webrtc(params, state, s, now_us):
 
 
 @implements(decide, GccDraft)
-def _decide_draft(params, state, s, now_us):
+def _decide_draft(params, state, s, slot):
+    now_us = slot
     gcc = state.gcc[s]
     _control_delay(gcc, DRAFT, now_us)
     gcc.loss.target_bps = control_draft(gcc.loss)

@@ -106,7 +106,8 @@ def _update(params, state, s, record):
 
 
 @implements(decide, Tfrc)
-def _decide(params, state, s, now_us):
+def _decide(params, state, s, slot):
+    now_us = slot
     tfrc = state.tfrc[s]
     if tfrc.known_us > tfrc.decided_us:
         _on_report(tfrc, params.idle_rule, now_us)

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcgym.network.bottleneck import DROPPED, allocate_queue, offer_each, queued, require_limits, start_link
-from vcgym.network.capacity import OPPORTUNITY_BYTES, CapacityTrace, constant, opportunity_trace, pool, rate_trace
+from vcgym.network.capacity import OPPORTUNITY_BYTES, CapacityTrace, choose_trace, constant, opportunity_trace, pool, rate_trace
 
 
 def play(trace: CapacityTrace, times_us, sizes, limit_packets=8192, limit_bytes=None, start_us=0):
     """When each packet has left, by the kernel."""
-    queue, capacity = allocate_queue(1), pool([trace], start_us)
+    queue, capacity = allocate_queue(1), pool([trace], 1)
+    choose_trace(capacity, 0, 0, start_us)
     start_link(queue, capacity, 0, *require_limits(limit_packets, limit_bytes))
     departs_us = np.empty(len(times_us), np.int64)
     offer_each(queue, capacity, 0, np.asarray(times_us, np.int64), np.asarray(sizes, np.int64), departs_us)

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from vcgym.network.capacity import constant, opportunity_trace, pool, rate_trace, read_mahimahi, read_opportunities, steps
+from vcgym.network.capacity import choose_trace, constant, opportunity_trace, pool, rate_trace, read_mahimahi, read_opportunities, steps
 from vcgym.network.reading import TraceError
 
 
@@ -32,10 +32,11 @@ def test_least_rate_is_the_callers_word():
 
 def test_a_pool_holds_each_trace_once():
     one, other = constant(1e6), opportunity_trace("t", [3, 5])
-    capacity = pool([one, other, one], [0, 7000, 5])
+    capacity = pool([one, other], 3)
+    choose_trace(capacity, 1, 1, 7000)
     assert capacity.first.tolist() == [0, 1, 0]
-    assert len(capacity.times_us) == 3
-    assert capacity.start_us.tolist() == [0, 2000, 5]
+    assert capacity.entries.tolist() == [1, 2, 1]
+    assert capacity.start_us.tolist() == [0, 2000, 0]
 
 
 @pytest.mark.parametrize(

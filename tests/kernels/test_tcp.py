@@ -117,7 +117,7 @@ def test_timeout_begins_anew():
 
 
 def dumbbell(flows, trace, limit_packets=50, limit_bytes=None, seed=1, works_ms=0.0):
-    bell = Dumbbell(allocate_queue(1), pool([trace]), np.zeros(1, OUTAGES), allocate_flows(1, len(flows)))
+    bell = Dumbbell(allocate_queue(1), pool([trace], 1), np.zeros(1, OUTAGES), allocate_flows(1, len(flows)))
     start_link(bell.queue, bell.capacity, 0, *require_limits(limit_packets, limit_bytes))
     start_outages(bell.outages.view(np.recarray)[0], np.uint64(seed), works_ms, 10.0, 80.0)
     bell.flows.flow[0] = [describe_flow(flow) for flow in flows]
