@@ -1,9 +1,10 @@
 """What a rule of sending order is: parameters, and two functions chosen by their class, which remember nothing.
 
-    choose(params, queue, now_us, rtt_us) -> int            at a chance to send, with something waiting: i >= 0 sends the i-th oldest packet,
-                                                            `drop(i)` throws it away, and the rule is asked again if more wait
-    make_room(params, queue, kind, expires_us, now_us, rtt_us) -> int   when a packet of that kind comes to a full queue: the place of a
-                                                            packet that gives way, or REJECT
+    choose(params, queue, now_us, rtt_us) -> int
+        at a chance to send, with something waiting: i >= 0 sends the i-th oldest packet, `drop(i)` throws it away, and the rule is asked
+        again if more wait
+    make_room(params, queue, kind, expires_us, now_us, rtt_us) -> int
+        when a packet of that kind comes to a full queue: the place of a packet that gives way, or REJECT
 
 `queue`: vcgym.network.send_queue; `rtt_us`: the sender's smoothed round trip, 0 before the first report.
 """

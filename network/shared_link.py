@@ -62,8 +62,9 @@ def require_link(link: SharedLink) -> None:
         ValueError: a number out of its range, an expiry before creation, a queue of length 0, a call with nothing to send.
     """
     ranges = {
-        "queue_packets": (1, 8192), "forward_ms": (0.0, 60e3), "backward_ms": (0.0, 60e3), "loss": (0.0, 0.999), "report_loss": (0.0, 0.999),
-        "works_ms": (0.0, 1e9), "seconds": (0.1, 86_400.0), "expiry_ms": (0.0, 1e6), "send_queue": (1, 1024), "report_every_ms": (1.0, 10e3),
+        "queue_packets": (1, 8192), "forward_ms": (0.0, 60e3), "backward_ms": (0.0, 60e3), "loss": (0.0, 0.999),
+        "report_loss": (0.0, 0.999), "works_ms": (0.0, 1e9), "seconds": (0.1, 86_400.0), "expiry_ms": (0.0, 1e6), "send_queue": (1, 1024),
+        "report_every_ms": (1.0, 10e3),
     }  # fmt: skip
     for field, (low, high) in ranges.items():
         value = getattr(link, field)

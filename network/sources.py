@@ -5,7 +5,8 @@
                  10 s of high motion, 5 s of low, 5 s of high)
     SERIES       frame sizes as measured, one after the other, from the beginning again at the end
     ENCODER      a rate-adaptive encoder: its rate follows the target with time constant `lag_ms`, in steps of `step_bps`; sizes are normal
-                 with spread `spread`; every `key_every`-th frame is `key_factor` times as large, the others so much smaller that the mean holds
+                 with spread `spread`; every `key_every`-th frame is `key_factor` times as large, the others so much smaller that the mean
+                 holds
 
 Sizes are whole bytes, at least 1, and a function of (world, frame number) and, for the encoder, of what it was asked. Packets are at most
 `packet_bytes`; a frame's are equal but for a byte.

@@ -1,9 +1,9 @@
 """The loop of a call that shares a bottleneck: sources fill the sender's queue, a rule or an agent says what leaves and how fast.
 
 Events, in order of time; of equal ones this order: cross traffic, a report that is back, a rule that wanted to be asked again, capture of
-audio and video, a chance to send. Between a report and the next the receiver collects; a report tells what became of every packet up to the
-newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the pacing rate has passed; what
-was not sent is not saved up.
+audio and video, a chance to send. Between a report and the next the receiver collects; a report tells what became of every packet up to
+the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the pacing rate has passed;
+what was not sent is not saved up.
 
 A lost report's packets come with the next one. Reports are small and meet no queue. After the end nothing more is sent, and what is on its
 way is settled.
@@ -196,9 +196,8 @@ def _report(sender, tables, s, rate, rate_state):
     number = sender.reports
     sender.reports += 1
     sender.report_us = report_us + report_every_us(rate, rate_state, s, sender.usual_us)
-    if sender.report_loss > 0.0:
-        if rng.uniform(rng.stream_key(sender.seed, 0, rng.FEEDBACK), number) < sender.report_loss:
-            return False
+    if sender.report_loss > 0.0 and rng.uniform(rng.stream_key(sender.seed, 0, rng.FEEDBACK), number) < sender.report_loss:
+        return False
     past = reported_by(flight, s, sender.reported, sender.packets, report_us)
     if past == sender.reported:
         return False

@@ -1,4 +1,7 @@
-"""Numbers worked out by hand from the papers and from libwebrtc, R of routing, P of playout, G of GCC, T of TCP, S of scheduling: each is named by the tests that hold it."""
+"""Numbers worked out by hand from the papers and from libwebrtc: each is named by the tests that hold it.
+
+R of routing, P of playout, G of GCC, T of TCP, S of scheduling.
+"""
 
 import ast
 import functools
