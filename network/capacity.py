@@ -135,8 +135,12 @@ def read_opportunities(path: str | Path) -> CapacityTrace:
 def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:
     """Traces for `bottlenecks` bottlenecks to choose from; each has the first one until `choose_trace`."""
     starts = np.cumsum([0, *(len(trace.times_us) for trace in traces)])
+    first, entries, length_us, start_us = (np.zeros(bottlenecks, np.int64) for _ in range(4))
     capacity = Capacity(
-        *(np.zeros(bottlenecks, np.int64) for _ in range(4)),
+        first,
+        entries,
+        length_us,
+        start_us,
         np.concatenate([trace.times_us for trace in traces]),
         np.concatenate([trace.rates_bps for trace in traces]),
         starts[:-1].astype(np.int64),

@@ -15,11 +15,12 @@ from vcgym.envs.sending.senses import clear_senses
 from vcgym.network import rng
 from vcgym.network.bottleneck import allocate_queue, require_limits, start_link
 from vcgym.network.capacity import CapacityTrace, choose_trace, pool
-from vcgym.network.cross_traffic import FLOW, NEVER_US, Dumbbell, allocate_flows, describe_flow, start_flows
+from vcgym.network.cross_traffic import FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
 from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.send_queue import KINDS, clear_send_queue
 from vcgym.network.shared_link import SharedLink, require_link
 from vcgym.network.sources import Series, describe_video, start_source
+from vcgym.network.tcp_flow import NEVER_US
 from vcgym.network.wireless import OUTAGES, start_outages
 
 PACING = 2.5  # libwebrtc's pacer: so many times as fast as the target

@@ -132,7 +132,7 @@ def _enqueue(sender, order, size_bytes, kind, frame):
     counts[kind].created += 1
     expires_us = sender.now_us + sender.expiry_us
     if queue.waiting >= queue.limit:
-        place = make_room(order, queue, kind, expires_us, sender.now_us, np.int64(sender.rtt_us))
+        place = make_room(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))
         if place == REJECT:
             counts[kind].rejected += 1
             return
@@ -207,7 +207,7 @@ def _report(sender, tables, s, rate, rate_state):
         place = place_of(packet)
         arrived_us = flight.arrived_us[s, place]
         sent_us, size = flight.sent_us[s, place], flight.size_bytes[s, place]
-        fate = Fate(packet, size, sent_us, arrived_us if arrived_us != LOST else np.int64(NOT_ARRIVED), now_us)
+        fate = Fate(packet, size, sent_us, int(arrived_us if arrived_us != LOST else NOT_ARRIVED), now_us)
         if not outside(rate):
             update(rate, rate_state, s, fate)
         feel_packet(sender.senses, fate)
@@ -290,7 +290,7 @@ def _play(sender, tables, s, rate, rate_state, order):
         elif outside(order):
             sender.phase = _ORDER_ANSWERED
             return DECIDE_ORDER
-        elif not _order(sender, tables, s, choose(order, sender.queue, at_us, np.int64(sender.rtt_us))):
+        elif not _order(sender, tables, s, choose(order, sender.queue, at_us, int(sender.rtt_us))):
             return TOO_MANY
 
 
