@@ -2,8 +2,8 @@
 
     rate(t) = median * exp(spread * x(t)) * fade(t)
 
-x is an Ornstein-Uhlenbeck process of standard deviation 1 that forgets over `FORGETS_S`; fades come at random, on average every
-`FADE_EVERY_S`, last `FADE_S` and leave `FADE_LEAVES` of the rate. The median is log-uniform over `MEDIAN_MBPS`. All numbers are declared, of
+x is an Ornstein-Uhlenbeck process of standard deviation 1 that forgets over `FORGETS_S`; fades come at random, on average
+every `FADE_EVERY_S`, last `FADE_S` and leave `FADE_LEAVES` of the rate. The median is log-uniform over `MEDIAN_MBPS`. All numbers are declared, of
 the size that measured 3G and LTE traces show.
 """
 
@@ -28,7 +28,7 @@ def draw_cellular(seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Times in s and rates in Mbit/s, whole kbit/s, float64 (600,) each."""
     draws = np.random.Generator(np.random.Philox(key=seed))
     times_s = np.round(np.arange(0.0, LENGTH_S, STEP_S), 1)
-    median = math.exp(draws.uniform(*map(math.log, MEDIAN_MBPS)))
+    median = math.exp(draws.uniform(math.log(MEDIAN_MBPS[0]), math.log(MEDIAN_MBPS[1])))
     keeps = math.exp(-STEP_S / FORGETS_S)
     x = np.empty(len(times_s))
     x[0] = draws.normal()
@@ -40,4 +40,4 @@ def draw_cellular(seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         lasts_s = draws.uniform(*FADE_S)
         rates[(times_s >= at_s) & (times_s < at_s + lasts_s)] *= draws.uniform(*FADE_LEAVES)
         at_s += lasts_s + draws.exponential(FADE_EVERY_S)
-    return times_s, np.round(np.clip(rates, LEAST_MBPS, MOST_MBPS), 3)
+    return times_s, np.round(np.clip(rates, LEAST_MBPS, MOST_MBPS), 3).astype(np.float64)

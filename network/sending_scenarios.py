@@ -1,7 +1,7 @@
 """Scenarios of the sending half: recipes that draw calls over a shared bottleneck. A world follows from (scenario, kind, split, seed).
 
 order           the seed paper on SBPN (S1): its traffic over 1 Mbit/s and 50 packets, drop-tail
-    rtt30-q5 ... rtt150-q32   two Reno flows of 519-byte packets in the queue; round trip 30, 80 or 150 ms; 5 or 32 packets wait at the sender
+    rtt30-q5 ... rtt150-q32   two Reno flows of 519-byte packets; round trip 30, 80 or 150 ms; 5 or 32 packets may wait at the sender
     loss0 ... loss10          no other flow and 10 Mbit/s, but 0 to 10 % random loss; round trip 80 ms, 5 packets
 rate            what a rate rule has to follow, nothing measured
     steps       train and validation: capacity that jumps at random; test: the courses of RFC 8867, cases 5.1 to 5.3
@@ -23,6 +23,7 @@ queue of `rate` and `rate-measured` holds 0.3 s of the trace's mean rate (RFC 88
 import hashlib
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -190,19 +191,20 @@ def _everywhere(*traces: CapacityTrace) -> dict[str, tuple[CapacityTrace, ...]]:
 
 def _order_kinds() -> dict[str, _Kind]:
     shared, lossy = _everywhere(constant(ORDER_MBPS * 1e6)), _everywhere(constant(LOSSY_MBPS * 1e6))
-    kinds = {
-        f"rtt{rtt_ms:.0f}-q{length}": _Kind(
-            shared, lambda name, seed, trace, draws, rtt_ms=rtt_ms, length=length: order_link(name, seed, trace, rtt_ms, length)
-        )
-        for rtt_ms in RTT_MS
-        for length in SEND_QUEUE
+    return {
+        **{f"rtt{rtt_ms:.0f}-q{n}": _Kind(shared, partial(_draw_shared, rtt_ms=rtt_ms, send_queue=n)) for rtt_ms in RTT_MS for n in SEND_QUEUE},
+        **{f"loss{100 * loss:g}": _Kind(lossy, partial(_draw_lossy, loss=loss)) for loss in LOSS},
     }
-    return kinds | {
-        f"loss{100 * loss:g}": _Kind(
-            lossy, lambda name, seed, trace, draws, loss=loss: order_link(name, seed, trace, loss=loss, flows=0)
-        )
-        for loss in LOSS
-    }
+
+
+def _draw_shared(
+    name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator, rtt_ms: float, send_queue: int
+) -> SharedLink:  # fmt: skip
+    return order_link(name, seed, trace, rtt_ms, send_queue)
+
+
+def _draw_lossy(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator, loss: float) -> SharedLink:
+    return order_link(name, seed, trace, loss=loss, flows=0)
 
 
 def _rate_kinds() -> dict[str, _Kind]:
@@ -231,7 +233,7 @@ def _draw_steps(split: str, number: int) -> CapacityTrace:
     times_s, mbps, at_s = [], [], 0.0
     while at_s < _STEPS_LENGTH_S - _STEP_S[0]:
         times_s.append(at_s)
-        mbps.append(math.exp(draws.uniform(*map(math.log, _STEP_MBPS))))
+        mbps.append(math.exp(draws.uniform(math.log(_STEP_MBPS[0]), math.log(_STEP_MBPS[1]))))
         at_s += draws.uniform(*_STEP_S)
     return rate_trace(f"steps-{split}-{number}", times_s, np.round(mbps, 3) * 1e6, _STEPS_LENGTH_S)
 

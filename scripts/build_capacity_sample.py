@@ -1,7 +1,4 @@
-"""Write data/generated_cellular.csv.gz and its card: capacity traces of `vcgym.network.cellular_like`, made again from nothing.
-
-    python -m vcgym.scripts.build_capacity_sample
-"""
+"""Write data/generated_cellular.csv.gz and its card: capacity traces of `vcgym.network.cellular_like`, made again from nothing."""
 
 import gzip
 import hashlib
