@@ -2,9 +2,9 @@
 
     rate(t) = median * exp(spread * x(t)) * fade(t)
 
-x is an Ornstein-Uhlenbeck process of standard deviation 1 that forgets over `FORGETS_S`; fades come at random, on average
-every `FADE_EVERY_S`, last `FADE_S` and leave `FADE_LEAVES` of the rate. The median is log-uniform over `MEDIAN_MBPS`. All numbers are declared, of
-the size that measured 3G and LTE traces show.
+x is an Ornstein-Uhlenbeck process of standard deviation 1 that forgets over `FORGETS_S`; fades come at random, on average every
+`FADE_EVERY_S`, last `FADE_S` and leave `FADE_LEAVES` of the rate. The median is log-uniform over `MEDIAN_MBPS`. All numbers are declared,
+of the size that measured 3G and LTE traces show.
 """
 
 import math

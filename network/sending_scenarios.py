@@ -191,8 +191,9 @@ def _everywhere(*traces: CapacityTrace) -> dict[str, tuple[CapacityTrace, ...]]:
 
 def _order_kinds() -> dict[str, _Kind]:
     shared, lossy = _everywhere(constant(ORDER_MBPS * 1e6)), _everywhere(constant(LOSSY_MBPS * 1e6))
+    levels = [(rtt_ms, n) for rtt_ms in RTT_MS for n in SEND_QUEUE]
     return {
-        **{f"rtt{rtt_ms:.0f}-q{n}": _Kind(shared, partial(_draw_shared, rtt_ms=rtt_ms, send_queue=n)) for rtt_ms in RTT_MS for n in SEND_QUEUE},
+        **{f"rtt{rtt_ms:.0f}-q{n}": _Kind(shared, partial(_draw_shared, rtt_ms=rtt_ms, send_queue=n)) for rtt_ms, n in levels},
         **{f"loss{100 * loss:g}": _Kind(lossy, partial(_draw_lossy, loss=loss)) for loss in LOSS},
     }
 
