@@ -55,6 +55,7 @@ SENDER = np.dtype(
             ("seed", "u8"),
             ("now_us", "i8"),
             ("ends_us", "i8"),
+            ("counts_from_us", "i8"),  # what was captured before is not counted
             ("phase", "i8"),
             ("why", "i8"),
             ("forward_us", "i8"),  # from the bottleneck to the receiver
@@ -103,6 +104,12 @@ class Tables(NamedTuple):
 
 
 @kernel
+def _counts(sender, created_us):
+    """1 for a packet that the totals count, else 0."""
+    return 1 if created_us >= sender.counts_from_us else 0
+
+
+@kernel
 def _capture(sender, tables, order, s):
     """What source is due, and of two due at once which first, by a coin."""
     now_us = sender.now_us
@@ -131,14 +138,15 @@ def _capture_video(sender, tables, order, s):
 @kernel
 def _enqueue(sender, order, size_bytes, kind, frame):
     queue, counts = sender.queue, sender.counts
-    counts[kind].created += 1
+    counts[kind].created += _counts(sender, sender.now_us)
     expires_us = sender.now_us + sender.expiry_us
     if queue.waiting >= queue.limit:
         place = make_room(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))
         if place == REJECT:
-            counts[kind].rejected += 1
+            counts[kind].rejected += _counts(sender, sender.now_us)
             return
-        counts[item_at(queue, place).kind].rejected += 1
+        item = item_at(queue, place)
+        counts[item.kind].rejected += _counts(sender, item.created_us)
         take_out(queue, place)
     put(queue, sender.now_us, expires_us, size_bytes, kind, frame)
 
@@ -156,7 +164,7 @@ def _send(sender, tables, s, i):
         logged = tables.log[s, sender.packets]
         logged.created_us, logged.sent_us, logged.arrived_us = item.created_us, sender.now_us, arrived_us
         logged.size_bytes, logged.kind = item.size_bytes, item.kind
-    sender.counts[item.kind].sent += 1
+    sender.counts[item.kind].sent += _counts(sender, item.created_us)
     size = item.size_bytes
     sender.mean_bytes = _MEAN_KEEPS * sender.mean_bytes + (1.0 - _MEAN_KEEPS) * size
     gap_us = size * 8e6 / (sender.pacing * sender.target_bps) if sender.pacing > 0.0 else sender.mean_bytes * 8e6 / sender.target_bps
@@ -172,7 +180,7 @@ def _order(sender, tables, s, answer):
     if answer >= 0:
         return _send(sender, tables, s, answer)
     item = item_at(sender.queue, -1 - answer)
-    sender.counts[item.kind].discarded += 1
+    sender.counts[item.kind].discarded += _counts(sender, item.created_us)
     take_out(sender.queue, -1 - answer)
     return True
 
@@ -180,6 +188,8 @@ def _order(sender, tables, s, answer):
 @kernel
 def _settle_packet(sender, flight, s, place):
     """Book what became of a packet."""
+    if not _counts(sender, flight.created_us[s, place]):
+        return
     counts = sender.counts[flight.kind[s, place]]
     arrived_us = flight.arrived_us[s, place]
     if arrived_us == LOST:
