@@ -52,15 +52,15 @@ def orders(generic: Callable[..., Any], params_class: type) -> Callable[[F], F]:
     return register
 
 
-def require_order_rule(params: Any) -> None:
+def require_order_rule(params: Any, lever: str = "order") -> None:
     """Refuse what is no rule of sending order.
 
     Raises:
         ValueError: naming the value and the rules there are.
     """
     if ("choose", type(params)) not in _IMPLEMENTATIONS:
-        known = ", ".join(sorted(kind.__name__ for name, kind in _IMPLEMENTATIONS if name == "choose"))
-        raise ValueError(f"order = {params!r}: allowed are {known}")
+        known = ", ".join(sorted(kind.__name__ for name, kind in _IMPLEMENTATIONS if name == "choose" and "Agent" not in kind.__name__))
+        raise ValueError(f"{lever} = {params!r}: allowed are {known}")
 
 
 @overload(choose, jit_options={"_nrt": False})

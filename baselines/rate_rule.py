@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 from numba.core import types
 from numba.extending import overload
 
+from vcgym.baselines.rule import allocate
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 NOT_ARRIVED = -1
@@ -33,6 +35,18 @@ class Fate(NamedTuple):
 
 
 _IMPLEMENTATIONS: dict[tuple[str, type], Callable[..., Any]] = {}
+
+
+def require_rate_rule(params: Any) -> None:
+    """Refuse what is no rule at all.
+
+    Raises:
+        ValueError: naming the value and what is allowed.
+    """
+    try:
+        allocate(params, 1, 1)
+    except KeyError as error:
+        raise ValueError(f"rate = {params!r}: allowed are parameters of a rate rule of vcgym.baselines") from error
 
 
 def report_every_us(params: Any, state: Any, s: int, usual_us: int) -> int:

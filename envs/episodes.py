@@ -19,6 +19,17 @@ from vcgym.network import rng
 from vcgym.network.scenario import one_of
 
 
+def require_whole(**counts: tuple[Any, int, int]) -> None:
+    """Refuse what is no integer in its range; by name: value, least, largest.
+
+    Raises:
+        ValueError: naming the argument, the value and what is allowed.
+    """
+    for name, (value, low, high) in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+            raise ValueError(f"{name} = {value!r}: allowed are integers from {low} to {high}")
+
+
 class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     """Sessions side by side, one decision of each per step; an episode ends by truncation.
 

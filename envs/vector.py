@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vcgym.envs.actions import FORMS, action_space, decode
 from vcgym.envs.batch import CallBatch, Played
-from vcgym.envs.episodes import EpisodeVectorEnv
+from vcgym.envs.episodes import EpisodeVectorEnv, require_whole
 from vcgym.envs.features import allocate_senses, clear_senses, layout, observe_arrival, observe_feed
 from vcgym.envs.observe import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.render import picture
@@ -86,15 +86,12 @@ class LeverVectorEnv(EpisodeVectorEnv):
         render_mode: str | None = None,
     ) -> None:
         interval = getattr(router, "interval", 1)
-        counts = (
-            ("num_envs", num_envs, 1 << 20),
-            ("interval", interval, RECORDS_SHOWN // 2),
-            ("packets", packets, 1_000_000),
-            ("threads", threads, 256),
+        require_whole(
+            num_envs=(num_envs, 1, 1 << 20),
+            interval=(interval, 1, RECORDS_SHOWN // 2),
+            packets=(packets, 1, 1_000_000),
+            threads=(threads, 1, 256),
         )
-        for name, value, high in counts:
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= high:
-                raise ValueError(f"{name} = {value!r}: allowed are integers from 1 to {high}")
         for name, value, bound in (("feedback_loss", feedback_loss, "0 <= share < 1"), ("probe_rate", probe_rate, "0 to 100")):
             if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
                 raise ValueError(f"{name} = {value!r}: allowed are numbers, {bound}")
