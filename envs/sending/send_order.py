@@ -59,9 +59,11 @@ class SendOrderVectorEnv(SendingVectorEnv):
         require_order(overflow, "overflow")
         one_of("empty_place", empty_place, EMPTY_PLACE)
         self.places, self.empty_place = send_queue, empty_place
-        super().__init__(
-            num_envs, rate, OrderAgent(overflow), scenario, send_queue=send_queue, pacing=pacing, reward=reward, own=(empty_place,), **arguments
-        )
+        own = {"send_queue": send_queue, "pacing": pacing, "reward": reward}
+        super().__init__(num_envs, rate, OrderAgent(overflow), scenario, **own, **arguments)
+
+    def _own_arguments(self) -> tuple[Any, ...]:
+        return (self.empty_place,)
 
     def _layout(self) -> list[Feature]:
         return order_layout(self.places)

@@ -49,7 +49,6 @@ class SendingVectorEnv(EpisodeVectorEnv):
         log_packets: how many packets of each call are kept, for `log`.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
-        own: further arguments of a subclass that a state must agree on.
     """
 
     reset_options = ("kind",)
@@ -74,7 +73,6 @@ class SendingVectorEnv(EpisodeVectorEnv):
         log_packets: int = 0,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
-        own: tuple[Any, ...] = (),
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20), threads=(threads, 1, 256), log_packets=(log_packets, 0, 10_000_000))
         if send_queue is not None:
@@ -82,7 +80,8 @@ class SendingVectorEnv(EpisodeVectorEnv):
         for name, value, low, high in (("seconds", seconds, 0.1, 3600.0), ("pacing", pacing, 0.0, 1000.0)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, float | int) or not low <= value <= high):
                 raise ValueError(f"{name} = {value!r}: allowed are numbers from {low:g} to {high:g}")
-        for name, chosen, allowed in (("reward", reward, self.rewards), ("observation", observation, OBSERVATIONS), ("action", action, self.forms)):
+        named = (("reward", reward, self.rewards), ("observation", observation, OBSERVATIONS), ("action", action, self.forms))
+        for name, chosen, allowed in named:
             one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
@@ -91,15 +90,18 @@ class SendingVectorEnv(EpisodeVectorEnv):
         self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
         world = self.scenario
         lasts_s = world.seconds if seconds is None else seconds
-        self.batch = SendingBatch(
-            num_envs, rate, order, world.traces, world.flows, world.series, pacing, log_packets, lasts_s, threads
-        )  # fmt: skip
+        self.batch = SendingBatch(num_envs, rate, order, world.traces, world.flows, world.series, pacing, log_packets, lasts_s, threads)
         self._paid = np.zeros(num_envs, PAID).view(np.recarray)
         self._kinds = [""] * num_envs
         everything = (
-            rate, order, scenario, card(world), split, seconds, send_queue, float(pacing), reward, observation, action, log_packets, *own
+            rate, order, scenario, card(world), split, seconds, send_queue, float(pacing), reward, observation, action, log_packets,
+            *self._own_arguments(),
         )  # fmt: skip
         super().__init__(num_envs, self._observation_space(), self._action_space(), everything, autoreset_mode)
+
+    def _own_arguments(self) -> tuple[Any, ...]:
+        """Further arguments that a state must agree on."""
+        return ()
 
     @abstractmethod
     def _layout(self) -> list[Feature]:
