@@ -13,6 +13,7 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.envs.sending.loop import DONE
 from vcgym.envs.sending.send_order import SendOrderVectorEnv
 from vcgym.network.capacity import rate_trace
+from vcgym.network.cross_traffic import Udp
 from vcgym.network.quality import CONCEALED_PRICE, R_DEFAULT
 from vcgym.network.send_queue import AUDIO, VIDEO
 
@@ -161,13 +162,15 @@ def test_the_future_does_not_leak(env_id, observation, what):
     border_us = 2_000_000
     env, changed = (make(env_id, num_envs=1, observation=observation) for _ in range(2))
     link = env.scenario.draw("train", 1, "wifi" if env_id == RATE else "rtt80-q5")
-    same = rate_trace("level", [0.0], [1.5e6], 1000.0)
-    falls = rate_trace("falls", [0.0, border_us / 1e6], [1.5e6, 0.2e6], 1000.0) if what == "capacity" else same
-    begins = Udp(start_s=border_us / 1e6, stop_s=1e4) if what == "capacity" else Udp(1.4e6, start_s=border_us / 1e6, stop_s=1e4)
-    for which, trace in ((env, same), (changed, falls)):
-        flow = begins
-        which.batch = type(which.batch)(1, which.batch.rate, which.batch.order, [trace], 2, (), which.batch.pacing)
-        which.scenario.draw = lambda split, seed, kind=None, trace=trace: link._replace(trace=trace, counts_from_s=0.0)
+    level, falls = rate_trace("level", [0.0], [1.5e6], 1000.0), rate_trace("falls", [0.0, border_us / 1e6], [1.5e6, 0.2e6], 1000.0)
+    worlds = [link._replace(trace=level, flows=(), counts_from_s=0.0)] * 2
+    if what == "capacity":
+        worlds[1] = worlds[1]._replace(trace=falls)
+    else:
+        worlds[1] = worlds[1]._replace(flows=(Udp(1.4e6, starts_s=border_us / 1e6),))
+    for which, world in ((env, worlds[0]), (changed, worlds[1])):
+        which.batch = type(which.batch)(1, which.batch.rate, which.batch.order, [level, falls], 1, (), which.batch.pacing)
+        which.scenario.draw = lambda split, seed, kind=None, world=world: world
     seen, _ = env.reset(seed=0)
     other, _ = changed.reset(seed=0)
     draws, again = np.random.default_rng(0), np.random.default_rng(0)
