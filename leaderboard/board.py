@@ -1,7 +1,7 @@
 """The leaderboard as data: for each mode the systems in order of rank, each with its summary of every metric, and each stratum by itself.
 
-Worlds whose strata were drawn in the declared weights make one board of their mode; those of a stratum that is drawn only by name (the natural
-mix, a control) make another. Oracles are on a board's axis and never ranked.
+Worlds whose strata were drawn in the declared weights make one board of their mode; those of a stratum that is drawn only by name (the
+natural mix, a control) make another. Oracles are on a board's axis and never ranked.
 """
 
 from typing import NamedTuple
@@ -73,7 +73,8 @@ class Line(NamedTuple):
 class Stratum(NamedTuple):
     """One stratum of a mode by itself.
 
-    Its name, number of worlds, and per system the interquartile mean of R and the standing by it; the axis of anchored scores, if there are oracles.
+    Its name, number of worlds, and per system the interquartile mean of R and the standing by it; the axis of anchored scores, if there are
+    oracles.
     """
 
     name: str
@@ -90,8 +91,9 @@ class Stratum(NamedTuple):
 class Board(NamedTuple):
     """Worlds ranked together: of one mode in the declared weights (`mode` is "correlated"), or of a stratum by name ("correlated-natural").
 
-    The number of worlds, what was held constant, the systems, best first, and the strata, if there is more than one; the system that `Worth.won`
-    refers to; the axis of anchored scores, None without oracle rows; Pareto fronts by accounting; and what has to be said beside the numbers.
+    The number of worlds, what was held constant, the systems, best first, and the strata, if there is more than one; the system that
+    `Worth.won` refers to; the axis of anchored scores, None without oracle rows; Pareto fronts by accounting; and what has to be said
+    beside the numbers.
     """
 
     mode: str

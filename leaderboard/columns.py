@@ -57,8 +57,8 @@ IDENTITY: dict[str, str] = {
 }
 """Columns that say what was run where, with their Arrow types; `card` is the hash of the data behind the world.
 
-The last three are what a system took: decisions an agent was trained on, settings tried before a rule's or an agent's were chosen, and how many
-numbers the system consists of.
+The last three are what a system took: decisions an agent was trained on, settings tried before a rule's or an agent's were chosen, and how
+many numbers the system consists of.
 """
 
 EFFORT = ("training_decisions", "tuning_trials", "parameters")

@@ -11,24 +11,17 @@ def effort(system: RulePair | Policy, tuning_trials: int = 0) -> dict[str, int]:
     """Values of the columns `training_decisions`, `tuning_trials` and `parameters`.
 
     Args:
-        system: a pair of rules, which knows its trials, or a policy. Of a policy `training_decisions` and the tensors are read where it has them.
-        tuning_trials: of a policy.
+        system: a pair of rules or a policy; of a policy `training_decisions` and the `tensors` count where it has them.
+        tuning_trials: how many settings were tried before these were chosen; 0 for printed constants.
     """
-    if isinstance(system, RulePair):
-        return {
-            "training_decisions": 0, "tuning_trials": system.tuning_trials,
-            "parameters": numbers_in(system.router) + numbers_in(system.receiver),
-        }  # fmt: skip
-    return {
-        "training_decisions": int(getattr(system, "training_decisions", 0)), "tuning_trials": tuning_trials,
-        "parameters": sum(numbers_in(tensor) for tensor in getattr(system, "tensors", {}).values()),
-    }  # fmt: skip
+    size = numbers_in(tuple(system)) if isinstance(system, RulePair) else sum(map(numbers_in, getattr(system, "tensors", {}).values()))
+    return {"training_decisions": int(getattr(system, "training_decisions", 0)), "tuning_trials": tuning_trials, "parameters": size}
 
 
-def kind(system: RulePair | Policy) -> str:
-    """ "rule" with printed constants, "tuned" of a rule whose values were searched for, or "agent"."""
+def kind(system: RulePair | Policy, tuning_trials: int = 0) -> str:
+    """The column `kind`: a rule with printed constants is a "rule", one whose values were searched for "tuned", else it is an "agent"."""
     if isinstance(system, RulePair):
-        return "tuned" if system.tuning_trials else "rule"
+        return "tuned" if tuning_trials else "rule"
     return "agent"
 
 

@@ -1,7 +1,7 @@
 """Suites are frozen: what each one says, and a sample of the worlds that it draws, by hash.
 
-A definition that is edited, or a generator whose worlds come out otherwise, changes a hash, and a test fails. Then the suite is no longer the one
-that older results name: give it a new version and freeze that.
+A definition that is edited, or a generator whose worlds come out otherwise, changes a hash, and a test fails. Then the suite is no longer
+the one that older results name: give it a new version and freeze that.
 """
 
 import hashlib

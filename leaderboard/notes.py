@@ -19,7 +19,7 @@ def _of_name(board: str) -> tuple[str, ...]:
     if board.endswith(NATURAL):
         return ("The natural mix: bad hours come as often as measured, in about one hour of twenty, so that there is little to be won.",)
     if board.endswith(ONE_SECOND_BURSTS):
-        return ("A control: bursts of one second are over before what is known of them can be used; systems that do not chase them must tie.",)
+        return ("A control: bursts of one second are over before what is known of them can be used; systems that do not chase them tie.",)
     return ()
 
 
@@ -43,8 +43,8 @@ def _ranks(paired: Paired, metric: str, rng_seed: int) -> str:
     if math.isnan(found.together):
         return f"{corrected}."
     return (
-        f"{corrected}. A difference of {found.together:.{column.decimals}f} of {column.label} between any two would have been found with 80 % "
-        f"probability; between two named beforehand {found.alone:.{column.decimals}f}."
+        f"{corrected}. A difference of {column.label} between any two would have been found with 80 % probability from "
+        f"{found.together:.{column.decimals}f} on; between two named beforehand from {found.alone:.{column.decimals}f} on."
     )
 
 

@@ -1,11 +1,11 @@
-"""Suites: which worlds systems are ranked on. A suite's worlds never change; a changed suite gets a new version (`vcgym.leaderboard.frozen`).
+"""Suites: which worlds systems are ranked on. A suite's worlds never change; a changed suite gets a new version (see `frozen`).
 
-    first           quick, what `make leaderboard` plays
-    paper-v0        mode paper: the VCRoute paper's two settings and its motivation
-    correlated-v0   mode correlated: the declared strata in their weights, then the natural mix and one-second bursts, each by itself
-    replay-v0       measured series
-    stress-v0       what goes wrong on purpose
-    scale-v0        9 to 900 paths, and places no system was made for
+first           quick, what `make leaderboard` plays
+paper-v0        mode paper: the VCRoute paper's two settings and its motivation
+correlated-v0   mode correlated: the declared strata in their weights, then the natural mix and one-second bursts, each by itself
+replay-v0       measured series
+stress-v0       what goes wrong on purpose
+scale-v0        9 to 900 paths, and places no system was made for
 """
 
 from typing import NamedTuple

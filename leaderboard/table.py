@@ -33,7 +33,8 @@ def print_boards(boards: Iterable[Board], console: Console) -> None:
     """Print for each mode the score with both accountings, then where the delay and the losses come from."""
     for board in boards:
         console.print(_rich(f"{_title(board)}: score and end-to-end delay", _score_headings(), map(_score_cells, board.lines), board.lines))
-        console.print(_rich(f"{_title(board)}: beside what was attainable, and what it took", _worth_headings(), _worth_rows(board), board.lines))
+        title = f"{_title(board)}: beside what was attainable, and what it took"
+        console.print(_rich(title, _worth_headings(), _worth_rows(board), board.lines))
         console.print(_rich(f"{_title(board)}: what it is made of", _detail_headings(), map(_detail_cells, board.lines), board.lines))
         for first in range(0, len(board.strata), _STRATA_ABREAST):
             few = board.strata[first : first + _STRATA_ABREAST]
@@ -65,8 +66,8 @@ def _title(board: Board) -> str:
 def _footnote(board: Board) -> str:
     return (
         "R, MOS: interquartile mean over worlds [95 % interval]; all else: mean over worlds. Clocked: what a player of constant pace "
-        f"plays; event: what the receiver emits. Delay impairment: {board.conditions['delay impairment']}. Score: {_axis(board)}. Won: share of "
-        f"worlds better than {board.reference}. Short: mean of what is lacking to R {SATISFIED_R:.0f}. {' '.join(board.notes)}"
+        f"plays; event: what the receiver emits. Delay impairment: {board.conditions['delay impairment']}. Score: {_axis(board)}. Won: "
+        f"share of worlds better than {board.reference}. Short: mean lack to R {SATISFIED_R:.0f}. {' '.join(board.notes)}"
     )
 
 
@@ -79,11 +80,14 @@ def _axis(board: Board) -> str:
 
 
 def _worth_headings() -> list[str]:
-    return ["system", "kind", "score\n[95 %]", "regret\nR", "won %\n[95 %]", "median\nR", f"short of\n{SATISFIED_R:.0f}", "decisions", "trials", "numbers"]
+    short = f"short of\n{SATISFIED_R:.0f}"
+    return ["system", "kind", "score\n[95 %]", "regret\nR", "won %\n[95 %]", "median\nR", short, "decisions", "trials", "numbers"]
 
 
 def _worth_rows(board: Board) -> list[list[str]]:
-    return [[line.standing.system, line.kind, *_worth_cells(line.worth), *(f"{line.effort[name]:,}" for name in EFFORT)] for line in board.lines]
+    return [
+        [line.standing.system, line.kind, *_worth_cells(line.worth), *(f"{line.effort[name]:,}" for name in EFFORT)] for line in board.lines
+    ]
 
 
 def _worth_cells(worth: Worth) -> list[str]:

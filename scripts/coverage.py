@@ -21,8 +21,8 @@ def main() -> None:
     body = {"rows": rows}
     card = {
         "name": "coverage",
-        "description": f"How often 95 % intervals of the leaderboard contain the truth, by worlds of each of {KINDS} kinds, and how often a board of "
-        f"{EQUALS} equal systems calls any better",
+        "description": f"How often 95 % intervals of the leaderboard contain the truth, by worlds of each of {KINDS} kinds, and how often "
+        f"a board of {EQUALS} equal systems calls any better",
         "source": "simulation of vcgym.leaderboard.statistics.coverage, made by python -m vcgym.scripts.coverage",
         "licence": "MIT",
         "sha256": canonical_sha256(body),

@@ -2,10 +2,10 @@
 
     score = 100 (mean of the system - mean of zero) / (mean of hundred - mean of zero)
 
-over the worlds of a stratum, or of a board, in which strata have their weights. It is a ratio of means: a mean of ratios would be ruled by the
-worlds in which there is nothing to win. Zero is the best published system with its printed constants, hundred the hindsight oracle over path and
-playout level with at most 6 changes of path a minute, which sees expected losses only. Where hundred less zero is under `LEAST_ROOM` of R there
-is no room, and no score. Zero is chosen by the same worlds and kept while they are resampled.
+over the worlds of a stratum, or of a board, in which strata have their weights. It is a ratio of means: a mean of ratios would be ruled by
+the worlds in which there is nothing to win. Zero is the best published system with its printed constants, hundred the hindsight oracle over
+path and playout level with at most 6 changes of path a minute, which sees expected losses only. Where hundred less zero is under
+`LEAST_ROOM` of R there is no room, and no score. Zero is chosen by the same worlds and kept while they are resampled.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ PUBLISHED = (
     "DRT-BF", "DRT-BFP", "DRT-WM", "DRT-WML", "VIA-BF", "VIA-BFP", "VIA-WM", "VIA-WML", "VCR-WM", "VCR-WML",
     "DRT-NEQ", "DRT-EWMA", "DRT-QTL",
 )  # fmt: skip
-"""Systems of conf/system as published, with printed constants: the VCRoute paper's five in each reading, NetEQ and classic adaptive playout."""
+"""Systems of conf/system with printed constants: the VCRoute paper's five in each reading, NetEQ and classic adaptive playout."""
 
 HUNDRED = "oracle_joint_6"
 INFORMED = "oracle_informed"

@@ -1,9 +1,9 @@
 """Delay against loss: the systems that no other one dominates, and the hypervolume that all of them cover.
 
-In two dimensions the hypervolume is an area and exact: the part of the rectangle between no delay, no loss and the reference point in which some
-system is better in both (Zitzler and Thiele, Multiobjective evolutionary algorithms, IEEE Transactions on Evolutionary Computation 3, 1999),
-here as a share of that rectangle. The reference point is declared: 400 ms, beyond which ITU-T G.114 finds a call unacceptable, and 10 % of loss.
-A system's own share is what the area would lose without it.
+In two dimensions the hypervolume is an area and exact: the part of the rectangle between no delay, no loss and the reference point in which
+some system is better in both (Zitzler and Thiele, Multiobjective evolutionary algorithms, IEEE Transactions on Evolutionary Computation 3,
+1999), here as a share of that rectangle. The reference point is declared: 400 ms, beyond which ITU-T G.114 finds a call unacceptable, and
+10 % of loss. A system's own share is what the area would lose without it.
 """
 
 from typing import NamedTuple
@@ -71,7 +71,7 @@ def undominated(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
     """(S, ...) bool: no other system is at least as good in both and better in one."""
     no_worse = (delay_ms[None] <= delay_ms[:, None]) & (loss[None] <= loss[:, None])
     better = (delay_ms[None] < delay_ms[:, None]) | (loss[None] < loss[:, None])
-    return ~(no_worse & better).any(axis=1)
+    return np.logical_not(np.any(no_worse & better, axis=1))
 
 
 def hypervolume(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:

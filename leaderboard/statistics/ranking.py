@@ -3,14 +3,15 @@
 Systems are compared two by two by the difference of their interquartile means on the same worlds. With S systems there are S (S - 1) claims
 "this one is better than that one"; were each tested at 5 %, some would be false on most leaderboards. So all are tested together: a
 difference counts if, in units of its standard error, it exceeds what the largest of all of them exceeds by chance in 5 % of resamples, each
-measured by its own standard error (max-T bootstrap). Claims that pass are taken out and the rest tested again, until no more pass. The chance
-that any claim on the board is false is then about 5 %, and so is the chance that any rank interval misses its system's rank.
+measured by its own standard error (max-T bootstrap). Claims that pass are taken out and the rest tested again, until no more pass. The
+chance that any claim on the board is false is then about 5 %, and so is the chance that any rank interval misses its system's rank.
 
 Chosen over Holm's step-down of separate tests, which knows nothing of how alike most systems are, and which with 500 comparisons needs
 p-values below 1e-4, more than 2,000 resamples can tell.
 
 Source: Romano and Wolf, Exact and approximate stepdown methods for multiple hypothesis testing, JASA 100 (2005), algorithm 4.1, on
-studentised differences; Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks, Review of Economic Studies 91 (2024), for ranks from them.
+studentised differences; Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks, Review of Economic Studies 91 (2024), for ranks from
+them.
 """
 
 from typing import NamedTuple
@@ -123,10 +124,10 @@ def separated(found: Sample, better: int, rng_seed: int = 0, resamples: int = RE
 def _centres_and_covariances(values: np.ndarray, found: Sample) -> np.ndarray:
     """(S + S * S, R) interquartile means of values (S, R, W) and the covariances of their errors.
 
-    An error is the mean over worlds of the winsorised value, less that of its kind, over the share that is kept: the influence function of a
-    trimmed mean (Wilcox, Introduction to Robust Estimation and Hypothesis Testing, section 3.3.2), summed within kinds.
+    An error is the mean over worlds of the winsorised value, less that of its kind, over the share that is kept: the influence function of
+    a trimmed mean (Wilcox, Introduction to Robust Estimation and Hypothesis Testing, section 3.3.2), summed within kinds.
     """
-    systems, _, worlds = values.shape
+    worlds = values.shape[-1]
     cut = worlds // 4
     ordered = np.partition(values, (cut, worlds - cut - 1), axis=-1)
     held = np.clip(values, ordered[..., cut, None], ordered[..., worlds - cut - 1, None])

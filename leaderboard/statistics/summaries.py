@@ -6,7 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.leaderboard.statistics.aggregates import (
-    interquartile_mean, mean, median, optimality_gap, performance_profile, probability_of_improvement,
+    interquartile_mean,
+    mean,
+    median,
+    optimality_gap,
+    performance_profile,
+    probability_of_improvement,
 )  # fmt: skip
 from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, Spread, resample

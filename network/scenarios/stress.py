@@ -10,8 +10,8 @@ Everything here is declared. Links are in an ordinary hour; "the hop" is a link 
     clock-skew       the receiver's clock is off by 50-200 ppm, fast or slow
     day-night        over the call each link's base delay goes to between 0.9 and 1.3 times what it was
 
-Drawn only by name, a control: `one-second-bursts`. For 1 s, then not for 2 s on average (exponential), the hop takes 40-150 ms more. A burst is
-over before what is known of it can be used, so systems that do not chase it must tie.
+Drawn only by name, a control: `one-second-bursts`. For 1 s, then not for 2 s on average (exponential), the hop takes 40-150 ms more. A
+burst is over before what is known of it can be used, so systems that do not chase it must tie.
 """
 
 from typing import Any

@@ -51,7 +51,9 @@ def test_a_changed_generator_is_noticed(monkeypatch):
 @pytest.mark.parametrize("name", WITHOUT_SERIES)
 def test_no_world_is_played_twice(name):
     met = Counter(
-        (part.scenario, part.mode, part.stratum or "drawn", *world) for part, scenario in prepare(SUITES[name]) for world in worlds(part, scenario)
+        (part.scenario, part.mode, part.stratum or "drawn", *world)
+        for part, scenario in prepare(SUITES[name])
+        for world in worlds(part, scenario)
     )
     assert max(met.values()) == 1
 

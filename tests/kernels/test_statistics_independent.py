@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from vcgym.leaderboard.statistics.aggregates import (
-    interquartile_mean, mean, median, optimality_gap, performance_profile, probability_of_improvement,
+    interquartile_mean,
+    mean,
+    median,
+    optimality_gap,
+    performance_profile,
+    probability_of_improvement,
 )  # fmt: skip
 from vcgym.leaderboard.statistics.resampling import resample
 
