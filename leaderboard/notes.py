@@ -5,7 +5,7 @@ import math
 from vcgym.leaderboard.columns import METRIC
 from vcgym.leaderboard.statistics.coverage import expected
 from vcgym.leaderboard.statistics.detectable import detectable
-from vcgym.leaderboard.statistics.paired import SEEDS_PER_KIND, Paired, sample
+from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS
 from vcgym.network.strata import NATURAL
 
@@ -28,11 +28,9 @@ def _coverage(paired: Paired, metric: str) -> str:
     if not sizes.size or sizes.min() < 2:
         return "Too few worlds for an interval."
     worlds = f"{sizes.sum()} worlds of {len(sizes)} {'kind' if len(sizes) == 1 else 'kinds'}, {_range(sizes.min(), sizes.max())} of each"
-    if sizes.min() >= SEEDS_PER_KIND:
-        return f"Intervals are of 95 %: {worlds}."
     measured = expected(int(sizes.min()))
     return (
-        f"Intervals are meant as 95 %: {worlds}; with {measured.seeds} of each they contained the truth in {100.0 * measured.iqm:.0f} % of "
+        f"Intervals are meant as 95 %: {worlds}; with {measured.seeds} of each they contained the truth in {100.0 * measured.iqm:.1f} % of "
         f"{measured.suites:,} simulated suites."
     )
 
