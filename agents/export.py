@@ -103,7 +103,7 @@ def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {error}") from error
     tensors = _checked_tensors(folder / WEIGHTS, shapes)
-    return AgentPolicy(card.env_id, observation_space, action_space, card.paths, card.activation, tensors)
+    return AgentPolicy(card.env_id, observation_space, action_space, card.paths, card.activation, tensors, card.steps)
 
 
 def _checked_tensors(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:

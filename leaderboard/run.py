@@ -12,6 +12,7 @@ from vcgym.agents.progress import Tell
 from vcgym.leaderboard import results
 from vcgym.leaderboard.board import board_name, boards
 from vcgym.leaderboard.cdf import DelayCdf, cdf_rows, delay_cdf
+from vcgym.leaderboard.effort import effort, kind
 from vcgym.leaderboard.metrics import rows
 from vcgym.leaderboard.report import publish
 from vcgym.leaderboard.rollout import Policy, Rollout, RulePair, play_policy, play_rules
@@ -82,7 +83,7 @@ def _identity(name: str, system: System, suite: Suite, part: Part, scenario: Sce
     which = worlds(part, scenario)
     return {
         "system": name,
-        "kind": "rule" if isinstance(system, RulePair) else "agent",
+        "kind": kind(system),
         "suite": suite.name,
         "suite_version": suite.version,
         "mode": part.mode,
@@ -97,6 +98,7 @@ def _identity(name: str, system: System, suite: Suite, part: Part, scenario: Sce
         "latency_from_rtt": "full" if scenario.share_of_rtt == 1.0 else "half",
         "clocked_input": "arrival",
         "delay_impairment": "reduced",
+        **effort(system),
     }
 
 

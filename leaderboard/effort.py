@@ -1,0 +1,34 @@
+"""What a system took: training decisions, tuning trials and its size; columns of every result row."""
+
+from typing import Any
+
+import numpy as np
+
+from vcgym.leaderboard.rollout import Policy, RulePair
+
+
+def effort(system: RulePair | Policy, tuning_trials: int = 0) -> dict[str, int]:
+    """Values of the columns `training_decisions`, `tuning_trials` and `parameters`.
+
+    Args:
+        system: a pair of rules or a policy; of a policy `training_decisions` and the `tensors` count where it has them.
+        tuning_trials: how many settings were tried before these were chosen; 0 for printed constants.
+    """
+    size = numbers_in(tuple(system)) if isinstance(system, RulePair) else sum(map(numbers_in, getattr(system, "tensors", {}).values()))
+    return {"training_decisions": int(getattr(system, "training_decisions", 0)), "tuning_trials": tuning_trials, "parameters": size}
+
+
+def kind(system: RulePair | Policy, tuning_trials: int = 0) -> str:
+    """The column `kind`: a rule with printed constants is a "rule", one whose values were searched for "tuned", else it is an "agent"."""
+    if isinstance(system, RulePair):
+        return "tuned" if tuning_trials else "rule"
+    return "agent"
+
+
+def numbers_in(value: Any) -> int:
+    """How many numbers a rule or an array consists of; a rule is a tuple of numbers, arrays and such tuples."""
+    if isinstance(value, np.ndarray):
+        return int(value.size)
+    if isinstance(value, tuple):
+        return sum(map(numbers_in, value))
+    return int(isinstance(value, int | float | np.number))
