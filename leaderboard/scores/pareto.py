@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.leaderboard.statistics.paired import Paired, sample
-from vcgym.leaderboard.statistics.resampling import Estimate, Spread, resample
+from vcgym.leaderboard.statistics.resampling import Estimate, resample
 
 REFERENCE_MS, REFERENCE_LOSS = 400.0, 0.1
 AXES = {
@@ -59,7 +59,7 @@ def front(paired: Paired, accounting: str, rng_seed: int = 0) -> Front:
     centre, moved = spread.centre.reshape(2, size), spread.resampled.reshape(2, size, -1)
     ahead, ahead_moved = undominated(*centre), undominated(*moved)
     share = ahead_moved.mean(axis=-1) if moved.shape[-1] else np.full(size, np.nan)
-    area = Spread(_areas(*centre), _areas(*moved), spread.factor).estimates()
+    area = spread._replace(centre=_areas(*centre), resampled=_areas(*moved)).estimates()
     ends = spread.estimates()
     points = {
         system: Point(ends[s], ends[size + s], bool(ahead[s]), float(share[s]), area[1 + s]) for s, system in enumerate(paired.systems)

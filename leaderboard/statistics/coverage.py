@@ -36,10 +36,10 @@ class Coverage(NamedTuple):
     Attributes:
         seeds: worlds of each kind.
         suites: how many were simulated.
-        plain: interval of the interquartile mean without the factor contains the truth.
-        iqm: with it.
-        mean: interval of the mean, with it.
-        difference: interval of the difference of two systems' interquartile means, with it.
+        plain: interval of the interquartile mean without the factors contains the truth.
+        iqm: with them.
+        mean: interval of the mean, with them.
+        difference: interval of the difference of two systems' interquartile means, with them.
         false_claims: a board of equal systems says of some that it is better.
     """
 
@@ -60,7 +60,7 @@ def simulate(seeds: int, suites: int, rng_seed: int = 0) -> Coverage:
     for suite in range(suites):
         values = _suite(draws, 2, seeds)
         middle, average = (resample(values, sizes, statistic, suite, RESAMPLES) for statistic in (interquartile_mean, mean))
-        apart = Spread(middle.centre[:1] - middle.centre[1:], middle.resampled[:1] - middle.resampled[1:], middle.factor)
+        apart = Spread(middle.centre[:1] - middle.centre[1:], middle.resampled[:1] - middle.resampled[1:], middle.factor, middle.student)
         equals = Sample(_suite(draws, EQUALS, seeds), sizes)
         claimed = bool(separated(equals, 1, suite, RESAMPLES // 4).beats.any())
         held += [_within(middle, of_iqm, plain=True), _within(middle, of_iqm), _within(average, of_mean), _within(apart, 0.0), claimed]

@@ -21,7 +21,7 @@ import numpy as np
 from vcgym.leaderboard.columns import METRIC
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean
 from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
-from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, Estimate, Spread, resample
+from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, Estimate, resample
 
 ROUNDING = 1e-9  # relative: what arithmetic alone may make of two equal systems
 
@@ -83,7 +83,8 @@ def rank(paired: Paired, metric: str, reference: str | None = None, rng_seed: in
     size = len(paired.systems)
     order = sorted(range(size), key=lambda s: (-better * np.nan_to_num(spread.centre[s]), paired.systems[s]))
     anchor = order[0] if reference is None else paired.systems.index(reference)
-    differences = Spread(spread.centre - spread.centre[anchor], spread.resampled - spread.resampled[anchor], spread.factor).estimates()
+    apart = spread._replace(centre=spread.centre - spread.centre[anchor], resampled=spread.resampled - spread.resampled[anchor])
+    differences = apart.estimates()
     beats = separated(found, better, rng_seed).beats
     return [Standing(paired.systems[s], 1 + int(beats[:, s].sum()), size - int(beats[s].sum()), differences[s]) for s in order]
 

@@ -3,13 +3,15 @@
 Every system has played the same worlds, so a resample draws worlds, not rows: within each kind as many as it has, with replacement, and
 the same ones for every system. `scipy.stats.bootstrap` does exactly that when it is given one array of world indices per kind.
 
-Intervals are percentile intervals (BCa is undefined where all worlds agree, and tied controls do) with one correction: a resample of n
+Intervals are percentile intervals (BCa is undefined where all worlds agree, and tied controls do) with two corrections: a resample of n
 values has a variance that is too small by (n - 1) / n, so the ends are moved away from the estimate by sqrt(W / (W - H)), W worlds of H
-kinds, which is sqrt(n / (n - 1)) where every kind has n. Without it (`plain`) an interval over 3 worlds of each kind contains the truth
-seven times in eight, see `coverage`.
+kinds, which is sqrt(n / (n - 1)) where every kind has n; and by how much farther out the quantile of Student's law lies than the normal
+one, since the spread within few worlds is itself a guess: its degrees of freedom are Satterthwaite's, (sum v)^2 / sum v^2 / (n - 1), v the
+variance within a kind times n, so that a suite in which few kinds make the noise counts as a small one. Without both (`plain`) an interval
+over 3 worlds of each kind contains the truth seven times in eight, see `coverage`.
 
 Source: Agarwal et al. 2021 (arXiv 2108.13264), section 3, for the stratified percentile bootstrap; Efron and Tibshirani, An Introduction to
-the Bootstrap (1993), section 12, for the factor.
+the Bootstrap (1993), section 12, for the factor; Satterthwaite, Biometrics Bulletin 2 (1946), for the degrees of freedom.
 """
 
 import math
@@ -39,11 +41,13 @@ class Spread(NamedTuple):
         centre: (...) the statistic.
         resampled: (..., RESAMPLES) the same of each resample; empty last axis where a lone world leaves nothing to resample.
         factor: by which resamples scatter too little.
+        student: by which Student's 95 % lie farther out than the normal law's.
     """
 
     centre: np.ndarray
     resampled: np.ndarray
     factor: float
+    student: float
 
     @property
     def error(self) -> np.ndarray:
@@ -53,13 +57,13 @@ class Spread(NamedTuple):
         return self.factor * self.resampled.std(axis=-1, ddof=1)
 
     def interval(self, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the 95 % interval; `plain` leaves the factor out."""
+        """Ends of the 95 % interval; `plain` leaves both factors out."""
         if not self.resampled.shape[-1]:
             return np.full(self.centre.shape, np.nan), np.full(self.centre.shape, np.nan)
         beyond = 0.5 * (1.0 - CONFIDENCE)
         with np.errstate(invalid="ignore"):
             low, high = np.quantile(self.resampled, [beyond, 1.0 - beyond], axis=-1)
-        factor = 1.0 if plain else self.factor
+        factor = 1.0 if plain else self.factor * self.student
         return self.centre + factor * (low - self.centre), self.centre + factor * (high - self.centre)
 
     def estimates(self, plain: bool = False) -> list[Estimate]:
@@ -83,10 +87,10 @@ def resample(
     worlds = values.shape[-1]
     if not worlds:
         nothing = statistic(np.full((*values.shape[:-1], 1, 1), np.nan))[..., 0]
-        return Spread(nothing, np.zeros((*nothing.shape, 0)), math.nan)
+        return Spread(nothing, np.zeros((*nothing.shape, 0)), math.nan, math.nan)
     centre = statistic(values[..., None, :])[..., 0]
     if (sizes < 2).any():
-        return Spread(centre, np.zeros((*centre.shape, 0)), math.nan)
+        return Spread(centre, np.zeros((*centre.shape, 0)), math.nan, math.nan)
     ends = np.cumsum(sizes)
     found = stats.bootstrap(
         [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)],
@@ -98,4 +102,16 @@ def resample(
         method="percentile",
         rng=np.random.default_rng(rng_seed),
     )
-    return Spread(centre, found.bootstrap_distribution, math.sqrt(worlds / (worlds - len(sizes))))
+    return Spread(centre, found.bootstrap_distribution, math.sqrt(worlds / (worlds - len(sizes))), _student(values, sizes))
+
+
+def _student(values: np.ndarray, sizes: np.ndarray) -> float:
+    """Student's quantile over the normal one; variances within a kind are those of all systems on average."""
+    ends = np.cumsum(sizes)
+    kinds = [values[..., end - size : end] for end, size in zip(ends, sizes, strict=True)]
+    spreads = np.array([len(kind.T) * kind.var(axis=-1, ddof=1).mean() for kind in kinds])
+    if not spreads.any():
+        return 1.0
+    freedom = spreads.sum() ** 2 / (spreads**2 / (sizes - 1)).sum()
+    beyond = 0.5 * (1.0 - CONFIDENCE)
+    return float(stats.t.isf(beyond, freedom) / stats.norm.isf(beyond))
