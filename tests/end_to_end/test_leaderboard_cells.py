@@ -187,5 +187,5 @@ def test_what_differs_is_described_apart(one, other):
 
 
 def test_what_cannot_be_described_is_refused():
-    with pytest.raises(TypeError, match="a system holds .*allowed: tuples of numbers"):
+    with pytest.raises(TypeError, match=r"a system holds .*allowed: tuples of numbers"):
         identity.described((object(),))
