@@ -15,6 +15,7 @@ from vcgym.leaderboard.board import board_name, boards
 from vcgym.leaderboard.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.cells import Cell, Found
 from vcgym.leaderboard.evaluation import evaluate
+from vcgym.leaderboard.gate import gates, sentence
 from vcgym.leaderboard.published import System
 from vcgym.leaderboard.report import publish
 from vcgym.leaderboard.suites import Part, Suite
@@ -67,7 +68,11 @@ def run_suite(
 
 def show(folder: Path, console: Console) -> None:
     """Print the ranks of a finished suite."""
-    print_boards(boards(results.read(results.RESULTS, folder / "results.parquet")), console)
+    found = results.read(results.RESULTS, folder / "results.parquet")
+    ranked = boards(found)
+    print_boards(ranked, console)
+    for passed in gates(ranked, found):
+        console.print(f"Mode {passed.board}: {sentence(passed)}", highlight=False, markup=False)
 
 
 def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:

@@ -1,11 +1,13 @@
 """A pair of rules as something to be tuned: its parameters by dotted names, and the pair as YAML of conf/system."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
 from vcgym.agents.search import Domain, Values
+from vcgym.leaderboard.identity import described
 from vcgym.leaderboard.rollout import RulePair
 
 Spaces = Mapping[str, Mapping[str, Domain]]
@@ -53,6 +55,11 @@ def values_of(params: Any, names: Mapping[str, Any]) -> Values:
         return found
 
     return {name: of(name) for name in names}
+
+
+def short_hash(pair: RulePair) -> str:
+    """Sixteen hex digits that follow from the classes and all parameters of the pair."""
+    return hashlib.sha256(described(pair).encode()).hexdigest()[:16]
 
 
 def as_yaml(pair: RulePair, about: str) -> str:

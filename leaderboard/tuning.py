@@ -19,7 +19,7 @@ from vcgym.agents.search import Domain, Values, search
 from vcgym.envs.batch import CallBatch
 from vcgym.leaderboard.results import replace_file
 from vcgym.leaderboard.rollout import RulePair
-from vcgym.leaderboard.tunable import as_yaml, short, values_of, with_values
+from vcgym.leaderboard.tunable import as_yaml, short, short_hash, values_of, with_values
 from vcgym.network.quality import rating
 from vcgym.network.scenario import Scenario
 from vcgym.network.world import WorldDraw
@@ -79,6 +79,7 @@ def tune_pair(name: str, printed: RulePair, space: Mapping[str, Domain], budget:
         "space": _said(space),
         "printed": values_of(printed, space),
         "tuned": values,
+        "hash": short_hash(pair),
         "train": {"r_printed": round(before, 3), "r_tuned": round(max(before, after), 3)},
         "validation": _compared(r_before, r_after),
     }
