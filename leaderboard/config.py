@@ -7,9 +7,19 @@ from pydantic import Field, field_validator
 
 from vcgym.agents.config import AbsolutePath, Config, DataConfig, TrainConfig
 from vcgym.leaderboard.bench.catalogue import CATALOGUE
-from vcgym.leaderboard.run import AGENT_ENV
+from vcgym.leaderboard.published import AGENT_ENV
 from vcgym.leaderboard.suites import SUITES
 from vcgym.leaderboard.truth.claims import SCENARIOS
+
+
+class RayConfig(Config):
+    """Where a Ray cluster is.
+
+    Attributes:
+        address: of a running cluster, "auto" for the one this machine belongs to; None: none.
+    """
+
+    address: Annotated[str, Field(min_length=1)] | None = None
 
 
 class LeaderboardConfig(Config):
@@ -21,7 +31,9 @@ class LeaderboardConfig(Config):
         train: the training of the agent; it is done once, and goes on where it was stopped. None: rules only.
         data: where measured series lie; without them replay worlds are left out.
         folder: receives results, table and page.
-        threads: how many threads share the calls; without effect on the results.
+        threads: how many threads share the calls where they are played in this process; without effect on the results.
+        workers: 0: play in this process; else in so many processes of a Ray started for it. Without effect on the results.
+        ray: a cluster to play on, whatever `workers` says; without effect on the results.
     """
 
     suite: str = "first"
@@ -30,6 +42,8 @@ class LeaderboardConfig(Config):
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/leaderboard/first")
     threads: Annotated[int, Field(ge=1, le=256)] = 2
+    workers: Annotated[int, Field(ge=0, le=1024)] = 0
+    ray: RayConfig = Field(default_factory=RayConfig)
 
     @field_validator("suite")
     @classmethod

@@ -1,8 +1,11 @@
 """What a system took: training decisions, tuning trials and its size; columns of every result row."""
 
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import yaml
 
 from vcgym.leaderboard.rollout import Policy, RulePair
 
@@ -23,6 +26,13 @@ def kind(system: RulePair | Policy, tuning_trials: int = 0) -> str:
     if isinstance(system, RulePair):
         return "tuned" if tuning_trials else "rule"
     return "agent"
+
+
+@cache
+def tuning_trials(name: str) -> int:
+    """Trials of the study that system `name` comes from (conf/study); 0 where there is none: its constants are printed ones."""
+    study = files("vcgym.conf").joinpath("study", f"{name}.yaml")
+    return int(yaml.safe_load(study.read_text(encoding="utf-8"))["budget"]["trials"]) if study.is_file() else 0
 
 
 def numbers_in(value: Any) -> int:

@@ -9,8 +9,8 @@ from vcgym.agents.evaluation import require_fit
 from vcgym.agents.export import load_agent, read_card
 from vcgym.agents.policy import AgentPolicy
 from vcgym.baselines.oracle import is_oracle
+from vcgym.leaderboard.published import AGENT_ENV, Published, System
 from vcgym.leaderboard.rollout import RulePair
-from vcgym.leaderboard.run import AGENT_ENV, System
 
 
 def all_systems(rules: Mapping[str, RulePair], train: TrainConfig | None) -> dict[str, System]:
@@ -31,7 +31,7 @@ def all_systems(rules: Mapping[str, RulePair], train: TrainConfig | None) -> dic
     return {**rules, **_trained_agents(train, names)}
 
 
-def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, AgentPolicy]:
+def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, Published]:
     folders = {name: train.folder / f"seed-{seed}" / "agent" for name, seed in names.items()}
     for folder in folders.values():
         if folder.exists():
@@ -44,7 +44,22 @@ def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, A
     for folder in folders.values():
         require_fit(folder, envs)
     envs.close()
-    return {name: load_agent(folder, AGENT_ENV) for name, folder in folders.items()}
+    return {name: published_agent(folder) for name, folder in folders.items()}
+
+
+def published_agent(folder: Path) -> Published:
+    """The agent of `vcgym/Call-v0` published in `folder`.
+
+    Raises:
+        ValueError: as `vcgym.agents.export.load_agent`.
+    """
+    load_call_agent(folder)
+    return Published.of(folder, load_call_agent)
+
+
+def load_call_agent(folder: Path) -> AgentPolicy:
+    """Load a published agent of `vcgym/Call-v0`."""
+    return load_agent(folder, AGENT_ENV)
 
 
 def _refuse_stale(folder: Path, train: TrainConfig) -> None:

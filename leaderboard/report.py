@@ -7,6 +7,7 @@ from typing import Any
 import jinja2
 import pyarrow as pa
 
+from vcgym.leaderboard import gate
 from vcgym.leaderboard.board import Board, Line, boards
 from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, read_cdfs
 from vcgym.leaderboard.columns import METRIC, shown
@@ -36,10 +37,11 @@ def publish(folder: Path) -> Path:
         FileNotFoundError: one of the two files is not there.
         ValueError: they are not what `results` writes, or a system was not run on all worlds of a mode.
     """
-    ranked = boards(read(RESULTS, folder / "results.parquet"))
+    found = read(RESULTS, folder / "results.parquet")
+    ranked = boards(found)
     page = folder / "report.html"
     replace_file(page, render(ranked, read(DELAY_CDF, folder / "cdf.parquet")).encode())
-    replace_file(folder / "leaderboard.md", markdown(ranked).encode())
+    replace_file(folder / "leaderboard.md", (markdown(ranked) + gate.markdown(ranked, found)).encode())
     return page
 
 

@@ -5,6 +5,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.progress import progress
+from vcgym.leaderboard.cells import plan
 from vcgym.leaderboard.config import LeaderboardConfig
 from vcgym.leaderboard.entrants import all_systems
 from vcgym.leaderboard.run import prepare, run_suite, show
@@ -26,8 +27,8 @@ def main(composed: DictConfig) -> None:
     if len(parts) < len(suite.parts):
         console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
     systems = all_systems(load_systems(config.systems), config.train)
-    with progress(f"suite {suite.name}-{suite.version}", len(systems) * len(parts)) as tell:
-        page = run_suite(suite, parts, systems, config.folder, tell, config.threads)
+    with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, systems))) as tell:
+        page = run_suite(suite, parts, systems, config.folder, tell, config.threads, config.workers, config.ray.address)
     show(config.folder, console)
     console.print(f"Report: {page}", soft_wrap=True)
 
