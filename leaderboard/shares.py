@@ -33,7 +33,8 @@ def play_cells(cells: list[Cell], code: str, threads: int = 1) -> list[tuple[str
     scenario = _scenario(share.part.scenario, share.part.mode, share.packets)
     if scenario.layout.card != share.card:
         raise ValueError(f"data of {share.part.scenario} on this worker has hash {scenario.layout.card}, the run's is {share.card}")
-    return [(cell.file, _content(cell, scenario, *played)) for cell, *played in _rollouts(cells, scenario, threads)]
+    played = _rollouts(cells, scenario, threads)
+    return [(cell.file, _content(cell, scenario, system, rollout)) for cell, system, rollout in played]
 
 
 @lru_cache(maxsize=4)
