@@ -3,8 +3,9 @@
 A record tells when a packet arrived and which lag was then in force, so the receiver's watermark (VCRoute paper, Algorithm 1, as in
 `vcgym.network.receiver`) can be moved along: the lag that an arrival sets stands in the record of the next one, so each arrival is settled
 when the next record comes. With every record fed back these are the receiver's own emissions to the microsecond, but for those after the
-last record. A packet that another path carried than the one expected is not told of. A lost record costs its packet's emission, and those it would have let go come with a later one. A count buffer holds no
-watermark: of one these are only what a watermark with its target as lag would do.
+last record. A packet that another path carried than the one expected is not told of. A lost record costs its packet's emission, and those
+it would have let go come with a later one. A count buffer holds no watermark: of one these are only what a watermark with its target as
+lag would do.
 
 The table remembers one row per packet: what was expected of it as it left, by packet modulo its length.
 """

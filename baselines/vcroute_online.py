@@ -106,7 +106,7 @@ def _decide(params, state, s, slot):
 
 @kernel
 def correction(w, transmit_ms, jitter_ms):
-    """w . f (ms)."""
+    """What w adds to a forecast (ms)."""
     return w.bias_ms + w.transmit_ms * (PER_100_MS * transmit_ms) + w.jitter_ms * (PER_100_MS * jitter_ms)
 
 
