@@ -1,4 +1,4 @@
-"""The corrected VCRoute: emissions worked out at the sender are the receiver's own, corrections follow their formula and do what they should."""
+"""The corrected VCRoute: the sender works out the emissions of the receiver; corrections follow their formula and put errors right."""
 
 import gymnasium
 import numpy as np
