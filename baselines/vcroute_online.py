@@ -33,7 +33,7 @@ PER_100_MS = 0.01
 class VCRouteOnline(NamedTuple):
     """Parameters."""
 
-    step: float = 0.02  # share of an error that is corrected at once
+    step: float = 0.01  # share of an error that is corrected at once
     route: VCRoute = VCRoute()
 
 

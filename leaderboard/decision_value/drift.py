@@ -16,6 +16,7 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.emissions import AWAITED
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.vcroute_online import VCRouteOnline, VCRouteOnlineState, correction
+from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import Played
 from vcgym.leaderboard.decision_value.entrants import KINDS
 from vcgym.leaderboard.decision_value.outcomes import identity
@@ -29,11 +30,18 @@ CORRECTED, AS_TRAINED = "corrected", "as trained"
 
 
 class Drift(NamedTuple):
-    """Worlds in which a predictor may be wrong: a stratum of a scenario."""
+    """Where a predictor may be wrong: a stratum of a scenario, or a receiver other than the one it was trained on."""
 
     scenario: str
     mode: str
-    stratum: str | None
+    stratum: str | None = None
+    receiver: NamedTuple = WMJitter()
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        receiver = "" if isinstance(self.receiver, WMJitter) else f"over {type(self.receiver).__name__}"
+        return ", ".join(filter(None, (self.scenario, self.mode, self.stratum, receiver)))
 
 
 def play_drift(drift: Drift, predictor: object, seeds: int, packets: int) -> pa.Table:
@@ -42,17 +50,17 @@ def play_drift(drift: Drift, predictor: object, seeds: int, packets: int) -> pa.
     for system, step in ((AS_TRAINED, 0.0), (CORRECTED, VCRouteOnline().step)):
         router = VCRouteOnline(step, KINDS[KIND]._replace(predictor=predictor))
         part = Part(drift.scenario, drift.mode, seeds, stratum=drift.stratum)
-        found += _play(system, router, part, packets)
+        found += _play(system, router, drift.receiver, part, packets)
     return pa.Table.from_pylist(found)
 
 
 @test_opened()
-def _play(system: str, router: VCRouteOnline, part: Part, packets: int) -> list[dict[str, object]]:
+def _play(system: str, router: VCRouteOnline, receiver: NamedTuple, part: Part, packets: int) -> list[dict[str, object]]:
     which = worlds(part, Scenario(part.scenario, part.mode, packets))
     policy = RulePolicy(router)
     env: Any = gymnasium.make_vec(
         "vcgym/Relay-v0", num_envs=len(which), scenario=part.scenario, mode=part.mode, split=part.split, packets=packets, interval=1,
-        observation=policy.reads, action=policy.action, log=True, autoreset_mode=AutoresetMode.DISABLED,
+        receiver=receiver, observation=policy.reads, action=policy.action, log=True, autoreset_mode=AutoresetMode.DISABLED,
     ).unwrapped  # fmt: skip
     for name in dict.fromkeys(pair for pair, _ in which):
         mask = np.array([pair == name for pair, _ in which])

@@ -100,7 +100,7 @@ def _drift(drifts: Sequence[tuple[Drift, pa.Table]]) -> str:
     rows = []
     for drift, found in drifts:
         paired = pair_worlds(found)
-        cells = [", ".join(filter(None, (drift.scenario, drift.mode, drift.stratum)))]
+        cells = [drift.label]
         for metric, decimals in (("forecast_error_ms", 1), (R, 2)):
             means = summarise(paired, metric)
             cells += [f"{means[system].mean.value:.{decimals}f}" for system in (AS_TRAINED, CORRECTED)]

@@ -4,6 +4,8 @@ import importlib.resources
 from pathlib import Path
 
 from vcgym.agents.progress import Tell
+from vcgym.baselines.adaptive_ewma import AdaptiveEwma
+from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.leaderboard.decision_value.drift import Drift, play_drift
 from vcgym.leaderboard.decision_value.entrants import KINDS
 from vcgym.leaderboard.decision_value.outcomes import PARTS, label, play
@@ -17,10 +19,11 @@ PAGE = "decision_value.md"
 
 
 def drifts(with_series: bool) -> list[Drift]:
-    """Where correcting is looked at: as trained, under every kind of stress, and over measured satellite links."""
-    found = [Drift("wonderproxy", "paper", None), Drift("wonderproxy", "correlated", None)]
+    """Where correcting is looked at: as trained, over other receivers, under every kind of stress, and over measured satellite links."""
+    found = [Drift("wonderproxy", "paper"), Drift("wonderproxy", "correlated")]
+    found += [Drift("wonderproxy", "correlated", receiver=receiver) for receiver in (AdaptiveEwma(), FixedLag(200.0))]
     found += [Drift("stress", "correlated", stratum) for stratum in STRESS]
-    return [*found, Drift("leo", "replay", None)] if with_series else found
+    return [*found, Drift("leo", "replay")] if with_series else found
 
 
 def parts(with_series: bool) -> list[Part]:
@@ -49,7 +52,7 @@ def write_decision_value(
             results[part, kind] = play(part, kind, seeds, packets, threads)
             done += 1
     for drift in drifts(with_series):
-        tell(done, f"drift: {drift.scenario}, {drift.mode}, {drift.stratum or 'all'}")
+        tell(done, f"drift: {drift.label}")
         found.append((drift, play_drift(drift, network, drift_seeds, packets)))
         done += 1
     tell(done, "intervals")
