@@ -15,12 +15,12 @@ from vcgym.predictors.method import Site
 from vcgym.predictors.network import HIDDEN, LAYERS, Network, make_network
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.rows import Rows
-from vcgym.predictors.training import Examples, History, Scale, Training, scale_of, seeded, train
+from vcgym.predictors.training import Examples, History, NetworkMethod, Scale, scale_of, seeded, train
 
 LOSSES: dict[str, nn.Module] = {"mae": nn.L1Loss(), "mse": nn.MSELoss(), "huber": nn.HuberLoss()}
 
 
-class Dnn(Training):
+class Dnn(NetworkMethod):
     """Settings.
 
     Attributes:
@@ -33,8 +33,8 @@ class Dnn(Training):
     def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> "TrainedDnn":
         scale = scale_of(rows.inputs, rows.target_ms)
         net, loss = seeded(lambda: layers(1), seed), LOSSES[self.loss]
-        parts = [Examples(scale.inputs(part.inputs), scale.target(part.target_ms)) for part in (rows, check)]
-        history = train(net, lambda output, target: loss(output[:, 0], target), *parts, self, seed, site)
+        learnt, held = (Examples(scale.inputs(part.inputs), scale.target(part.target_ms)) for part in (rows, check))
+        history = train(net, lambda output, target: loss(output[:, 0], target), learnt, held, self, seed, site)
         return TrainedDnn(compiled(net, scale), history)
 
 

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from vcgym.predictors.method import Site
 from vcgym.predictors.rows import Rows
-from vcgym.predictors.training import Examples, History, Scale, Training, outputs, scale_of, seeded, train
+from vcgym.predictors.training import Examples, History, NetworkMethod, Scale, outputs, scale_of, seeded, train
 
 
-class Lstm(Training):
+class Lstm(NetworkMethod):
     """Settings.
 
     Attributes:
@@ -28,10 +28,9 @@ class Lstm(Training):
     def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> "TrainedLstm":
         scale = scale_of(rows.inputs, rows.target_ms)
         net = seeded(lambda: _Net(self.hidden), seed)
-        parts = [
-            Examples(scale.inputs(part.inputs_ms)[part.before(self.length)], scale.target(part.target_ms)) for part in (rows, check)
-        ]
-        return TrainedLstm(net, scale, self.length, train(net, nn.L1Loss(), *parts, self, seed, site))
+        everything = scale.inputs(rows.inputs_ms)
+        learnt, held = (Examples(everything[part.before(self.length)], scale.target(part.target_ms)) for part in (rows, check))
+        return TrainedLstm(net, scale, self.length, train(net, nn.L1Loss(), learnt, held, self, seed, site))
 
 
 class _Net(nn.Module):

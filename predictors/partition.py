@@ -1,9 +1,9 @@
 """Three ways to hold rows out. Only the last says what a predictor is worth where it has never been.
 
-    random  any fifth of the rows, as in the VCRoute paper: neighbours of a held-out packet, sent milliseconds before and after it under the
-            same conditions, stay in training
-    time    the last fifth of every call
-    pair    every call of a fifth of the pairs
+- random: any fifth of the rows, as in the VCRoute paper: neighbours of a held-out packet, sent milliseconds before and after it under the
+  same conditions, stay in training
+- time: the last fifth of every call
+- pair: every call of a fifth of the pairs
 """
 
 from typing import Literal, NamedTuple
@@ -15,6 +15,7 @@ from vcgym.predictors.rows import Rows
 
 Holdout = Literal["random", "time", "pair"]
 
+FEWEST_PAIRS = 3
 TEST_SHARE = 0.2
 CHECK_SHARE = 0.1  # of what is left: to stop early by
 

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from vcgym.predictors.dnn import layers
 from vcgym.predictors.method import Site
 from vcgym.predictors.rows import Rows
-from vcgym.predictors.training import Examples, History, Scale, Training, outputs, scale_of, seeded, train
+from vcgym.predictors.training import Examples, History, NetworkMethod, Scale, outputs, scale_of, seeded, train
 
 QUANTILES = (0.1, 0.5, 0.9)
 
 
-class QuantileDnn(Training):
+class QuantileDnn(NetworkMethod):
     """Settings: those of the training alone."""
 
     kind: Literal["quantile"] = "quantile"
@@ -27,8 +27,8 @@ class QuantileDnn(Training):
     def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> "TrainedQuantiles":
         scale = scale_of(rows.inputs, rows.target_ms)
         net = seeded(lambda: layers(len(QUANTILES)), seed)
-        parts = [Examples(scale.inputs(part.inputs), scale.target(part.target_ms)) for part in (rows, check)]
-        return TrainedQuantiles(net, scale, train(net, pinball, *parts, self, seed, site))
+        learnt, held = (Examples(scale.inputs(part.inputs), scale.target(part.target_ms)) for part in (rows, check))
+        return TrainedQuantiles(net, scale, train(net, pinball, learnt, held, self, seed, site))
 
 
 def pinball(output: Tensor, target: Tensor) -> Tensor:

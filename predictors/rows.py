@@ -1,4 +1,4 @@
-"""Rows that predictors learn from and are judged on: a Parquet file of packets, each with what was known when it left and what it then took.
+"""Rows that predictors learn from and are judged on: a Parquet file of packets, with what was known when each left and what it took.
 
 A row is one packet that the receiver emitted. Inputs hold nothing that had not been fed back when the router decided, but for
 `oracle_transmit_ms`, the packet's own delay, which serves to show what a forecast from it would be worth.
@@ -80,7 +80,7 @@ class Rows:
         return replace(self, at=self.at[which])
 
     def before(self, length: int) -> NDArray[np.int64]:
-        """(n, length) numbers of the rows of the same call up to each row, oldest first; the call's first row stands in for what is missing."""
+        """(n, length) numbers of the rows of the same call up to each row, oldest first; its first row stands in for what is missing."""
         session = self.columns["session"]
         first = np.searchsorted(session, session[self.at])
         return np.maximum(self.at[:, None] + np.arange(1 - length, 1), first[:, None])
@@ -125,7 +125,7 @@ def _require_sound(columns: dict[str, NDArray], path: Path, splits: tuple[str, .
             wrong |= ~(columns[name] > 0.0)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
-            raise ValueError(f"{path}: row {row} of column {name} is {columns[name][row]}; allowed are finite numbers above 0 (jitters: any)")
+            raise ValueError(f"{path}: row {row} of column {name} is {columns[name][row]}; allowed: finite, above 0 but for jitters")
     step = np.diff(columns["session"])
     if (step < 0).any() or ((step == 0) & (np.diff(columns["packet"]) <= 0)).any():
         raise ValueError(f"{path}: rows are not in order of session and packet")

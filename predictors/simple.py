@@ -10,6 +10,8 @@ from pydantic import Field
 from vcgym.predictors.method import Method, Site
 from vcgym.predictors.rows import Rows
 
+Weight = Annotated[float, Field(gt=0, le=1)]
+
 
 @dataclass(frozen=True)
 class Line:
@@ -59,7 +61,7 @@ class Ewma(Method):
     """
 
     kind: Literal["ewma"] = "ewma"
-    weights: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)] = [0.02, 0.05, 0.1, 0.2, 0.5, 1.0]
+    weights: Annotated[tuple[Weight, ...], Field(min_length=1, strict=False)] = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
     def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> "Smoothed":
         tried = [Smoothed(weight) for weight in self.weights]

@@ -1,6 +1,6 @@
 """Training of a small torch network on rows: standardised numbers, Adam, early stopping, a checkpoint after each epoch.
 
-Deterministic on one platform with one thread. All that is drawn after the first weights is the order of rows, and that follows from seed and
+Deterministic on one platform with one thread. All that is drawn after the first weights is the order of rows, which follows from seed and
 epoch; so network, optimiser and epoch are the whole state, and a training killed anywhere and resumed ends with the same weights.
 
 A checkpoint is one safetensors file, replaced in one step; nothing is pickled.
@@ -27,7 +27,7 @@ CHECKPOINT = "checkpoint.safetensors"
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
-class Training(Method):
+class NetworkMethod(Method):
     """Settings of a training; scale, batch and stopping are nowhere stated in the paper and ours.
 
     Attributes:
@@ -93,7 +93,7 @@ class History(NamedTuple):
     check: list[float]
 
 
-def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: Training, seed: int, site: Site) -> History:
+def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: NetworkMethod, seed: int, site: Site) -> History:
     """Train `net` in place; it ends with the weights of the epoch that was best on `check`.
 
     Raises:
@@ -134,7 +134,7 @@ def outputs(net: nn.Module, inputs: Tensor) -> Tensor:
         return torch.cat([net(part) for part in inputs.split(8192)])
 
 
-def _identity(settings: Training, seed: int, fit: Examples, check: Examples) -> dict[str, Any]:
+def _identity(settings: NetworkMethod, seed: int, fit: Examples, check: Examples) -> dict[str, Any]:
     """What must be the same for a resumed training to end as the uninterrupted one would."""
     sums = [float(tensor.double().sum()) for examples in (fit, check) for tensor in examples]
     return {"settings": settings.model_dump(mode="json"), "seed": seed, "rows": [len(fit.targets), len(check.targets)], "sums": sums}
@@ -184,8 +184,9 @@ class _State:
         except (OSError, SafetensorError, json.JSONDecodeError, KeyError, TypeError) as error:
             raise ValueError(f"checkpoint {path} cannot be read: {error}") from error
         for field, wanted in self.identity.items():
-            if scalars["identity"].get(field) != wanted:
-                raise ValueError(f"checkpoint {path} is of another training: {field} is {scalars['identity'].get(field)!r}, expected {wanted!r}")
+            found = scalars["identity"].get(field)
+            if found != wanted:
+                raise ValueError(f"checkpoint {path} is of another training: {field} is {found!r}, expected {wanted!r}")
         self.net.load_state_dict(_part(tensors, "net"))
         self.best = _part(tensors, "best")
         moments: dict[int, dict[str, Tensor]] = {}
