@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
 
 from vcgym.predictors.method import Method, Site
 from vcgym.predictors.rows import Rows
@@ -24,7 +25,7 @@ class Boosting(Method):
     kind: Literal["boosting"] = "boosting"
     loss: Literal["absolute_error", "squared_error"] = "absolute_error"
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 0.1
-    max_iter: Annotated[int, Field(ge=1)] = 200
+    max_iter: Annotated[int, Field(ge=1)] = 100
     max_leaf_nodes: Annotated[int, Field(ge=2)] = 31
     n_iter_no_change: Annotated[int, Field(ge=1)] = 10
 
@@ -33,7 +34,8 @@ class Boosting(Method):
             loss=self.loss, learning_rate=self.learning_rate, max_iter=self.max_iter, max_leaf_nodes=self.max_leaf_nodes,
             n_iter_no_change=self.n_iter_no_change, early_stopping=True, random_state=seed,
         )  # fmt: skip
-        return Trees(trees.fit(rows.inputs, rows.target_ms, X_val=check.inputs, y_val=check.target_ms))
+        with threadpool_limits(1, "openmp"):  # more would wait for each other in busy loops wherever cores are shared
+            return Trees(trees.fit(rows.inputs, rows.target_ms, X_val=check.inputs, y_val=check.target_ms))
 
 
 @dataclass(frozen=True)
@@ -43,4 +45,5 @@ class Trees:
     trees: HistGradientBoostingRegressor
 
     def predict(self, rows: Rows) -> NDArray[np.float64]:
-        return np.asarray(self.trees.predict(rows.inputs))
+        with threadpool_limits(1, "openmp"):
+            return np.asarray(self.trees.predict(rows.inputs))

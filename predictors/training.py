@@ -87,7 +87,7 @@ class Examples(NamedTuple):
 
 
 class History(NamedTuple):
-    """Loss after each epoch, in units of the standardised target."""
+    """Loss of each epoch, of the rows learnt from during it and of those held out after it, in units of the standardised target."""
 
     fit: list[float]
     check: list[float]
@@ -105,8 +105,8 @@ def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: 
     if checkpoint is not None and checkpoint.exists():
         state.load(checkpoint)
     while state.epoch < settings.epochs and state.waited < settings.patience:
-        _epoch(net, state.optimiser, loss, fit, settings.batch_size, seed * settings.epochs + state.epoch)
-        losses = _mean_loss(net, loss, fit), _mean_loss(net, loss, check)
+        fit_loss = _epoch(net, state.optimiser, loss, fit, settings.batch_size, seed * settings.epochs + state.epoch)
+        losses = fit_loss, float(loss(outputs(net, check.inputs), check.targets))
         state.finish_epoch(*losses)
         if checkpoint is not None:
             state.save(checkpoint)
@@ -116,16 +116,17 @@ def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: 
     return state.history
 
 
-def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: Loss, fit: Examples, batch_size: int, seed: int) -> None:
+def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: Loss, fit: Examples, batch_size: int, seed: int) -> float:
+    """One pass over the rows; returns their mean loss, of each batch before it was learnt from."""
+    total = torch.zeros(())
     order = torch.randperm(len(fit.targets), generator=torch.Generator().manual_seed(seed))
     for batch in order.split(batch_size):
         optimiser.zero_grad()
-        loss(net(fit.inputs[batch]), fit.targets[batch]).backward()
+        value = loss(net(fit.inputs[batch]), fit.targets[batch])
+        value.backward()
         optimiser.step()
-
-
-def _mean_loss(net: nn.Module, loss: Loss, examples: Examples) -> float:
-    return float(loss(outputs(net, examples.inputs), examples.targets))
+        total += value.detach() * len(batch)
+    return float(total) / len(fit.targets)
 
 
 def outputs(net: nn.Module, inputs: Tensor) -> Tensor:

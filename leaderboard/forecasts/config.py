@@ -94,7 +94,7 @@ class RowSet(Config):
 
 DEFAULT_SETS = {
     "paper-like": RowSet(worlds=["wonderproxy/paper"]),
-    "paper": RowSet(worlds=["*/paper"]),
+    "cloud-like": RowSet(worlds=["cloud/paper"]),
     "correlated": RowSet(worlds=["*/correlated"]),
     "replay": RowSet(worlds=["*/replay"]),
     "both": RowSet(worlds=["*/paper", "*/correlated"]),

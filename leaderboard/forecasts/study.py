@@ -18,6 +18,7 @@ from vcgym.agents.tracking import Run, Tracking
 from vcgym.leaderboard.forecasts.config import Cell, TrainPredictorConfig
 from vcgym.leaderboard.forecasts.figures import draw
 from vcgym.leaderboard.forecasts.scores import by_group, scores
+from vcgym.leaderboard.forecasts.table import ALL_MODES
 from vcgym.leaderboard.results import replace_file
 from vcgym.network.splits import SPLITS
 from vcgym.predictors.dnn import TrainedDnn
@@ -29,7 +30,6 @@ from vcgym.predictors.rows import COLUMNS, Rows, read_rows
 
 MODEL, ALIAS = "vcgym-delay-predictor", "champion"
 TABLES, RESULTS, PAIRS, PUBLISHED = "tables", "results.parquet", "pairs.parquet", "predictor"
-ALL_MODES = "all"
 
 _SCORED = "scores.json"  # of a fit that is done
 
