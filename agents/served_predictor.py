@@ -15,7 +15,7 @@ class ServedPredictor(PythonModel):
     def load_context(self, context: Any) -> None:
         self.network = load_network(context.artifacts["predictor"])
 
-    def predict(self, context: Any, model_input: Any, params: dict[str, Any] | None = None) -> Any:
+    def predict(self, context, model_input, params=None):  # the signature says more than hints here, which mlflow would check instead
         return predict_each(self.network, model_input["transmit_delay_ms"].to_numpy(), model_input["jitter_ms"].to_numpy())
 
 

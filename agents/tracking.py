@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 # Read when mlflow is imported: tracking reports to nobody but its own database.
@@ -20,10 +19,6 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
-from mlflow.exceptions import MlflowException
-from mlflow.models import ModelSignature
-from mlflow.pyfunc import save_model
-from mlflow.types import ColSpec, DataType, Schema
 from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_GIT_COMMIT, MLFLOW_PARENT_RUN_ID
 
 from vcgym.agents.config import Config
@@ -61,33 +56,6 @@ class Run:
         profile = json.dumps({"num_rows": rows, "sha256": sha256})
         found = Dataset(file.name, sha256[:16], "local", json.dumps({"uri": file.as_uri()}), schema, profile)
         self.client.log_inputs(self.id, [DatasetInput(found, [InputTag(MLFLOW_DATASET_CONTEXT, "training")])])
-
-    def predictor(self, folder: Path, name: str, alias: str) -> int:
-        """Register a published predictor as the newest version of the model `name`, and let `alias` mean it.
-
-        The model is code, `vcgym.agents.served_predictor`, and the two published files; there is no pickle in it.
-
-        Returns:
-            The version.
-        """
-        inputs = Schema([ColSpec(DataType.double, column) for column in ("transmit_delay_ms", "jitter_ms")])
-        signature = ModelSignature(inputs, Schema([ColSpec(DataType.double, "end_to_end_delay_ms")]))
-        with TemporaryDirectory() as draft:
-            code, model = Path(__file__).with_name("served_predictor.py"), Path(draft) / "model"
-            requirements = [f"{package}=={version(package)}" for package in ("vcgym", "mlflow")]
-            save_model(
-                model, python_model=str(code), artifacts={"predictor": str(folder)}, signature=signature, pip_requirements=requirements
-            )  # fmt: skip
-            self.client.log_artifacts(self.id, str(model), model.name)
-        try:
-            self.client.create_registered_model(name)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_ALREADY_EXISTS":
-                raise
-        source = f"{self.client.get_run(self.id).info.artifact_uri}/{model.name}"
-        made = self.client.create_model_version(name, source, self.id)
-        self.client.set_registered_model_alias(name, alias, made.version)
-        return int(made.version)
 
 
 class Tracking:

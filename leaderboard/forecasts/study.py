@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.agents.progress import progress
+from vcgym.agents.registry import register_predictor
 from vcgym.agents.study import require_same_study
 from vcgym.agents.tracking import Run, Tracking
 from vcgym.leaderboard.forecasts.config import Cell, TrainPredictorConfig
@@ -168,7 +169,7 @@ def _crown(config: TrainPredictorConfig, cell: Cell, data: Data, fitted: Fitted,
         )  # fmt: skip
         publish(folder, fitted.network, training)
     run.folder(folder)
-    run.predictor(folder, MODEL, ALIAS)
+    register_predictor(run, folder, MODEL, ALIAS)
 
 
 def _log_rows(run: Run, path: Path, data: Data) -> None:

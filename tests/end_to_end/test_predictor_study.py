@@ -1,9 +1,10 @@
-"""A study of forecasts from rows to registry: nested runs, curves, data set, model under its alias, same bytes again, resumed where stopped."""
+"""A study of forecasts from rows to registry: nested runs, curves, data set, model and alias, same bytes again, resumed where stopped."""
 
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -103,7 +104,7 @@ def test_the_registered_model_holds_no_pickle(config):
     names = {name for _, _, names in os.walk(folder) for name in names}
     assert {"predictor.safetensors", "predictor.json", "served_predictor.py"} <= names
     assert not {name for name in names if name.endswith((".pkl", ".pickle", ".pt", ".pth"))}
-    assert "signature" in open(os.path.join(folder, "MLmodel"), encoding="utf-8").read()
+    assert "signature" in (Path(folder) / "MLmodel").read_text(encoding="utf-8")
 
 
 def test_the_same_study_again_publishes_the_same_bytes(config, home):
