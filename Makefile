@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install leaderboard test bench truth ui clean
+.PHONY: install leaderboard predictor test bench truth ui clean
 
 install: $(INSTALLED)
 
@@ -22,6 +22,13 @@ test: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
 	$(BIN)/pytest -n 2
+
+# Plays the sessions, trains the shipped predictor anew and says whether it has the same bytes as data/predictor.
+predictor: install
+	$(BIN)/vcgym-predictor-data
+	$(BIN)/vcgym-train-predictor 'methods=[dnn]' 'sets={both: {worlds: ["*/paper", "*/correlated"]}}' 'holdouts=[random]' 'seeds=[0]' \
+		study=predictor-shipped folder=outputs/predictor/shipped
+	cmp outputs/predictor/shipped/predictor/predictor.safetensors data/predictor/predictor.safetensors
 
 bench: install
 	$(BIN)/vcgym-bench

@@ -7,7 +7,7 @@ from rich.console import Console
 from vcgym.agents.progress import progress
 from vcgym.leaderboard.cells import plan
 from vcgym.leaderboard.config import LeaderboardConfig
-from vcgym.leaderboard.entrants import all_systems
+from vcgym.leaderboard.entrants import all_systems, table_errors
 from vcgym.leaderboard.run import prepare, run_suite, show
 from vcgym.leaderboard.suites import SUITES
 from vcgym.scripts.schema import CONF, build, register
@@ -26,7 +26,10 @@ def main(composed: DictConfig) -> None:
     parts = prepare(suite)
     if len(parts) < len(suite.parts):
         console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
-    systems = all_systems(load_systems(config.systems), config.train)
+    rules = load_systems(config.systems)
+    for said in table_errors(rules):
+        console.print(f"{said}.")
+    systems = all_systems(rules, config.train)
     with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, systems))) as tell:
         page = run_suite(suite, parts, systems, config.folder, tell, config.threads, config.workers, config.ray.address)
     show(config.folder, console)

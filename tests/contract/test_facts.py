@@ -1,4 +1,7 @@
-"""Numbers worked out by hand from the papers and from libwebrtc, R of routing and P of playout: each is named by the tests that hold it."""
+"""Numbers worked out by hand from the papers and from libwebrtc, each named by the tests that hold it.
+
+R of routing, P of playout, L of the predictor.
+"""
 
 import ast
 import functools
@@ -34,6 +37,10 @@ FACTS = {
     "P15": "player: a step of delay",
     "P16": "player: a target that falls, packets held",
     "P17": "player: spikes over a first-in-first-out path",
+    "L1": "parameters of the predictor",
+    "L2": "its published figures agree",
+    "L3": "its published share needs a heavy tail",
+    "L4": "a noiseless set is fitted",
 }
 
 
@@ -44,7 +51,7 @@ def named_by_tests():
     for file in sorted(Path(__file__).parents[1].rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                for fact in re.findall(r"\b([RP]\d+):", ast.get_docstring(node) or ""):
+                for fact in re.findall(r"\b([RPL]\d+):", ast.get_docstring(node) or ""):
                     found.setdefault(fact, []).append(f"{file.name}::{node.name}")
     return found
 

@@ -151,12 +151,14 @@ def test_pairs_are_kinds_where_each_has_ten_worlds():
     assert kinds(["p"] * 10 + ["q"] * 9) == 1
 
 
-def test_intervals_are_wider_than_plain_ones_by_what_a_resample_scatters_too_little():
-    found = resample(noise(0, 12)[None], np.full(4, 3), interquartile_mean)
+def test_intervals_are_wider_than_plain_ones_by_what_a_resample_scatters_too_little_and_by_students_law():
+    values = noise(0, 12)[None]
+    found = resample(values, np.full(4, 3), interquartile_mean)
     plain, wide = (np.subtract(*found.interval(plain)[::-1]) for plain in (True, False))
-    assert wide / plain == pytest.approx(np.sqrt(3 / 2))
+    of_kind = [3 * values[0, 3 * kind : 3 * kind + 3].var(ddof=1) for kind in range(4)]
+    freedom = sum(of_kind) ** 2 / sum(variance**2 / 2 for variance in of_kind)
+    assert wide / plain == pytest.approx(np.sqrt(3 / 2) * stats.t.ppf(0.975, freedom) / stats.norm.ppf(0.975))
     assert found.error == pytest.approx(np.sqrt(3 / 2) * found.resampled.std(axis=-1, ddof=1))
-
 
 def test_the_stored_coverage_is_what_is_demanded_and_what_a_simulation_gives():
     rows = {row.seeds: row for row in table_of_coverage()}
