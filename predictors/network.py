@@ -100,7 +100,7 @@ def make_network(
     out = [np.asarray([number], np.float32) for number in (output_mean_ms, output_sd_ms)]
     given = Network(*scaling, *(array for layer in layers for array in layer), *out)
     require_network(given)
-    return Network(*map(_aligned, given))
+    return aligned(given)
 
 
 def random_network(seed: int) -> Network:
@@ -119,8 +119,12 @@ def random_network(seed: int) -> Network:
     return make_network(layers, means_ms, sds_ms, sum(means_ms), math.hypot(*sds_ms))
 
 
+def aligned(network: Network) -> Network:
+    """A copy whose arrays begin at cache lines, as the kernel reads them fastest."""
+    return Network(*map(_aligned, network))
+
+
 def _aligned(values: Floats) -> Floats:
-    """A copy that begins at a cache line."""
     memory = np.empty(values.nbytes + _CACHE_LINE, np.uint8)
     skip = -memory.ctypes.data % _CACHE_LINE
     copy = memory[skip : skip + values.nbytes].view(np.float32).reshape(values.shape)
