@@ -1,4 +1,4 @@
-"""How ours is found for each kind of statement: one function per kind, from the calls of one scenario in one mode to a value with its interval.
+"""How ours is found: one function per kind of statement, from the calls of one scenario in one mode to a value with its interval.
 
 Means over worlds carry the paired bootstrap interval of `vcgym.leaderboard.statistics`. What no sampling touches, and an extreme over all
 worlds, is its own interval.
@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import singledispatch
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,17 +19,18 @@ from scipy import stats
 from vcgym.baselines.jitter_window import JITTER_WINDOW_US
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.leaderboard.reproduce import published as p
-from vcgym.leaderboard.reproduce.forecasts import Forecasts
+from vcgym.leaderboard.reproduce.forecasts import FIGURES, sums
 from vcgym.leaderboard.statistics import CONFIDENCE, RESAMPLES, Estimate, difference, pair_worlds, summarise
 from vcgym.leaderboard.truth.outcomes import STATISTICS
 from vcgym.network.cards import load_links
 from vcgym.network.paths import relay_sequences
 from vcgym.network.scenario import Scenario
+from vcgym.network.scenarios.linked import Linked
 
 DIRECT = "DRT-BF"  # any system will do where only the world is looked at
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """Nothing of ours can stand beside the statement; the message says why."""
 
 
@@ -38,27 +40,27 @@ class Material(NamedTuple):
     Attributes:
         scenario: the worlds, or None where there are none of that mode.
         results: one row per system and world.
-        forecasts: errors of the predictor by pair.
-        cost_ms: time of a packet by a clock, rounded up to a power of ten.
+        forecasts: one row per call of VCR-WM, of `vcgym.leaderboard.reproduce.forecasts`.
+        cost_ms: time of a packet by a clock, whatever the worlds.
     """
 
     scenario: Scenario | None
     results: pa.Table | None
-    forecasts: Forecasts | None
-    cost_ms: float
+    forecasts: pa.Table | None
+    cost_ms: float = math.nan
 
 
 def of_pairs(results: pa.Table | None, pattern: str) -> pa.Table:
     """Rows of the pairs of a shell pattern.
 
     Raises:
-        Missing: there are none.
+        MissingError: there are none.
     """
     if results is None:
-        raise Missing("no worlds of this kind in this mode")
+        raise MissingError("no worlds of this kind in this mode")
     found = results.filter(pa.array([fnmatchcase(pair, pattern) for pair in results["pair"].to_pylist()], pa.bool_()))
     if not found.num_rows:
-        raise Missing("measured series of other places: only what is said of all pairs can be looked at")
+        raise MissingError("measured series of other places: only what is said of all pairs can be looked at")
     return found
 
 
@@ -72,7 +74,7 @@ def measured(measure: object, material: Material, accounting: str) -> Estimate:
         accounting: how the delay of a packet is counted; without effect on what is no delay.
 
     Raises:
-        Missing: it cannot be had.
+        MissingError: it cannot be had.
     """
     raise TypeError(f"no way to measure {measure!r}")
 
@@ -87,7 +89,7 @@ def _link(measure: p.Link, material: Material, accounting: str) -> Estimate:
     _require_world(material)
     table = load_links("table1")
     hops = [measure.source, *([measure.via] if measure.via else []), measure.destination]
-    links = [table.link(a, b) for a, b in zip(hops, hops[1:], strict=False)]
+    links = [table.link(a, b) for a, b in pairwise(hops)]
     if measure.what == "rtt_ms":
         return _exact(math.fsum(link.rtt_ms or 0.0 for link in links))
     return _exact(1.0 - math.prod(1.0 - (link.loss or 0.0) for link in links))
@@ -124,7 +126,7 @@ def _path_ratio(measure: p.PathRatio, material: Material, accounting: str) -> Es
 def _direct_range(measure: p.DirectRange, material: Material, accounting: str) -> Estimate:
     rows = _of_system(material, measure.pair, DIRECT)
     if _require_world(material).mode == "replay":
-        raise Missing("measured series of other places: only what is said of all pairs can be looked at")
+        raise MissingError("measured series of other places: only what is said of all pairs can be looked at")
     pairs, means = np.array(rows["pair"].to_pylist()), _path_means(rows, 0)
     by_pair = [float(means[pairs == pair].mean()) for pair in np.unique(pairs)]
     return _exact(min(by_pair) if measure.end == "least" else max(by_pair))
@@ -143,7 +145,10 @@ def _value(measure: p.Value, material: Material, accounting: str) -> Estimate:
 @measured.register
 def _change(measure: p.Change, material: Material, accounting: str) -> Estimate:
     column = STATISTICS[measure.statistic].column.format(accounting)
-    paired = pair_worlds(of_pairs(material.results, measure.pair))
+    results = of_pairs(material.results, measure.pair)
+    if measure.relative and np.mean(results.filter(pc.field("system") == measure.reference)[column].to_numpy() > 0.0) < 0.5:
+        raise MissingError(f"{measure.reference} has none in most worlds, so that there is nothing to take a share of")
+    paired = pair_worlds(results)
     return difference(paired, column, measure.system, measure.reference, relative=measure.relative)
 
 
@@ -175,12 +180,12 @@ def _gain_gap(measure: p.GainGap, material: Material, accounting: str) -> Estima
 
 @measured.register
 def _forecast(measure: p.Forecast, material: Material, accounting: str) -> Estimate:
-    if material.forecasts is None:
-        raise Missing("no worlds of this kind in this mode")
-    found = material.forecasts.get(measure.pair)
-    if found is None:
-        raise Missing("measured series of other places: only what is said of all pairs can be looked at")
-    return found[measure.what]
+    calls = of_pairs(material.forecasts, measure.pair)
+    if measure.what in ("target_low_ms", "target_high_ms"):
+        ends = calls[measure.what].to_numpy()
+        return _exact(ends.min() if measure.what == "target_low_ms" else ends.max())
+    of_call, figure = sums(calls), FIGURES[measure.what]
+    return _bootstrap((np.arange(calls.num_rows),), lambda which, axis: figure(*of_call[:, which].sum(axis=axis)))
 
 
 def _exact(value: float) -> Estimate:
@@ -189,7 +194,7 @@ def _exact(value: float) -> Estimate:
 
 def _require_world(material: Material) -> Scenario:
     if material.scenario is None:
-        raise Missing("no worlds of this kind in this mode")
+        raise MissingError("no worlds of this kind in this mode")
     return material.scenario
 
 
@@ -211,7 +216,10 @@ def _place(measure: p.Path, material: Material) -> int:
     """Index of the path over a relay; nodes of a call are the sender, the other endpoints in order, the receiver."""
     if measure.via is None:
         return 0
-    nodes = _require_world(material).recipe.nodes(measure.pair)  # type: ignore[attr-defined]
+    recipe = _require_world(material).recipe
+    if not isinstance(recipe, Linked):
+        raise MissingError("paths of other places")
+    nodes = recipe.nodes(measure.pair)
     return relay_sequences(len(nodes) - 2).index((nodes.index(measure.via),))
 
 

@@ -1,13 +1,13 @@
 """The calls behind the verdicts, played in parts: a finished part is a file named by a hash of all that it follows from, and is not redone.
 
-A part is a few worlds of one setting, each drawn once for all systems. It holds a row per system and world, as of
-`vcgym.leaderboard.truth.outcomes.play_worlds`, which together with the sources of the kernels, the rules' parameters and the data behind the
-worlds fixes it; so a run that was killed goes on where it was, and gives the same bytes.
+A part is a few worlds of one setting, each drawn once for all systems: a row per system and world, as of
+`vcgym.leaderboard.truth.outcomes.play_worlds`. It follows from the sources of the kernels, the parameters of the rules, the data behind the
+worlds and the worlds drawn, so a run that was killed goes on where it was, and gives the same bytes.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from vcgym.leaderboard.reproduce.forecasts import SYSTEM, forecast_worlds
 from vcgym.leaderboard.results import replace_file
 from vcgym.leaderboard.rollout import RulePair
 from vcgym.leaderboard.together import every_pair
@@ -64,14 +65,27 @@ def parts_of(setting: Setting, seeds: int, packets: int, least: int = LEAST_WORL
         yield Part(setting, scenario, draws[first : first + _WORLDS], first)
 
 
-def played(part: Part, systems: Mapping[str, RulePair], folder: Path, threads: int) -> pa.Table:
-    """The rows of a part, from its file if that is there, else played and kept."""
-    path = folder / f"{_key(part, systems)}.parquet"
+def calls_of(part: Part, systems: Mapping[str, RulePair], folder: Path, threads: int) -> pa.Table:
+    """The calls of all systems on the worlds of a part, from their file if that is there, else played and kept."""
+
+    def play() -> pa.Table:
+        table = play_worlds(part.scenario, part.draws, systems, threads)
+        seeds = pa.array([part.first + seed for seed in table["seed"].to_pylist()])
+        return table.set_column(table.schema.get_field_index("seed"), "seed", seeds)
+
+    return _kept(folder / f"calls-{_key(part, systems)}.parquet", play)
+
+
+def forecasts_of(part: Part, system: RulePair, folder: Path, threads: int) -> pa.Table:
+    """How well the predictor of a system forecasts its packets on the worlds of a part, kept likewise."""
+    path = folder / f"forecasts-{_key(part, {SYSTEM: system})}.parquet"
+    return _kept(path, lambda: forecast_worlds(part.scenario, part.draws, system, threads))
+
+
+def _kept(path: Path, make: Callable[[], pa.Table]) -> pa.Table:
     if path.is_file():
         return pq.read_table(path)
-    table = play_worlds(part.scenario, part.draws, systems, threads)
-    seeds = pa.array([part.first + seed for seed in table["seed"].to_pylist()])
-    table = table.set_column(table.schema.get_field_index("seed"), "seed", seeds)
+    table = make()
     content = BytesIO()
     pq.write_table(table, content, compression="zstd")
     replace_file(path, content.getvalue())

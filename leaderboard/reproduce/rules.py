@@ -35,12 +35,12 @@ def judge(statement: Statement, ours: Estimate) -> tuple[str, str]:
     if statement.rule == "within":
         return _within(ours, least, most)
     if statement.rule == "at most" or statement.rule == "not higher":
-        return (REPRODUCED, f"at most {most:g}") if high <= most else (NOT, _beyond(low > most, f"above {most:g}"))
+        return (REPRODUCED, "as low as published") if high <= most else (NOT, _beyond(low > most, "higher than published"))
     if statement.rule == "at least":
-        return (REPRODUCED, f"at least {least:g}") if low >= least else (NOT, _beyond(high < least, f"below {least:g}"))
+        return (REPRODUCED, "as high as published") if low >= least else (NOT, _beyond(high < least, "lower than published"))
     if least <= low and high <= most:
-        return REPRODUCED, f"within {least:g} to {most:g}"
-    return NOT, _beyond(high < least or low > most, f"outside {least:g} to {most:g}")
+        return REPRODUCED, "no difference beyond the margin"
+    return NOT, _beyond(high < least or low > most, "a difference beyond the margin")
 
 
 def _beyond(surely: bool, words: str) -> str:

@@ -1,6 +1,7 @@
 """The worlds in which the claims are looked at, and what every system made of them: each world drawn once for all systems."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vcgym.envs.batch import Played
+from vcgym.leaderboard.cdf import delay_cdf
 from vcgym.leaderboard.metrics import rows
 from vcgym.leaderboard.rollout import RulePair
 from vcgym.leaderboard.together import batches_together, every_pair, play_together
@@ -17,6 +19,8 @@ from vcgym.network.world import WorldDraw
 
 TAUS_MS = (0.0, 50.0, 200.0, 1000.0)
 LEAST_WORLDS = 30  # of a scenario with few pairs
+
+_PER_PACKET = ("path", "arrived_us", "emitted_us", "flushed", "played_us")
 
 
 class Setting(NamedTuple):
@@ -67,7 +71,7 @@ def settings(scenario: str) -> list[Setting]:
 
 
 def play(setting: Setting, systems: Mapping[str, RulePair], seeds: int, packets: int, threads: int) -> pa.Table:
-    """One row per system and world: the metrics of the leaderboard and what `STATISTICS` names besides.
+    """One row per system and world: the metrics of the leaderboard, what `STATISTICS` names besides, means of the paths, delay counts.
 
     Args:
         setting: what kind of worlds.
@@ -102,11 +106,14 @@ def _more(played: Played, calls: list[dict[str, Any]], history: NDArray[np.float
     ends_us = {"event": np.where(played.flushed, -1, played.emitted_us), "clocked": played.played_us}
     found = []
     for s, call in enumerate(calls):
+        alone = replace(played, **{name: getattr(played, name)[s : s + 1] for name in _PER_PACKET})
         more: dict[str, Any] = {"plans_per_packet": call["plans_sent"] / packets, "changes_per_packet": call["path_changes"] / packets}
         more["paths_used"] = len(np.unique(played.path[s]))
         # A plan travels as long as the direct path takes (section VI-C5), spread over the packets of the call.
         more["overhead_ms"] = more["plans_per_packet"] * float(history[s, 0, 1])
         more["path_mean_ms"] = history[s, :, 1].tolist()
+        for accounting, cdf in delay_cdf(alone).items():
+            more[f"{accounting}_packets_within"], more[f"{accounting}_packets_sent"] = cdf.packets_within.tolist(), cdf.packets_sent
         for accounting, end_us in ends_us.items():
             delay_us = (end_us[s] - sent_us)[end_us[s] >= 0]
             more[f"{accounting}_largest_ms"] = float(delay_us.max()) / 1000.0 if delay_us.size else float("nan")
