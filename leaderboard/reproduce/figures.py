@@ -19,7 +19,7 @@ from vcgym.network.world import SLOT_US
 
 DRAWN = ("DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM")
 STROKES = strokes(dict.fromkeys(DRAWN, "rule"))
-SECONDS = 20  # of the call over time
+SECONDS = 5  # of the call over time
 
 
 def distributions(title: str, panels: Sequence[tuple[str, pa.Table]]) -> str:
@@ -52,7 +52,7 @@ def relative_errors(title: str, curves: Sequence[tuple[str, pa.Table]]) -> str:
 
 @test_opened()
 def over_time(title: str, scenario: Scenario, pair: str, systems: dict[str, RulePair]) -> str:
-    """SVG: a call's packets over its first seconds: one-way delay, and until the receiver lets them go, a panel for each system."""
+    """SVG: packets of the first seconds of a call: one-way delay, and until the receiver lets them go, a panel for each system."""
     split = next(split for split in ("train", "validation", "test") if pair in scenario.pairs(split))
     draw = scenario.draw(split, 0, pair)
     with style():
@@ -65,7 +65,7 @@ def over_time(title: str, scenario: Scenario, pair: str, systems: dict[str, Rule
             sent_us = np.arange(min(scenario.packets, SECONDS * 1_000_000 // SLOT_US), dtype=np.int64) * SLOT_US
             for end_us, label, colour in ((played.emitted_us[0], "until let go", "#d1782b"), (played.arrived_us[0], "one way", "#3b6fb6")):
                 delay_ms = np.where(end_us[: len(sent_us)] >= 0, end_us[: len(sent_us)] - sent_us, np.nan) / 1000.0
-                axes.plot(sent_us / 1e6, delay_ms, color=colour, linewidth=0.7, label=label)
+                axes.plot(sent_us / 1e6, delay_ms, color=colour, linestyle="", marker=".", markersize=1.5, label=label)
             _dress(axes, name, "sent, s")
         return _finish(figure, title, "delay, ms")
 

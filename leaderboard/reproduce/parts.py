@@ -29,6 +29,7 @@ MODES = (PAPER, CORRELATED, REPLAY)
 """In which every statement gets a verdict; those about WonderProxy get one for the median burst besides."""
 
 SCALE_PACKETS = 30_000  # of a call of the scale study at most: its length is not stated, and 900 paths take their time
+REPLAY_PACKETS = 14_000  # of a replayed call at most: the last fifth of the shortest series has room for 14,366
 _WORLDS = 4  # of a part
 
 
@@ -59,10 +60,17 @@ def settings_of(scenario: str) -> list[Setting]:
 
 def parts_of(setting: Setting, seeds: int, packets: int, least: int = LEAST_WORLDS) -> Iterator[Part]:
     """All worlds of a setting, `seeds` for each pair and `least` at least, a few to a part."""
-    scenario = setting.worlds(min(packets, SCALE_PACKETS) if setting.about.startswith("synthetic-") else packets)
+    scenario = setting.worlds(packets_of(setting, packets))
     draws = every_pair(scenario, seeds, least)
     for first in range(0, len(draws), _WORLDS):
         yield Part(setting, scenario, draws[first : first + _WORLDS], first)
+
+
+def packets_of(setting: Setting, packets: int) -> int:
+    """Length of the calls of a setting where `packets` are asked for."""
+    if setting.mode == "replay":
+        return min(packets, REPLAY_PACKETS)
+    return min(packets, SCALE_PACKETS) if setting.about.startswith("synthetic-") else packets
 
 
 def calls_of(part: Part, systems: Mapping[str, RulePair], folder: Path, threads: int) -> pa.Table:

@@ -10,7 +10,7 @@ import pytest
 from vcgym.leaderboard.reproduce import published as p
 from vcgym.leaderboard.reproduce.forecasts import RELATIVE_ERRORS
 from vcgym.leaderboard.reproduce.measures import Material, MissingError, measured
-from vcgym.leaderboard.reproduce.parts import MEDIAN, MODES, settings_of
+from vcgym.leaderboard.reproduce.parts import MEDIAN, MODES, REPLAY_PACKETS, SCALE_PACKETS, packets_of, parts_of, settings_of
 from vcgym.leaderboard.reproduce.published import FILE, LATE_LEARNS, Statement, load_published, parse_published
 from vcgym.leaderboard.reproduce.rules import CANNOT, NOT, REPRODUCED, judge
 from vcgym.leaderboard.reproduce.verdicts import INPUT, VERDICTS, WORDS, scenario_of, shares, shown, verdicts
@@ -151,6 +151,17 @@ def test_every_setting_can_be_drawn():
         for setting in settings_of(scenario):
             if setting.mode != "replay":
                 setting.worlds(100)
+
+
+def test_calls_are_as_long_as_their_worlds_allow():
+    wonderproxy, replay, scale = settings_of("wonderproxy")[0], settings_of("wonderproxy")[-1], settings_of("synthetic-900")[0]
+    assert [packets_of(setting, 600_000) for setting in (wonderproxy, replay, scale)] == [600_000, REPLAY_PACKETS, SCALE_PACKETS]
+    assert [packets_of(setting, 100) for setting in (wonderproxy, replay, scale)] == [100] * 3
+
+
+@pytest.mark.data
+def test_the_longest_replay_fits_into_its_series():
+    assert sum(len(part.draws) for part in parts_of(settings_of("wonderproxy")[-1], 1, 600_000)) == 30
 
 
 def test_relayed_paths_of_table_one():
