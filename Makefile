@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install leaderboard predictor test bench truth ui clean
+.PHONY: install leaderboard predictor test bench truth reproduce ui clean
 
 install: $(INSTALLED)
 
@@ -40,6 +40,10 @@ ui: install
 # Writes docs/truth.md: which claims of the paper hold, in which world. A few minutes on two cores; VCGYM_DATA adds the measured worlds.
 truth: install
 	$(BIN)/vcgym-truth folder=docs
+
+# Every published number of the paper beside ours: verdicts and page under outputs/reproduce. FULL=true plays calls as long as the paper's.
+reproduce: install
+	$(BIN)/vcgym-reproduce full=$(or $(FULL),false)
 
 # Leaves .venv alone: it takes minutes to download. Remove it by hand for a fresh start.
 clean:

@@ -17,6 +17,7 @@ from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
 from vcgym.leaderboard.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
+from vcgym.leaderboard.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.tune_config import TuneConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
@@ -34,6 +35,7 @@ KINDS = {
     "decision_value": DecisionValueConfig,
     "predictor_data": PredictorDataConfig,
     "train_predictor": TrainPredictorConfig,
+    "reproduce": ReproduceConfig,
 }
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
