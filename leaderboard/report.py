@@ -8,7 +8,7 @@ import jinja2
 import pyarrow as pa
 
 from vcgym.leaderboard.board import Board, Line, boards
-from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, read_cdfs
+from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.columns import METRIC, shown
 from vcgym.leaderboard.figure import Stroke, delay_figure, strokes
 from vcgym.leaderboard.results import DELAY_CDF, RESULTS, read, replace_file
@@ -74,8 +74,9 @@ def render(ranked: Sequence[Board], distributions: pa.Table) -> str:
 
 def _mode(board: Board, cdfs: Cdfs, drawn: dict[str, Stroke], shared: dict[str, str]) -> dict[str, Any]:
     systems = [line.standing.system for line in board.lines]
+    of_all = {accounting: of_board(cdfs, board.mode, accounting) for accounting in ACCOUNTINGS}
     for accounting in ACCOUNTINGS:
-        absent = sorted(set(systems) - set(cdfs.get((board.mode, accounting), {})))
+        absent = sorted(set(systems) - set(of_all[accounting]))
         if absent:
             raise ValueError(f"no {accounting} delay distribution in mode {board.mode!r} for systems {absent}")
     here = {system: drawn[system] for system in sorted(systems, key=list(drawn).index)}
@@ -87,7 +88,7 @@ def _mode(board: Board, cdfs: Cdfs, drawn: dict[str, Stroke], shared: dict[str, 
         "axis": (f"{low:.1f}", f"{high:.1f}"),
         "rows": [_row(line, low, high) for line in board.lines],
         "strata": board.strata,
-        "curves": [delay_figure(cdfs[board.mode, accounting], here, title) for accounting, title in _CURVES.items()],
+        "curves": [delay_figure(of_all[accounting], here, title) for accounting, title in _CURVES.items()],
         "legend": [(system, drawn[system]) for system in systems],
     }
 

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from vcgym.leaderboard.cdf import delay_cdf
+from vcgym.leaderboard.cdf import pair_cdfs
 from vcgym.leaderboard.cells import Cell, Share, to_bytes
 from vcgym.leaderboard.identity import code_hash
 from vcgym.leaderboard.metrics import rows
 from vcgym.leaderboard.published import AGENT_ENV, kind
 from vcgym.leaderboard.rollout import Rollout, RulePair, play_policy, play_rules_together
+from vcgym.leaderboard.submissions.actions import Recorded
+from vcgym.leaderboard.suites import worlds
+from vcgym.leaderboard.timeline import timeline, watched
 from vcgym.network.scenario import Scenario
 
 
@@ -32,7 +35,7 @@ def play_cells(cells: list[Cell], code: str, threads: int = 1) -> list[tuple[str
     scenario = _scenario(share.part.scenario, share.part.mode, share.packets)
     if scenario.layout.card != share.card:
         raise ValueError(f"data of {share.part.scenario} on this worker has hash {scenario.layout.card}, the run's is {share.card}")
-    return [(cell.file, _content(cell, scenario, rollout)) for cell, rollout in _rollouts(cells, scenario, threads)]
+    return [(cell.file, _content(cell, scenario, rollout, actions)) for cell, rollout, actions in _rollouts(cells, scenario, threads)]
 
 
 @lru_cache(maxsize=4)
@@ -40,26 +43,37 @@ def _scenario(name: str, mode: str, packets: int) -> Scenario:
     return Scenario(name, mode, packets)
 
 
-def _rollouts(cells: list[Cell], scenario: Scenario, threads: int) -> Iterator[tuple[Cell, Rollout]]:
+def _rollouts(cells: list[Cell], scenario: Scenario, threads: int) -> Iterator[tuple[Cell, Rollout, list[Any]]]:
+    """What each cell played; with the actions (sessions, decisions, 2) of a policy, none of a rule, which its name and parameters fix."""
     part, which = cells[0].share.part, list(cells[0].share.worlds)
     rules = [cell for cell in cells if isinstance(cell.system, RulePair)]
     pairs = [cell.system for cell in rules if isinstance(cell.system, RulePair)]
-    yield from zip(rules, play_rules_together(pairs, scenario, part.split, which, threads, part.stratum), strict=True)
+    for cell, rollout in zip(rules, play_rules_together(pairs, scenario, part.split, which, threads, part.stratum), strict=True):
+        yield cell, rollout, []
     for cell in cells:
         if not isinstance(cell.system, RulePair):
-            yield cell, play_policy(cell.system.policy(), AGENT_ENV, scenario, part.split, which, threads, part.stratum)
+            policy = Recorded(cell.system.policy())
+            rollout = play_policy(policy, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
+            yield cell, rollout, policy.actions.tolist()
 
 
-def _content(cell: Cell, scenario: Scenario, rollout: Rollout) -> bytes:
+def _content(cell: Cell, scenario: Scenario, rollout: Rollout, actions: list[Any]) -> bytes:
     timing = {
         "decision_us": rollout.decision_us, "wall_clock_s": rollout.wall_clock_s, "calls": len(rollout.strata),
         "hardware": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
     }  # fmt: skip
     delays = {
-        accounting: {"packets_within": cdf.packets_within.tolist(), "packets_sent": cdf.packets_sent}
-        for accounting, cdf in delay_cdf(rollout.played).items()
+        pair: {name: {"packets_within": cdf.packets_within.tolist(), "packets_sent": cdf.packets_sent} for name, cdf in cdfs.items()}
+        for pair, cdfs in pair_cdfs(rollout.played, [pair for pair, _ in cell.share.worlds]).items()
     }
-    return to_bytes(rows(rollout.played, **_identity(cell, scenario, rollout)), {"timing": timing, "delays": delays})
+    kept = watched(worlds(cell.share.part, scenario))
+    timelines = [
+        {"row": s, "path_names": list(scenario.layout.path_names), **timeline(rollout.played, s)}
+        for s, world in enumerate(cell.share.worlds)
+        if world in kept
+    ]
+    more = {"timing": timing, "delays": delays, "timelines": timelines, "actions": actions}
+    return to_bytes(rows(rollout.played, **_identity(cell, scenario, rollout)), more)
 
 
 def _identity(cell: Cell, scenario: Scenario, rollout: Rollout) -> dict[str, Any]:
