@@ -16,6 +16,7 @@ from vcgym.leaderboard.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.cells import Cell, Found
 from vcgym.leaderboard.columns import WORLD
 from vcgym.leaderboard.evaluation import evaluate
+from vcgym.leaderboard.page.data_cards import write_cards
 from vcgym.leaderboard.published import System
 from vcgym.leaderboard.report import publish
 from vcgym.leaderboard.suites import Part, Suite
@@ -44,7 +45,7 @@ def run_suite(
         suite: what to play.
         parts: what `prepare` made of it.
         systems: by name.
-        folder: receives the cells, results.parquet, timing.parquet, cdf.parquet, report.html and leaderboard.md.
+        folder: receives the cells, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and leaderboard.md.
         tell: told how many of the cells (`vcgym.leaderboard.cells.plan`) are done, and which one was the last.
         threads: as for `evaluate`; without effect on the results.
         workers: as for `evaluate`; without effect on the results.
@@ -65,6 +66,7 @@ def run_suite(
     results.write(results.DELAY_CDF, _delays(found), folder / "cdf.parquet")
     results.write(results.TIMELINE, _timelines(found), folder / "timeline.parquet")
     results.write(results.ACTIONS, _actions(found), folder / "actions.parquet")
+    write_cards((scenario for _, scenario in parts), folder)
     return publish(folder)
 
 
