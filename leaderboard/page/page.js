@@ -116,7 +116,7 @@ function timeline(figure, session, systems, drawn) {
       shade += `M${a},${up(value).toFixed(1)}V${up(line.most[bin]).toFixed(1)}H${b}V${up(value).toFixed(1)}Z`;
       open = true;
     });
-    svg.append(element("path", { d: shade, fill: colour, opacity: .16 }));
+    if (shown.length <= 4) svg.append(element("path", { d: shade, fill: colour, opacity: .16 }));
     svg.append(element("path", { d: path, ...stroke(name) }, element("title", {}, name)));
     for (const [bin] of line.runs.slice(1))
       if (line.median[bin] >= 0)
@@ -124,7 +124,7 @@ function timeline(figure, session, systems, drawn) {
     const top = height + 10 + row * strip;
     line.runs.forEach(([bin, path], i) => {
       const [from, to] = [at(bin), at(line.runs[i + 1]?.[0] ?? bins)], label = session.paths[path];
-      const one = element("rect", { x: from, y: top, width: Math.max(.5, to - from - .8), height: 12, fill: colour, opacity: i % 2 ? .55 : .95 },
+      const one = element("rect", { x: from, y: top, width: Math.max(.5, to - from - .8), height: 12, fill: colour, opacity: i % 2 ? .7 : 1 },
         element("title", {}, `${name}: ${label} from ${(bin * second).toFixed(1)} s`));
       svg.append(one);
       if (to - from > 9 + 5 * label.length) svg.append(element("text", { class: "path", x: from + 4, y: top + 9 }, label));
