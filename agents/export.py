@@ -116,7 +116,7 @@ def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {error}") from error
     tensors = _checked_tensors(folder / WEIGHTS, weights, shapes)
-    return AgentPolicy(card.env_id, observation_space, action_space, card.paths, card.activation, tensors)
+    return AgentPolicy(card.env_id, observation_space, action_space, card.paths, card.activation, tensors, card.steps)
 
 
 def _checked_tensors(path: Path, weights: bytes, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:

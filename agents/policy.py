@@ -142,6 +142,7 @@ class AgentPolicy:
         paths: how many paths an observation described in training; 0 if it described none.
         activation: "tanh" or "relu" between layers.
         tensors: float32 weights and biases of `vcgym.agents.network.PathNet`, by their names there.
+        training_decisions: how many it was trained on.
     """
 
     env_id: str
@@ -150,6 +151,7 @@ class AgentPolicy:
     paths: int
     activation: str
     tensors: dict[str, NDArray[np.float32]]
+    training_decisions: int = 0
 
     reads = "features"
 

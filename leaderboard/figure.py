@@ -1,6 +1,6 @@
 """Delay distributions as SVG: the same bytes for the same counts, colours by style sheet so that they suit light and dark pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from io import StringIO
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from vcgym.leaderboard.cdf import GRID_MS, DelayCdf
-from vcgym.leaderboard.page.pareto import Point
+from vcgym.leaderboard.scores.pareto import Front
 
 _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#7a5fc0", "#8c8c8c")
 _DASHES = ("", "6 2.5", "1.6 2")
@@ -73,27 +73,32 @@ def _themed(svg: str) -> str:
     return svg[svg.index("<svg") :].replace(_INK, "var(--ink)").replace(_GRID, "var(--rule)")
 
 
-def pareto_figure(points: Sequence[Point], drawn: Mapping[str, Stroke]) -> str:
-    """Inline SVG of delay against loss: a mark per system, the front joined by a line and named, agents named."""
+def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, Stroke]) -> str:
+    """Inline SVG of delay played against ticks concealed: a mark per system, the front joined by steps and named, agents named.
+
+    Args:
+        front: of clocked accounting.
+        kinds: of each system.
+        drawn: of each system.
+    """
+    places = {name: (point.delay_ms.value, max(100.0 * point.loss.value, _LEAST_PERCENT)) for name, point in front.points.items()}
+    places = {name: place for name, place in places.items() if np.isfinite(place).all()}
+    ahead = sorted((name for name in places if front.points[name].on_front), key=lambda name: places[name])
     with style():
         figure = Figure(figsize=(5.2, 3.3), layout="constrained")
         axes = figure.add_subplot()
-        front = sorted((point for point in points if point.on_front), key=lambda point: point.delay_ms)
-        axes.plot([p.delay_ms for p in front], [p.loss_percent for p in front], color=_INK, linewidth=0.8, drawstyle="steps-post", zorder=3)
-        for point in points:
-            marker = "D" if point.kind == "agent" else "s" if point.kind == "oracle" else "o"
-            axes.plot(
-                [point.delay_ms], [max(point.loss_percent, _LEAST_PERCENT)], marker, color=drawn[point.system].colour, markersize=5.0,
-                zorder=5 if point.kind == "agent" else 4,
-            )  # fmt: skip
-        high = max((point.loss_percent for point in points), default=1.0)
+        steps = [[places[name][axis] for name in ahead] for axis in (0, 1)]
+        axes.plot(*steps, color=_INK, linewidth=0.8, drawstyle="steps-post")
+        for name, (delay_ms, percent) in places.items():
+            agent = kinds[name] == "agent"
+            axes.plot([delay_ms], [percent], "D" if agent else "o", color=drawn[name].colour, markersize=5.0, zorder=5 if agent else 4)
+        for number, name in enumerate(dict.fromkeys([*ahead, *(name for name in places if kinds[name] == "agent")])):
+            offset = (6, 6 if number % 2 else -9)
+            axes.annotate(name, places[name], xytext=offset, textcoords="offset points", color=_INK, fontsize=8.0, zorder=6)
         axes.set_yscale("log")
-        axes.set_ylim(max(_LEAST_PERCENT, min((p.loss_percent for p in points), default=1.0)) * 0.7, high * 1.4)
-        for number, point in enumerate(p for p in points if p.on_front or p.kind == "agent"):
-            axes.annotate(
-                point.system, (point.delay_ms, max(point.loss_percent, _LEAST_PERCENT)), xytext=(6, 6 if number % 2 else -9),
-                textcoords="offset points", color=_INK, fontsize=8.0, zorder=6,
-            )  # fmt: skip
+        percents = [percent for _, percent in places.values()] or [1.0]
+        axes.set_ylim(min(percents) * 0.6, max(percents) * 1.6)
+        axes.margins(x=0.12)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.yaxis.set_minor_formatter(lambda value, _: "")
         _dress(axes, "Delay against loss: left and low is better", "mean end-to-end delay played, ms", "ticks concealed, %")

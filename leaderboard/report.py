@@ -13,8 +13,8 @@ from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.columns import METRIC
 from vcgym.leaderboard.figure import Stroke, delay_figure, pareto_figure, strokes
 from vcgym.leaderboard.page import explorer, tables
+from vcgym.leaderboard.page.axis import axis_marks
 from vcgym.leaderboard.page.data_cards import read_cards
-from vcgym.leaderboard.page.pareto import points
 from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMELINE, read, replace_file
 from vcgym.leaderboard.table import markdown
 from vcgym.network.cards import Card
@@ -93,6 +93,7 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
         suites=sorted({mode["suite"] for mode in modes}),
         shared=shared,
         groups=[(title, [METRIC[name] for name in names]) for title, names in tables.GROUPS],
+        worth=tables.WORTH,
         across=_ranks_across_modes(ranked),
         cards={key: (scenarios, cards) for _, stored in runs for key, scenarios, cards in stored.cards},
         style=(_PAGE / "page.css").read_text(encoding="utf-8"),
@@ -118,10 +119,12 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "worlds": board.worlds,
         "conditions": {name: value for name, value in board.conditions.items() if name not in shared},
         "bodies": tables.bodies(results, board),
+        "axis": axis_marks(board),
+        "notes": board.notes,
         "pairs": tables.pair_tables(results, board),
         "figures": [
             *(delay_figure(cdfs[accounting], here, title) for accounting, title in _CURVES.items()),
-            pareto_figure(points(board), drawn),
+            pareto_figure(board.fronts["clocked"], kinds, drawn),
         ],
         "legend": [(system, drawn[system]) for system in systems],
         "systems": systems,

@@ -33,10 +33,14 @@ class Policy(Protocol):
 
 
 class RulePair(NamedTuple):
-    """A router and a receiver, each at its native clock: the router at the central place, the receiver at the receiver."""
+    """A router and a receiver, each at its native clock: the router at the central place, the receiver at the receiver.
+
+    `tuning_trials` is how many settings were tried before these were chosen; 0 for printed constants.
+    """
 
     router: Any
     receiver: Any
+    tuning_trials: int = 0
 
 
 class Rollout(NamedTuple):

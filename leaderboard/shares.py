@@ -4,13 +4,14 @@ import os
 import platform
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from vcgym.leaderboard.cdf import pair_cdfs
 from vcgym.leaderboard.cells import Cell, Share, to_bytes
+from vcgym.leaderboard.effort import effort, kind
 from vcgym.leaderboard.identity import code_hash
 from vcgym.leaderboard.metrics import rows
-from vcgym.leaderboard.published import AGENT_ENV, kind
+from vcgym.leaderboard.published import AGENT_ENV
 from vcgym.leaderboard.rollout import Rollout, RulePair, play_policy, play_rules_together
 from vcgym.leaderboard.submissions.actions import Recorded
 from vcgym.leaderboard.suites import worlds
@@ -35,7 +36,7 @@ def play_cells(cells: list[Cell], code: str, threads: int = 1) -> list[tuple[str
     scenario = _scenario(share.part.scenario, share.part.mode, share.packets)
     if scenario.layout.card != share.card:
         raise ValueError(f"data of {share.part.scenario} on this worker has hash {scenario.layout.card}, the run's is {share.card}")
-    return [(cell.file, _content(cell, scenario, rollout, actions)) for cell, rollout, actions in _rollouts(cells, scenario, threads)]
+    return [(played.cell.file, _content(played, scenario)) for played in _rollouts(cells, scenario, threads)]
 
 
 @lru_cache(maxsize=4)
@@ -43,21 +44,32 @@ def _scenario(name: str, mode: str, packets: int) -> Scenario:
     return Scenario(name, mode, packets)
 
 
-def _rollouts(cells: list[Cell], scenario: Scenario, threads: int) -> Iterator[tuple[Cell, Rollout, list[Any]]]:
-    """What each cell played; with the actions (sessions, decisions, 2) of a policy, none of a rule, which its name and parameters fix."""
+class _Done(NamedTuple):
+    """A cell that was played; `actions` (sessions, decisions, 2) of a policy, none of a rule, which its name and parameters fix."""
+
+    cell: Cell
+    rollout: Rollout
+    effort: dict[str, int]
+    actions: list[Any]
+
+
+def _rollouts(cells: list[Cell], scenario: Scenario, threads: int) -> Iterator[_Done]:
     part, which = cells[0].share.part, list(cells[0].share.worlds)
     rules = [cell for cell in cells if isinstance(cell.system, RulePair)]
     pairs = [cell.system for cell in rules if isinstance(cell.system, RulePair)]
     for cell, rollout in zip(rules, play_rules_together(pairs, scenario, part.split, which, threads, part.stratum), strict=True):
-        yield cell, rollout, []
+        assert isinstance(cell.system, RulePair)
+        yield _Done(cell, rollout, effort(cell.system), [])
     for cell in cells:
         if not isinstance(cell.system, RulePair):
-            policy = Recorded(cell.system.policy())
-            rollout = play_policy(policy, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
-            yield cell, rollout, policy.actions.tolist()
+            policy = cell.system.policy()
+            recorded = Recorded(policy)
+            rollout = play_policy(recorded, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
+            yield _Done(cell, rollout, effort(policy), recorded.actions.tolist())
 
 
-def _content(cell: Cell, scenario: Scenario, rollout: Rollout, actions: list[Any]) -> bytes:
+def _content(played: _Done, scenario: Scenario) -> bytes:
+    cell, rollout = played.cell, played.rollout
     timing = {
         "decision_us": rollout.decision_us, "wall_clock_s": rollout.wall_clock_s, "calls": len(rollout.strata),
         "hardware": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
@@ -72,8 +84,8 @@ def _content(cell: Cell, scenario: Scenario, rollout: Rollout, actions: list[Any
         for s, world in enumerate(cell.share.worlds)
         if world in kept
     ]
-    more = {"timing": timing, "delays": delays, "timelines": timelines, "actions": actions}
-    return to_bytes(rows(rollout.played, **_identity(cell, scenario, rollout)), more)
+    more = {"timing": timing, "delays": delays, "timelines": timelines, "actions": played.actions}
+    return to_bytes(rows(rollout.played, **_identity(cell, scenario, rollout), **played.effort), more)
 
 
 def _identity(cell: Cell, scenario: Scenario, rollout: Rollout) -> dict[str, Any]:

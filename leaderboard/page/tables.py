@@ -7,8 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
-from vcgym.leaderboard.board import Board, Line, Stratum, board_name
-from vcgym.leaderboard.columns import G114_BANDS, METRIC, METRICS, Column, shown
+from vcgym.leaderboard.board import ORACLE, Board, Line, Stratum, board_name
+from vcgym.leaderboard.columns import EFFORT, G114_BANDS, METRIC, METRICS, Column, shown
+from vcgym.leaderboard.scores.anchored import Axis
+from vcgym.leaderboard.scores.anchored import shown as in_words
 from vcgym.leaderboard.statistics import Estimate
 
 GROUPS = (
@@ -19,6 +21,15 @@ GROUPS = (
     ("Share, %", ("network_loss", "event_late_loss", "clocked_late_loss", "concealed_share", "conceal_runs_over_60_ms_share")),
     ("Count per call", ("path_changes", "plans_sent", "probes_sent")),
 )
+WORTH = (
+    ("score", "Anchored score: 0 the best published system, 100 the hindsight oracle with six changes of path a minute."),
+    ("regret", "Mean R that this oracle had more on the same worlds."),
+    ("won, %", "Worlds better than the reference named below, ties by half."),
+    ("decisions", "Decisions an agent was trained on."),
+    ("trials", "Settings tried before these were chosen."),
+    ("numbers", "How many numbers the system consists of."),
+)
+"""Beside what was attainable, and what it took: headings, and what they mean."""
 MOST_PAIRS = 12  # in one table of a scenario
 
 
@@ -41,9 +52,9 @@ class PairTable(NamedTuple):
 
 
 def of_board(results: pa.Table, board: Board) -> pa.Table:
-    """The rows of results that a board ranks."""
+    """The rows of results that a board ranks: oracles are not among them."""
     names = map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist())
-    return results.filter(pa.array([name == board.mode for name in names]))
+    return results.filter(pa.array([name == board.mode for name in names])).filter(pc.field("kind") != ORACLE)
 
 
 def bodies(results: pa.Table, board: Board) -> list[Body]:
@@ -53,7 +64,7 @@ def bodies(results: pa.Table, board: Board) -> list[Body]:
         (line, line.rank, line.estimate(METRIC["r"]), {metric.name: line.estimate(metric).value for metric in measured}, line.bands)
         for line in board.lines
     ]
-    return [_body("all", board.worlds, all_worlds), *(_stratum_body(results, board, stratum) for stratum in board.strata)]
+    return [_body("all", board.worlds, board.axis, all_worlds), *(_stratum_body(results, board, stratum) for stratum in board.strata)]
 
 
 def _stratum_body(results: pa.Table, board: Board, stratum: Stratum) -> Body:
@@ -67,7 +78,7 @@ def _stratum_body(results: pa.Table, board: Board, stratum: Stratum) -> Body:
         bands = {band: found.count(band) / max(1, len(found)) for band in G114_BANDS}
         ranks = stratum.standings[system].ranks
         lines.append((line, f"tied {ranks}" if "-" in ranks else ranks, stratum.r[system], values, bands))
-    return _body(stratum.name, stratum.worlds, lines)
+    return _body(stratum.name, stratum.worlds, stratum.axis, lines)
 
 
 def _centre(metric: Column, rows: pa.Table) -> float:
@@ -78,12 +89,27 @@ def _centre(metric: Column, rows: pa.Table) -> float:
     return float(stats.trim_mean(values, 0.25) if metric.centre == "iqm" else values.mean())
 
 
-def _body(name: str, worlds: int, lines: list[tuple[Line, str, Estimate, dict[str, float], dict[str, float]]]) -> Body:
+def _worth(line: Line, axis: Axis | None) -> list[tuple[str, str]]:
+    """Cells of `WORTH`: what they are sorted by, and what they say."""
+    score = axis.scores[line.standing.system] if axis else None
+    regret, won = line.worth.regret, line.worth.won
+    return [
+        (_key(score.value), in_words(score)) if score else ("nan", ""),
+        (_key(regret.value), shown(METRIC["r"], regret.value)) if regret else ("nan", ""),
+        (_key(won.value), f"{100.0 * won.value:.0f}"),
+        *((str(line.effort[name]), f"{line.effort[name]:,}") for name in EFFORT),
+    ]
+
+
+def _body(
+    name: str, worlds: int, axis: Axis | None, lines: list[tuple[Line, str, Estimate, dict[str, float], dict[str, float]]]
+) -> Body:
     low, high = _span([r for _, _, r, _, _ in lines])
     rows = [
         {
             "system": line.standing.system,
             "kind": line.kind,
+            "worth": _worth(line, axis),
             "rank": rank,
             "r": (_key(r.value), shown(METRIC["r"], r.value)),
             "interval": f"{shown(METRIC['r'], r.low)} to {shown(METRIC['r'], r.high)}",

@@ -16,7 +16,7 @@ from vcgym.leaderboard.published import Published
 from vcgym.leaderboard.rollout import Policy
 from vcgym.leaderboard.submissions.card import SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
-from vcgym.leaderboard.submissions.onnx_model import checked_model
+from vcgym.leaderboard.submissions.onnx_model import checked_model, numbers_held
 from vcgym.leaderboard.submissions.onnx_session import decide, open_session
 from vcgym.leaderboard.submissions.trial import tried
 
@@ -24,12 +24,18 @@ _HEADER_BYTES = 1 << 16  # of a safetensors file
 
 
 class OnnxPolicy:
-    """A checked model as a policy of `vcgym/Call-v0`, session by session; the runtime is opened at the first decision."""
+    """A checked model as a policy of `vcgym/Call-v0`, session by session; the runtime is opened at the first decision.
+
+    Args:
+        model: what `checked_model` returned.
+        training_decisions: how many the card says it was trained on.
+    """
 
     reads = "features"
 
-    def __init__(self, model: bytes) -> None:
-        self._model = model
+    def __init__(self, model: bytes, training_decisions: int) -> None:
+        self._model, self.training_decisions = model, training_decisions
+        self.parameters = numbers_held(model)
 
     @cached_property
     def _session(self) -> Any:
@@ -76,8 +82,9 @@ def policy_of(files: dict[str, bytes], folder: Path) -> Policy:
     card = parse_card(folder / CARD, files[CARD])
     if card.weights not in files:
         raise RefusedError(folder, f"holds {sorted(files)}", f"the weights {card.weights} that the card names")
-    if card.agent is None:
-        return OnnxPolicy(checked_model(folder / ONNX, files[ONNX]))
+    if card.onnx is not None:
+        return OnnxPolicy(checked_model(folder / ONNX, files[ONNX]), card.onnx.steps)
+    assert card.agent is not None  # the card says so
     _refuse_other_size(folder / SAFETENSORS, card.agent, files[SAFETENSORS])
     try:
         return agent_from(card.agent, files[SAFETENSORS], folder)

@@ -117,6 +117,14 @@ def checked_model(path: Path, content: bytes) -> bytes:
     return bytes(model.SerializeToString())
 
 
+def numbers_held(model: bytes) -> int:
+    """How many float32 numbers a checked model holds."""
+    parsed: Any = Model()
+    parsed.ParseFromString(model)
+    tensors = [message for _, message in _within("model", parsed) if message.DESCRIPTOR.name == "Tensor" and message.data_type == FLOAT]
+    return sum(int(np.prod(tensor.dims)) for tensor in tensors)
+
+
 def _within(place: str, message: Any) -> Iterator[tuple[str, Any]]:
     """The message and all messages in it, with where they stand."""
     yield place, message
