@@ -4,18 +4,15 @@ Only the content of the cells travels back, through Ray, so machines need no fol
 done again elsewhere; what it gives is the same, whoever does it.
 """
 
-import os
 from collections.abc import Iterator
-
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 import ray
 
+from vcgym.agents.search import ray_running
 from vcgym.leaderboard.cells import Cell
 from vcgym.leaderboard.shares import play_cells
 
 RETRIES = 8  # of a task whose worker is lost; one that raises is not tried again
-_OBJECT_STORE_BYTES = 200 * 2**20
 
 
 def play_on_ray(pieces: list[list[Cell]], code: str, workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
@@ -27,18 +24,9 @@ def play_on_ray(pieces: list[list[Cell]], code: str, workers: int, address: str 
         workers: processes of a Ray of our own; without effect if `address` is given.
         address: of a running cluster, "auto" for the one that this machine belongs to; None starts a Ray of our own.
     """
-    if address is None:
-        ray.init(
-            address="local", num_cpus=workers, object_store_memory=_OBJECT_STORE_BYTES, include_dashboard=False, log_to_driver=False,
-            configure_logging=False,
-        )  # fmt: skip
-    else:
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
-    try:
+    with ray_running(workers, address):
         task = ray.remote(num_cpus=1, max_retries=RETRIES)(play_cells)
         waiting = [task.remote(piece, code) for piece in pieces]
         while waiting:
             done, waiting = ray.wait(waiting)
             yield from ray.get(done)
-    finally:
-        ray.shutdown()

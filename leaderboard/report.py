@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jinja2
 import pyarrow as pa
 
+<<<<<<< HEAD
 from vcgym.leaderboard.board import Board, Line, board_name, boards
 from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.columns import METRIC
@@ -16,6 +17,15 @@ from vcgym.leaderboard.page import explorer, tables
 from vcgym.leaderboard.page.axis import axis_marks
 from vcgym.leaderboard.page.data_cards import read_cards
 from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMELINE, read, replace_file
+=======
+from vcgym.leaderboard import gate
+from vcgym.leaderboard.board import Board, Line, boards
+from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, read_cdfs
+from vcgym.leaderboard.columns import METRIC, shown
+from vcgym.leaderboard.figure import Stroke, delay_figure, strokes
+from vcgym.leaderboard.results import DELAY_CDF, RESULTS, read, replace_file
+from vcgym.leaderboard.statistics import Estimate
+>>>>>>> w-scale
 from vcgym.leaderboard.table import markdown
 from vcgym.network.cards import Card
 
@@ -54,11 +64,19 @@ def publish(folder: Path) -> Path:
         FileNotFoundError: one of the files is not there.
         ValueError: they are not what a run writes, or a system was not run on all worlds of a mode.
     """
+<<<<<<< HEAD
     stored = Stored.of(folder)
     ranked = boards(stored.results)
     page = folder / "report.html"
     replace_file(page, render([(ranked, stored)]).encode())
     replace_file(folder / "leaderboard.md", markdown(ranked).encode())
+=======
+    found = read(RESULTS, folder / "results.parquet")
+    ranked = boards(found)
+    page = folder / "report.html"
+    replace_file(page, render(ranked, read(DELAY_CDF, folder / "cdf.parquet")).encode())
+    replace_file(folder / "leaderboard.md", (markdown(ranked) + gate.markdown(ranked, found)).encode())
+>>>>>>> w-scale
     return page
 
 

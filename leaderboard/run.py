@@ -16,7 +16,11 @@ from vcgym.leaderboard.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.cells import Cell, Found
 from vcgym.leaderboard.columns import WORLD
 from vcgym.leaderboard.evaluation import evaluate
+<<<<<<< HEAD
 from vcgym.leaderboard.page.data_cards import write_cards
+=======
+from vcgym.leaderboard.gate import gates, sentence
+>>>>>>> w-scale
 from vcgym.leaderboard.published import System
 from vcgym.leaderboard.report import publish
 from vcgym.leaderboard.suites import Part, Suite
@@ -72,7 +76,11 @@ def run_suite(
 
 def show(folder: Path, console: Console) -> None:
     """Print the ranks of a finished suite."""
-    print_boards(boards(results.read(results.RESULTS, folder / "results.parquet")), console)
+    found = results.read(results.RESULTS, folder / "results.parquet")
+    ranked = boards(found)
+    print_boards(ranked, console)
+    for passed in gates(ranked, found):
+        console.print(f"Mode {passed.board}: {sentence(passed)}", highlight=False, markup=False)
 
 
 def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
