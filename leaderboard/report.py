@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import jinja2
 import pyarrow as pa
+import pyarrow.compute as pc
 
-<<<<<<< HEAD
-from vcgym.leaderboard.board import Board, Line, board_name, boards
+from vcgym.leaderboard import gate
+from vcgym.leaderboard.board import ORACLE, Board, Line, board_name, boards
 from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.columns import METRIC
 from vcgym.leaderboard.figure import Stroke, delay_figure, pareto_figure, strokes
@@ -17,15 +18,6 @@ from vcgym.leaderboard.page import explorer, tables
 from vcgym.leaderboard.page.axis import axis_marks
 from vcgym.leaderboard.page.data_cards import read_cards
 from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMELINE, read, replace_file
-=======
-from vcgym.leaderboard import gate
-from vcgym.leaderboard.board import Board, Line, boards
-from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, read_cdfs
-from vcgym.leaderboard.columns import METRIC, shown
-from vcgym.leaderboard.figure import Stroke, delay_figure, strokes
-from vcgym.leaderboard.results import DELAY_CDF, RESULTS, read, replace_file
-from vcgym.leaderboard.statistics import Estimate
->>>>>>> w-scale
 from vcgym.leaderboard.table import markdown
 from vcgym.network.cards import Card
 
@@ -64,19 +56,11 @@ def publish(folder: Path) -> Path:
         FileNotFoundError: one of the files is not there.
         ValueError: they are not what a run writes, or a system was not run on all worlds of a mode.
     """
-<<<<<<< HEAD
     stored = Stored.of(folder)
     ranked = boards(stored.results)
     page = folder / "report.html"
     replace_file(page, render([(ranked, stored)]).encode())
-    replace_file(folder / "leaderboard.md", markdown(ranked).encode())
-=======
-    found = read(RESULTS, folder / "results.parquet")
-    ranked = boards(found)
-    page = folder / "report.html"
-    replace_file(page, render(ranked, read(DELAY_CDF, folder / "cdf.parquet")).encode())
-    replace_file(folder / "leaderboard.md", (markdown(ranked) + gate.markdown(ranked, found)).encode())
->>>>>>> w-scale
+    replace_file(folder / "leaderboard.md", (markdown(ranked) + gate.markdown(ranked, _ranked_rows(stored))).encode())
     return page
 
 
@@ -105,7 +89,11 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     ranked = [board for of_run, _ in runs for board in of_run]
     drawn = strokes({line.standing.system: line.kind for board in ranked for line in board.lines})
     shared = {name: value for name, value in ranked[0].conditions.items() if all(board.conditions[name] == value for board in ranked)}
-    modes = [_mode(board, stored, drawn, shared) for of_run, stored in runs for board in of_run]
+    modes = [
+        _mode(board, stored, drawn, shared) | {"gate": gate.sentence(passed)}
+        for of_run, stored in runs
+        for board, passed in zip(of_run, gate.gates(of_run, _ranked_rows(stored)), strict=True)
+    ]
     return template.render(
         modes=modes,
         suites=sorted({mode["suite"] for mode in modes}),
@@ -118,6 +106,11 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
         script=(_PAGE / "page.js").read_text(encoding="utf-8"),
         data=_data(modes, drawn),
     )
+
+
+def _ranked_rows(stored: Stored) -> pa.Table:
+    """Results less the oracles', which only set axes."""
+    return stored.results.filter(pc.field("kind") != ORACLE)
 
 
 def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[str, str]) -> dict[str, Any]:

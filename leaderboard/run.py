@@ -16,11 +16,8 @@ from vcgym.leaderboard.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.cells import Cell, Found
 from vcgym.leaderboard.columns import WORLD
 from vcgym.leaderboard.evaluation import evaluate
-<<<<<<< HEAD
-from vcgym.leaderboard.page.data_cards import write_cards
-=======
 from vcgym.leaderboard.gate import gates, sentence
->>>>>>> w-scale
+from vcgym.leaderboard.page.data_cards import write_cards
 from vcgym.leaderboard.published import System
 from vcgym.leaderboard.report import publish
 from vcgym.leaderboard.suites import Part, Suite

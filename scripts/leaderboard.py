@@ -1,7 +1,7 @@
 """vcgym-leaderboard: train a small agent if there is none, play the suite, print the ranks, write the page. See conf/leaderboard.yaml.
 
 With do=add the submission in `folder` joins; with do=verify the agents' scores are recomputed from their actions, and the command fails if
-one is not what they come to.
+one is not what they come to; with do=page all suites that lie beside each other get one page.
 """
 
 import sys
@@ -14,6 +14,7 @@ from vcgym.agents.progress import progress
 from vcgym.leaderboard.cells import plan
 from vcgym.leaderboard.config import LeaderboardConfig
 from vcgym.leaderboard.entrants import all_systems
+from vcgym.leaderboard.report import publish_together
 from vcgym.leaderboard.run import prepare, run_suite, show
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.verify import verify
@@ -32,6 +33,11 @@ def main(composed: DictConfig) -> None:
     console = Console() if Console().is_terminal else Console(width=120)
     if config.do == "verify":
         sys.exit(_verify(config, console))
+    if config.do == "page":
+        home = config.folder.parent
+        publish_together(sorted(path.parent for path in home.glob("*/results.parquet")), home / "report.html")
+        console.print(f"Report: {home / 'report.html'}", soft_wrap=True)
+        return
     board = config.board if config.do == "add" else config.folder
     suite = SUITES[config.suite]
     parts = prepare(suite)
