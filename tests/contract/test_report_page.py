@@ -11,6 +11,7 @@ from rich.console import Console
 from vcgym.leaderboard.board import boards
 from vcgym.leaderboard.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
 from vcgym.leaderboard.columns import METRICS
+from vcgym.leaderboard.page.axis import axis_marks
 from vcgym.leaderboard.page.data_cards import read_cards, write_cards
 from vcgym.leaderboard.page.explorer import curves
 from vcgym.leaderboard.report import Stored, publish, publish_together, render
@@ -159,6 +160,27 @@ def test_curves_of_the_page_are_those_of_the_file_within_a_thousandth(folder):
         true = stored.cdfs["paper", "places", "A>B0", "event"][SYSTEMS[place]].share[::2]
         drawn = np.concatenate([np.zeros(first), np.array(shares) / 1000.0, np.full(len(true) - first - len(shares), shares[-1] / 1000.0)])
         assert np.abs(drawn - true).max() <= 0.0011
+
+
+def test_the_anchored_axis_names_what_sets_it_and_where_agents_are(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "with")
+    rows = read(RESULTS, folder / "results.parquet").to_pylist()
+    oracles = [
+        row | {"system": name, "kind": "oracle", "r": row["r"] + gain}
+        for row in rows
+        if row["system"] == "DRT-BF"
+        for name, gain in (("oracle_joint_6", 6.0), ("oracle_informed", 3.0))
+    ]
+    write(RESULTS, rows + oracles, tmp_path / "with" / "results.parquet")
+    for board in boards(read(RESULTS, tmp_path / "with" / "results.parquet")):
+        marks = axis_marks(board)
+        assert marks.zero == "DRT-BF" and marks.room.startswith("6.00 R")
+        named = {mark.name: mark for mark in marks.marks if mark.named}
+        assert list(named) == ["PPO Call <one>", "DRT-BF", "oracle_informed", "oracle_joint_6"]
+        assert [mark.score.split()[0] for mark in named.values()] == ["-167", "0", "50", "100"]
+    page = (publish(tmp_path / "with")).read_text()
+    assert page.count("oracle_joint_6") >= len(MODES) and 'data-value="oracle_joint_6"' not in page  # on the axis, never in the table
+    assert axis_marks(boards(read(RESULTS, folder / "results.parquet"))[0]) is None
 
 
 def test_names_of_systems_cannot_break_out_of_the_page(folder):
