@@ -92,7 +92,8 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
         for name, (delay_ms, percent) in places.items():
             agent = kinds[name] == "agent"
             axes.plot([delay_ms], [percent], "D" if agent else "o", color=drawn[name].colour, markersize=5.0, zorder=5 if agent else 4)
-        for number, name in enumerate(dict.fromkeys([*ahead, *(name for name in places if kinds[name] == "agent")])):
+        wanted = dict.fromkeys([*(name for name in places if kinds[name] == "agent"), *ahead])
+        for number, name in enumerate(_apart(list(wanted), places)):
             offset = (6, 6 if number % 2 else -9)
             axes.annotate(name, places[name], xytext=offset, textcoords="offset points", color=_INK, fontsize=8.0, zorder=6)
         axes.set_yscale("log")
@@ -104,6 +105,19 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
         _dress(axes, "Delay against loss: left and low is better", "mean end-to-end delay played, ms", "ticks concealed, %")
         svg = as_svg(figure, transparent=True)
     return _themed(svg)
+
+
+def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Those of `names` whose labels do not lie on that of an earlier one: a tenth of the width or a fifth of the height of the figure away."""
+    delays, losses = (np.array([place[axis] for place in places.values()]) for axis in (0, 1))
+    wide, tall = max(float(np.ptp(delays)), 1e-9), max(float(np.ptp(np.log(losses))), 1e-9)
+    kept: list[str] = []
+    for name in names:
+        delay_ms, percent = places[name]
+        near = (abs(places[o][0] - delay_ms) < 0.1 * wide and abs(np.log(places[o][1] / percent)) < 0.2 * tall for o in kept)
+        if not any(near):
+            kept.append(name)
+    return kept
 
 
 def style() -> AbstractContextManager[None]:

@@ -11,9 +11,9 @@ STEP_MS = 20
 MOST_PAIRS = 24  # of a scenario, in alphabetical order
 _STRIDE = int(STEP_MS / (GRID_MS[1] - GRID_MS[0]))
 FIGURES = {
-    "wonderproxy": "The pairs of the paper's Figures 9 to 11",
-    "cloud": "The setting of the paper's Figures 12 and 13, from public statistics",
-    "synthetic": "The setting of the paper's Figure 17",
+    "wonderproxy": "As the paper's Figures 9 to 11, on the pairs of this suite",
+    "cloud": "As the paper's Figures 12 and 13, from public statistics",
+    "synthetic": "As the paper's Figure 17",
 }
 PAPER = ("DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM")
 
