@@ -108,7 +108,7 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
 
 
 def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Those of `names` whose labels do not lie on that of an earlier one: a tenth of the width or a fifth of the height of the figure away."""
+    """Those of `names` whose labels do not lie on an earlier one's: a tenth of the width or a fifth of the height of the figure away."""
     delays, losses = (np.array([place[axis] for place in places.values()]) for axis in (0, 1))
     wide, tall = max(float(np.ptp(delays)), 1e-9), max(float(np.ptp(np.log(losses))), 1e-9)
     kept: list[str] = []
