@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from vcgym.leaderboard.published import Published
 from vcgym.leaderboard.rollout import Policy, RulePair
 
 
@@ -14,14 +15,17 @@ def effort(system: RulePair | Policy, tuning_trials: int = 0) -> dict[str, int]:
     """Values of the columns `training_decisions`, `tuning_trials` and `parameters`.
 
     Args:
-        system: a pair of rules or a policy; of a policy `training_decisions` and the `tensors` count where it has them.
+        system: a pair of rules or a policy; of a policy `training_decisions` and `parameters` or the `tensors` count where it has them.
         tuning_trials: how many settings were tried before these were chosen; 0 for printed constants.
     """
-    size = numbers_in(tuple(system)) if isinstance(system, RulePair) else sum(map(numbers_in, getattr(system, "tensors", {}).values()))
+    if isinstance(system, RulePair):
+        size = numbers_in(tuple(system))
+    else:
+        size = getattr(system, "parameters", sum(map(numbers_in, getattr(system, "tensors", {}).values())))
     return {"training_decisions": int(getattr(system, "training_decisions", 0)), "tuning_trials": tuning_trials, "parameters": size}
 
 
-def kind(system: RulePair | Policy, tuning_trials: int = 0) -> str:
+def kind(system: RulePair | Policy | Published, tuning_trials: int = 0) -> str:
     """The column `kind`: a rule with printed constants is a "rule", one whose values were searched for "tuned", else it is an "agent"."""
     if isinstance(system, RulePair):
         return "tuned" if tuning_trials else "rule"

@@ -14,22 +14,27 @@ from vcgym.leaderboard.rollout import RulePair
 from vcgym.predictors.table import DelayTable
 
 
-def all_systems(rules: Mapping[str, RulePair], train: TrainConfig | None) -> dict[str, System]:
-    """The rules and, if `train` is given, its agents.
+def all_systems(
+    rules: Mapping[str, RulePair], train: TrainConfig | None, submitted: Mapping[str, Published] | None = None
+) -> dict[str, System]:
+    """The rules, what was submitted and, if `train` is given, its agents.
 
     Raises:
         ValueError: a rule is an oracle or is called like an agent, or an agent that is there was trained otherwise.
     """
     oracles = [name for name, pair in rules.items() if is_oracle(pair.router)]
+    if submitted and (twice := sorted(rules.keys() & submitted.keys())):
+        raise ValueError(f"submissions are called {twice}; allowed: names other than the rules'")
     if oracles:
         raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a place can know")
+    others: dict[str, System] = {**rules, **(submitted or {})}
     if train is None:
-        return dict(rules)
+        return others
     names = {"PPO" if len(train.seeds) == 1 else f"PPO seed {seed}": seed for seed in train.seeds}
-    twice = sorted(names.keys() & rules.keys())
+    twice = sorted(names.keys() & others.keys())
     if twice:
         raise ValueError(f"systems has {twice}; allowed: names other than the agents' {sorted(names)}")
-    return {**rules, **_trained_agents(train, names)}
+    return {**others, **_trained_agents(train, names)}
 
 
 def table_errors(rules: Mapping[str, RulePair]) -> list[str]:

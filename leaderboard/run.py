@@ -14,8 +14,10 @@ from vcgym.leaderboard import cells, results
 from vcgym.leaderboard.board import board_name, boards
 from vcgym.leaderboard.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.cells import Cell, Found
+from vcgym.leaderboard.columns import WORLD
 from vcgym.leaderboard.evaluation import evaluate
 from vcgym.leaderboard.gate import gates, sentence
+from vcgym.leaderboard.page.data_cards import write_cards
 from vcgym.leaderboard.published import System
 from vcgym.leaderboard.report import publish
 from vcgym.leaderboard.suites import Part, Suite
@@ -44,7 +46,7 @@ def run_suite(
         suite: what to play.
         parts: what `prepare` made of it.
         systems: by name.
-        folder: receives the cells, results.parquet, timing.parquet, cdf.parquet, report.html and leaderboard.md.
+        folder: receives the cells, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and leaderboard.md.
         tell: told how many of the cells (`vcgym.leaderboard.cells.plan`) are done, and which one was the last.
         threads: as for `evaluate`; without effect on the results.
         workers: as for `evaluate`; without effect on the results.
@@ -63,6 +65,9 @@ def run_suite(
     results.write(results.RESULTS, pa.concat_tables(cell.rows for _, cell in found).to_pylist(), folder / "results.parquet")
     results.write(results.TIMING, _timings(found), folder / "timing.parquet")
     results.write(results.DELAY_CDF, _delays(found), folder / "cdf.parquet")
+    results.write(results.TIMELINE, _timelines(found), folder / "timeline.parquet")
+    results.write(results.ACTIONS, _actions(found), folder / "actions.parquet")
+    write_cards((scenario for _, scenario in parts), folder)
     return publish(folder)
 
 
@@ -76,12 +81,31 @@ def show(folder: Path, console: Console) -> None:
 
 
 def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
-    batches: dict[tuple[str, str], list[dict[str, DelayCdf]]] = {}
+    batches: dict[tuple[str, str, str, str], list[dict[str, DelayCdf]]] = {}
     for cell, (_, more) in found:
         part = cell.share.part
-        cdfs = {name: DelayCdf(np.array(cdf["packets_within"]), cdf["packets_sent"]) for name, cdf in more["delays"].items()}
-        batches.setdefault((cell.name, board_name(part.mode, part.stratum)), []).append(cdfs)
+        for pair, of_pair in more["delays"].items():
+            cdfs = {name: DelayCdf(np.array(cdf["packets_within"]), cdf["packets_sent"]) for name, cdf in of_pair.items()}
+            batches.setdefault((cell.name, board_name(part.mode, part.stratum), part.scenario, pair), []).append(cdfs)
     return [row for key, of_cells in batches.items() for row in cdf_rows(*key, of_cells)]
+
+
+def _timelines(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+    return [
+        {name: row[name] for name in ("system", *WORLD)} | {name: value for name, value in line.items() if name != "row"}
+        for _, (rows, more) in found
+        for line in more["timelines"]
+        for row in rows.slice(line["row"], 1).to_pylist()
+    ]
+
+
+def _actions(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+    names = [name for name in results.ACTIONS.schema.names if name not in ("path", "level")]
+    return [
+        {name: row[name] for name in names} | {"path": [path for path, _ in decisions], "level": [level for _, level in decisions]}
+        for _, (rows, more) in found
+        for row, decisions in zip(rows.to_pylist() if more["actions"] else (), more["actions"], strict=True)
+    ]
 
 
 def _timings(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:

@@ -14,10 +14,10 @@ from vcgym.network.splits import SPLITS, test_opened
 from vcgym.network.world import WorldDraw
 
 
-def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, Any]], sessions: int, log: bool = False) -> list[CallBatch]:
-    """One batch of calls for each pair of rules (router, receiver), all on one world."""
+def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, ...]], sessions: int, log: bool = False) -> list[CallBatch]:
+    """One batch of calls for each pair of rules (router, receiver, and whatever else stands behind them), all on one world."""
     world = scenario.world(sessions)
-    return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver in pairs]
+    return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver, *_ in pairs]
 
 
 @test_opened()

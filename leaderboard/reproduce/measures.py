@@ -20,7 +20,8 @@ from vcgym.baselines.jitter_window import JITTER_WINDOW_US
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.leaderboard.reproduce import published as p
 from vcgym.leaderboard.reproduce.forecasts import FIGURES, sums
-from vcgym.leaderboard.statistics import CONFIDENCE, RESAMPLES, Estimate, difference, pair_worlds, summarise
+from vcgym.leaderboard.statistics import Estimate, difference, pair_worlds, summarise
+from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES
 from vcgym.leaderboard.truth.outcomes import STATISTICS
 from vcgym.network.cards import load_links
 from vcgym.network.paths import relay_sequences
