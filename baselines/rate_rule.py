@@ -8,6 +8,10 @@
     wake_us(params, state, s) -> int               when the rule is to be asked though no report has come, or NEVER_US
 
 The last two have a usual form for rules that do not say otherwise: the interval of the call, and never.
+
+An oracle has one more, which tells it before each `decide` what no sender knows; it is never ranked:
+
+    see_capacity(params, state, s, capacity, now_us)   the bottleneck's trace (vcgym.network.capacity), whole
 """
 
 from collections.abc import Callable
@@ -47,8 +51,22 @@ def wake_us(params: Any, state: Any, s: int) -> int:
     return NEVER_US if chosen is None else chosen(params, state, s)
 
 
+def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) -> None:
+    """Tell an oracle; no other rule hears it."""
+    _IMPLEMENTATIONS.get(("see_capacity", type(params)), _blind)(params, state, s, capacity, now_us)
+
+
+def is_rate_oracle(params: Any) -> bool:
+    """Whether a rate rule is told what no sender can know."""
+    return ("see_capacity", type(params)) in _IMPLEMENTATIONS
+
+
+def _blind(params, state, s, capacity, now_us):
+    pass
+
+
 def times(generic: Callable[..., Any], params_class: type) -> Callable[[F], F]:
-    """Make the decorated function the version of `report_every_us` or `wake_us` for rules whose parameters are a `params_class`."""
+    """Make the decorated function the version of one of the last three for rules whose parameters are a `params_class`."""
 
     def register(function: F) -> F:
         _IMPLEMENTATIONS[generic.__name__, params_class] = function
@@ -69,3 +87,8 @@ def _choose_wake(params, state, s):
     if not isinstance(params, types.BaseNamedTuple):
         return None
     return _IMPLEMENTATIONS.get(("wake_us", params.instance_class), lambda params, state, s: NEVER_US)
+
+
+@overload(see_capacity, jit_options={"_nrt": False})
+def _choose_see(params, state, s, capacity, now_us):
+    return _IMPLEMENTATIONS.get(("see_capacity", getattr(params, "instance_class", type(None))), _blind)
