@@ -143,7 +143,8 @@ def order_link(
         flows: how many Reno flows of 519-byte packets compete, each from a moment of the first second on.
     """
     way_ms = rtt_ms / 2.0
-    starts_s = [float(rng.uniform(rng.stream_key(np.uint64(seed), 1, rng.SCENARIO), i)) for i in range(flows)]
+    key = np.uint64(rng.stream_key(np.uint64(seed), 1, rng.SCENARIO))
+    starts_s = [float(rng.uniform(key, i)) for i in range(flows)]
     return SharedLink(
         name,
         seed,
