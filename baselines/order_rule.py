@@ -59,7 +59,7 @@ def require_order_rule(params: Any, lever: str = "order") -> None:
         ValueError: naming the value and the rules there are.
     """
     if ("choose", type(params)) not in _IMPLEMENTATIONS:
-        known = ", ".join(sorted(kind.__name__ for name, kind in _IMPLEMENTATIONS if name == "choose" and "Agent" not in kind.__name__))
+        known = ", ".join(sorted(kind.__name__ for name, kind in _IMPLEMENTATIONS if name == "choose"))
         raise ValueError(f"{lever} = {params!r}: allowed are {known}")
 
 

@@ -73,6 +73,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     def _start(self, row: int, seed: int, **options: Any) -> None:
         """Begin a session on the world that `seed` names."""
 
+    def _begun(self, rows: NDArray[np.int64]) -> None:
+        """What is done for all sessions that have just been started."""
+
     @abstractmethod
     def _play(self, rows: NDArray[np.int64]) -> None:
         """Play each of `rows` to its next decision, or to its end."""
@@ -170,6 +173,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             episode = int(self._episodes[row])
             seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
             self._start(row, seed, **options)
+        self._begun(rows)
         self._over[rows] = False
         self._play(rows)
 

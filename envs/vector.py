@@ -7,10 +7,12 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from vcgym.baselines.rule import start
 from vcgym.envs.actions import FORMS, action_space, decode
 from vcgym.envs.batch import CallBatch, Played
 from vcgym.envs.episodes import EpisodeVectorEnv, require_whole
 from vcgym.envs.features import allocate_senses, clear_senses, layout, observe_arrival, observe_feed
+from vcgym.envs.forecast import Forecast, forecaster, named
 from vcgym.envs.observe import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.render import picture
 from vcgym.envs.rewards import ACCOUNTS, REWARDS, earn_emodel, earn_event
@@ -47,6 +49,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         reward: emodel or event.
         observation: features or records.
         action: discrete, continuous or exact.
+        predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         place: of the router's lever: sender, central or receiver.
         feedback_loss: share of feedback that is lost, 0 <= share < 1.
         probe_rate: probes per second on each idle path, >= 0.
@@ -74,6 +77,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         reward: str = "emodel",
         observation: str = "features",
         action: str = "discrete",
+        predictor: Any = None,
         place: str = "central",
         feedback_loss: float = 0.0,
         probe_rate: float = 1.0,
@@ -101,16 +105,20 @@ class LeverVectorEnv(EpisodeVectorEnv):
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
         world = Scenario(scenario, mode, packets, data, burst, tau_ms)
         world.pairs(split)  # refuses an unknown split
+        if predictor is not None and (held.at_arrivals or observation != "features"):
+            kind = type(predictor).__name__
+            raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
+        self._forecast = forecaster(predictor)
         self.held, self.split = held, split
         self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
         self.batch = CallBatch(world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads)
-        self._senses = allocate_senses(num_envs, world.paths)
-        self.layout = layout(() if held.at_arrivals else world.layout.path_names)
+        self._senses = allocate_senses(num_envs, world.paths, self._forecast)
+        self.layout = layout(() if held.at_arrivals else world.layout.path_names, isinstance(self._forecast, Forecast))
         self._paid = np.zeros((num_envs, ACCOUNTS), np.int64)
         # The data included.
         arguments = (
             router, receiver, scenario, mode, split, packets, reward, observation, action, place, feedback_loss, probe_rate, burst,
-            float(tau_ms), log, world.layout.card,
+            float(tau_ms), log, world.layout.card, named(self._forecast),
         )  # fmt: skip
         spaces_of_one = self._observation_space(world.paths), action_space(action, world.paths, held.path, held.level)
         super().__init__(num_envs, *spaces_of_one, arguments, autoreset_mode)
@@ -142,6 +150,11 @@ class LeverVectorEnv(EpisodeVectorEnv):
         clear_senses(self._senses, row)
         self._paid[row] = 0
 
+    def _begun(self, rows: NDArray[np.int64]) -> None:
+        if isinstance(self._forecast, Forecast):
+            begun = np.isin(np.arange(self.num_envs), rows)
+            start(self._forecast, self._senses.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
+
     def _play(self, rows: NDArray[np.int64]) -> None:
         self.batch.play(rows)
 
@@ -165,7 +178,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
             if self.held.at_arrivals:
                 observe_arrival(batch.calls, rows, self._senses, batch.receiver, shown["features"])
             else:
-                observe_feed(batch.calls, rows, self._senses, batch.history, shown["features"])
+                observe_feed(batch.calls, rows, self._senses, batch.history, self._forecast, shown["features"])
             return
         shown["history"][rows] = batch.history[rows]
         shown["slot"][rows] = batch.calls["slot"][rows]

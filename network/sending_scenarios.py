@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.network import rng
-from vcgym.network.capacity import OPPORTUNITY_BYTES, CapacityTrace, constant, rate_trace, steps
+from vcgym.network.capacity import CapacityTrace, constant, mean_bps, rate_trace, steps
 from vcgym.network.capacity_sets import GENERATED, place_of_trace, read_set
 from vcgym.network.cross_traffic import Tcp
 from vcgym.network.shared_link import SharedLink
@@ -143,7 +143,8 @@ def order_link(
         flows: how many Reno flows of 519-byte packets compete, each from a moment of the first second on.
     """
     way_ms = rtt_ms / 2.0
-    starts_s = [float(rng.uniform(np.uint64(rng.stream_key(np.uint64(seed), 1, rng.SCENARIO)), i)) for i in range(flows)]
+    key = np.uint64(rng.stream_key(np.uint64(seed), 1, rng.SCENARIO))
+    starts_s = [float(rng.uniform(key, i)) for i in range(flows)]
     return SharedLink(
         name,
         seed,
@@ -158,23 +159,6 @@ def order_link(
         send_queue=send_queue,
         rates_kbps=(8.0 * _INITIAL_BYTES / rtt_ms, 1.0, 1e5),
     )
-
-
-def mean_bps(trace: CapacityTrace, from_us: int = 0, to_us: int | None = None) -> float:
-    """Mean rate of a trace between two instants of it (whole trace by default), over its end into its next turn."""
-    to_us = trace.length_us if to_us is None else to_us
-    return (_bits_until(trace, to_us) - _bits_until(trace, from_us)) / (to_us - from_us) * 1e6
-
-
-def _bits_until(trace: CapacityTrace, until_us: int) -> float:
-    turns, rest_us = divmod(until_us, trace.length_us)
-    if not trace.rates_bps.any():
-        passed = int(np.searchsorted(trace.times_us, rest_us, "right"))
-        return 8.0 * OPPORTUNITY_BYTES * (turns * len(trace.times_us) + passed)
-    ends_us = np.append(trace.times_us[1:], trace.length_us)
-    whole = float(np.sum((ends_us - trace.times_us) * trace.rates_bps.astype(np.float64)))
-    part = float(np.sum(np.clip(rest_us - trace.times_us, 0, ends_us - trace.times_us) * trace.rates_bps.astype(np.float64)))
-    return (turns * whole + part) * 1e-6
 
 
 def split_by_place(set_name: str, traces: tuple[CapacityTrace, ...]) -> dict[str, tuple[CapacityTrace, ...]]:

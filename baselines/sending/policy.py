@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.order_rule import choose, require_order_rule
-from vcgym.baselines.rate_rule import NEVER_US, Fate, report_every_us, require_rate_rule, wake_us
+from vcgym.baselines.rate_rule import NEVER_US, Fate, is_rate_oracle, report_every_us, require_rate_rule, wake_us
 from vcgym.baselines.rule import allocate, decide, start, update
 from vcgym.network.jit import kernel
 from vcgym.network.send_queue import MOST_WAITING, SEND_QUEUE, clear_send_queue, put
@@ -32,6 +32,8 @@ class RatePolicy:
 
     def __init__(self, params: Any) -> None:
         require_rate_rule(params)
+        if is_rate_oracle(params):
+            raise ValueError(f"rate = {params!r} is told what no observation holds: allowed are rules that are no oracles")
         self.params = params
 
     def predict(

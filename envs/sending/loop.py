@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.order_rule import REJECT, choose, make_room
-from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, wake_us
+from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, see_capacity, wake_us
 from vcgym.baselines.rule import decide, update
 from vcgym.envs.sending.flight import FLYING, LOST, Flight, place_of, reported_by, take_off
 from vcgym.envs.sending.holders import outside
@@ -239,6 +239,12 @@ def _set_target(sender, rate_bps):
 
 
 @kernel
+def _ask(sender, tables, s, rate, rate_state):
+    see_capacity(rate, rate_state, s, tables.dumbbell.capacity, sender.now_us)
+    _set_target(sender, decide(rate, rate_state, s, sender.now_us))
+
+
+@kernel
 def _next_us(sender, rate, rate_state, s):
     """When the next event of the call itself is."""
     at_us = min(sender.report_us + sender.backward_us, sender.ends_us, wake_us(rate, rate_state, s))
@@ -296,12 +302,12 @@ def _play(sender, tables, s, rate, rate_state, order):
                 if outside(rate):
                     sender.phase = _RATE_ANSWERED
                     return DECIDE_RATE
-                _set_target(sender, decide(rate, rate_state, s, at_us))
+                _ask(sender, tables, s, rate, rate_state)
         elif wake_us(rate, rate_state, s) <= at_us:
             if outside(rate):
                 sender.phase = _RATE_ANSWERED
                 return DECIDE_RATE
-            _set_target(sender, decide(rate, rate_state, s, at_us))
+            _ask(sender, tables, s, rate, rate_state)
         elif _is_due(sender, at_us):
             _capture(sender, tables, order, s)
         elif outside(order):

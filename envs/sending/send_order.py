@@ -6,6 +6,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vcgym.baselines.rate_rule import require_rate_rule
 from vcgym.baselines.sending.fifo import Fifo
 from vcgym.baselines.tfrc.tfrc import Tfrc
 from vcgym.envs.features import Feature
@@ -14,7 +15,7 @@ from vcgym.envs.sending.batch import BY_PACKET
 from vcgym.envs.sending.features import observe_order, order_layout
 from vcgym.envs.sending.holders import OrderAgent
 from vcgym.envs.sending.records import ITEM_WIDTH, show_queue
-from vcgym.envs.sending.vector import SendingVectorEnv, require_order, require_rate
+from vcgym.envs.sending.vector import SendingVectorEnv, require_order
 from vcgym.network.splits import one_of
 
 RATE = Tfrc()
@@ -55,7 +56,7 @@ class SendOrderVectorEnv(SendingVectorEnv):
         empty_place: str = "refuse",
         **arguments: Any,
     ) -> None:
-        require_rate(rate)
+        require_rate_rule(rate)
         require_order(overflow, "overflow")
         one_of("empty_place", empty_place, EMPTY_PLACE)
         self.places, self.empty_place = send_queue, empty_place

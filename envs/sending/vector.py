@@ -11,11 +11,10 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from vcgym.baselines.order_rule import require_order_rule
-from vcgym.baselines.rate_rule import require_rate_rule
 from vcgym.envs.episodes import EpisodeVectorEnv, require_whole
 from vcgym.envs.features import Feature
 from vcgym.envs.sending.batch import SendingBatch
-from vcgym.envs.sending.holders import OrderAgent, RateAgent
+from vcgym.envs.sending.holders import OrderAgent
 from vcgym.envs.sending.loop import DONE
 from vcgym.envs.sending.render import picture
 from vcgym.envs.sending.rewards import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
@@ -199,17 +198,6 @@ def card(scenario: SendingScenario) -> str:
     for series in scenario.series:
         digest.update(series.sizes_bytes.tobytes())
     return digest.hexdigest()
-
-
-def require_rate(params: Any) -> None:
-    """Refuse what is no rule that holds the rate.
-
-    Raises:
-        ValueError: naming the value and what is allowed.
-    """
-    if isinstance(params, RateAgent):
-        raise ValueError(f"rate = {params!r}: allowed are parameters of a rate rule of vcgym.baselines")
-    require_rate_rule(params)
 
 
 def require_order(params: Any, lever: str = "order") -> None:

@@ -1,6 +1,6 @@
-"""Numbers worked out by hand from the papers and from libwebrtc: each is named by the tests that hold it.
+"""Numbers worked out by hand from the papers and from libwebrtc, each named by the tests that hold it.
 
-R of routing, P of playout, G of GCC, T of TCP, S of scheduling.
+R of routing, P of playout, L of the predictor, G of GCC, T of TCP, S of scheduling.
 """
 
 import ast
@@ -52,6 +52,14 @@ FACTS = {
     "S-4": "loss at which the call just fits",
     "S-5": "initial window",
     "S-6": "mean loss interval",
+    "S-1": "traffic of the call",
+    "S-7": "latest age that is sent",
+    "S-8": "order of four packets",
+    "S-9": "expired packets alone in the queue",
+    "L1": "parameters of the predictor",
+    "L2": "its published figures agree",
+    "L3": "its published share needs a heavy tail",
+    "L4": "a noiseless set is fitted",
 }
 
 
@@ -62,7 +70,7 @@ def named_by_tests():
     for file in sorted(Path(__file__).parents[1].rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                for fact in re.findall(r"\b([RPGT]\d+|S-\d+):", ast.get_docstring(node) or ""):
+                for fact in re.findall(r"\b([RPGTL]\d+|S-\d+):", ast.get_docstring(node) or ""):
                     found.setdefault(fact, []).append(f"{file.name}::{node.name}")
     return found
 

@@ -9,9 +9,13 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate_rule import Fate
 from vcgym.baselines.sending.fifo import Fifo
+from vcgym.baselines.sending.fixed_rate import FixedRate
+from vcgym.baselines.sending.oracle_rate import OracleRate
 from vcgym.baselines.sending.policy import OrderPolicy, RatePolicy
+from vcgym.baselines.sending.sbpn import Sbpn
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.sending.holders import OrderAgent, RateAgent
 from vcgym.envs.sending.rate import STEPS
@@ -62,13 +66,17 @@ def test_arguments(sender_id, arguments, message):
 @pytest.mark.parametrize(
     ("env_id", "arguments", "message"),
     [
-        (RATE, {"order": WMJitter()}, r"order = WMJitter\(.*\): allowed are .*Fifo, .*Sbpn"),
+        (RATE, {"order": WMJitter()}, r"order = WMJitter\(.*\): allowed are Fifo, .*Sbpn"),
+        (RATE, {"order": GccWebrtc()}, r"order = GccWebrtc\(.*\): allowed are Fifo, .*Sbpn"),
+        (ORDER, {"overflow": FixedRate()}, r"overflow = FixedRate\(.*\): allowed are Fifo"),
+        (ORDER, {"overflow": Sbpn}, "overflow = .*: allowed are Fifo"),
         (RATE, {"order": "fifo"}, "order = 'fifo': allowed are .*Fifo"),
         (RATE, {"order": OrderAgent()}, r"order = OrderAgent\(.*\): allowed are parameters of an order rule"),
         (RATE, {"reward": "on_time"}, "reward = 'on_time': allowed are utility, emodel"),
         (ORDER, {"reward": "utility"}, "reward = 'utility': allowed are on_time, emodel"),
-        (ORDER, {"rate": Fifo()}, r"rate = Fifo\(\): allowed are parameters of a rate rule"),
-        (ORDER, {"rate": RateAgent()}, r"rate = RateAgent\(\): allowed are parameters of a rate rule"),
+        (ORDER, {"rate": Fifo()}, r"rate = Fifo\(\): allowed are FixedRate, GccDraft, GccWebrtc, .*Tfrc"),
+        (ORDER, {"rate": WMJitter()}, r"rate = WMJitter\(.*\): allowed are "),
+        (ORDER, {"rate": RateAgent()}, r"rate = RateAgent\(\): allowed are "),
         (ORDER, {"overflow": "reject"}, "overflow = 'reject': allowed are .*Fifo"),
         (ORDER, {"empty_place": "oldest"}, "empty_place = 'oldest': allowed are refuse, newest"),
     ],
@@ -78,7 +86,7 @@ def test_holders(env_id, arguments, message):
         make(env_id, **arguments)
 
 
-@pytest.mark.parametrize(("policy", "params"), [(RatePolicy, Fifo()), (RatePolicy, "gcc"), (OrderPolicy, WMJitter()), (OrderPolicy, None)])
+@pytest.mark.parametrize(("policy", "params"), [(RatePolicy, Fifo()), (RatePolicy, "gcc"), (RatePolicy, OracleRate()), (OrderPolicy, WMJitter()), (OrderPolicy, None)])
 def test_policies_of_no_rule(policy, params):
     with pytest.raises(ValueError, match=r"(rate|order) = .*: allowed are "):
         policy(params)
@@ -153,7 +161,8 @@ def test_an_empty_place_may_mean_the_newest():
 def test_the_scalar_face_has_masks():
     env = gymnasium.make(ORDER, seconds=3.0)
     env.reset(seed=1)
-    mask = env.unwrapped.action_masks()
+    while (mask := env.unwrapped.action_masks()).all():
+        env.step(0)
     assert mask.shape == (10,) and mask.any()
     with pytest.raises(ValueError, match="see action_masks"):
         env.step(int(np.flatnonzero(~mask)[0]))
