@@ -125,41 +125,43 @@ def markdown() -> str:
 def _of_senders() -> Iterable[str]:
     """The part on senders that share a bottleneck."""
     kinds = "; ".join(f"`{name}`: {', '.join(SendingScenario(name).kinds)}" for name in SENDING_SCENARIOS if name in ("order", "rate"))
+    places = QUEUE_PLACES
     actions = (
-        ("Rate", "`continuous`", "`Box(-1.0, 1.0, (1,), float32)`", "place of the target on the log scale from the call's least to its largest"),
+        ("Rate", "`continuous`", "`Box(-1.0, 1.0, (1,), float32)`", "place of the target on a log scale from the least to the largest"),
         ("Rate", "`discrete`", f"`Discrete({len(STEPS)})`", f"factor on the target: {', '.join(f'{step:g}' for step in STEPS)}"),
-        ("Rate", "`exact`", "int64 (3,)", "bit/s (0: stays); us that the receiver collects (0: as usual); us until asked without a report (0: never)"),
-        ("SendOrder", "`discrete`", f"`Discrete({2 * QUEUE_PLACES})`", f"a < {QUEUE_PLACES} sends the a-th oldest, {QUEUE_PLACES} + a throws it away"),
+        ("Rate", "`exact`", "int64 (3,)", "bit/s (0: stays); us that the receiver collects (0: as usual); us until asked again (0: never)"),
+        ("SendOrder", "`discrete`", f"`Discrete({2 * places})`", f"a < {places} sends the a-th oldest, {places} + a throws it away"),
     )
     video, audio = (f"{worth:g}" for worth in ON_TIME_WORTH)
     rewards = {
-        "`utility`": f"""per report, of the seconds it covers: {RATE_WEIGHT:g} ln({RATE_SCALE_PER_MBPS:g} r + 1) - {DELAY_PRICE_PER_S:g} d - \
-{LOST_PRICE:g} l, with r delivered in Mbit/s, d the mean delay from capture to arrival less propagation in s, l the share lost, rejected or \
-discarded; per decision: minus {CHANGE_PRICE:g} abs(ln(target / target before))""",
-        "`emodel`": f"""per 10 ms of audio settled: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, P the expiry time; concealed: not \
-there by then""",
+        "`utility`": f"""per report, of each second it covers: {RATE_WEIGHT:g} ln({RATE_SCALE_PER_MBPS:g} r + 1) - {DELAY_PRICE_PER_S:g} d \
+- {LOST_PRICE:g} l, with r delivered in Mbit/s, d the mean delay from capture to arrival less propagation in s, l the share lost, rejected \
+or discarded; per decision: minus {CHANGE_PRICE:g} abs(ln(target / target before))""",
+        "`emodel`": f"""per 10 ms of audio settled: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, P the expiry time; concealed: \
+not there by then""",
         "`on_time`": f"per packet that arrives by its expiry: audio {audio}, video {video}",
     }
     shared = SendingVectorEnv, ("rate", "order"), _SENDERS_OWN_ARGUMENTS
     yield "## Rate and SendOrder: arguments and defaults"
     yield _defaults_of(_SENDERS, *shared)
-    yield f"Scenarios and their kinds of world: {kinds}; `rate-measured` needs data. `reset(options={{...}})` takes `kind`, and for a batch `reset_mask`."
+    yield f"""Scenarios and their kinds of world: {kinds}; `rate-measured` needs data. `reset(options={{...}})` takes `kind`, and for a \
+batch `reset_mask`."""
     yield "## Rate and SendOrder: actions"
     yield _table(("env", "action", "space", "meaning"), actions)
     yield "## Rate and SendOrder: features"
-    yield "SendOrder sees the first table once per place of its queue, oldest packet first, then the second; Rate the second, but for its last line."
+    yield "SendOrder sees the first table once per place of its queue, oldest first, then the second; Rate the second, but for its last line."
     yield "### Of each place in the queue (SendOrder)"
     yield _features(PLACE_FEATURES)
     yield "### Of the call (Rate, SendOrder)"
     yield _features(ORDER_FEATURES)
     yield "## Rate and SendOrder: records"
     yield f"""\
-Rate, `observation="records"`: a dict of `records` ({FATES_SHOWN}, {FATE_WIDTH}) int64, of which the first `count` were told of since the last \
-decision, in order of sending; `history` (1, 3) float64: start, least and largest rate in bit/s; `key` uint64; `now_us`."""
+Rate, `observation="records"`: a dict of `records` ({FATES_SHOWN}, {FATE_WIDTH}) int64, of which the first `count` were told of since the \
+last decision, in order of sending; `history` (1, 3) float64: start, least and largest rate in bit/s; `key` uint64; `now_us`."""
     yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _FATE_MEANING[name]) for i, name in enumerate(Fate._fields)))
     yield f"""\
-SendOrder: `records` (L, {ITEM_WIDTH}) int64, what waits, oldest first, of which the first `count` are there; `now_us`; `rtt_us`, smoothed, 0 before \
-the first report."""
+SendOrder: `records` (L, {ITEM_WIDTH}) int64, what waits, oldest first, of which the first `count` are there; `now_us`; `rtt_us`, smoothed, 0 \
+before the first report."""
     yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _ITEM_MEANING[name]) for i, name in enumerate(ITEM.names or ())))
     yield "## Rate and SendOrder: rewards"
     yield _table(("reward", "what is paid, once a report has told of it"), rewards.items())

@@ -99,8 +99,8 @@ class LeverVectorEnv(EpisodeVectorEnv):
         for name, value, bound in (("feedback_loss", feedback_loss, "0 <= share < 1"), ("probe_rate", probe_rate, "0 to 100")):
             if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
                 raise ValueError(f"{name} = {value!r}: allowed are numbers, {bound}")
-        for name, value, allowed in (("reward", reward, REWARDS), ("observation", observation, OBSERVATIONS), ("action", action, FORMS)):
-            one_of(name, value, allowed)
+        for name, chosen, allowed in (("reward", reward, REWARDS), ("observation", observation, OBSERVATIONS), ("action", action, FORMS)):
+            one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
         world = Scenario(scenario, mode, packets, data, burst, tau_ms)

@@ -77,7 +77,7 @@ def _act(params, state, records, count, now_us, actions):
             rate_bps = min(max(np.int64(decide(params, state, s, now_us[s])), np.int64(1)), np.int64(_MOST_BPS))
         at_us = wake_us(params, state, s)
         actions[s, 0] = rate_bps
-        actions[s, 1] = report_every_us(params, state, s, np.int64(0))
+        actions[s, 1] = report_every_us(params, state, s, 0)
         actions[s, 2] = max(at_us - now_us[s], np.int64(1)) if at_us < NEVER_US else np.int64(0)
 
 
@@ -109,8 +109,8 @@ class OrderPolicy:
         """Choose for the chance to send.
 
         Args:
-            observation: records (S, L, 5) int64: created_us, expires_us, size_bytes, kind, frame, of which the first `count` (S,) are there,
-                oldest first; now_us (S,) int64; rtt_us (S,) int64.
+            observation: records (S, L, 5) int64: created_us, expires_us, size_bytes, kind, frame, of which the first `count` (S,) are
+                there, oldest first; now_us (S,) int64; rtt_us (S,) int64.
             state: handed back unchanged.
             episode_start: not needed.
             deterministic: without effect.

@@ -102,8 +102,8 @@ class SendingBatch:
         threads: int = 1,
     ) -> None:
         require_order_rule(order)
-        limits = (("sessions", sessions, 1, 1 << 20), ("pacing", pacing, 0.0, 1000.0), ("flows", flows, 0, 64), ("threads", threads, 1, 256))
-        for name, value, low, high in limits:
+        counts = (("sessions", sessions, 1, 1 << 20), ("flows", flows, 0, 64), ("threads", threads, 1, 256))
+        for name, value, low, high in (*counts, ("pacing", pacing, 0.0, 1000.0)):
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
         self.sessions, self.rate, self.order, self.pacing, self.threads = sessions, rate, order, pacing, threads

@@ -27,8 +27,8 @@ class RateVectorEnv(SendingVectorEnv):
 
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of what reports have told and of what waits in
         the sender's own queue; or, with ``observation="records"``, a dict of what became of each packet told of since the last decision
-        (2048, 5) int64 in the order of `vcgym.baselines.rate_rule.Fate`, their count, the history (1, 3) of start, least and largest rate in
-        bit/s, a key and now_us.
+        (2048, 5) int64 in the order of `vcgym.baselines.rate_rule.Fate`, their count, the history (1, 3) of start, least and largest rate
+        in bit/s, a key and now_us.
     Action: ``Box(-1, 1, (1,))``, place of the target on a log scale from the call's least rate to its largest; discrete: ``Discrete(9)``,
         a factor on the target as it is (docs/envs.md); exact: bit/s (0: the target stays), how long the receiver collects for its next
         report in us (0: as usual), and after how long without one the agent is asked again in us (0: never). In force at once.

@@ -16,7 +16,7 @@ from vcgym.envs.sending.features import observe_order, order_layout
 from vcgym.envs.sending.holders import OrderAgent
 from vcgym.envs.sending.records import ITEM_WIDTH, show_queue
 from vcgym.envs.sending.vector import SendingVectorEnv, require_order
-from vcgym.network.splits import one_of
+from vcgym.network.scenario import one_of
 
 RATE = Tfrc()
 OVERFLOW = Fifo()
@@ -60,8 +60,9 @@ class SendOrderVectorEnv(SendingVectorEnv):
         require_order(overflow, "overflow")
         one_of("empty_place", empty_place, EMPTY_PLACE)
         self.places, self.empty_place = send_queue, empty_place
-        own = {"send_queue": send_queue, "pacing": pacing, "reward": reward}
-        super().__init__(num_envs, rate, OrderAgent(overflow), scenario, **own, **arguments)
+        super().__init__(
+            num_envs, rate, OrderAgent(overflow), scenario, send_queue=send_queue, pacing=pacing, reward=reward, **arguments
+        )  # fmt: skip
 
     def _own_arguments(self) -> tuple[Any, ...]:
         return (self.empty_place,)
@@ -96,7 +97,7 @@ class SendOrderVectorEnv(SendingVectorEnv):
             row = empty[0]
             raise ValueError(
                 f"action {actions[row]} of session {row}: {waiting[row]} packets wait, allowed are 0 to {waiting[row] - 1} (send) and "
-                f"{self.places} to {self.places + waiting[row] - 1} (throw away); see action_masks, or make the env with empty_place='newest'"
+                f"{self.places} to {self.places + waiting[row] - 1} (throw away); see action_masks, or empty_place='newest'"
             )
         self.batch.senders["answer_order"] = np.where(thrown, -1 - place, place)
 

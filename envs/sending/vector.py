@@ -20,10 +20,10 @@ from vcgym.envs.sending.render import picture
 from vcgym.envs.sending.rewards import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
 from vcgym.envs.vector import OBSERVATIONS
 from vcgym.network.quality import rating
+from vcgym.network.scenario import one_of
 from vcgym.network.send_queue import AUDIO, VIDEO
 from vcgym.network.sending_scenarios import SendingScenario
 from vcgym.network.shared_link import SharedLink
-from vcgym.network.splits import check_split, one_of
 
 REWARDS: dict[str, Callable[..., None]] = {"utility": earn_utility, "emodel": earn_emodel, "on_time": earn_on_time}
 
@@ -39,7 +39,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         split: train or validation; test is the leaderboard's.
         seconds: length of a call, 0.1 to 3600; None: as the scenario says.
         send_queue: packets that may wait at the sender, 1 to 1024; None: as the scenario says.
-        pacing: chances to send come so many times as fast as the target, 0 to 1000; 0: one packet of mean size after the other, at the target.
+        pacing: chances to send come so many times as fast as the target, 0 to 1000; 0: packets of mean size in a row, at the target.
         reward: utility (Rate alone), emodel or on_time.
         observation: features or records.
         action: form of the action.
@@ -85,7 +85,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
         self.scenario, self.split, self.seconds, self.send_queue = SendingScenario(scenario, data), split, seconds, send_queue
-        check_split(split)
+        self.scenario.draw(split, 0)  # refuses an unknown split
         self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
         world = self.scenario
         lasts_s = world.seconds if seconds is None else seconds
@@ -150,7 +150,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """R of the audio, shares on time and missing, mean delay, rate delivered, kind of the world; and the parts of `utility`."""
         counts, ends_us = self.batch.senders["counts"], self.batch.senders["ends_us"]
-        created, on_time, delivered = (np.maximum(counts[name], 1) for name in ("created", "on_time", "delivered"))
+        created, delivered = (np.maximum(counts[name], 1) for name in ("created", "delivered"))
         audio = counts["on_time"][:, AUDIO] / created[:, AUDIO]
         counted_s = (ends_us - self.batch.senders["counts_from_us"]) * 1e-6
         outcomes = {

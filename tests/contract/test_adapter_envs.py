@@ -11,6 +11,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.adapter import NativeVecEnv
 
+
 def test_native_equals_scalar_step_by_step(env_id, short):
     ours = NativeVecEnv(gymnasium.make_vec(env_id, num_envs=3, autoreset_mode=AutoresetMode.SAME_STEP, **short))
     theirs = DummyVecEnv([partial(gymnasium.make, env_id, **short)] * 3)

@@ -1,4 +1,4 @@
-"""What must hold of Rate and SendOrder whatever is decided: accounts, same bytes however they are batched, and no knowledge of the future."""
+"""What must hold of Rate and SendOrder whatever is decided: accounts, same bytes however batched, and no knowledge of the future."""
 
 import math
 
