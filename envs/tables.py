@@ -134,8 +134,8 @@ def _of_senders() -> Iterable[str]:
     )
     video, audio = (f"{worth:g}" for worth in ON_TIME_WORTH)
     rewards = {
-        "`utility`": f"""per report, of each second it covers: {RATE_WEIGHT:g} ln({RATE_SCALE_PER_MBPS:g} r + 1) - {DELAY_PRICE_PER_S:g} d \
-- {LOST_PRICE:g} l, with r delivered in Mbit/s, d the mean delay from capture to arrival less propagation in s, l the share lost, rejected \
+        "`utility`": f"""per report, of each second it covers: {RATE_WEIGHT:g} ln({RATE_SCALE_PER_MBPS:g} r + 1) - \
+{DELAY_PRICE_PER_S:g} d - {LOST_PRICE:g} l, with r delivered in Mbit/s, d the mean delay from capture to arrival less propagation in s, l the share lost, rejected \
 or discarded; per decision: minus {CHANGE_PRICE:g} abs(ln(target / target before))""",
         "`emodel`": f"""per 10 ms of audio settled: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, P the expiry time; concealed: \
 not there by then""",
@@ -149,7 +149,7 @@ batch `reset_mask`."""
     yield "## Rate and SendOrder: actions"
     yield _table(("env", "action", "space", "meaning"), actions)
     yield "## Rate and SendOrder: features"
-    yield "SendOrder sees the first table once per place of its queue, oldest first, then the second; Rate the second, but for its last line."
+    yield "SendOrder sees the first table once per place of its queue, oldest first, then the second; Rate the second less its last line."
     yield "### Of each place in the queue (SendOrder)"
     yield _features(PLACE_FEATURES)
     yield "### Of the call (Rate, SendOrder)"
@@ -160,8 +160,8 @@ Rate, `observation="records"`: a dict of `records` ({FATES_SHOWN}, {FATE_WIDTH})
 last decision, in order of sending; `history` (1, 3) float64: start, least and largest rate in bit/s; `key` uint64; `now_us`."""
     yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _FATE_MEANING[name]) for i, name in enumerate(Fate._fields)))
     yield f"""\
-SendOrder: `records` (L, {ITEM_WIDTH}) int64, what waits, oldest first, of which the first `count` are there; `now_us`; `rtt_us`, smoothed, 0 \
-before the first report."""
+SendOrder: `records` (L, {ITEM_WIDTH}) int64, what waits, oldest first, of which the first `count` are there; `now_us`; `rtt_us`, smoothed, \
+0 before the first report."""
     yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _ITEM_MEANING[name]) for i, name in enumerate(ITEM.names or ())))
     yield "## Rate and SendOrder: rewards"
     yield _table(("reward", "what is paid, once a report has told of it"), rewards.items())
