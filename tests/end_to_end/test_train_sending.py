@@ -23,15 +23,13 @@ CALLS = 24
 
 def test_an_agent_of_the_rate_beats_gcc(tmp_path):
     ppo = PPOConfig(n_steps=64, batch_size=512, n_epochs=5, learning_rate=2e-3, gamma=0.95, gae_lambda=0.95, hidden=32)
-    config = TrainConfig(
-        env=EnvConfig(id=RATE, options=OPTIONS), algorithm=ppo, num_envs=32, steps=60_000, evaluation_episodes=4, device="cpu", folder=tmp_path
-    )  # fmt: skip
+    env = EnvConfig(id=RATE, options=OPTIONS)
+    config = TrainConfig(env=env, algorithm=ppo, num_envs=32, steps=60_000, evaluation_episodes=4, device="cpu", folder=tmp_path)
     agent = load_agent(train(config, 1).agent, RATE)
     after = episode_returns(agent, make_envs(config.env, CALLS, "validation"), seed=7)
     rule = RatePolicy(GccWebrtc())
-    envs = gymnasium.make_vec(
-        RATE, num_envs=CALLS, autoreset_mode=AutoresetMode.SAME_STEP, split="validation", observation=rule.reads, action=rule.action, **OPTIONS
-    )  # fmt: skip
+    reads = {"observation": rule.reads, "action": rule.action, "split": "validation"}
+    envs = gymnasium.make_vec(RATE, num_envs=CALLS, autoreset_mode=AutoresetMode.SAME_STEP, **reads, **OPTIONS)
     before = episode_returns(rule, envs, seed=7)
     assert after.mean() > before.mean() + 0.5
     assert np.mean(after > before) > 0.5
