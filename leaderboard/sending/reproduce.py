@@ -1,7 +1,7 @@
 """S1 and S4 beside ours: every statement in every setting, with a verdict.
 
-Neither paper says what its networks were like: S1's bottleneck rate and loss levels stand only in pictures without numbers, S4's traces were
-never published. So each statement is looked at over a range of ours:
+Neither paper says what its networks were like: S1's bottleneck rate and loss levels stand only in pictures without numbers, S4's traces
+were never published. So each statement is looked at over a range of ours:
 
     tcp    two Reno flows over 0.5 to 3 Mbit/s and 50 packets, drop-tail
     loss   0.5 to 10 % random loss, no other flow
@@ -104,8 +104,9 @@ def _senders_of(statements: Iterable[SendingStatement], setting: str) -> list[st
 def measured(statement: SendingStatement, played: Played, label: str) -> Estimate:
     """Ours, of one setting."""
     if statement.constant:
-        value = {"expiry_ms": order_link("", 0, constant(1e6)).expiry_ms, "loss_low": LOW, "loss_high": HIGH, "encoder_kbps": ENCODER_KBPS}
-        return Estimate(*[float(value[statement.constant])] * 3)
+        expiry_ms = order_link("", 0, constant(1e6)).expiry_ms
+        value = {"expiry_ms": expiry_ms, "loss_low": LOW, "loss_high": HIGH, "encoder_kbps": ENCODER_KBPS}[statement.constant]
+        return Estimate(*[float(value)] * 3)
     if not statement.terms:
         return Estimate(*[float("nan")] * 3)
     total = np.sum([term.weight * _values(term, played, label) for term in statement.terms], axis=0)

@@ -148,7 +148,8 @@ def statement(**changes):
 
 def test_verdicts_of_made_up_runs():
     played = {
-        ("5 %", "", name): [dict.fromkeys(METRIC, mean + step) for step in (-0.01, 0.0, 0.01, 0.02)] for name, mean in (("A", 0.5), ("B", 0.4), ("C", 0.0))
+        ("5 %", "", name): [dict.fromkeys(METRIC, mean + step) for step in (-0.01, 0.0, 0.01, 0.02)]
+        for name, mean in (("A", 0.5), ("B", 0.4))
     }
     terms = [Term(sender="A", metric="r").model_dump(), Term(sender="B", metric="r", weight=-1.0).model_dump()]
     ours = measured(statement(terms=terms), played, "5 %")
