@@ -10,6 +10,7 @@ were never published. So each statement is looked at over a range of ours:
 30 runs of 60 s per point, the first 3 s discarded, 95 % intervals by Student's law over paired runs, as S1 has them.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,8 @@ def settings(traces: Mapping[float, CapacityTrace], runs: int = RUNS) -> dict[st
     }
     lossy = traces[LOSSY_MBPS]
     loss = {
-        f"{100 * share:g} % loss": {"": [order_link("loss", seed, lossy, loss=share, flows=0) for seed in seeds]} for share in LOSS[1:]
+        f"{100 * share:g} % loss": {"": [order_link("loss", seed, lossy, loss=share, flows=0) for seed in seeds]}
+        for share in LOSS[1:]
     }
     wifi = {
         f"works {works_ms:g} ms": {
@@ -138,7 +140,8 @@ def page(rows: list[dict[str, Any]]) -> str:
     """Markdown: how much was reproduced, setting by setting, then every statement."""
     outcomes = [row for row in rows if row["origin"] == OUTCOME]
     labels = list(dict.fromkeys(row["mode"] for row in outcomes))
-    counts = [[label, *(str(sum(row["mode"] == label and row["verdict"] == word for row in outcomes)) for word in WORDS)] for label in labels]
+    verdicts = Counter((row["mode"], row["verdict"]) for row in outcomes)
+    counts = [[label, *(str(verdicts[label, word]) for word in WORDS)] for label in labels]
     parts = ["# S1 and S4 beside ours\n", markdown_table(["setting", *WORDS], counts, ("setting",))]
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:

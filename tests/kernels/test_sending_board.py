@@ -12,13 +12,14 @@ from vcgym.envs.sending.batch import SendingTotals
 from vcgym.envs.sending.loop import LOGGED
 from vcgym.leaderboard.reproduce.rules import CANNOT, NOT, REPRODUCED
 from vcgym.leaderboard.reproduce.verdicts import VERDICTS
-from vcgym.leaderboard.results import write
+from vcgym.leaderboard.results import read, write
 from vcgym.leaderboard.sending.board import markdown, ranks, values
 from vcgym.leaderboard.sending.columns import METRIC, METRICS, RESULTS
 from vcgym.leaderboard.sending.intervals import interval
 from vcgym.leaderboard.sending.published import FILE, SendingStatement, Term, load_published, parse_published
 from vcgym.leaderboard.sending.reproduce import _rows, measured, page
 from vcgym.leaderboard.sending.rollout import capacity_bps, metrics
+from vcgym.leaderboard.sending.run import run_suite
 from vcgym.leaderboard.sending.suites import FROZEN, MEASURED, SENDING_SUITES, playable, worlds_hash
 from vcgym.network.capacity import constant, steps
 from vcgym.network.cards import DataError
@@ -124,6 +125,21 @@ def test_measured_worlds_are_left_out_without_data(monkeypatch):
     monkeypatch.delenv("VCGYM_DATA", raising=False)
     assert [scenario.name for scenario in playable(SENDING_SUITES["rate-v0"])] == ["rate"]
     assert {suite.runs for suite in SENDING_SUITES.values()} == {30}
+
+
+def test_a_suite_is_played_and_played_again_alike(tmp_path):
+    suite = SENDING_SUITES["rate-v0"]._replace(runs=2)
+    told = []
+    for folder in ("a", "b"):
+        senders = load_senders(["FIXED"])
+        table = run_suite(suite, [SendingScenario("rate")], senders, tmp_path / folder, lambda done, what: told.append(what))
+    assert table.num_rows == 4 * 2
+    assert told[:4] == [f"FIXED on rate, {kind}" for kind in SendingScenario("rate").kinds]
+    for name in ("sending.parquet", "sending.md"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert read(RESULTS, tmp_path / "a" / "sending.parquet").num_rows == 8
+    wifi = values(table, "FIXED", "throughput_kbps", ("rate", "wifi"))[0]
+    assert wifi == pytest.approx([1000, 1000], rel=0.03)
 
 
 STATEMENTS = load_published()
