@@ -68,6 +68,7 @@ class VCRoute(NamedTuple):
     discount: float = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
     topk: TopK = TopK()
     predictor: Any = LastValue()  # or another of `vcgym.predictors`
+    newest_weight: float = 1.0  # of the newest delay in what the predictor is given; below 1 the delays before it count on (EWMA)
     jitter: WMJitter = WMJitter()
 
 
@@ -89,7 +90,7 @@ ARM = np.dtype(
             ("tau", "f8"),  # per ms^2
             ("tau0", "f8"),  # per ms^2
             ("sd_ms", "f8"),  # of a draw
-            ("newest_ms", "f8"),  # newest fed-back one-way delay
+            ("newest_ms", "f8"),  # newest fed-back one-way delay, or its moving average
             ("newest_sent_us", "i8"),
             ("kept", KEPT_PATH),
         ],
@@ -116,6 +117,7 @@ def _allocate(params, sessions, paths):
         loss_reward_ms=(0.0, 1e6 if params.reward == DELAYED_ACTUAL else 0.0),
         loss_after_packets=(1, _RING - 1),
         discount=(0.0, 1.0),
+        newest_weight=(0.0, 1.0),
     )
     require_top_k(params.topk)
     require_predictor(params.predictor)
@@ -153,7 +155,7 @@ def _update(params, state, s, record):
     watch(params.topk, arm.kept, delay_ms)
     if record.sent_us > arm.newest_sent_us:
         arm.newest_sent_us = record.sent_us
-        arm.newest_ms = delay_ms
+        arm.newest_ms = (1.0 - params.newest_weight) * arm.newest_ms + params.newest_weight * delay_ms
     if record.kind == MEDIA:
         if params.reward == DELAYED_ACTUAL:
             learn(params, arm, delay_ms)

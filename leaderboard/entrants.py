@@ -11,6 +11,7 @@ from vcgym.agents.policy import AgentPolicy
 from vcgym.baselines.oracle import is_oracle
 from vcgym.leaderboard.rollout import RulePair
 from vcgym.leaderboard.run import AGENT_ENV, System
+from vcgym.predictors.table import DelayTable
 
 
 def all_systems(rules: Mapping[str, RulePair], train: TrainConfig | None) -> dict[str, System]:
@@ -29,6 +30,15 @@ def all_systems(rules: Mapping[str, RulePair], train: TrainConfig | None) -> dic
     if twice:
         raise ValueError(f"systems has {twice}; allowed: names other than the agents' {sorted(names)}")
     return {**rules, **_trained_agents(train, names)}
+
+
+def table_errors(rules: Mapping[str, RulePair]) -> list[str]:
+    """What is to be said of the rules that forecast by a table, which is not exact."""
+    tables = {name: table for name, pair in rules.items() if isinstance(table := getattr(pair.router, "predictor", None), DelayTable)}
+    return [
+        f"{name} forecasts by a table, within {table.largest_error_ms:.2f} ms of its network, {table.mean_error_ms:.3f} ms on average"
+        for name, table in tables.items()
+    ]
 
 
 def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, AgentPolicy]:

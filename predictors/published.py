@@ -20,6 +20,7 @@ from vcgym.predictors.table import DelayTable, tabulate
 
 WEIGHTS = "predictor.safetensors"
 CARD = "predictor.json"
+SHIPPED = "predictor"  # folder of vcgym.data
 LARGEST_BYTES = 1 << 18  # of either file; the arrays come to 34,336 bytes, their header to about a thousand
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -113,7 +114,7 @@ def load_network(folder: Path | str) -> Network:
 @functools.cache
 def shipped_network() -> Network:
     """The network that comes with vcgym, data/predictor."""
-    with importlib.resources.as_file(importlib.resources.files("vcgym.data").joinpath("predictor")) as folder:
+    with importlib.resources.as_file(importlib.resources.files("vcgym.data").joinpath(SHIPPED)) as folder:
         return load_network(folder)
 
 

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from vcgym.agents.progress import progress
 from vcgym.leaderboard.config import LeaderboardConfig
-from vcgym.leaderboard.entrants import all_systems
+from vcgym.leaderboard.entrants import all_systems, table_errors
 from vcgym.leaderboard.run import prepare, run_suite, show
 from vcgym.leaderboard.suites import SUITES
 from vcgym.scripts.schema import CONF, build, register
@@ -25,7 +25,10 @@ def main(composed: DictConfig) -> None:
     parts = prepare(suite)
     if len(parts) < len(suite.parts):
         console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
-    systems = all_systems(load_systems(config.systems), config.train)
+    rules = load_systems(config.systems)
+    for said in table_errors(rules):
+        console.print(f"{said}.")
+    systems = all_systems(rules, config.train)
     with progress(f"suite {suite.name}-{suite.version}", len(systems) * len(parts)) as tell:
         page = run_suite(suite, parts, systems, config.folder, tell, config.threads)
     show(config.folder, console)

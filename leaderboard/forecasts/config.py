@@ -59,7 +59,7 @@ class PredictorDataConfig(Config):
     """
 
     parts: list[DataPart] = Field(list(DEFAULT_PARTS), min_length=1)
-    systems: list[str] = Field(["VCR-WM", "VIA-WM", "DRT-WM", "GRD-WM", "VCR-BF", "VCR-NEQ"], min_length=1)
+    systems: list[str] = Field(["VCRL-WM", "VIA-WM", "DRT-WM", "GRD-WM", "VCR-BF", "VCR-NEQ"], min_length=1)
     splits: list[Literal["train", "validation", "test"]] = Field(["train"], min_length=1)
     packets: Annotated[int, Field(ge=100, le=1_000_000)] = 3000
     rows: Annotated[int, Field(ge=1)] = 360_000

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
 from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
+from vcgym.leaderboard.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
@@ -28,6 +29,7 @@ KINDS = {
     "bench": BenchConfig,
     "data": DataCommand,
     "truth": TruthConfig,
+    "decision_value": DecisionValueConfig,
     "predictor_data": PredictorDataConfig,
     "train_predictor": TrainPredictorConfig,
 }

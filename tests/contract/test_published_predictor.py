@@ -9,15 +9,31 @@ import struct
 import subprocess
 import sys
 import zipfile
+from importlib import resources
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 from safetensors.numpy import load_file, save
 
+from vcgym.baselines.vcroute import VCRoute
+from vcgym.baselines.wmjitter import WMJitter
+from vcgym.leaderboard.entrants import table_errors
+from vcgym.leaderboard.rollout import RulePair
 from vcgym.predictors.network import Network, random_network
 from vcgym.predictors.predictor import predict_each
-from vcgym.predictors.published import CARD, LARGEST_BYTES, WEIGHTS, Training, load_network, publish, read_card
+from vcgym.predictors.published import (
+    CARD,
+    LARGEST_BYTES,
+    SHIPPED,
+    WEIGHTS,
+    Training,
+    load_network,
+    publish,
+    read_card,
+    shipped_network,
+    shipped_table,
+)
 
 NETWORK = random_network(1)
 TRAINING = Training(data_sha256="0" * 64, modes=["paper"], jitter="lag", seed=3, rows=360_000, metrics={"rmse_ms": 41.5, "r2": 0.98})
@@ -203,3 +219,21 @@ def test_no_broken_network_is_published(tmp_path):
     with pytest.raises(ValueError, match=r"Network\.biases_1 holds nan"):
         publish(tmp_path / "new", NETWORK._replace(biases_1=np.full(64, np.nan, np.float32)), TRAINING)
     assert not (tmp_path / "new").exists()
+
+
+def test_the_shipped_network_is_what_its_card_says():
+    """Trained on the lag, which is what rules feed it; every call gives the same object."""
+    with resources.as_file(resources.files("vcgym.data").joinpath(SHIPPED)) as folder:
+        card = read_card(folder)
+        assert (folder / WEIGHTS).stat().st_size < 50_000
+    assert card.training.jitter == "lag"
+    assert shipped_network() is shipped_network()
+    assert 100.0 < predict_each(shipped_network(), 100.0, 30.0) < 160.0
+
+
+def test_the_table_of_the_shipped_network_tells_its_error():
+    table = shipped_table()
+    assert 0.0 < table.mean_error_ms < 0.5 and table.largest_error_ms < 10.0
+    rules = {"VCR5T-WM": RulePair(VCRoute(predictor=table), WMJitter()), "VCR-WM": RulePair(VCRoute(), WMJitter())}
+    (said,) = table_errors(rules)
+    assert said.startswith("VCR5T-WM forecasts by a table") and f"{table.largest_error_ms:.2f} ms" in said
