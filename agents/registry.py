@@ -41,8 +41,8 @@ def register_predictor(run: Run, folder: Path, name: str, alias: str) -> int:
 
 def _save(model: Path, folder: Path) -> None:
     with warnings.catch_warnings():
-        # mlflow warns of its own types while it is imported, and of hints and an example that the signature makes needless.
-        warnings.filterwarnings("ignore", ".*(Any type hint is inferred as AnyType|Add type hints to|An input example was not provided)")
+        # mlflow warns of its own types while it is imported, and of an example that the signature makes needless.
+        warnings.filterwarnings("ignore", ".*(Any type hint is inferred as AnyType|An input example was not provided)")
         from mlflow.models import ModelSignature
         from mlflow.pyfunc import save_model
         from mlflow.types import ColSpec, DataType, Schema
