@@ -123,7 +123,7 @@ def _start_tops(need: NDArray[np.int64], lowest: int, levels: int) -> NDArray[np
     for unit in range(1, len(slowest)):
         latest = min(latest, unit - 1 + int(slowest[unit - 1]))
         tops.append(min(latest - unit - 1 - lowest, levels - 1))
-    return np.array(tops)
+    return np.array(tops[: np.flatnonzero(np.array(tops) >= 0)[-1] + 1])
 
 
 def solve(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.leaderboard.oracles.joint import MOST_LEVELS, START_UNITS, Plan, Stage, solve, stage
+from vcgym.leaderboard.oracles.joint import MOST_LEVELS, Plan, Stage, solve, stage
 from vcgym.leaderboard.oracles.seen import Seen
 from vcgym.network.player import UNIT_US
 from vcgym.network.quality import (
@@ -35,6 +35,7 @@ from vcgym.network.quality import (
 GAP = 0.05
 MOST_PRICES = 9
 MIXTURES = 7  # bisections for each order of two prices
+SPREAD = 1.25  # how far the two prices of a mixture lie beyond those it mixes, so that going from one plan to the other pays
 _LEVEL_MS = UNIT_US / 1000.0
 
 
@@ -124,7 +125,7 @@ def _search(staged: Stage, changes: tuple[int, ...], gap: float) -> list[Best]:
         asked.append(price_ms)
         for found, mine, plan in zip(plans, cuts, solve(staged, price_ms / _LEVEL_MS, mean, changes), strict=True):
             found.append(plan)
-            mine.append(_Cut(price_ms, _floor_ms(plan.value, mean, staged.units, staged.levels)))
+            mine.append(_Cut(price_ms, _floor_ms(plan.value, mean, staged)))
         best = [_best(found, mine, lowest_ms) for found, mine in zip(plans, cuts, strict=True)]
         price_ms = None
         for n in sorted(range(len(changes)), key=lambda n: best[n].rating - best[n].bound):
@@ -145,7 +146,7 @@ def _mixed(
             continue
         share = highest_rating(cuts[n], lowest_ms)[1]
         near = _binding(cuts[n], share)
-        ends = (0.98 * min(near), 1.02 * max(near))
+        ends = (min(near) / SPREAD, max(near) * SPREAD)
         for early, late in (ends, ends[::-1]):
             low, high = 0, staged.units
             for _ in range(MIXTURES):
@@ -168,9 +169,9 @@ def _best(plans: Sequence[Plan], cuts: Sequence[_Cut], lowest_ms: float) -> Best
     return Best(plans[top], ratings[top], max(highest_rating(cuts, lowest_ms)[0], ratings[top]))
 
 
-def _floor_ms(value: float, mean: float, units: int, levels: int) -> float:
-    """Least mean cost that a sum of cost - mean leaves: a call has units - START_UNITS - levels to units + levels ticks."""
-    ticks = units + levels if value > 0.0 else max(units - START_UNITS - levels, 1)
+def _floor_ms(value: float, mean: float, staged: Stage) -> float:
+    """Least mean cost that a sum of cost - mean leaves: ticks are the units, less those before the start, and the change of level."""
+    ticks = staged.units + staged.levels if value > 0.0 else max(staged.units - len(staged.start_top) - staged.levels, 1)
     return (mean + value / ticks) * _LEVEL_MS
 
 

@@ -7,6 +7,8 @@
 | oracle_clairvoyant | per-packet clairvoyant, WMJitter; minimises delay, not R: shown, never an anchor |
 | informed | all paths seen up to now, no future, with `INFORMED_RECEIVER` |
 | oracle_joint_0, _1, _2, _6, _any | best path sequence and playout with at most that many changes a minute, losses hidden (`rating`) |
+| oracle_routing_X | the path sequence of oracle_joint_6 in a real call with the receiver of system X |
+| oracle_playout_X | the paths that system X took, with the best playout in hindsight, losses hidden |
 
 Rows of played oracles are what the call gave, coins included. A row of a joint oracle holds expected values: nothing lost by a coin is in
 its delays, and loss, concealment and R are of the loss probabilities; what the event accounting would say of it is NaN.
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.wmjitter import WMJitter
+from vcgym.envs.batch import CallBatch
 from vcgym.envs.books import LONG_RUN_TICKS, WINDOW_TICKS
 from vcgym.leaderboard import results
 from vcgym.leaderboard.columns import IDENTITY, METRICS, WORLD
@@ -30,8 +33,9 @@ from vcgym.leaderboard.oracles.informed import INFORMED_RECEIVER, informed_seque
 from vcgym.leaderboard.oracles.joint import UNLIMITED, Plan
 from vcgym.leaderboard.oracles.rating import best_ratings
 from vcgym.leaderboard.oracles.script import play_script
-from vcgym.leaderboard.oracles.seen import Seen, see
+from vcgym.leaderboard.oracles.seen import Seen, along, see
 from vcgym.leaderboard.oracles.sequences import best_sequence, clairvoyant, costs
+from vcgym.leaderboard.rollout import RulePair
 from vcgym.network.quality import REDUCED_KNEE_MS, emodel_return, impairment_sum, mos, rating
 from vcgym.network.scenario import Scenario
 from vcgym.network.splits import test_opened
@@ -68,23 +72,33 @@ def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
     return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY} | {"kind": "oracle", "env": "none"})
 
 
-def oracle_rows(world: Drawn, folder: Path | None = None) -> list[dict[str, Any]]:
-    """All rows of a world, from `folder` if they lie there, else made and put there."""
-    path = folder / f"{_key(world.identity)}.parquet" if folder else None
+def oracle_rows(world: Drawn, references: Mapping[str, RulePair], folder: Path | None = None) -> list[dict[str, Any]]:
+    """All rows of a world, from `folder` if they lie there, else made and put there.
+
+    Args:
+        world: from `drawn`.
+        references: systems X that are taken apart into routing and playout.
+        folder: keeps one file per world; None: nothing is kept.
+    """
+    path = folder / f"{_key(world.identity, references)}.parquet" if folder else None
     if path and path.is_file():
         stored: list[dict[str, Any]] = results.read(results.RESULTS, path).to_pylist()
         same = ("suite", "suite_version")
         return [row | {name: world.identity[name] for name in same} for row in stored]
     seen = see(world.scenario, world.draw)
-    made = [*_played(world, seen), *_joint(world, seen)]
+    best = dict(zip(JOINT, best_ratings(seen, _limits(world)), strict=True))
+    made = [*_played(world, seen)]
+    made += [world.identity | {"system": f"oracle_joint_{name}"} | plan_metrics(seen, one.plan) for name, one in best.items()]
+    made += [row for name, pair in references.items() for row in _apart(world, seen, name, pair, best["6"].plan.path)]
     if path:
         results.write(results.RESULTS, made, path)
     return made
 
 
-def _key(identity: Mapping[str, Any]) -> str:
+def _key(identity: Mapping[str, Any], references: Mapping[str, RulePair]) -> str:
     """Name of the file that keeps a world's rows: what decides them, hashed."""
-    decides = {name: identity[name] for name in (*WORLD, "card", "packets")} | {"oracles": VERSION}
+    decides = {name: identity[name] for name in (*WORLD, "card", "packets")}
+    decides |= {"oracles": VERSION, "references": {name: repr(pair) for name, pair in references.items()}}
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:24]
 
 
@@ -108,11 +122,27 @@ def _played(world: Drawn, seen: Seen) -> Iterator[dict[str, Any]]:
     yield from rows(played, **(world.identity | {"system": "informed"}))
 
 
-def _joint(world: Drawn, seen: Seen) -> Iterator[dict[str, Any]]:
+def _limits(world: Drawn) -> list[int]:
     minutes = -(-world.scenario.packets // PACKETS_PER_MINUTE)
-    limits = [k if k == UNLIMITED else k * minutes for k in JOINT.values()]
-    for name, best in zip(JOINT, best_ratings(seen, limits), strict=True):
-        yield world.identity | {"system": f"oracle_joint_{name}"} | plan_metrics(seen, best.plan)
+    return [k if k == UNLIMITED else k * minutes for k in JOINT.values()]
+
+
+def _apart(world: Drawn, seen: Seen, name: str, pair: RulePair, best_path: NDArray[np.int16]) -> Iterator[dict[str, Any]]:
+    """What a system would gain by routing alone, and by playout alone."""
+    routed = play_script(world.scenario, world.draw, best_path, pair.receiver)
+    yield from rows(routed, **(world.identity | {"system": f"oracle_routing_{name}"}))
+    batch = CallBatch(world.scenario, 1, pair.router, pair.receiver, log=True)
+    batch.start(0, world.draw)
+    batch.play(np.arange(1))
+    path = batch.played().path[0]
+    alone = along(seen, path)
+    plan = best_ratings(alone, (0,))[0].plan
+    yield world.identity | {"system": f"oracle_playout_{name}"} | plan_metrics(alone, plan) | _changes(path)
+
+
+def _changes(path: NDArray[np.int16]) -> dict[str, Any]:
+    changes = int((np.diff(path) != 0).sum())
+    return {"path_changes": changes, "plans_sent": changes}
 
 
 def plan_metrics(seen: Seen, plan: Plan) -> dict[str, Any]:
@@ -123,7 +153,6 @@ def plan_metrics(seen: Seen, plan: Plan) -> dict[str, Any]:
     late = ~heard & (delay_us != LOST)
     heard_ms = (plan.played_tick - units)[heard] * _TICK_MS
     unknown = {column.name: float("nan") for column in METRICS if column.type == "float64"}
-    changes = int((np.diff(plan.path) != 0).sum())
     return unknown | _plan_score(plan) | _plan_concealment(plan) | {
         "clocked_end_to_end_delay_mean_ms": float(heard_ms.mean()) if heard.any() else float("nan"),
         **{f"clocked_end_to_end_delay_p{p}_ms": float(np.percentile(heard_ms, p)) if heard.any() else float("nan") for p in (50, 95, 99)},
@@ -131,8 +160,7 @@ def plan_metrics(seen: Seen, plan: Plan) -> dict[str, Any]:
         "playout_delay_mean_ms": float(heard_ms.mean() - delay_us[heard].mean() / 1000.0) if heard.any() else float("nan"),
         "network_loss": float(chance.mean()),
         "clocked_late_loss": float((1.0 - chance)[late].sum() / len(units)),
-        "path_changes": changes,
-        "plans_sent": changes,
+        **_changes(plan.path),
         "probes_sent": 0,
     }  # fmt: skip
 

@@ -84,6 +84,12 @@ def see(scenario: Scenario, draw: WorldDraw) -> Seen:
     return Seen(delay_us, chance, history)
 
 
+def along(seen: Seen, path: NDArray[np.int16]) -> Seen:
+    """The world of the packets on the paths (packets,) that they took, as a single path."""
+    packets = np.arange(len(path))
+    return Seen(seen.delay_us[path, packets][None], seen.chance[path, packets][None], seen.history[:1])
+
+
 def path_chances(draw: WorldDraw, path_links: NDArray[np.int64], packets: int) -> NDArray[np.float64]:
     """Probability (paths, packets) that a packet sent in a slot is lost, of a drawn paper or correlated world."""
     given, links = draw.parameters, int(path_links.max()) + 1

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
 from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
+from vcgym.leaderboard.headroom.config import HeadroomConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
 
@@ -27,6 +28,7 @@ KINDS = {
     "bench": BenchConfig,
     "data": DataCommand,
     "truth": TruthConfig,
+    "headroom": HeadroomConfig,
 }
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))

@@ -1,0 +1,24 @@
+"""What vcgym-headroom takes: typed counterpart of conf/headroom.yaml."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from vcgym.agents.config import AbsolutePath, Config, DataConfig
+
+
+class HeadroomConfig(Config):
+    """Oracles on the worlds of a finished leaderboard run, and the room above its systems.
+
+    Attributes:
+        results: folder of the run, with its results.parquet.
+        folder: receives oracles.parquet, headroom.parquet and headroom.md, and keeps in `worlds` one file per world that is done.
+        threads: how many threads share the worlds; without effect on the results.
+        data: where measured series lie; needed if the run played replay worlds.
+    """
+
+    results: AbsolutePath = Path("outputs/leaderboard/first")
+    folder: AbsolutePath = Path("outputs/headroom")
+    threads: Annotated[int, Field(ge=1, le=256)] = 2
+    data: DataConfig = Field(default_factory=DataConfig)
