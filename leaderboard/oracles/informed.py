@@ -35,7 +35,7 @@ def informed_sequence(delay_us, history):
     using = -1
     for i in range(packets):
         cost = mean_ms + DEVIATIONS * deviation_ms + LOSS_MS * loss
-        cheapest = np.argmin(cost)
+        cheapest = int(np.argmin(cost))
         if using < 0 or cost[cheapest] < cost[using] - MARGIN_MS:
             using = cheapest
         path[i] = using

@@ -76,7 +76,8 @@ def see(scenario: Scenario, draw: WorldDraw) -> Seen:
     history = world.start(0, draw)
     if isinstance(world, ReplayWorld):
         delay_us = np.concatenate(list(blocks(world, scenario.packets)), axis=1)[:, : scenario.packets]
-        return Seen(*_hide_gaps(delay_us), history)
+        seen_us, chance = _hide_gaps(delay_us)
+        return Seen(seen_us, chance, history)
     world.start(0, lossless)
     delay_us = np.concatenate(list(blocks(world, scenario.packets)), axis=1)[:, : scenario.packets]
     chance = path_chances(draw, scenario.layout.path_links, scenario.packets)

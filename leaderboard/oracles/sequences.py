@@ -56,10 +56,10 @@ def _best_sequence(cost, changes):
                     changed[i, k, p] = True
                 best[k, p] += cost[p, i]
     path = np.empty(packets, np.int16)
-    k, p = changes, np.argmin(best[changes])
+    k, p = changes, int(np.argmin(best[changes]))
     for i in range(packets - 1, -1, -1):
         path[i] = p
         if changed[i, k, p]:
-            p = source[i, k]
+            p = int(source[i, k])
             k -= 1
     return path

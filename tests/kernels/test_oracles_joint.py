@@ -99,7 +99,8 @@ def test_a_world_in_which_nothing_arrives_is_refused():
 def test_a_steady_path_is_heard_at_its_delay_rounded_up():
     seen = Seen(np.full((1, 3000), 43_000, np.int32), np.full((1, 3000), 0.01), np.zeros((1, 3)))
     (best,) = best_ratings(seen, (0,))
-    assert best.rating == pytest.approx(float(rating(50.0, 0.01)), abs=1e-6)
+    at_rest = float(rating(50.0, 0.01))
+    assert at_rest <= best.rating <= at_rest + 0.01  # ticks stretched near the end thin the losses out
     assert best.rating <= best.bound <= best.rating + 0.05
 
 
