@@ -22,3 +22,21 @@ class HeadroomConfig(Config):
     folder: AbsolutePath = Path("outputs/headroom")
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     data: DataConfig = Field(default_factory=DataConfig)
+
+
+class OracleCheckConfig(Config):
+    """Systems on random worlds against the bounds of their oracles.
+
+    Attributes:
+        systems: names of files of conf/system; None: all of them.
+        worlds: how many, of the training split, the scenarios of `vcgym.leaderboard.oracles.check.SCENARIOS` in turn.
+        packets: length of the calls.
+        per_world: systems that play each world, taken in turn.
+        first: seed of the first world.
+    """
+
+    systems: Annotated[list[str], Field(min_length=1)] | None = None
+    worlds: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    packets: Annotated[int, Field(ge=100, le=60_000)] = 300
+    per_world: Annotated[int, Field(ge=1, le=100)] = 2
+    first: Annotated[int, Field(ge=0)] = 100_000

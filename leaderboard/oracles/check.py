@@ -23,6 +23,13 @@ TOLERANCE = 0.02
 """Points of R by which a policy may exceed a bound: rounding of float32 sums, and jumps of the player (see `rating.py`)."""
 
 
+SCENARIOS = (
+    ("wonderproxy", "correlated"), ("stress", "correlated"), ("table1", "correlated"), ("cloud", "correlated"),
+    ("wonderproxy", "paper"), ("table1", "paper"), ("cloud", "paper"), ("synthetic-9", "paper"),
+)  # fmt: skip
+"""Name and mode of what is drawn from, of shipped data alone."""
+
+
 class Compared(NamedTuple):
     """One system in one world.
 
@@ -89,3 +96,19 @@ def expected_rating(seen: Seen, batch: CallBatch) -> tuple[float, int]:
 
 def _oracle(best: Sequence[Best], changes: int) -> Best:
     return next(one for one, limit in zip(best, LIMITS, strict=True) if limit == UNLIMITED or changes <= limit)
+
+
+def summary(found: Sequence[Compared]) -> str:
+    """What came out, in lines."""
+    heard = [one for one in found if np.isfinite(one.r)]
+    over = [one for one in heard if one.r > one.bound + TOLERANCE]
+    apart = np.array([one.bound - one.reached for one in heard])
+    room = np.array([one.bound - one.r for one in heard])
+    lines = [
+        f"{len(found):,} calls, {len(found) - len(heard):,} of them without sound",
+        f"above the bound by more than {TOLERANCE} R: {len(over):,}; by anything: {(room < 0.0).sum():,}; least room {room.min():.3f} R",
+        f"above the oracle's own plan: {sum(one.r > one.reached for one in heard):,}",
+        f"room below the bound: mean {room.mean():.2f} R, median {np.median(room):.2f}",
+        f"bound above plan: mean {apart.mean():.3f} R, 99th percentile {np.quantile(apart, 0.99):.3f}, most {apart.max():.3f}",
+    ]
+    return "\n".join([*lines, *(str(one) for one in over)])

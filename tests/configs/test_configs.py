@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
 from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
-from vcgym.leaderboard.headroom.config import HeadroomConfig
+from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
 
@@ -29,6 +29,7 @@ KINDS = {
     "data": DataCommand,
     "truth": TruthConfig,
     "headroom": HeadroomConfig,
+    "oracle_check": OracleCheckConfig,
 }
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
