@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install leaderboard test bench truth ui clean
+.PHONY: install leaderboard predictor test bench truth reproduce ui clean
 
 install: $(INSTALLED)
 
@@ -23,6 +23,13 @@ test: install
 	$(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
 	$(BIN)/pytest -n 2
 
+# Plays the sessions, trains the shipped predictor anew and says whether it has the same bytes as data/predictor.
+predictor: install
+	$(BIN)/vcgym-predictor-data
+	$(BIN)/vcgym-train-predictor 'methods=[dnn]' 'sets={both: {worlds: ["*/paper", "*/correlated"]}}' 'holdouts=[random]' 'seeds=[0]' \
+		study=predictor-shipped folder=outputs/predictor/shipped
+	cmp outputs/predictor/shipped/predictor/predictor.safetensors data/predictor/predictor.safetensors
+
 bench: install
 	$(BIN)/vcgym-bench
 
@@ -33,6 +40,10 @@ ui: install
 # Writes docs/truth.md: which claims of the paper hold, in which world. A few minutes on two cores; VCGYM_DATA adds the measured worlds.
 truth: install
 	$(BIN)/vcgym-truth folder=docs
+
+# Every published number of the paper beside ours: verdicts and page under outputs/reproduce. FULL=true plays calls as long as the paper's.
+reproduce: install
+	$(BIN)/vcgym-reproduce full=$(or $(FULL),false)
 
 # Leaves .venv alone: it takes minutes to download. Remove it by hand for a fresh start.
 clean:

@@ -10,7 +10,7 @@ from vcgym.agents.config import EvaluateConfig
 from vcgym.agents.environments import feature_names, make_envs, paths_observed
 from vcgym.agents.export import CARD, load_agent, read_card
 from vcgym.agents.spaces import build, with_paths
-from vcgym.envs.features import PATH_WIDTH
+from vcgym.envs.features import path_width
 
 
 class Policy(Protocol):
@@ -72,12 +72,13 @@ def require_fit(folder: Path | str, envs: VectorEnv) -> None:
 
 def _apart_from_paths(features: list[str], paths: int) -> tuple[list[str], list[str]]:
     """Names of the features of one path, without that path's name, and of the call."""
-    of_paths, of_call = features[: paths * PATH_WIDTH], features[paths * PATH_WIDTH :]
-    return [name.partition("[")[0] for name in of_paths[:PATH_WIDTH]], of_call
+    width = path_width(len(features), paths)
+    of_paths, of_call = features[: paths * width], features[paths * width :]
+    return [name.partition("[")[0] for name in of_paths[:width]], of_call
 
 
 def _call_width(shape: tuple[int, ...] | None, paths: int) -> int | None:
-    return shape[0] - paths * PATH_WIDTH if shape else None
+    return shape[0] - paths * path_width(shape[0], paths) if shape else None
 
 
 def evaluate_agent(config: EvaluateConfig) -> Evaluation:

@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
+from safetensors.numpy import load, save
 
 from vcgym.agents.atomic import new_folder
 from vcgym.agents.policy import AgentPolicy, output_count, tensor_shapes
@@ -95,6 +95,19 @@ def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
     card = read_card(folder)
     if env_id is not None and card.env_id != env_id:
         raise ValueError(f"{folder / CARD}: env_id is {card.env_id!r}, expected {env_id!r}")
+    try:
+        weights = (folder / WEIGHTS).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{folder / WEIGHTS} cannot be read: {error}") from error
+    return agent_from(card, weights, folder)
+
+
+def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
+    """The agent that `card` describes, from the content of its file of weights; `folder` is what errors name.
+
+    Raises:
+        ValueError: a truncated or malformed file, a tensor missing, of another shape or not finite.
+    """
     observation_space, action_space = build(card.observation_space), build(card.action_space)
     if not isinstance(observation_space, spaces.Box) or len(observation_space.shape) != 1:
         raise ValueError(f"{folder / CARD}: observation_space is {observation_space}, expected a Box with one axis")
@@ -102,14 +115,14 @@ def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
         shapes = tensor_shapes(observation_space.shape[0], card.paths, card.hidden, output_count(action_space))
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {error}") from error
-    tensors = _checked_tensors(folder / WEIGHTS, shapes)
-    return AgentPolicy(card.env_id, observation_space, action_space, card.paths, card.activation, tensors)
+    tensors = _checked_tensors(folder / WEIGHTS, weights, shapes)
+    return AgentPolicy(card.env_id, observation_space, action_space, card.paths, card.activation, tensors, card.steps)
 
 
-def _checked_tensors(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+def _checked_tensors(path: Path, weights: bytes, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
     try:
-        tensors = load_file(path)
-    except (OSError, SafetensorError) as error:
+        tensors = load(weights)
+    except SafetensorError as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
     if tensors.keys() != shapes.keys():
         raise ValueError(f"{path} holds {sorted(tensors)}, expected {sorted(shapes)}")

@@ -28,7 +28,7 @@ from torch import nn
 
 from vcgym.agents.policy import PEAK, WIDTH, output_count, ranks_levels
 from vcgym.envs.actions import LEVELS
-from vcgym.envs.features import PATH_FEATURES, PATH_WIDTH
+from vcgym.envs.features import PATH_FEATURES, path_width
 
 MISSING = [feature.name for feature in PATH_FEATURES].index("history_missing")
 COMMANDED = [feature.name for feature in PATH_FEATURES].index("commanded")
@@ -46,7 +46,7 @@ class Trunk(nn.Module):
 
     Args:
         features: length of an observation.
-        paths: how many paths it describes, PATH_WIDTH features each, before those of the call; may be 0.
+        paths: how many paths it describes, as many features each, before those of the call; may be 0.
         hidden: units per layer.
         activation: a key of ACTIVATIONS.
     """
@@ -54,9 +54,10 @@ class Trunk(nn.Module):
     def __init__(self, features: int, paths: int, hidden: int, activation: str) -> None:
         super().__init__()
         self.paths, self.act = paths, ACTIVATIONS[activation]
-        call = features - paths * PATH_WIDTH
+        self.width = path_width(features, paths)
+        call = features - paths * self.width
         if paths:
-            self.encode = nn.Linear(PATH_WIDTH + call, hidden)
+            self.encode = nn.Linear(self.width + call, hidden)
         self.trunk0 = nn.Linear(call + 3 * hidden * (paths > 0), hidden)
         self.trunk1 = nn.Linear(hidden, hidden)
 
@@ -71,9 +72,9 @@ class Trunk(nn.Module):
         return self.act(self.trunk1(self.act(self.trunk0(pooled)))), encoded
 
     def split(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Features of the paths (batch, paths, PATH_WIDTH), and of the call (batch, rest)."""
-        border = self.paths * PATH_WIDTH
-        return observation[:, :border].reshape(len(observation), self.paths, PATH_WIDTH), observation[:, border:]
+        """Features of the paths (batch, paths, width), and of the call (batch, rest)."""
+        border = self.paths * self.width
+        return observation[:, :border].reshape(len(observation), self.paths, self.width), observation[:, border:]
 
 
 class PathNet(Trunk):
@@ -90,11 +91,11 @@ class PathNet(Trunk):
     def __init__(self, features: int, paths: int, rest: int, hidden: int, activation: str) -> None:
         super().__init__(features, paths, hidden, activation)
         self.others = rest > 0
-        self.levels = ranks_levels(features - paths * PATH_WIDTH, rest)
+        self.levels = ranks_levels(features - paths * self.width, rest)
         if paths:
             self.score0 = nn.Linear(2 * hidden, hidden)
             self.score1 = nn.Linear(hidden, 1)
-            self.habit = nn.Linear(PATH_WIDTH, 1, bias=False)
+            self.habit = nn.Linear(self.width, 1, bias=False)
         if self.others:
             self.rest = nn.Linear(hidden, 2 if self.levels else rest)
 

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.envs.actions import LEVELS
-from vcgym.envs.features import CALL_FEATURES, CALL_WIDTH, PATH_FEATURES, PATH_WIDTH
+from vcgym.envs.features import CALL_FEATURES, CALL_WIDTH, PATH_FEATURES, path_width
 from vcgym.network.jit import allocating_kernel
 
 ACTIVATIONS = ("tanh", "relu")
@@ -54,16 +54,17 @@ def tensor_shapes(features: int, paths: int, hidden: int, outputs: int) -> dict[
     Raises:
         ValueError: so many paths do not fit the observation or the outputs.
     """
-    call, rest = features - paths * PATH_WIDTH, outputs - paths
+    width = path_width(features, paths)
+    call, rest = features - paths * width, outputs - paths
     if call < 0 or rest < 0:
-        most = min(features // PATH_WIDTH, outputs)
+        most = min(features // width, outputs)
         raise ValueError(f"paths is {paths}; allowed: at most {most}, with {features} features and {outputs} outputs")
     layers = {"trunk0": (hidden, call + 3 * hidden * (paths > 0)), "trunk1": (hidden, hidden)}
     if paths:
-        layers |= {"encode": (hidden, PATH_WIDTH + call), "score0": (hidden, 2 * hidden), "score1": (1, hidden)}
+        layers |= {"encode": (hidden, width + call), "score0": (hidden, 2 * hidden), "score1": (1, hidden)}
     if rest:
         layers["rest"] = (2 if ranks_levels(call, rest) else rest, hidden)
-    shapes: dict[str, tuple[int, ...]] = {"habit.weight": (1, PATH_WIDTH)} if paths else {}
+    shapes: dict[str, tuple[int, ...]] = {"habit.weight": (1, width)} if paths else {}
     for name, shape in layers.items():
         shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
     return shapes
@@ -142,6 +143,7 @@ class AgentPolicy:
         paths: how many paths an observation described in training; 0 if it described none.
         activation: "tanh" or "relu" between layers.
         tensors: float32 weights and biases of `vcgym.agents.network.PathNet`, by their names there.
+        training_decisions: how many it was trained on.
     """
 
     env_id: str
@@ -150,6 +152,7 @@ class AgentPolicy:
     paths: int
     activation: str
     tensors: dict[str, NDArray[np.float32]]
+    training_decisions: int = 0
 
     reads = "features"
 
@@ -182,37 +185,42 @@ class AgentPolicy:
         return (actions if batched else actions[0]), state
 
     @property
+    def _path_width(self) -> int:
+        return path_width(int(self.observation_space.shape[0]), self.paths)
+
+    @property
     def _call_width(self) -> int:
-        return int(self.observation_space.shape[0]) - self.paths * PATH_WIDTH
+        return int(self.observation_space.shape[0]) - self.paths * self._path_width
 
     def _paths_in(self, features: int) -> int:
-        return (features - self._call_width) // PATH_WIDTH if self.paths else 0
+        return (features - self._call_width) // self._path_width if self.paths else 0
 
     def _fits(self, features: int) -> bool:
         rest = features - self._call_width
-        return rest == 0 if self.paths == 0 else rest > 0 and rest % PATH_WIDTH == 0
+        return rest == 0 if self.paths == 0 else rest > 0 and rest % self._path_width == 0
 
     def _wanted(self) -> str:
-        return f"{PATH_WIDTH} * paths + {self._call_width}" if self.paths else str(self._call_width)
+        return f"{self._path_width} * paths + {self._call_width}" if self.paths else str(self._call_width)
 
     def outputs(self, rows: np.ndarray) -> NDArray[np.float64]:
         """Network outputs float64 (sessions, paths + rest) for features (sessions, features): logits, or action means."""
         paths = self._paths_in(rows.shape[1])
         raw = np.ascontiguousarray(rows, np.float64)
         x = _compress(raw)
-        border = paths * PATH_WIDTH
+        width = self._path_width
+        border = paths * width
         call = np.ascontiguousarray(x[:, border:])
         encoded, pooled = np.zeros((0, 0)), call
         if paths:
-            of_paths = x[:, :border].reshape(-1, PATH_WIDTH)
+            of_paths = x[:, :border].reshape(-1, width)
             encoded = self._layer("encode", np.concatenate([of_paths, np.repeat(call, paths, axis=0)], axis=1))
-            pooled = _pool(encoded, raw, call, PATH_WIDTH, _COMMANDED)
+            pooled = _pool(encoded, raw, call, width, _COMMANDED)
         trunk = self._layer("trunk1", self._layer("trunk0", pooled))
         parts = []
         if paths:
             both = np.concatenate([encoded, np.repeat(trunk, paths, axis=0)], axis=1)
             score = self._linear("score1", self._layer("score0", both))
-            habit = _affine(raw[:, :border].reshape(-1, PATH_WIDTH).copy(), self.tensors["habit.weight"], np.zeros(1, np.float32))
+            habit = _affine(raw[:, :border].reshape(-1, width).copy(), self.tensors["habit.weight"], np.zeros(1, np.float32))
             parts.append((score + habit).reshape(len(rows), paths))
         if "rest.weight" in self.tensors:
             rest = self._linear("rest", trunk)

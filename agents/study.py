@@ -1,11 +1,22 @@
 """A study: the same training once per seed, every seed a run nested under the study's."""
 
 import json
+from pathlib import Path
+from typing import Any, Protocol
 
 from vcgym.agents.config import PLACES, TrainConfig
 from vcgym.agents.environments import data_hash
 from vcgym.agents.tracking import Tracking, flatten
 from vcgym.agents.training import Trained, require_trainable, train
+
+
+class StudyConfig(Protocol):
+    """What any study's config has."""
+
+    @property
+    def folder(self) -> Path: ...
+
+    def decisive(self) -> dict[str, Any]: ...
 
 
 def run_study(config: TrainConfig) -> list[Trained]:
@@ -16,7 +27,7 @@ def run_study(config: TrainConfig) -> list[Trained]:
     """
     config.data.export()
     require_trainable(config)
-    _require_same_study(config)
+    require_same_study(config)
     data = data_hash(config.env)
     tracking = Tracking()
     config.folder.mkdir(parents=True, exist_ok=True)
@@ -34,8 +45,12 @@ def run_study(config: TrainConfig) -> list[Trained]:
     return results
 
 
-def _require_same_study(config: TrainConfig) -> None:
-    """A study whose config changed on the way would be logged, and hashed, as something that was never trained."""
+def require_same_study(config: StudyConfig) -> None:
+    """Refuse to go on in a folder with another config: it would be logged, and hashed, as something that was never trained.
+
+    Raises:
+        ValueError: naming the field that differs.
+    """
     path = config.folder / "config.json"
     if not path.exists():
         return

@@ -1,4 +1,4 @@
-"""A search for PPO's learning rate and entropy coefficient with Ray Tune; the only module of agents that knows Ray.
+"""A search for PPO's learning rate and entropy coefficient with Ray Tune; with `search`, all that agents know of Ray.
 
 Trials report numbers; the driver writes them to MLflow, each trial a run nested under the sweep's.
 """
@@ -11,18 +11,17 @@ from typing import Any
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
-import ray
 from ray import tune
 from ray.tune.schedulers import ASHAScheduler
 
 from vcgym.agents.config import SweepConfig, TrainConfig
 from vcgym.agents.environments import data_hash
 from vcgym.agents.progress import Tell, progress
+from vcgym.agents.search import ray_running
 from vcgym.agents.tracking import Run, Tracking
 from vcgym.agents.training import require_trainable, train
 
 _METRIC = "validation/return_mean"
-_OBJECT_STORE_BYTES = 200 * 2**20
 
 
 @dataclass(frozen=True)
@@ -48,28 +47,28 @@ def run_sweep(config: SweepConfig) -> Best:
     config.train.data.export()
     require_trainable(config.train)
     data = data_hash(config.train.env)
-    _start_ray(config)
     tracking = Tracking()
     folder = config.train.folder
-    try:
-        with tracking.run(f"{config.train.study} sweep", data_hash=data) as sweep, progress("sweep", config.trials) as tell:
-            sweep.config(config)
-            tuner = tune.Tuner(
-                tune.with_resources(tune.with_parameters(_trial, train_config=config.train), {"cpu": 1}),
-                param_space={name: tune.loguniform(*getattr(config, name)) for name in ("learning_rate", "ent_coef")},
-                tune_config=_tune_config(config),
-                run_config=tune.RunConfig(
-                    name=folder.name,
-                    storage_path=str(folder.parent),
-                    callbacks=[_Nested(tracking, sweep, config.train, data, tell)],
-                    verbose=0,
-                ),
-            )
-            best, steps = _best(tuner.fit())
-            sweep.metrics({_METRIC: best.return_mean}, steps)
-            return best
-    finally:
-        ray.shutdown()
+    with (
+        ray_running(config.concurrent, config.address),
+        tracking.run(f"{config.train.study} sweep", data_hash=data) as sweep,
+        progress("sweep", config.trials) as tell,
+    ):
+        sweep.config(config)
+        tuner = tune.Tuner(
+            tune.with_resources(tune.with_parameters(_trial, train_config=config.train), {"cpu": 1}),
+            param_space={name: tune.loguniform(*getattr(config, name)) for name in ("learning_rate", "ent_coef")},
+            tune_config=_tune_config(config),
+            run_config=tune.RunConfig(
+                name=folder.name,
+                storage_path=str(folder.parent),
+                callbacks=[_Nested(tracking, sweep, config.train, data, tell)],
+                verbose=0,
+            ),
+        )
+        best, steps = _best(tuner.fit())
+        sweep.metrics({_METRIC: best.return_mean}, steps)
+        return best
 
 
 def _best(results: tune.ResultGrid) -> tuple[Best, int]:
@@ -90,19 +89,6 @@ def trial_config(config: TrainConfig, learning_rate: float, ent_coef: float, nam
 
 def _home(config: TrainConfig, name: str) -> Path:
     return config.folder / "agents" / name
-
-
-def _start_ray(config: SweepConfig) -> None:
-    if config.address is not None:
-        ray.init(address=config.address, log_to_driver=False)
-        return
-    ray.init(
-        num_cpus=config.concurrent,
-        object_store_memory=_OBJECT_STORE_BYTES,
-        include_dashboard=False,
-        log_to_driver=False,
-        configure_logging=False,
-    )
 
 
 def _tune_config(config: SweepConfig) -> tune.TuneConfig:

@@ -4,6 +4,7 @@ Runs are addressed by id, never through MLflow's notion of an active run, so sev
 """
 
 import fcntl
+import json
 import os
 import subprocess
 import time
@@ -17,8 +18,8 @@ from typing import Any
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 from mlflow import MlflowClient
-from mlflow.entities import Metric, Param
-from mlflow.utils.mlflow_tags import MLFLOW_GIT_COMMIT, MLFLOW_PARENT_RUN_ID
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
+from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_GIT_COMMIT, MLFLOW_PARENT_RUN_ID
 
 from vcgym.agents.config import Config
 
@@ -48,6 +49,13 @@ class Run:
     def folder(self, folder: Path) -> None:
         """Log every file of `folder` as an artefact under its name."""
         self.client.log_artifacts(self.id, str(folder), folder.name)
+
+    def dataset(self, file: Path, sha256: str, columns: dict[str, str], rows: int) -> None:
+        """Log the data set that a file holds, under the first sixteen digits of its hash; `columns` by name with their types."""
+        schema = json.dumps({"mlflow_colspec": [{"name": name, "type": kind} for name, kind in columns.items()]})
+        profile = json.dumps({"num_rows": rows, "sha256": sha256})
+        found = Dataset(file.name, sha256[:16], "local", json.dumps({"uri": file.as_uri()}), schema, profile)
+        self.client.log_inputs(self.id, [DatasetInput(found, [InputTag(MLFLOW_DATASET_CONTEXT, "training")])])
 
 
 class Tracking:

@@ -40,14 +40,13 @@ def _update(params, state, s, record):
 
 @implements(decide, OracleVCRoute)
 def _decide(params, state, s, slot):
-    call, topk = state.call[s], params.route.topk
-    refresh(topk, call.kept, state.arm, s, slot)
-    return lowest_draw(call, state.arm, s, slot)
+    refresh(params.route.topk, state.call[s].kept, state.arm, s, slot)
+    return lowest_draw(state, s, slot)
 
 
 @witnesses(OracleVCRoute)
 def _witness(params, state, s, path, delay_us):
     if delay_us >= 0:
-        learn(params.route, state.arm[s, path], delay_us / 1000.0)
+        learn(params.route, state, s, path, delay_us / 1000.0)
     elif params.loss_reward_ms > 0.0:
-        learn(params.route, state.arm[s, path], params.loss_reward_ms)
+        learn(params.route, state, s, path, params.loss_reward_ms)

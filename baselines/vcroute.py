@@ -39,7 +39,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.draws import draw_below
+from vcgym.baselines.bars import AIM, MANY, TOGETHER, Bars, allocate_bars, hold_against, renew_limit, start_aim
+from vcgym.baselines.draws import bar, draw_below
 from vcgym.baselines.history import usual_means, usual_variances
 from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
@@ -68,6 +69,7 @@ class VCRoute(NamedTuple):
     discount: float = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
     topk: TopK = TopK()
     predictor: Any = LastValue()  # or another of `vcgym.predictors`
+    newest_weight: float = 1.0  # of the newest delay in what the predictor is given; below 1 the delays before it count on (EWMA)
     jitter: WMJitter = WMJitter()
 
 
@@ -77,6 +79,7 @@ CALL = np.dtype(
         [
             ("key", "u8"),
             ("kept", KEPT),
+            ("aim", AIM),
             ("unheard", "i4", (_RING,)),  # path decided for a packet not heard of, by packet modulo the ring; -1: none
         ],
     )
@@ -89,7 +92,7 @@ ARM = np.dtype(
             ("tau", "f8"),  # per ms^2
             ("tau0", "f8"),  # per ms^2
             ("sd_ms", "f8"),  # of a draw
-            ("newest_ms", "f8"),  # newest fed-back one-way delay
+            ("newest_ms", "f8"),  # newest fed-back one-way delay, or its moving average
             ("newest_sent_us", "i8"),
             ("kept", KEPT_PATH),
         ],
@@ -102,6 +105,7 @@ class VCRouteState(NamedTuple):
 
     call: np.recarray  # (sessions,) of CALL
     arm: np.recarray  # (sessions, paths) of ARM
+    bars: Bars
     jitter: np.recarray  # of the rule that computes the lag
 
 
@@ -116,12 +120,14 @@ def _allocate(params, sessions, paths):
         loss_reward_ms=(0.0, 1e6 if params.reward == DELAYED_ACTUAL else 0.0),
         loss_after_packets=(1, _RING - 1),
         discount=(0.0, 1.0),
+        newest_weight=(0.0, 1.0),
     )
     require_top_k(params.topk)
     require_predictor(params.predictor)
     return VCRouteState(
         np.zeros(sessions, CALL).view(np.recarray),
         np.zeros((sessions, paths), ARM).view(np.recarray),
+        allocate_bars(sessions, paths),
         allocate(params.jitter, sessions, paths),
     )
 
@@ -141,6 +147,7 @@ def _init(params, state, s, history, key):
         arm.newest_sent_us = -1
     state.call[s].key = stream_key(key, 0, POLICY)
     state.call[s].unheard[:] = -1
+    start_aim(state.call[s].aim)
     init(params.jitter, state.jitter, s, history, key)
 
 
@@ -153,10 +160,10 @@ def _update(params, state, s, record):
     watch(params.topk, arm.kept, delay_ms)
     if record.sent_us > arm.newest_sent_us:
         arm.newest_sent_us = record.sent_us
-        arm.newest_ms = delay_ms
+        arm.newest_ms = (1.0 - params.newest_weight) * arm.newest_ms + params.newest_weight * delay_ms
     if record.kind == MEDIA:
         if params.reward == DELAYED_ACTUAL:
-            learn(params, arm, delay_ms)
+            learn(params, state, s, record.path, delay_ms)
             state.call[s].unheard[record.packet % _RING] = -1
         else:
             update(params.jitter, state.jitter, s, record)
@@ -169,11 +176,11 @@ def _decide(params, state, s, slot):
     if is_settled(params.topk, call.kept):
         return arms[s, 0].kept.nth
     if params.loss_reward_ms > 0.0:
-        count_lost(params, call, arms, s, slot)
-    path = lowest_draw(call, arms, s, slot)
+        count_lost(params, state, s, slot)
+    path = lowest_draw(state, s, slot)
     if params.reward == PREDICTED:
         jitter_ms = decide(params.jitter, state.jitter, s, slot) / 1000.0
-        learn(params, arms[s, path], predict_e2e(params.predictor, arms[s, path].newest_ms, jitter_ms))
+        learn(params, state, s, path, predict_e2e(params.predictor, arms[s, path].newest_ms, jitter_ms))
     else:
         call.unheard[slot % _RING] = path
     return path
@@ -192,18 +199,29 @@ def draw_sd(tau, tau0, sample):
 
 
 @kernel
-def learn(params, arm, x_ms):
+def learn(params, state, s, path, x_ms):
     """Let the belief of one path know of a reward."""
+    arm = state.arm[s, path]
     tau = arm.tau
     if params.discount < 1.0:
         tau = max(params.tau_prior_per_ms2, params.discount * tau)
     arm.mu_ms, arm.tau = believe(arm.mu_ms, tau, arm.tau0, x_ms)
     arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
+    if state.bars.bar.shape[1] > 0:
+        state.bars.bar[s, path] = bar(state.call[s].aim.limit_ms, arm.mu_ms, arm.sd_ms)
 
 
 @kernel
-def lowest_draw(call, arms, s, slot):
+def lowest_draw(state, s, slot):
     """The kept path of the smallest draw, the lowest path on ties."""
+    call, arms = state.call[s], state.arm
+    if state.bars.bar.shape[1] > 0 and call.kept.count >= MANY:
+        return _lowest_of_many(call, arms, state.bars, s, slot)
+    return _lowest_of_all(call, arms, s, slot)[0]
+
+
+@kernel
+def _lowest_of_all(call, arms, s, slot):
     best, best_ms = -1, math.inf
     for i in range(call.kept.count):
         path = arms[s, i].kept.nth
@@ -211,14 +229,50 @@ def lowest_draw(call, arms, s, slot):
         draw_ms = draw_below(best_ms, arm.mu_ms, arm.sd_ms, call.key, slot * arms.shape[1] + path)
         if draw_ms < best_ms:
             best, best_ms = path, draw_ms
+    return best, best_ms
+
+
+@kernel
+def _lowest_of_many(call, arms, bars, s, slot):
+    if renew_limit(call.aim, slot):
+        _raise_bars(call, arms, bars, s)
+    best, best_ms = _lowest_passing(call, arms, bars, s, slot * arms.shape[1])
+    if best < 0:
+        best, best_ms = _lowest_of_all(call, arms, s, slot)
+        call.aim.limit_ms = best_ms
+        _raise_bars(call, arms, bars, s)
+    call.aim.highest_ms = max(call.aim.highest_ms, best_ms)
     return best
 
 
 @kernel
-def count_lost(params, call, arms, s, slot):
+def _raise_bars(call, arms, bars, s):
+    for path in range(arms.shape[1]):
+        bars.bar[s, path] = bar(call.aim.limit_ms, arms[s, path].mu_ms, arms[s, path].sd_ms)
+
+
+@kernel
+def _lowest_passing(call, arms, bars, s, counter):
+    """The kept path of the smallest draw below the limit, and that draw; -1 if there is none."""
+    best, best_ms = -1, call.aim.limit_ms
+    hold_against(bars, s, call.key, counter)
+    passes = bars.passes[s]
+    words = passes.view(np.uint64)
+    for word in range(words.size):
+        if words[word] != 0:
+            for path in range(word * TOGETHER, min((word + 1) * TOGETHER, arms.shape[1])):
+                if passes[path] == 1:
+                    draw_ms = draw_below(best_ms, arms[s, path].mu_ms, arms[s, path].sd_ms, call.key, counter + path)
+                    if draw_ms < best_ms and arms[s, path].kept.chosen == 1:
+                        best, best_ms = path, draw_ms
+    return best, best_ms
+
+
+@kernel
+def count_lost(params, state, s, slot):
     """Teach the path decided `loss_after_packets` ago that its packet is lost, if it was not heard of."""
-    place = (slot - params.loss_after_packets) % _RING
+    call, place = state.call[s], (slot - params.loss_after_packets) % _RING
     path = call.unheard[place]
     if path >= 0:
-        learn(params, arms[s, path], params.loss_reward_ms)
+        learn(params, state, s, path, params.loss_reward_ms)
         call.unheard[place] = -1

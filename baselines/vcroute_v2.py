@@ -77,8 +77,8 @@ def _decide(params, state, s, slot):
     refresh(route.topk, call.kept, arms, s, slot)
     if is_settled(route.topk, call.kept):
         return arms[s, 0].kept.nth
-    path = lowest_draw(call, arms, s, slot)
+    path = lowest_draw(beliefs, s, slot)
     jitter_ms = decide(route.jitter, beliefs.jitter, s, slot) / 1000.0
     delay_ms = predict_e2e(route.predictor, arms[s, path].newest_ms, jitter_ms)
-    learn(route, arms[s, path], delay_ms + params.spread_weight * math.sqrt(state.recent[s, path].variance_ms2))
+    learn(route, beliefs, s, path, delay_ms + params.spread_weight * math.sqrt(state.recent[s, path].variance_ms2))
     return path

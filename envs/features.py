@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import MEDIA
+from vcgym.baselines.rule import MEDIA, allocate, decide, update
 from vcgym.envs.actions import level_place
 from vcgym.envs.feed import read_next, unread
+from vcgym.envs.forecast import ForecastState
 from vcgym.envs.session import DECIDE, record_in_hand
 from vcgym.network.jit import kernel
 from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US
@@ -49,6 +50,8 @@ PATH_FEATURES = (
     Feature("excess_over_best", "100 ms, smoothed or history delay above the smallest of all paths", 0, LIMIT, "newest_age"),
     Feature("commanded", "1 on the path last decided", 0, 1, "0"),
 )
+# The last one of a path, where the environment is given a predictor.
+FORECAST_FEATURE = Feature("predicted_e2e", "100 ms, end-to-end delay expected of a packet", 0, LIMIT, "newest_age, record_age")
 CALL_FEATURES = (
     Feature("elapsed", "share of the call", 0, 1, "0"),
     Feature("level_commanded", "place on the log scale of lags, -1 to 1", -1, 1, "0"),
@@ -95,11 +98,12 @@ class Senses(NamedTuple):
 
     paths: NDArray  # (sessions, paths) of PATH_SENSE
     call: NDArray  # (sessions,) of CALL_SENSE
+    forecast: ForecastState
 
 
-def allocate_senses(sessions: int, paths: int) -> Senses:
-    """Senses that have heard nothing."""
-    return Senses(np.zeros((sessions, paths), PATH_SENSE), np.zeros(sessions, CALL_SENSE))
+def allocate_senses(sessions: int, paths: int, forecast: NamedTuple) -> Senses:
+    """Senses that have heard nothing; `forecast` is who forecasts, of `vcgym.envs.forecast`."""
+    return Senses(np.zeros((sessions, paths), PATH_SENSE), np.zeros(sessions, CALL_SENSE), allocate(forecast, sessions, paths))
 
 
 @kernel
@@ -175,7 +179,7 @@ def _put(out, s, i, value, low, high):
 
 
 @kernel
-def _write_paths(senses, s, now_us, history, commanded, out):
+def _write_paths(senses, s, now_us, history, commanded, width, out):
     paths = senses.paths.shape[1]
     best_ms = np.inf
     for p in range(paths):
@@ -183,7 +187,7 @@ def _write_paths(senses, s, now_us, history, commanded, out):
         best_ms = min(best_ms, sensed.smoothed_ms if sensed.heard > 0 else history[s, p, 1])
     for p in range(paths):
         sensed = senses.paths[s, p]
-        first = p * PATH_WIDTH
+        first = p * width
         mean_ms = history[s, p, 1]
         heard = sensed.heard > 0
         now_ms = sensed.smoothed_ms if heard else mean_ms
@@ -196,7 +200,19 @@ def _write_paths(senses, s, now_us, history, commanded, out):
         _put(out, s, first + 6, (sensed.deviation_ms if heard else history[s, p, 2]) * PER_100_MS, 0.0, LIMIT)
         _put(out, s, first + 7, (now_ms - best_ms) * PER_100_MS, 0.0, LIMIT)
         out[s, first + 8] = 1.0 if p == commanded else 0.0
-    return paths * PATH_WIDTH
+    return paths * width
+
+
+@kernel
+def _write_forecasts(senses, s, slot, history, forecast, width, out):
+    """The last feature of each path, if there is a forecaster."""
+    paths = senses.forecast.e2e_ms.shape[1]
+    for p in range(paths):
+        sensed = senses.paths[s, p]
+        senses.forecast.transmit_ms[s, p] = sensed.newest_ms if sensed.heard > 0 else history[s, p, 1]
+    decide(forecast, senses.forecast, s, slot)
+    for p in range(paths):
+        _put(out, s, (p + 1) * width - 1, senses.forecast.e2e_ms[s, p] * PER_100_MS, 0.0, LIMIT)
 
 
 @kernel
@@ -216,14 +232,18 @@ def _write_call(sensed, s, now_us, elapsed, level_us, first, out):
 
 
 @kernel
-def observe_feed(calls, which, senses, history, out):
+def observe_feed(calls, which, senses, history, forecast, out):
     """Features at the router's place, for each session of `which`: take in what has arrived there, then write row `s` of `out`."""
+    width = PATH_WIDTH + (1 if senses.forecast.e2e_ms.shape[1] > 0 else 0)
     for s in which:
         call = calls[s]
         now_us = call.slot * SLOT_US
         while unread(call.feed, now_us):
-            sense(senses, s, read_next(call.feed))
-        first = _write_paths(senses, s, now_us, history, call.to_sender.latest, out)
+            record = read_next(call.feed)
+            sense(senses, s, record)
+            update(forecast, senses.forecast, s, record)
+        first = _write_paths(senses, s, now_us, history, call.to_sender.latest, width, out)
+        _write_forecasts(senses, s, call.slot, history, forecast, width, out)
         _write_call(senses.call[s], s, now_us, call.slot / call.packets, call.to_receiver.latest, first, out)
 
 
@@ -240,7 +260,13 @@ def observe_arrival(calls, which, senses, receiver_lever, out):
         _write_call(senses.call[s], s, now_us, min(call.slot / call.packets, 1.0), call.receiver.level_us, 0, out)
 
 
-def layout(path_names: tuple[str, ...]) -> list[Feature]:
-    """The features in order: those of each path (none for an agent at the receiver), then those of the call."""
-    of_paths = [feature._replace(name=f"{feature.name}[{name}]") for name in path_names for feature in PATH_FEATURES]
+def layout(path_names: tuple[str, ...], forecast: bool = False) -> list[Feature]:
+    """The features in order: those of each path (none for an agent at the receiver), perhaps with a forecast, then those of the call."""
+    of_path = (*PATH_FEATURES, FORECAST_FEATURE) if forecast else PATH_FEATURES
+    of_paths = [feature._replace(name=f"{feature.name}[{name}]") for name in path_names for feature in of_path]
     return [*of_paths, *CALL_FEATURES]
+
+
+def path_width(features: int, paths: int) -> int:
+    """How many features each path has in an observation of so many features and paths: with a forecast one more than without."""
+    return PATH_WIDTH + (features == paths * (PATH_WIDTH + 1) + CALL_WIDTH)

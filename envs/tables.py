@@ -10,7 +10,7 @@ from vcgym.baselines.rule import Record
 from vcgym.envs.actions import FORMS, LEVEL_LEAST_US, LEVEL_MOST_US, LEVELS, action_space
 from vcgym.envs.batch import PLACES
 from vcgym.envs.call import CallVectorEnv
-from vcgym.envs.features import CALL_FEATURES, PATH_FEATURES, Feature
+from vcgym.envs.features import CALL_FEATURES, FORECAST_FEATURE, PATH_FEATURES, Feature
 from vcgym.envs.observe import RECORDS_SHOWN
 from vcgym.envs.playout import PlayoutVectorEnv
 from vcgym.envs.relay import RelayVectorEnv
@@ -48,6 +48,10 @@ Made from the code by `python -m vcgym.envs.tables`; do not edit. Every id exist
 _FEATURES = """\
 `observation="features"`: float32, each clipped to its range. The age says how old a value may be at a decision. Relay and Call see the
 first table once per path, path after path, then the second; Playout sees the second alone."""
+_FORECAST = f"""\
+`{FORECAST_FEATURE.name}` is there with `predictor` alone: `shipped` is the network that comes with vcgym, and any predictor of
+`vcgym.predictors` may take its place. Its inputs are `newest_delay` of the path and the lag of Algorithm 2 of the VCRoute paper, run at the
+place on the media records that have come there."""
 _RECORDS = f"""\
 `observation="records"`: a dict of `records` ({RECORDS_SHOWN}, {len(Record._fields)}) int64, of which the first `count` are new, in order of
 arrival at the place; `history` (paths, 3) float64: n, mean and sd in ms of the slots before the call; `key` uint64 for the policy's own
@@ -76,7 +80,7 @@ def markdown() -> str:
         "## Arguments and defaults", _defaults(), _scenarios(),
         "## Actions", _actions(), _LEVELS,
         "## Features", _FEATURES,
-        "### Of each path (Relay, Call)", _features(PATH_FEATURES),
+        "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,
         "### Of the call (Relay, Playout, Call)", _features(CALL_FEATURES),
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
         "## Rewards", _table(("reward", "what is paid"), _REWARDS.items()),

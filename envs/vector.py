@@ -9,9 +9,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from vcgym.baselines.rule import start
 from vcgym.envs.actions import FORMS, action_space, decode
 from vcgym.envs.batch import CallBatch, Played
 from vcgym.envs.features import Feature, allocate_senses, clear_senses, layout, observe_arrival, observe_feed
+from vcgym.envs.forecast import Forecast, forecaster, named
 from vcgym.envs.observe import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.rewards import ACCOUNTS, REWARDS, earn_emodel, earn_event
 from vcgym.envs.session import DONE
@@ -49,6 +51,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         reward: emodel or event.
         observation: features or records.
         action: discrete, continuous or exact.
+        predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         place: of the router's lever: sender, central or receiver.
         feedback_loss: share of feedback that is lost, 0 <= share < 1.
         probe_rate: probes per second on each idle path, >= 0.
@@ -74,6 +77,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         reward: str = "emodel",
         observation: str = "features",
         action: str = "discrete",
+        predictor: Any = None,
         place: str = "central",
         feedback_loss: float = 0.0,
         probe_rate: float = 1.0,
@@ -104,12 +108,17 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
         world = Scenario(scenario, mode, packets, data, burst, tau_ms)
         world.pairs(split)  # refuses an unknown split
+        if predictor is not None and (held.at_arrivals or observation != "features"):
+            kind = type(predictor).__name__
+            raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
+        self._forecast = forecaster(predictor)
+        forecasts = isinstance(self._forecast, Forecast)
         self.num_envs, self.held, self.split, self.render_mode = num_envs, held, split, render_mode
         self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode(autoreset_mode)}
         self.batch = CallBatch(world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads)
-        self._senses = allocate_senses(num_envs, world.paths)
-        self.layout: list[Feature] = layout(() if held.at_arrivals else world.layout.path_names)
+        self._senses = allocate_senses(num_envs, world.paths, self._forecast)
+        self.layout: list[Feature] = layout(() if held.at_arrivals else world.layout.path_names, forecasts)
         self.single_observation_space = self._observation_space(world.paths)
         self.single_action_space = action_space(action, world.paths, held.path, held.level)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -119,6 +128,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._arguments = ", ".join(map(str, (
             type(self).__name__, num_envs, router, receiver, scenario, mode, split, packets, reward, observation, action, place,
             feedback_loss, probe_rate, burst, float(tau_ms), log, AutoresetMode(autoreset_mode).value, world.layout.card,
+            named(self._forecast),
         )))  # fmt: skip
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)
@@ -210,6 +220,9 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
             self.batch.start(row, self.batch.scenario.draw(self.split, seed, pair, stratum))
             clear_senses(self._senses, row)
+        if isinstance(self._forecast, Forecast):
+            begun = np.isin(np.arange(self.num_envs), rows)
+            start(self._forecast, self._senses.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
         self._over[rows] = False
         self._paid[rows] = 0
         self.batch.play(rows)
@@ -273,7 +286,7 @@ class LeverVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             if self.held.at_arrivals:
                 observe_arrival(batch.calls, rows, self._senses, batch.receiver, shown["features"])
             else:
-                observe_feed(batch.calls, rows, self._senses, batch.history, shown["features"])
+                observe_feed(batch.calls, rows, self._senses, batch.history, self._forecast, shown["features"])
             return shown["features"].copy()
         shown["history"][rows] = batch.history[rows]
         shown["slot"][rows] = batch.calls["slot"][rows]

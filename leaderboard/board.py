@@ -1,6 +1,7 @@
 """The leaderboard as data: for each mode the systems in order of rank, each with its summary of every metric, and each stratum by itself.
 
-Worlds whose strata were drawn in the declared weights make one board of their mode, worlds of the natural mix another.
+Worlds whose strata were drawn in the declared weights make one board of their mode; those of a stratum that is drawn only by name (the
+natural mix, a control) make another. Oracles are on a board's axis and never ranked.
 """
 
 from typing import NamedTuple
@@ -8,20 +9,50 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vcgym.leaderboard.columns import G114_BANDS, METRIC, METRICS, Column, shown
-from vcgym.leaderboard.statistics import Estimate, Standing, Summary, pair_worlds, rank, summarise
+from vcgym.leaderboard.columns import EFFORT, G114_BANDS, METRIC, METRICS, Column, shown
+from vcgym.leaderboard.notes import notes
+from vcgym.leaderboard.scores.anchored import HUNDRED, Axis, anchored
+from vcgym.leaderboard.scores.pareto import AXES, Front, front
+from vcgym.leaderboard.scores.regret import regrets
+from vcgym.leaderboard.statistics import Estimate, Paired, Standing, Summary, pair_worlds, rank, summarise
+from vcgym.leaderboard.statistics.summaries import medians, shortfalls, worlds_won
+from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS
 from vcgym.network.strata import NATURAL
 
 RANKED_BY = "r"
+SATISFIED_R = 80.0
+"""Of ITU-T G.109: from here on users are satisfied."""
+BY_NAME = (NATURAL, ONE_SECOND_BURSTS)
+ORACLE = "oracle"
+
+
+class Worth(NamedTuple):
+    """R of one system beside the others' and what was attainable.
+
+    Attributes:
+        score: anchored, 0 to 100 and beyond; None without oracle rows, NaN where there is no room.
+        regret: mean R of the oracle less the system's; None without oracle rows.
+        won: share of worlds in which it is better than `Board.reference`, a tie counting half.
+        median: over kinds of worlds of the mean of a kind.
+        shortfall: mean of what is lacking to `SATISFIED_R`.
+    """
+
+    score: Estimate | None
+    regret: Estimate | None
+    won: Estimate
+    median: Estimate
+    shortfall: Estimate
 
 
 class Line(NamedTuple):
-    """One system: its kind ("rule" or "agent"), its standing, a summary per metric and the share of calls per G.114 band."""
+    """One system: its kind ("rule", "tuned" or "agent"), standing, summary per metric, share of calls per G.114 band, worth and effort."""
 
     kind: str
     standing: Standing
     summaries: dict[str, Summary]
     bands: dict[str, float]
+    worth: Worth
+    effort: dict[str, int]
 
     def estimate(self, column: Column) -> Estimate:
         """The summary that tables show for `column`: its interquartile mean or its mean."""
@@ -40,12 +71,17 @@ class Line(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """One stratum of a mode by itself: its name, number of worlds, and per system the interquartile mean of R and the standing by it."""
+    """One stratum of a mode by itself.
+
+    Its name, number of worlds, and per system the interquartile mean of R and the standing by it; the axis of anchored scores, if there are
+    oracles.
+    """
 
     name: str
     worlds: int
     r: dict[str, Estimate]
     standings: dict[str, Standing]
+    axis: Axis | None
 
     def shown(self, system: str) -> str:
         """R and rank of a system, "84.25 (1-3)"."""
@@ -53,9 +89,11 @@ class Stratum(NamedTuple):
 
 
 class Board(NamedTuple):
-    """Worlds ranked together: of one mode in the declared weights (`mode` is "correlated"), or of its natural mix ("correlated-natural").
+    """Worlds ranked together: of one mode in the declared weights (`mode` is "correlated"), or of a stratum by name ("correlated-natural").
 
-    The number of worlds, what was held constant, the systems, best first, and the strata, if there is more than one.
+    The number of worlds, what was held constant, the systems, best first, and the strata, if there is more than one; the system that
+    `Worth.won` refers to; the axis of anchored scores, None without oracle rows; Pareto fronts by accounting; and what has to be said
+    beside the numbers.
     """
 
     mode: str
@@ -63,15 +101,21 @@ class Board(NamedTuple):
     conditions: dict[str, str]
     lines: tuple[Line, ...]
     strata: tuple[Stratum, ...]
+    reference: str
+    axis: Axis | None
+    fronts: dict[str, Front]
+    notes: tuple[str, ...]
 
 
 def board_name(mode: str, stratum: str | None) -> str:
-    """The board that worlds of a stratum belong to: their mode's, or that of its natural mix."""
-    return f"{mode}-{NATURAL}" if stratum == NATURAL else mode
+    """The board that worlds of a stratum belong to: their mode's, or, of a stratum drawn only by name, its own."""
+    return f"{mode}-{stratum}" if stratum in BY_NAME else mode
 
 
 def boards(results: pa.Table, rng_seed: int = 0) -> list[Board]:
     """Rank the systems of a results table by R, board by board in alphabetical order.
+
+    Rows of kind "oracle" set the axis of anchored scores; each oracle has to have every world of a board or none.
 
     Raises:
         ValueError: on some board a system lacks a world that another one has.
@@ -80,31 +124,47 @@ def boards(results: pa.Table, rng_seed: int = 0) -> list[Board]:
     return [_board(name, results.filter(pc.equal(of_row, name)), rng_seed) for name in sorted(set(of_row.to_pylist()))]
 
 
-def _board(name: str, results: pa.Table, rng_seed: int) -> Board:
+def _board(name: str, rows: pa.Table, rng_seed: int) -> Board:
+    kinds = dict(zip(rows["system"].to_pylist(), rows["kind"].to_pylist(), strict=True))
+    both = pair_worlds(rows)
+    results = rows.filter(pc.field("kind") != ORACLE)
     paired = pair_worlds(results)
     measured = [column.name for column in METRICS if column.type != "string"]
     summaries = {name: summarise(paired, name, rng_seed) for name in measured}
-    kinds = dict(zip(results["system"].to_pylist(), results["kind"].to_pylist(), strict=True))
-    lines = (
-        Line(
-            kinds[standing.system],
-            standing,
-            {name: summaries[name][standing.system] for name in measured},
-            _bands(results.filter(pc.field("system") == standing.system)),
-        )
-        for standing in rank(paired, RANKED_BY, rng_seed=rng_seed)
-    )
-    return Board(name, paired.row.shape[1], _conditions(results), tuple(lines), _strata(results, rng_seed))
+    standings = rank(paired, RANKED_BY, rng_seed=rng_seed)
+    axis = anchored(both, kinds, RANKED_BY, rng_seed)
+    reference = axis.zero if axis else standings[0].system
+    worths = _worths(paired, both, axis, reference, rng_seed)
+    lines = []
+    for standing in standings:
+        of_system = results.filter(pc.field("system") == standing.system)
+        effort = {column: of_system[column][0].as_py() for column in EFFORT}
+        of_metrics = {name: summaries[name][standing.system] for name in measured}
+        lines.append(Line(kinds[standing.system], standing, of_metrics, _bands(of_system), worths[standing.system], effort))
+    return Board(
+        name, paired.row.shape[1], _conditions(results), tuple(lines), _strata(rows, kinds, rng_seed), reference, axis,
+        {accounting: front(paired, accounting, rng_seed) for accounting in AXES}, notes(paired, RANKED_BY, name, rng_seed),
+    )  # fmt: skip
 
 
-def _strata(results: pa.Table, rng_seed: int) -> tuple[Stratum, ...]:
-    names = sorted(results["stratum"].unique().to_pylist())
+def _worths(paired: Paired, both: Paired, axis: Axis | None, reference: str, rng_seed: int) -> dict[str, Worth]:
+    regret = regrets(both, RANKED_BY, rng_seed=rng_seed) if HUNDRED in both.systems else {}
+    won = worlds_won(paired, RANKED_BY, reference, METRIC[RANKED_BY].better, rng_seed)
+    middle, short = medians(paired, RANKED_BY, rng_seed), shortfalls(paired, RANKED_BY, SATISFIED_R, rng_seed)
+    return {
+        name: Worth(axis.scores[name] if axis else None, regret.get(name), won[name], middle[name], short[name]) for name in paired.systems
+    }
+
+
+def _strata(rows: pa.Table, kinds: dict[str, str], rng_seed: int) -> tuple[Stratum, ...]:
+    names = sorted(rows["stratum"].unique().to_pylist())
     found = []
     for name in names if len(names) > 1 else ():
-        paired = pair_worlds(results.filter(pc.field("stratum") == name))
+        both = pair_worlds(rows.filter(pc.field("stratum") == name))
+        paired = both.of(*(system for system in both.systems if kinds[system] != ORACLE))
         r = {system: summary.iqm for system, summary in summarise(paired, RANKED_BY, rng_seed).items()}
         standings = {standing.system: standing for standing in rank(paired, RANKED_BY, rng_seed=rng_seed)}
-        found.append(Stratum(name, paired.row.shape[1], r, standings))
+        found.append(Stratum(name, paired.row.shape[1], r, standings, anchored(both, kinds, RANKED_BY, rng_seed)))
     return tuple(found)
 
 

@@ -1,7 +1,7 @@
 """Delay distributions on one fixed grid, as counts, so that calls add up and a file can hold them."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -30,36 +30,47 @@ class DelayCdf(NamedTuple):
         """(len(GRID_MS),) float64 in 0..1."""
         return self.packets_within / max(1, self.packets_sent)
 
+    @classmethod
+    def of_all(cls, parts: Iterable["DelayCdf"]) -> Self:
+        """The packets of all `parts` together."""
+        parts = list(parts)
+        return cls(np.sum([part.packets_within for part in parts], axis=0), sum(part.packets_sent for part in parts))
 
-Cdfs = dict[tuple[str, str], dict[str, DelayCdf]]
-"""(mode, accounting) -> system -> distribution."""
+
+Place = tuple[str, str, str, str]
+"""Board, scenario, pair, accounting."""
+
+Cdfs = dict[Place, dict[str, DelayCdf]]
+"""Place -> system -> distribution."""
 
 
-def delay_cdf(played: "Played") -> dict[str, DelayCdf]:
-    """Distribution of the end-to-end delay over all packets of a batch, one for each accounting."""
+def delay_cdf(played: "Played", sessions: Sequence[int] | slice = slice(None)) -> dict[str, DelayCdf]:
+    """Distribution of the end-to-end delay over all packets of some sessions of a batch, one for each accounting."""
     sent_us = np.arange(played.arrived_us.shape[1], dtype=np.int64) * played.packet_us
-    emitted = (played.emitted_us >= 0) & ~played.flushed
+    emitted_us, flushed, played_us = played.emitted_us[sessions], played.flushed[sessions], played.played_us[sessions]
+    emitted = (emitted_us >= 0) & ~flushed
     return {
-        "event": _count((played.emitted_us - sent_us)[emitted], played.flushed.size - int(played.flushed.sum())),
-        "clocked": _count((played.played_us - sent_us)[played.played_us >= 0], played.played_us.size),
+        "event": _count((emitted_us - sent_us)[emitted], flushed.size - int(flushed.sum())),
+        "clocked": _count((played_us - sent_us)[played_us >= 0], played_us.size),
     }
 
 
-def cdf_rows(system: str, mode: str, batches: Iterable[dict[str, DelayCdf]]) -> list[dict[str, Any]]:
-    """Rows of `cdf.parquet` for one system in one mode, its batches added up."""
+def pair_cdfs(played: "Played", pairs: Sequence[str]) -> dict[str, dict[str, DelayCdf]]:
+    """`delay_cdf` of the sessions of each pair; `pairs` (sessions,) says which is which."""
+    return {pair: delay_cdf(played, [s for s, other in enumerate(pairs) if other == pair]) for pair in sorted(set(pairs))}
+
+
+def cdf_rows(system: str, mode: str, scenario: str, pair: str, batches: Iterable[Mapping[str, DelayCdf]]) -> list[dict[str, Any]]:
+    """Rows of `cdf.parquet` for one system and one pair of a scenario, its batches added up."""
     batches = list(batches)
+    found = {accounting: DelayCdf.of_all(batch[accounting] for batch in batches) for accounting in ACCOUNTINGS}
     return [
         {
-            "system": system,
-            "mode": mode,
-            "accounting": accounting,
-            "delay_ms": float(delay_ms),
-            "packets_within": int(sum(batch[accounting].packets_within[place] for batch in batches)),
-            "packets_sent": sum(batch[accounting].packets_sent for batch in batches),
+            "system": system, "mode": mode, "scenario": scenario, "pair": pair, "accounting": accounting,
+            "packets_sent": int(cdf.packets_sent), "packets_within": cdf.packets_within.tolist(),
         }
-        for accounting in ACCOUNTINGS
-        for place, delay_ms in enumerate(GRID_MS)
-    ]
+        for accounting, cdf in found.items()
+    ]  # fmt: skip
 
 
 def read_cdfs(table: pa.Table) -> Cdfs:
@@ -69,16 +80,22 @@ def read_cdfs(table: pa.Table) -> Cdfs:
         ValueError: a distribution does not cover the grid.
     """
     cdfs: Cdfs = {}
-    columns = [table[name].to_pylist() for name in ("mode", "accounting", "system", "packets_sent")]
-    groups: dict[tuple[str, str, str, int], list[int]] = {}
-    for number, key in enumerate(zip(*columns, strict=True)):
-        groups.setdefault(key, []).append(number)
-    delay_ms, within = table["delay_ms"].to_numpy(), table["packets_within"].to_numpy()
-    for (mode, accounting, system, sent), numbers in groups.items():
-        if not np.array_equal(delay_ms[numbers], GRID_MS):
-            raise ValueError(f"delay distribution of {system!r} ({mode}, {accounting}) is not on the grid 0, 10 ... 2000 ms")
-        cdfs.setdefault((mode, accounting), {})[system] = DelayCdf(within[numbers], sent)
+    for row in table.to_pylist():
+        place = (row["mode"], row["scenario"], row["pair"], row["accounting"])
+        if len(row["packets_within"]) != len(GRID_MS):
+            raise ValueError(f"delay distribution of {row['system']!r} ({', '.join(place)}) is not on the grid 0, 10 ... 2000 ms")
+        cdfs.setdefault(place, {})[row["system"]] = DelayCdf(np.array(row["packets_within"], np.int64), row["packets_sent"])
     return cdfs
+
+
+def of_board(cdfs: Cdfs, mode: str, accounting: str) -> dict[str, DelayCdf]:
+    """System -> distribution over all worlds of a board."""
+    parts: dict[str, list[DelayCdf]] = {}
+    for (board, _, _, kind), by_system in cdfs.items():
+        if (board, kind) == (mode, accounting):
+            for system, cdf in by_system.items():
+                parts.setdefault(system, []).append(cdf)
+    return {system: DelayCdf.of_all(found) for system, found in parts.items()}
 
 
 def _count(delay_us: np.ndarray, sent: int) -> DelayCdf:

@@ -51,8 +51,17 @@ IDENTITY: dict[str, str] = {
     "latency_from_rtt": "string",
     "clocked_input": "string",
     "delay_impairment": "string",
+    "training_decisions": "int64",
+    "tuning_trials": "int64",
+    "parameters": "int64",
 }
-"""Columns that say what was run where, with their Arrow types; `card` is the hash of the data behind the world."""
+"""Columns that say what was run where, with their Arrow types; `card` is the hash of the data behind the world.
+
+The last three are what a system took: decisions an agent was trained on, settings tried before a rule's or an agent's were chosen, and how
+many numbers the system consists of.
+"""
+
+EFFORT = ("training_decisions", "tuning_trials", "parameters")
 
 WORLD: tuple[str, ...] = ("mode", "scenario", "stratum", "split", "pair", "seed")
 """Columns that together name one world; with `system` they are the key of a row."""

@@ -1,35 +1,54 @@
 """What the leaderboard run takes: typed counterpart of conf/leaderboard.yaml."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from vcgym.agents.config import AbsolutePath, Config, DataConfig, TrainConfig
 from vcgym.leaderboard.bench.catalogue import CATALOGUE
-from vcgym.leaderboard.run import AGENT_ENV
+from vcgym.leaderboard.published import AGENT_ENV
 from vcgym.leaderboard.suites import SUITES
 from vcgym.leaderboard.truth.claims import SCENARIOS
 
 
-class LeaderboardConfig(Config):
-    """Rank every system of conf/system, and a freshly trained agent, on a suite.
+class RayConfig(Config):
+    """Where a Ray cluster is.
 
     Attributes:
+        address: of a running cluster, "auto" for the one this machine belongs to; None: none.
+    """
+
+    address: Annotated[str, Field(min_length=1)] | None = None
+
+
+class LeaderboardConfig(Config):
+    """Rank every system of conf/system, a freshly trained agent and what was submitted, on a suite.
+
+    Attributes:
+        do: run the suite; add a submission and run what it has to play; verify the agents' scores by replaying their actions;
+            page: one page over all suites whose results lie beside each other.
         suite: a key of `vcgym.leaderboard.suites.SUITES`.
         systems: names of files of conf/system, at least one; None: all of them.
         train: the training of the agent; it is done once, and goes on where it was stopped. None: rules only.
         data: where measured series lie; without them replay worlds are left out.
-        folder: receives results, table and page.
-        threads: how many threads share the calls; without effect on the results.
+        folder: of the results, table and page; with do=add, of the submission; with do=page, of one of the suites.
+        board: with do=add, where the results are that the submission joins.
+        threads: how many threads share the calls where they are played in this process; without effect on the results.
+        workers: 0: play in this process; else in so many processes of a Ray started for it. Without effect on the results.
+        ray: a cluster to play on, whatever `workers` says; without effect on the results.
     """
 
+    do: Literal["run", "add", "verify", "page"] = "run"
     suite: str = "first"
     systems: Annotated[list[str], Field(min_length=1)] | None = None
     train: TrainConfig | None = Field(default_factory=TrainConfig)
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/leaderboard/first")
+    board: AbsolutePath = Path("outputs/leaderboard/first")
     threads: Annotated[int, Field(ge=1, le=256)] = 2
+    workers: Annotated[int, Field(ge=0, le=1024)] = 0
+    ray: RayConfig = Field(default_factory=RayConfig)
 
     @field_validator("suite")
     @classmethod

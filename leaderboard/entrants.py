@@ -9,29 +9,44 @@ from vcgym.agents.evaluation import require_fit
 from vcgym.agents.export import load_agent, read_card
 from vcgym.agents.policy import AgentPolicy
 from vcgym.baselines.oracle import is_oracle
+from vcgym.leaderboard.published import AGENT_ENV, Published, System
 from vcgym.leaderboard.rollout import RulePair
-from vcgym.leaderboard.run import AGENT_ENV, System
+from vcgym.predictors.table import DelayTable
 
 
-def all_systems(rules: Mapping[str, RulePair], train: TrainConfig | None) -> dict[str, System]:
-    """The rules and, if `train` is given, its agents.
+def all_systems(
+    rules: Mapping[str, RulePair], train: TrainConfig | None, submitted: Mapping[str, Published] | None = None
+) -> dict[str, System]:
+    """The rules, what was submitted and, if `train` is given, its agents.
 
     Raises:
         ValueError: a rule is an oracle or is called like an agent, or an agent that is there was trained otherwise.
     """
     oracles = [name for name, pair in rules.items() if is_oracle(pair.router)]
+    if submitted and (twice := sorted(rules.keys() & submitted.keys())):
+        raise ValueError(f"submissions are called {twice}; allowed: names other than the rules'")
     if oracles:
         raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a place can know")
+    others: dict[str, System] = {**rules, **(submitted or {})}
     if train is None:
-        return dict(rules)
+        return others
     names = {"PPO" if len(train.seeds) == 1 else f"PPO seed {seed}": seed for seed in train.seeds}
-    twice = sorted(names.keys() & rules.keys())
+    twice = sorted(names.keys() & others.keys())
     if twice:
         raise ValueError(f"systems has {twice}; allowed: names other than the agents' {sorted(names)}")
-    return {**rules, **_trained_agents(train, names)}
+    return {**others, **_trained_agents(train, names)}
 
 
-def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, AgentPolicy]:
+def table_errors(rules: Mapping[str, RulePair]) -> list[str]:
+    """What is to be said of the rules that forecast by a table, which is not exact."""
+    tables = {name: table for name, pair in rules.items() if isinstance(table := getattr(pair.router, "predictor", None), DelayTable)}
+    return [
+        f"{name} forecasts by a table, within {table.largest_error_ms:.2f} ms of its network, {table.mean_error_ms:.3f} ms on average"
+        for name, table in tables.items()
+    ]
+
+
+def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, Published]:
     folders = {name: train.folder / f"seed-{seed}" / "agent" for name, seed in names.items()}
     for folder in folders.values():
         if folder.exists():
@@ -44,7 +59,22 @@ def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, A
     for folder in folders.values():
         require_fit(folder, envs)
     envs.close()
-    return {name: load_agent(folder, AGENT_ENV) for name, folder in folders.items()}
+    return {name: published_agent(folder) for name, folder in folders.items()}
+
+
+def published_agent(folder: Path) -> Published:
+    """The agent of `vcgym/Call-v0` published in `folder`.
+
+    Raises:
+        ValueError: as `vcgym.agents.export.load_agent`.
+    """
+    load_call_agent(folder)
+    return Published.of(folder, load_call_agent)
+
+
+def load_call_agent(folder: Path) -> AgentPolicy:
+    """Load a published agent of `vcgym/Call-v0`."""
+    return load_agent(folder, AGENT_ENV)
 
 
 def _refuse_stale(folder: Path, train: TrainConfig) -> None:

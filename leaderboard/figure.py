@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from vcgym.leaderboard.cdf import GRID_MS, DelayCdf
+from vcgym.leaderboard.scores.pareto import Front
 
 _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#7a5fc0", "#8c8c8c")
 _DASHES = ("", "6 2.5", "1.6 2")
+_LEAST_PERCENT = 0.001  # a logarithmic axis has no zero
 _AGENT_COLOUR = "#c8283c"
 _INK, _GRID = "#010203", "#040506"  # stand-ins that the page's own colours replace
 
@@ -52,14 +55,69 @@ def delay_figure(cdfs: Mapping[str, DelayCdf], drawn: Mapping[str, Stroke], titl
                 curve.set_dashes([float(part) for part in stroke.dashes.split()])
         axes.set_xlim(0.0, _reach_ms(cdfs))
         axes.set_ylim(0.0, 101.0)
-        axes.set_title(title, loc="left", color=_INK, fontsize=10.0, fontweight="bold")
-        axes.set_xlabel("end-to-end delay, ms", color=_INK)
-        axes.set_ylabel("packets sent, %", color=_INK)
-        axes.grid(color=_GRID, linewidth=0.6)
-        axes.tick_params(colors=_INK, length=0.0)
-        axes.spines[:].set_visible(False)
+        _dress(axes, title, "end-to-end delay, ms", "packets sent, %")
         svg = as_svg(figure, transparent=True)
+    return _themed(svg)
+
+
+def _dress(axes: Axes, title: str, across: str, up: str) -> None:
+    axes.set_title(title, loc="left", color=_INK, fontsize=10.0, fontweight="bold")
+    axes.set_xlabel(across, color=_INK)
+    axes.set_ylabel(up, color=_INK)
+    axes.grid(color=_GRID, linewidth=0.6)
+    axes.tick_params(colors=_INK, length=0.0, which="both")
+    axes.spines[:].set_visible(False)
+
+
+def _themed(svg: str) -> str:
     return svg[svg.index("<svg") :].replace(_INK, "var(--ink)").replace(_GRID, "var(--rule)")
+
+
+def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, Stroke]) -> str:
+    """Inline SVG of delay played against ticks concealed: a mark per system, the front joined by steps and named, agents named.
+
+    Args:
+        front: of clocked accounting.
+        kinds: of each system.
+        drawn: of each system.
+    """
+    places = {name: (point.delay_ms.value, max(100.0 * point.loss.value, _LEAST_PERCENT)) for name, point in front.points.items()}
+    places = {name: place for name, place in places.items() if np.isfinite(place).all()}
+    ahead = sorted((name for name in places if front.points[name].on_front), key=lambda name: places[name])
+    with style():
+        figure = Figure(figsize=(5.2, 3.3), layout="constrained")
+        axes = figure.add_subplot()
+        steps = [[places[name][axis] for name in ahead] for axis in (0, 1)]
+        axes.plot(*steps, color=_INK, linewidth=0.8, drawstyle="steps-post")
+        for name, (delay_ms, percent) in places.items():
+            agent = kinds[name] == "agent"
+            axes.plot([delay_ms], [percent], "D" if agent else "o", color=drawn[name].colour, markersize=5.0, zorder=5 if agent else 4)
+        wanted = dict.fromkeys([*(name for name in places if kinds[name] == "agent"), *ahead])
+        for number, name in enumerate(_apart(list(wanted), places)):
+            offset = (6, 6 if number % 2 else -9)
+            axes.annotate(name, places[name], xytext=offset, textcoords="offset points", color=_INK, fontsize=8.0, zorder=6)
+        axes.set_yscale("log")
+        percents = [percent for _, percent in places.values()] or [1.0]
+        axes.set_ylim(min(percents) * 0.6, max(percents) * 1.6)
+        axes.margins(x=0.12)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_minor_formatter(lambda value, _: "")
+        _dress(axes, "Delay against loss: left and low is better", "mean end-to-end delay played, ms", "ticks concealed, %")
+        svg = as_svg(figure, transparent=True)
+    return _themed(svg)
+
+
+def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Those of `names` whose labels do not lie on an earlier one's: a tenth of the width or a fifth of the height of the figure away."""
+    delays, losses = (np.array([place[axis] for place in places.values()]) for axis in (0, 1))
+    wide, tall = max(float(np.ptp(delays)), 1e-9), max(float(np.ptp(np.log(losses))), 1e-9)
+    kept: list[str] = []
+    for name in names:
+        delay_ms, percent = places[name]
+        near = (abs(places[o][0] - delay_ms) < 0.1 * wide and abs(np.log(places[o][1] / percent)) < 0.2 * tall for o in kept)
+        if not any(near):
+            kept.append(name)
+    return kept
 
 
 def style() -> AbstractContextManager[None]:

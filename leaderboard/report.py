@@ -1,133 +1,167 @@
 """The report page: one self-contained HTML file made from the stored results, the same bytes for the same files."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from vcgym.leaderboard.board import Board, Line, boards
-from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, read_cdfs
-from vcgym.leaderboard.columns import METRIC, shown
-from vcgym.leaderboard.figure import Stroke, delay_figure, strokes
-from vcgym.leaderboard.results import DELAY_CDF, RESULTS, read, replace_file
-from vcgym.leaderboard.statistics import Estimate
+from vcgym.leaderboard import gate
+from vcgym.leaderboard.board import ORACLE, Board, Line, board_name, boards
+from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
+from vcgym.leaderboard.columns import METRIC
+from vcgym.leaderboard.figure import Stroke, delay_figure, pareto_figure, strokes
+from vcgym.leaderboard.page import explorer, tables
+from vcgym.leaderboard.page.axis import axis_marks
+from vcgym.leaderboard.page.data_cards import read_cards
+from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMELINE, read, replace_file
 from vcgym.leaderboard.table import markdown
+from vcgym.network.cards import Card
 
-_GROUPS = (
-    ("Quality", ("r_p5", "mos")),
-    ("Delay played, ms", tuple(f"clocked_end_to_end_delay_{label}_ms" for label in ("mean", "p50", "p95", "p99"))),
-    ("Delay emitted, ms", tuple(f"event_end_to_end_delay_{label}_ms" for label in ("mean", "p50", "p95", "p99"))),
-    ("Mean parts, ms", ("one_way_delay_mean_ms", "reordering_delay_mean_ms", "playout_delay_mean_ms")),
-    ("Share, %", ("network_loss", "event_late_loss", "clocked_late_loss", "concealed_share", "conceal_runs_over_60_ms_share")),
-    ("Count per call", ("path_changes", "plans_sent", "probes_sent")),
-)
 _CURVES = {"event": "Until emitted by the receiver", "clocked": "Until played to the listener"}
+_PAGE = Path(__file__).parent / "page"
+
+
+class Stored(NamedTuple):
+    """What a finished run left: results, delay distributions, sessions over time, and cards (hash, scenarios, cards) of the data."""
+
+    results: pa.Table
+    cdfs: Cdfs
+    timelines: list[dict[str, Any]]
+    cards: list[tuple[str, str, list[Card]]]
+
+    @classmethod
+    def of(cls, folder: Path) -> "Stored":
+        """What lies in `folder`.
+
+        Raises:
+            FileNotFoundError: a file is not there.
+            ValueError: one is not what a run writes.
+        """
+        results = read(RESULTS, folder / "results.parquet")
+        cdfs = read_cdfs(read(DELAY_CDF, folder / "cdf.parquet"))
+        return cls(results, cdfs, read(TIMELINE, folder / "timeline.parquet").to_pylist(), read_cards(folder))
 
 
 def publish(folder: Path) -> Path:
-    """Write `report.html` and `leaderboard.md` from `results.parquet` and `cdf.parquet`, all in `folder`.
+    """Write `report.html` and `leaderboard.md` from the files of a run, all in `folder`.
 
     Returns:
         Path of the page.
 
     Raises:
-        FileNotFoundError: one of the two files is not there.
-        ValueError: they are not what `results` writes, or a system was not run on all worlds of a mode.
+        FileNotFoundError: one of the files is not there.
+        ValueError: they are not what a run writes, or a system was not run on all worlds of a mode.
     """
-    ranked = boards(read(RESULTS, folder / "results.parquet"))
+    stored = Stored.of(folder)
+    ranked = boards(stored.results)
     page = folder / "report.html"
-    replace_file(page, render(ranked, read(DELAY_CDF, folder / "cdf.parquet")).encode())
-    replace_file(folder / "leaderboard.md", markdown(ranked).encode())
+    replace_file(page, render([(ranked, stored)]).encode())
+    replace_file(folder / "leaderboard.md", (markdown(ranked) + gate.markdown(ranked, _ranked_rows(stored))).encode())
     return page
 
 
-def render(ranked: Sequence[Board], distributions: pa.Table) -> str:
+def publish_together(folders: Sequence[Path], page: Path) -> None:
+    """Write one page over the runs in `folders`, of one suite each, with a filter by suite.
+
+    Raises:
+        FileNotFoundError, ValueError: as `publish`.
+    """
+    stored = [Stored.of(folder) for folder in folders]
+    replace_file(page, render([(boards(one.results), one) for one in stored]).encode())
+
+
+def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     """The page as text.
 
     Args:
-        ranked: one board per mode.
-        distributions: table of `cdf.parquet`.
+        runs: the boards of each run, one per mode, and what they were made from.
 
     Raises:
         ValueError: a system of some mode has no delay distribution.
     """
     template = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    ).get_template("report.html.j2")
-    cdfs = read_cdfs(distributions)
+        loader=jinja2.FileSystemLoader(_PAGE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    ).get_template("page.html.j2")  # fmt: skip
+    ranked = [board for of_run, _ in runs for board in of_run]
     drawn = strokes({line.standing.system: line.kind for board in ranked for line in board.lines})
     shared = {name: value for name, value in ranked[0].conditions.items() if all(board.conditions[name] == value for board in ranked)}
+    modes = [
+        _mode(board, stored, drawn, shared) | {"gate": gate.sentence(passed)}
+        for of_run, stored in runs
+        for board, passed in zip(of_run, gate.gates(of_run, _ranked_rows(stored)), strict=True)
+    ]
     return template.render(
-        modes=[_mode(board, cdfs, drawn, shared) for board in ranked],
+        modes=modes,
+        suites=sorted({mode["suite"] for mode in modes}),
         shared=shared,
-        groups=[(title, [METRIC[name] for name in names]) for title, names in _GROUPS],
+        groups=[(title, [METRIC[name] for name in names]) for title, names in tables.GROUPS],
+        worth=tables.WORTH,
         across=_ranks_across_modes(ranked),
-        drawn=drawn,
+        cards={key: (scenarios, cards) for _, stored in runs for key, scenarios, cards in stored.cards},
+        style=(_PAGE / "page.css").read_text(encoding="utf-8"),
+        script=(_PAGE / "page.js").read_text(encoding="utf-8"),
+        data=_data(modes, drawn),
     )
 
 
-def _mode(board: Board, cdfs: Cdfs, drawn: dict[str, Stroke], shared: dict[str, str]) -> dict[str, Any]:
+def _ranked_rows(stored: Stored) -> pa.Table:
+    """Results less the oracles', which only set axes."""
+    return stored.results.filter(pc.field("kind") != ORACLE)
+
+
+def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[str, str]) -> dict[str, Any]:
     systems = [line.standing.system for line in board.lines]
-    for accounting in ACCOUNTINGS:
-        absent = sorted(set(systems) - set(cdfs.get((board.mode, accounting), {})))
+    cdfs = {accounting: of_board(stored.cdfs, board.mode, accounting) for accounting in ACCOUNTINGS}
+    for accounting, by_system in cdfs.items():
+        absent = sorted(set(systems) - set(by_system))
         if absent:
             raise ValueError(f"no {accounting} delay distribution in mode {board.mode!r} for systems {absent}")
     here = {system: drawn[system] for system in sorted(systems, key=list(drawn).index)}
-    low, high = _span([line.estimate(METRIC["r"]) for line in board.lines])
+    results = tables.of_board(stored.results, board)
+    kinds = {line.standing.system: line.kind for line in board.lines}
+    timelines = [row for row in stored.timelines if board_name(row["mode"], row["stratum"]) == board.mode]
     return {
         "name": board.mode,
+        "suite": board.conditions["suite"],
         "worlds": board.worlds,
         "conditions": {name: value for name, value in board.conditions.items() if name not in shared},
-        "axis": (f"{low:.1f}", f"{high:.1f}"),
-        "rows": [_row(line, low, high) for line in board.lines],
-        "strata": board.strata,
-        "curves": [delay_figure(cdfs[board.mode, accounting], here, title) for accounting, title in _CURVES.items()],
+        "bodies": tables.bodies(results, board),
+        "axis": axis_marks(board),
+        "notes": board.notes,
+        "pairs": tables.pair_tables(results, board),
+        "figures": [
+            *(delay_figure(cdfs[accounting], here, title) for accounting, title in _CURVES.items()),
+            pareto_figure(board.fronts["clocked"], kinds, drawn),
+        ],
         "legend": [(system, drawn[system]) for system in systems],
+        "systems": systems,
+        "explore": {
+            "systems": systems,
+            "drawn": explorer.drawn_at_first(systems, kinds),
+            "scenarios": explorer.curves(stored.cdfs, board.mode, systems),
+            "sessions": explorer.sessions(timelines, systems),
+        },
     }
 
 
-def _row(line: Line, low: float, high: float) -> dict[str, Any]:
-    r = line.estimate(METRIC["r"])
-    return {
-        "system": line.standing.system,
-        "kind": line.kind,
-        "rank": line.rank,
-        "r": (r.value, shown(METRIC["r"], r.value)),
-        "interval": f"{shown(METRIC['r'], r.low)} to {shown(METRIC['r'], r.high)}",
-        "marks": [f"{100.0 * (end - low) / (high - low):.2f}%" for end in r] if r.low <= r.high else [],
-        "groups": [[(line.estimate(METRIC[name]).value, line.shown(METRIC[name])) for name in names] for _, names in _GROUPS],
-        "bands": " / ".join(f"{100.0 * share:.0f}" for share in line.bands.values()),
-    }
-
-
-def _span(estimates: list[Estimate]) -> tuple[float, float]:
-    """Range that holds all intervals, with a margin."""
-    ends = [end for estimate in estimates for end in estimate if end == end]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
-    margin = max(0.05, 0.04 * (high - low))
-    return low - margin, high + margin
+def _data(modes: list[dict[str, Any]], drawn: dict[str, Stroke]) -> str:
+    """What the script draws from, as JSON that may stand in a page."""
+    data = {"strokes": drawn, "step_ms": explorer.STEP_MS, "modes": [mode["explore"] for mode in modes]}
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c").replace("&", "\\u0026")
 
 
 def _ranks_across_modes(ranked: Sequence[Board]) -> list[tuple[str, str, list[str]]]:
     """(system, kind, rank in each mode) in the order of the best rank anywhere; empty if there is one mode only."""
     if len(ranked) < 2:
         return []
-    places: dict[str, dict[str, Line]] = {}
-    for board in ranked:
+    places: dict[str, list[Line | None]] = {}
+    for number, board in enumerate(ranked):
         for line in board.lines:
-            places.setdefault(line.standing.system, {})[board.mode] = line
-    order = sorted(places, key=lambda system: (sorted(line.standing.rank_high for line in places[system].values()), system))
-    return [
-        (
-            system,
-            next(iter(places[system].values())).kind,
-            [places[system][board.mode].rank if board.mode in places[system] else "not run" for board in ranked],
-        )
-        for system in order
-    ]
+            places.setdefault(line.standing.system, [None] * len(ranked))[number] = line
+    found = {system: [line for line in lines if line] for system, lines in places.items()}
+    order = sorted(places, key=lambda system: (sorted(line.standing.rank_high for line in found[system]), system))
+    return [(system, found[system][0].kind, [line.rank if line else "not run" for line in places[system]]) for system in order]

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from vcgym.leaderboard.columns import IDENTITY, METRICS, WORLD
 
 _TAKES = {pa.string(): str, pa.int64(): Integral, pa.float64(): Real}
+_LISTS = {"int64s": pa.list_(pa.int64()), "strings": pa.list_(pa.string())}
 
 
 class Layout(NamedTuple):
@@ -27,17 +28,33 @@ class Layout(NamedTuple):
 
 
 def _layout(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
-    return Layout(pa.schema([pa.field(name, pa.type_for_alias(kind), nullable=False) for name, kind in columns.items()]), key)
+    types = {name: _LISTS.get(kind) or pa.type_for_alias(kind) for name, kind in columns.items()}
+    return Layout(pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()]), key)
 
 
 RESULTS = _layout(IDENTITY | {column.name: column.type for column in METRICS}, (*WORLD, "system"))
 """`results.parquet`: one row per system x world."""
 
 DELAY_CDF = _layout(
-    dict.fromkeys(("system", "mode", "accounting"), "string") | {"delay_ms": "float64", "packets_within": "int64", "packets_sent": "int64"},
-    ("mode", "accounting", "system", "delay_ms"),
+    dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},
+    ("mode", "scenario", "pair", "accounting", "system"),
 )
-"""`cdf.parquet`: of `packets_sent`, how many were heard within `delay_ms`."""
+"""`cdf.parquet`: of `packets_sent`, how many were heard within each delay of `cdf.GRID_MS`; `mode` is a board's."""
+
+TIMELINE = _layout(
+    {name: IDENTITY[name] for name in ("system", *WORLD)}
+    | {"packets_per_bin": "int64", "path_names": "strings"}
+    | dict.fromkeys(("delay_median_ms", "delay_most_ms", "missing", "path", "path_changes"), "int64s"),
+    (*WORLD, "system"),
+)
+"""`timeline.parquet`: a few sessions, bin by bin; see `timeline.timelines`."""
+
+ACTIONS = _layout(
+    {name: IDENTITY[name] for name in ("system", "suite", "suite_version", *WORLD, "card", "env", "packets")}
+    | {"path": "int64s", "level": "int64s"},
+    (*WORLD, "system"),
+)
+"""`actions.parquet`: what each agent decided, decision by decision: index of the path and of the level."""
 
 TIMING = _layout(
     {"system": "string", "mode": "string", "decision_us": "float64", "wall_clock_s": "float64", "hardware": "string"},
@@ -101,8 +118,10 @@ def _refuse_other_columns(found: Iterable[str], wanted: list[str], place: str) -
 
 
 def _column(field: pa.Field, values: list[Any], path: Path) -> pa.Array:
+    many = pa.types.is_list(field.type)
+    kind = _TAKES[field.type.value_type if many else field.type]
     for value in values:  # checked here because Arrow would cut a float down to an int64
-        if not isinstance(value, _TAKES[field.type]):
+        if not (isinstance(value, list) and all(isinstance(one, kind) for one in value) if many else isinstance(value, kind)):
             raise ValueError(f"{path.name}: column {field.name!r} takes {field.type}, got {value!r}")
     return pa.array(values, field.type)
 

@@ -4,6 +4,7 @@ Same worlds, same seeds: paired.
 """
 
 import time
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import gymnasium
@@ -11,9 +12,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.envs.batch import CallBatch, Played
+from vcgym.envs.batch import Played
+from vcgym.leaderboard.together import batches_together, play_together
 from vcgym.network.scenario import Scenario
 from vcgym.network.splits import test_opened
+from vcgym.network.world import WorldDraw
 
 Worlds = list[tuple[str, int]]  # pair and seed
 
@@ -37,7 +40,7 @@ class RulePair(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """What was played, on which strata, and what a decision cost."""
+    """What was played, on which strata, and what a decision cost: by a clock, so it differs from run to run."""
 
     played: Played
     strata: list[str]
@@ -45,19 +48,33 @@ class Rollout(NamedTuple):
     wall_clock_s: float
 
 
-@test_opened()
 def play_rules(
     pair: RulePair, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
 ) -> Rollout:  # fmt: skip
-    """Play a pair of rules on each world; a decision is a packet sent and its arrival, world and receiver included."""
-    batch = CallBatch(scenario, len(worlds), pair.router, pair.receiver, log=True, threads=threads)
-    began = time.perf_counter()
-    for row, (name, seed) in enumerate(worlds):
-        batch.start(row, scenario.draw(split, seed, name, stratum))
-    batch.play(np.arange(len(worlds)))
-    took = time.perf_counter() - began
-    strata = [draw.stratum for draw in batch.draws if draw is not None]
-    return Rollout(batch.played(), strata, 1e6 * took / (len(worlds) * scenario.packets), took)
+    """Play a pair of rules on each world."""
+    return next(play_rules_together([pair], scenario, split, worlds, threads, stratum))
+
+
+def play_rules_together(
+    pairs: Sequence[RulePair], scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
+) -> Iterator[Rollout]:  # fmt: skip
+    """Play pairs of rules on the same worlds, each drawn once for all pairs, and yield what each made of them, in order.
+
+    A decision is a packet sent and its arrival, player and books included; the world is drawn for all and is no part of it.
+    """
+    if not pairs:
+        return
+    draws = _drawn(scenario, split, worlds, stratum)
+    batches = batches_together(scenario, pairs, len(draws), log=True)
+    took_s = play_together(batches, draws, threads)
+    strata, packets = [draw.stratum for draw in draws], len(draws) * scenario.packets
+    for batch, batch_s in zip(batches, took_s.tolist(), strict=True):
+        yield Rollout(batch.played(), strata, 1e6 * batch_s / packets, batch_s)
+
+
+@test_opened()
+def _drawn(scenario: Scenario, split: str, worlds: Worlds, stratum: str | None) -> list[WorldDraw]:
+    return [scenario.draw(split, seed, name, stratum) for name, seed in worlds]
 
 
 @test_opened()

@@ -1,27 +1,29 @@
-"""Run a suite: every system on every world, then rows, files, ranks, table and page."""
+"""Run a suite: every system on every world, cell by cell, then rows, files, ranks, table and page."""
 
 import os
-import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from rich.console import Console
 
 from vcgym.agents.progress import Tell
-from vcgym.leaderboard import results
+from vcgym.leaderboard import cells, results
 from vcgym.leaderboard.board import board_name, boards
-from vcgym.leaderboard.cdf import DelayCdf, cdf_rows, delay_cdf
-from vcgym.leaderboard.metrics import rows
+from vcgym.leaderboard.cdf import DelayCdf, cdf_rows
+from vcgym.leaderboard.cells import Cell, Found
+from vcgym.leaderboard.columns import WORLD
+from vcgym.leaderboard.evaluation import evaluate
+from vcgym.leaderboard.gate import gates, sentence
+from vcgym.leaderboard.page.data_cards import write_cards
+from vcgym.leaderboard.published import System
 from vcgym.leaderboard.report import publish
-from vcgym.leaderboard.rollout import Policy, Rollout, RulePair, play_policy, play_rules
-from vcgym.leaderboard.suites import Part, Suite, worlds
+from vcgym.leaderboard.suites import Part, Suite
 from vcgym.leaderboard.table import print_boards
 from vcgym.network.cards import DATA_VARIABLE
 from vcgym.network.scenario import Scenario
-
-AGENT_ENV = "vcgym/Call-v0"
-System = RulePair | Policy
 
 
 def playable(suite: Suite) -> list[Part]:
@@ -35,76 +37,86 @@ def prepare(suite: Suite) -> list[tuple[Part, Scenario]]:
 
 
 def run_suite(
-    suite: Suite, parts: list[tuple[Part, Scenario]], systems: Mapping[str, System], folder: Path, tell: Tell, threads: int = 1
+    suite: Suite, parts: list[tuple[Part, Scenario]], systems: Mapping[str, System], folder: Path, tell: Tell, threads: int = 1,
+    workers: int = 0, address: str | None = None,
 ) -> Path:  # fmt: skip
-    """Play every system on every world and publish the outcome.
+    """Play every system on every world and publish the outcome; a run that was killed goes on where it was.
 
     Args:
         suite: what to play.
         parts: what `prepare` made of it.
-        systems: by name; a `RulePair`, or a policy of `vcgym/Call-v0`.
-        folder: receives results.parquet, timing.parquet, cdf.parquet, report.html and leaderboard.md.
-        tell: told how many of the ``len(systems) * len(parts)`` rollouts are done, and which one comes next.
-        threads: how many threads share the sessions; without effect on the results.
+        systems: by name.
+        folder: receives the cells, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and leaderboard.md.
+        tell: told how many of the cells (`vcgym.leaderboard.cells.plan`) are done, and which one was the last.
+        threads: as for `evaluate`; without effect on the results.
+        workers: as for `evaluate`; without effect on the results.
+        address: as for `evaluate`; without effect on the results.
 
     Returns:
         The report's path.
+
+    Raises:
+        ValueError: a cell's file is broken.
     """
-    found: list[dict[str, Any]] = []
-    timings: dict[tuple[str, str], list[Rollout]] = {}
-    delays: dict[tuple[str, str], list[dict[str, DelayCdf]]] = {}
-    for done, (name, (part, scenario)) in enumerate((name, both) for name in systems for both in parts):
-        tell(done, f"{name} on {part.scenario}, {part.mode}")
-        rollout = _play(systems[name], scenario, part, threads)
-        found += rows(rollout.played, **_identity(name, systems[name], suite, part, scenario, rollout))
-        timings.setdefault((name, part.mode), []).append(rollout)
-        delays.setdefault((name, board_name(part.mode, part.stratum)), []).append(delay_cdf(rollout.played))
-    tell(len(systems) * len(parts), "ranking")
-    results.write(results.RESULTS, found, folder / "results.parquet")
-    results.write(results.TIMING, [_timing(*key, played) for key, played in timings.items()], folder / "timing.parquet")
-    results.write(results.DELAY_CDF, [row for key, batches in delays.items() for row in cdf_rows(*key, batches)], folder / "cdf.parquet")
+    planned = cells.plan(suite, parts, systems)
+    evaluate(planned, folder / cells.FOLDER, tell, threads, workers, address)
+    tell(len(planned), "ranking")
+    found = [(cell, cells.read(folder / cells.FOLDER / cell.file)) for cell in planned]
+    results.write(results.RESULTS, pa.concat_tables(cell.rows for _, cell in found).to_pylist(), folder / "results.parquet")
+    results.write(results.TIMING, _timings(found), folder / "timing.parquet")
+    results.write(results.DELAY_CDF, _delays(found), folder / "cdf.parquet")
+    results.write(results.TIMELINE, _timelines(found), folder / "timeline.parquet")
+    results.write(results.ACTIONS, _actions(found), folder / "actions.parquet")
+    write_cards((scenario for _, scenario in parts), folder)
     return publish(folder)
 
 
 def show(folder: Path, console: Console) -> None:
     """Print the ranks of a finished suite."""
-    print_boards(boards(results.read(results.RESULTS, folder / "results.parquet")), console)
+    found = results.read(results.RESULTS, folder / "results.parquet")
+    ranked = boards(found)
+    print_boards(ranked, console)
+    for passed in gates(ranked, found):
+        console.print(f"Mode {passed.board}: {sentence(passed)}", highlight=False, markup=False)
 
 
-def _play(system: System, scenario: Scenario, part: Part, threads: int) -> Rollout:
-    which = worlds(part, scenario)
-    if isinstance(system, RulePair):
-        return play_rules(system, scenario, part.split, which, threads, part.stratum)
-    return play_policy(system, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
+def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+    batches: dict[tuple[str, str, str, str], list[dict[str, DelayCdf]]] = {}
+    for cell, (_, more) in found:
+        part = cell.share.part
+        for pair, of_pair in more["delays"].items():
+            cdfs = {name: DelayCdf(np.array(cdf["packets_within"]), cdf["packets_sent"]) for name, cdf in of_pair.items()}
+            batches.setdefault((cell.name, board_name(part.mode, part.stratum), part.scenario, pair), []).append(cdfs)
+    return [row for key, of_cells in batches.items() for row in cdf_rows(*key, of_cells)]
 
 
-def _identity(name: str, system: System, suite: Suite, part: Part, scenario: Scenario, rollout: Rollout) -> dict[str, Any]:
-    which = worlds(part, scenario)
-    return {
-        "system": name,
-        "kind": "rule" if isinstance(system, RulePair) else "agent",
-        "suite": suite.name,
-        "suite_version": suite.version,
-        "mode": part.mode,
-        "scenario": part.scenario,
-        "stratum": rollout.strata,
-        "split": part.split,
-        "pair": [pair for pair, _ in which],
-        "seed": [seed for _, seed in which],
-        "card": scenario.layout.card,
-        "env": AGENT_ENV,
-        "packets": suite.packets,
-        "latency_from_rtt": "full" if scenario.share_of_rtt == 1.0 else "half",
-        "clocked_input": "arrival",
-        "delay_impairment": "reduced",
-    }
+def _timelines(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+    return [
+        {name: row[name] for name in ("system", *WORLD)} | {name: value for name, value in line.items() if name != "row"}
+        for _, (rows, more) in found
+        for line in more["timelines"]
+        for row in rows.slice(line["row"], 1).to_pylist()
+    ]
 
 
-def _timing(system: str, mode: str, played: list[Rollout]) -> dict[str, Any]:
-    calls = [len(rollout.strata) for rollout in played]
-    decision_us = sum(rollout.decision_us * n for rollout, n in zip(played, calls, strict=True)) / sum(calls)
-    hardware = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
-    return {
-        "system": system, "mode": mode, "decision_us": decision_us, "wall_clock_s": sum(rollout.wall_clock_s for rollout in played),
-        "hardware": hardware,
-    }  # fmt: skip
+def _actions(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+    names = [name for name in results.ACTIONS.schema.names if name not in ("path", "level")]
+    return [
+        {name: row[name] for name in names} | {"path": [path for path, _ in decisions], "level": [level for _, level in decisions]}
+        for _, (rows, more) in found
+        for row, decisions in zip(rows.to_pylist() if more["actions"] else (), more["actions"], strict=True)
+    ]
+
+
+def _timings(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+    timings: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for cell, (_, more) in found:
+        timings.setdefault((cell.name, cell.share.part.mode), []).append(more["timing"])
+    return [
+        {
+            "system": system, "mode": mode, "wall_clock_s": sum(timing["wall_clock_s"] for timing in of_cells),
+            "decision_us": sum(t["decision_us"] * t["calls"] for t in of_cells) / sum(t["calls"] for t in of_cells),
+            "hardware": "; ".join(sorted({timing["hardware"] for timing in of_cells})),
+        }
+        for (system, mode), of_cells in timings.items()
+    ]  # fmt: skip

@@ -6,8 +6,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.leaderboard.board import Board, Line, Stratum
-from vcgym.leaderboard.columns import METRIC, shown
+from vcgym.leaderboard.board import SATISFIED_R, Board, Line, Stratum, Worth
+from vcgym.leaderboard.columns import EFFORT, METRIC, shown
+from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED
+from vcgym.leaderboard.scores.anchored import shown as words
 
 _TEXT = ("rank", "system", "kind")
 _STRATA_ABREAST = 6  # that fit a terminal
@@ -31,6 +33,8 @@ def print_boards(boards: Iterable[Board], console: Console) -> None:
     """Print for each mode the score with both accountings, then where the delay and the losses come from."""
     for board in boards:
         console.print(_rich(f"{_title(board)}: score and end-to-end delay", _score_headings(), map(_score_cells, board.lines), board.lines))
+        title = f"{_title(board)}: beside what was attainable, and what it took"
+        console.print(_rich(title, _worth_headings(), _worth_rows(board), board.lines))
         console.print(_rich(f"{_title(board)}: what it is made of", _detail_headings(), map(_detail_cells, board.lines), board.lines))
         for first in range(0, len(board.strata), _STRATA_ABREAST):
             few = board.strata[first : first + _STRATA_ABREAST]
@@ -46,6 +50,7 @@ def markdown(boards: Iterable[Board]) -> str:
         parts += [
             f"## {_title(board)}\n",
             markdown_table(_score_headings(), map(_score_cells, board.lines)),
+            markdown_table(_worth_headings(), _worth_rows(board)),
             markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
             *([markdown_table(_strata_headings(board.strata), _strata_rows(board, board.strata))] if board.strata else []),
             _footnote(board) + "\n",
@@ -61,8 +66,38 @@ def _title(board: Board) -> str:
 def _footnote(board: Board) -> str:
     return (
         "R, MOS: interquartile mean over worlds [95 % interval]; all else: mean over worlds. Clocked: what a player of constant pace "
-        f"plays; event: what the receiver emits. Delay impairment: {board.conditions['delay impairment']}."
+        f"plays; event: what the receiver emits. Delay impairment: {board.conditions['delay impairment']}. Score: {_axis(board)}. Won: "
+        f"share of worlds better than {board.reference}. Short: mean lack to R {SATISFIED_R:.0f}. {' '.join(board.notes)}"
     )
+
+
+def _axis(board: Board) -> str:
+    axis = board.axis
+    if axis is None:
+        return "none, no oracle was played"
+    scores = [f"100 = {HUNDRED}", *(f"{name} {words(axis.scores[name])}" for name in (axis.tuned, INFORMED) if name in axis.scores)]
+    return f"0 = {axis.zero}, {', '.join(scores)}; room {axis.room.value:.2f} R [{axis.room.low:.2f}, {axis.room.high:.2f}]"
+
+
+def _worth_headings() -> list[str]:
+    short = f"short of\n{SATISFIED_R:.0f}"
+    return ["system", "kind", "score\n[95 %]", "regret\nR", "won %\n[95 %]", "median\nR", short, "decisions", "trials", "numbers"]
+
+
+def _worth_rows(board: Board) -> list[list[str]]:
+    return [
+        [line.standing.system, line.kind, *_worth_cells(line.worth), *(f"{line.effort[name]:,}" for name in EFFORT)] for line in board.lines
+    ]
+
+
+def _worth_cells(worth: Worth) -> list[str]:
+    value, low, high = (100.0 * share for share in worth.won)
+    return [
+        words(worth.score) if worth.score else "",
+        shown(METRIC["r"], worth.regret.value) if worth.regret else "",
+        f"{value:.0f} [{low:.0f}, {high:.0f}]",
+        *(shown(METRIC["r"], estimate.value) for estimate in (worth.median, worth.shortfall)),
+    ]
 
 
 def _score_headings() -> list[str]:

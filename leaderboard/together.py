@@ -1,10 +1,12 @@
 """Several systems on the same worlds, each world drawn once: a block is filled, every system plays it, the next block is filled."""
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.envs.batch import CallBatch
 from vcgym.network.scenario import Scenario
@@ -12,10 +14,10 @@ from vcgym.network.splits import SPLITS, test_opened
 from vcgym.network.world import WorldDraw
 
 
-def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, Any]], sessions: int, log: bool = False) -> list[CallBatch]:
-    """One batch of calls for each pair of rules (router, receiver), all on one world."""
+def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, ...]], sessions: int, log: bool = False) -> list[CallBatch]:
+    """One batch of calls for each pair of rules (router, receiver, and whatever else stands behind them), all on one world."""
     world = scenario.world(sessions)
-    return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver in pairs]
+    return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver, *_ in pairs]
 
 
 @test_opened()
@@ -32,32 +34,39 @@ def every_pair(scenario: Scenario, seeds: int, least: int = 1) -> list[WorldDraw
     return [scenario.draw(split, place * seeds + n, pair) for split, place, pair in pairs for n in range(seeds)]
 
 
-def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], threads: int = 1) -> None:
+def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], threads: int = 1) -> NDArray[np.float64]:
     """Play each batch, made by `batches_together`, on each drawn world to its end; what it gives equals `CallBatch.play` of each alone.
 
     Args:
         batches: of rules alone, so that nothing but the world is waited for.
         draws: one world per row.
         threads: how many threads share the rows; a thread takes its rows through all batches.
+
+    Returns:
+        (batches,) seconds that each batch was played, threads added up, without compiling it and without the world.
     """
     world = batches[0].world
     for row, draw in enumerate(draws):
         history = world.start(row, draw)
         for batch in batches:
             batch.start(row, draw, history)
+    for batch in batches:
+        batch.play_block(np.zeros(0, np.int64))  # compiles
 
-    def play_rows(rows: np.ndarray) -> None:
+    def play_rows(rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        took_s = np.zeros(len(batches))
         while True:
-            for batch in batches:
+            for place, batch in enumerate(batches):
+                began = time.perf_counter()
                 waiting = batch.play_block(rows)  # the same rows in every batch: calls are equally long
+                took_s[place] += time.perf_counter() - began
             if not len(waiting):
-                return
+                return took_s
             world.fill(waiting)
             for batch in batches:
                 batch.calls["block"][waiting] += 1
 
     if threads == 1:
-        play_rows(np.arange(len(draws)))
-        return
+        return play_rows(np.arange(len(draws)))
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(play_rows, np.array_split(np.arange(len(draws)), threads)))
+        return np.sum(list(pool.map(play_rows, np.array_split(np.arange(len(draws)), threads))), axis=0)

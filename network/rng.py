@@ -26,6 +26,10 @@ POLICY = 5
 SCENARIO = 6
 SHIFT = 7
 EVENT = 8
+CROSS = 9
+OUTAGE = 10
+PACKET_LOSS = 11
+SOURCE = 12
 
 
 @kernel
@@ -46,20 +50,21 @@ def stream_key(seed, link, purpose):
 
 
 @kernel
-def _bits64(key, counter):
+def bits64(key, counter):
+    """Draw number `counter` (any int64) of stream `key`: 64 random bits, a uint64."""
     return mix64(np.uint64(key) + np.uint64(np.int64(counter)) * _GOLDEN)
 
 
 @kernel
 def bits32(key, counter):
     """Draw number `counter` (any int64) of stream `key`: 32 random bits, an int32."""
-    return np.int32(np.uint32(_bits64(key, counter) >> _S32))
+    return np.int32(np.uint32(bits64(key, counter) >> _S32))
 
 
 @kernel
 def uniform(key, counter):
     """Draw number `counter` (any int64) of stream `key`: a float64 in [0, 1)."""
-    bits = _bits64(key, counter)
+    bits = bits64(key, counter)
     return np.float64(bits >> _S11) * _TO_UNIT
 
 

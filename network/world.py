@@ -30,6 +30,7 @@ FAR_SLOT = 1 << 40  # farther from the start of a call than any slot
 
 _LOST, _LOST_BIT, _DELAY_BITS = np.int32(LOST), np.int32(LOST_BIT), np.int32(LOST_BIT - 1)
 _MIN_DELAY_US, _SLOT_US = np.int32(MIN_DELAY_US), np.int32(SLOT_US)
+_STRETCH_SLOTS = 64
 _PPM_US = SLOT_US * 1e-6  # what one part per million adds from slot to slot
 
 
@@ -214,22 +215,41 @@ def settle_in_order(out, last_delay_us):
     """
     for p in range(out.shape[0]):
         last = last_delay_us[p]
-        for i in range(out.shape[1]):
-            last = max(np.int32(last - _SLOT_US), np.int32(out[p, i] & _DELAY_BITS), _MIN_DELAY_US)
-            out[p, i] = _LOST if out[p, i] >= _LOST_BIT else last
+        for begin in range(0, out.shape[1], _STRETCH_SLOTS):
+            last = _settle_stretch(out[p, begin : begin + _STRETCH_SLOTS], last)
         last_delay_us[p] = last
+
+
+@kernel
+def _settle_stretch(row_us, last):
+    """Some slots of one path; where none overtakes, as nearly always, they need not be gone through one after the other."""
+    overtakes = np.int32((row_us[0] & _DELAY_BITS) < np.int32(last - _SLOT_US))
+    for i in range(1, row_us.size):
+        before, now = np.int32(row_us[i - 1] & _DELAY_BITS), np.int32(row_us[i] & _DELAY_BITS)
+        overtakes |= np.int32(now < np.int32(before - _SLOT_US))
+    if overtakes == 0:
+        last = max(np.int32(row_us[row_us.size - 1] & _DELAY_BITS), _MIN_DELAY_US)
+        for i in range(row_us.size):
+            row_us[i] = _LOST if row_us[i] >= _LOST_BIT else max(row_us[i], _MIN_DELAY_US)
+        return last
+    for i in range(row_us.size):
+        last = max(np.int32(last - _SLOT_US), np.int32(row_us[i] & _DELAY_BITS), _MIN_DELAY_US)
+        row_us[i] = _LOST if row_us[i] >= _LOST_BIT else last
+    return last
 
 
 @kernel
 def add_to_history(block, sums):
     """Add one block (paths, slots) to `sums` (paths, 3): count, sum and sum of squares of the delays in ms, lost slots left out."""
     for p in range(block.shape[0]):
+        n, total, squares = sums[p, 0], sums[p, 1], sums[p, 2]
         for i in range(block.shape[1]):
-            if block[p, i] != LOST:
-                ms = block[p, i] / 1000.0
-                sums[p, 0] += 1.0
-                sums[p, 1] += ms
-                sums[p, 2] += ms * ms
+            here = block[p, i] != LOST
+            ms = block[p, i] / 1000.0 if here else 0.0
+            n += 1.0 if here else 0.0
+            total += ms
+            squares += ms * ms
+        sums[p, 0], sums[p, 1], sums[p, 2] = n, total, squares
 
 
 def history_from_sums(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -95,20 +95,30 @@ def next_phase(hours, s, link, key, slot):
 
 
 @kernel
-def _add_burst(hours, s, link, rising, x, begin, end, row_us):
+def _add_burst(hours, s, link, rising, x, row_us):
     level, step = (hours.level_us[s, link], hours.rise_us[s, link]) if rising else (0, -DRAIN_US_PER_SLOT)
-    value_us = hours.burst_us[s, link]
-    for i in range(begin, end):
-        value_us = min(level, value_us + step) if rising else max(level, value_us + step)
+    before_us = hours.burst_us[s, link]
+    for i in range(row_us.size):
+        value_us = before_us + step * (i + 1)
+        value_us = min(level, value_us) if rising else max(level, value_us)
         varied_us = np.float32(value_us) * (_ONE + _FAST_SHARE * max(-_ONE, min(_ONE, x[i])))
         row_us[i] = min(np.int32(row_us[i] + np.int32(varied_us + _HALF)), _MAX_LINK_US)
-    hours.burst_us[s, link] = value_us
+    last_us = before_us + step * row_us.size
+    hours.burst_us[s, link] = min(level, last_us) if rising else max(level, last_us)
 
 
 @kernel
-def _lose(lost, key, first_slot, chance, run, begin, end, row_us):
+def _lose_alone(key, first_slot, chance, row_us):
+    """Independent losses; whether the last slot loses."""
+    for i in range(row_us.size):
+        row_us[i] |= _LOST_BIT if rng.uniform(key, first_slot + i) < chance else _NONE
+    return 1 if rng.uniform(key, first_slot + row_us.size - 1) < chance else 0
+
+
+@kernel
+def _lose_in_runs(lost, key, first_slot, chance, run, row_us):
     renewed = 1.0 / run
-    for i in range(begin, end):
+    for i in range(row_us.size):
         u = rng.uniform(key, first_slot + i)
         if u < renewed:
             lost = 1 if u < chance * renewed else 0
@@ -131,12 +141,13 @@ def bad_hours_row(hours, s, link, seed, first_slot, x, row_us):
         elif slot < hours.bad_from[s, link] < hours.bad_to[s, link]:
             end_slot = min(end_slot, hours.bad_from[s, link])
         end = end_slot - first_slot
+        stretch_us = row_us[begin:end]
         rising = bad and hours.on[s, link] == 1
         if rising or hours.burst_us[s, link] > 0:
-            _add_burst(hours, s, link, rising, x, begin, end, row_us)
+            _add_burst(hours, s, link, rising, x[begin:end], stretch_us)
         if bad:
-            hours.lost[s, link] = _lose(0, losses, first_slot, LOSS_ON if rising else LOSS_OFF, 1.0, begin, end, row_us)
+            hours.lost[s, link] = _lose_alone(losses, slot, LOSS_ON if rising else LOSS_OFF, stretch_us)
         elif hours.loss[s, link] > 0.0:
-            run = hours.loss_run[s, link]
-            hours.lost[s, link] = _lose(hours.lost[s, link], losses, first_slot, hours.loss[s, link], run, begin, end, row_us)
+            lost, chance, run = hours.lost[s, link], hours.loss[s, link], hours.loss_run[s, link]
+            hours.lost[s, link] = _lose_in_runs(lost, losses, slot, chance, run, stretch_us)
         begin = end

@@ -93,15 +93,47 @@ def _shift(rows, s, link, block):
 
 
 @kernel
-def _queueing_row(rows, s, link, first_slot, x, row_us):
-    """Base and queueing of one link; `x` (float32) is written over with the queueing's Gaussian."""
-    draw_row(_NORMAL, rng.stream_key(rows.seed[s], link, rng.QUEUEING), first_slot, x)
-    persistence, fresh = rows.persistence[s, link], rows.fresh[s, link]
-    now = rows.x[s, link]
+def _follow(rows, s, link, x):
+    """Make row `link` of `x`, independent draws, an AR(1) process that goes on where the last block ended."""
+    persistence, fresh, now = rows.persistence[s, link], rows.fresh[s, link], rows.x[s, link]
     for i in range(BLOCK_SLOTS):
-        now = persistence * now + fresh * x[i]
-        x[i] = now
+        now = persistence * now + fresh * x[link, i]
+        x[link, i] = now
     rows.x[s, link] = now
+
+
+@kernel
+def _follow_four(rows, s, link, x):
+    """The same for four links from `link` on: each waits for its own last value, so four take little longer than one."""
+    persistence, fresh, now = rows.persistence[s], rows.fresh[s], rows.x[s]
+    a, b, c, d = link, link + 1, link + 2, link + 3
+    kept_a, kept_b, kept_c, kept_d = persistence[a], persistence[b], persistence[c], persistence[d]
+    new_a, new_b, new_c, new_d = fresh[a], fresh[b], fresh[c], fresh[d]
+    now_a, now_b, now_c, now_d = now[a], now[b], now[c], now[d]
+    for i in range(BLOCK_SLOTS):
+        now_a = kept_a * now_a + new_a * x[a, i]
+        now_b = kept_b * now_b + new_b * x[b, i]
+        now_c = kept_c * now_c + new_c * x[c, i]
+        now_d = kept_d * now_d + new_d * x[d, i]
+        x[a, i], x[b, i], x[c, i], x[d, i] = now_a, now_b, now_c, now_d
+    now[a], now[b], now[c], now[d] = now_a, now_b, now_c, now_d
+
+
+@kernel
+def _gaussians(rows, s, first_slot, x):
+    """Gaussians of the queueing of all links in one block, `x` float32 (links, BLOCK_SLOTS)."""
+    links = x.shape[0]
+    for link in range(links):
+        draw_row(_NORMAL, rng.stream_key(rows.seed[s], link, rng.QUEUEING), first_slot, x[link])
+    for link in range(0, links - 3, 4):
+        _follow_four(rows, s, link, x)
+    for link in range(links - links % 4, links):
+        _follow(rows, s, link, x)
+
+
+@kernel
+def _queueing_row(rows, s, link, x, row_us):
+    """Base and queueing of one link, whose Gaussian is `x`."""
     log2_mean, log2_sd = rows.log2_mean[s, link], rows.log2_sd[s, link]
     shift, level = _shift(rows, s, link, rows.block[s])
     before = np.int32(min(rows.base_ms[s, link] * rows.level[s, link] * 1000.0 + 0.5, MAX_LINK_US))
@@ -116,12 +148,13 @@ def _queueing_row(rows, s, link, first_slot, x, row_us):
 def next_block(rows, s, path_links, x, link_us, out):
     """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on.
 
-    To be written over: x float32 (BLOCK_SLOTS,), link_us int32 (links, BLOCK_SLOTS).
+    To be written over: x float32 and link_us int32, both (links, BLOCK_SLOTS).
     """
     first_slot = rows.block[s] * BLOCK_SLOTS
+    _gaussians(rows, s, first_slot, x)
     for link in range(rows.base_ms.shape[1]):
-        _queueing_row(rows, s, link, first_slot, x, link_us[link])
-        bad_hours_row(rows.hours, s, link, rows.seed[s], first_slot, x, link_us[link])
+        _queueing_row(rows, s, link, x[link], link_us[link])
+        bad_hours_row(rows.hours, s, link, rows.seed[s], first_slot, x[link], link_us[link])
     apply_events(rows.events, s, rows.seed[s], first_slot, link_us)
     sum_paths(link_us, path_links, out)
     if rows.lossless[s]:
@@ -146,8 +179,9 @@ def _begin(rows, s):
 
 @allocating_kernel
 def _fill(rows, which, path_links, delay_us):
-    x = np.empty(BLOCK_SLOTS, np.float32)
-    link_us = np.empty((rows.base_ms.shape[1], BLOCK_SLOTS), np.int32)
+    links = rows.base_ms.shape[1]
+    x = np.empty((links, BLOCK_SLOTS), np.float32)
+    link_us = np.empty((links, BLOCK_SLOTS), np.int32)
     for s in which:
         next_block(rows, s, path_links, x, link_us, delay_us[s])
 

@@ -8,7 +8,7 @@ from vcgym.agents.progress import progress
 from vcgym.leaderboard import results
 from vcgym.leaderboard.headroom.config import HeadroomConfig
 from vcgym.leaderboard.headroom.run import worlds, write_headroom
-from vcgym.leaderboard.headroom.table import PUBLISHED
+from vcgym.leaderboard.scores.anchored import PUBLISHED
 from vcgym.scripts.schema import CONF, build
 from vcgym.scripts.systems import load_systems
 
@@ -19,9 +19,10 @@ def main(composed: DictConfig) -> None:
     config = build(composed, HeadroomConfig)
     config.data.export()
     played = results.read(results.RESULTS, config.results / "results.parquet")
-    drawn = worlds(played)
+    drawn, ranked = worlds(played), set(played["system"].to_pylist())
+    published = load_systems([name for name in PUBLISHED if name in ranked])
     with progress("headroom", len(drawn)) as tell:
-        page = write_headroom(played, drawn, load_systems(list(PUBLISHED)), config.folder, config.threads, tell)
+        page = write_headroom(played, drawn, published, config.folder, config.threads, tell)
     Console().print(f"Headroom: {page}", soft_wrap=True)
 
 

@@ -12,6 +12,7 @@ from vcgym.leaderboard.bench import footprint, others
 from vcgym.leaderboard.bench.evaluation import paper_evaluation
 from vcgym.leaderboard.bench.measure import Absent, Effort, Record
 from vcgym.leaderboard.bench.packets import paths, paths_ratio, system
+from vcgym.leaderboard.bench.predictors import FORWARD, forward
 from vcgym.leaderboard.bench.steps import env_steps
 from vcgym.leaderboard.bench.worlds import generation
 from vcgym.leaderboard.results import replace_file
@@ -28,6 +29,7 @@ CATALOGUE: dict[str, Benchmark] = {
     **{f"world_{mode}": partial(generation, mode) for mode in ("paper", "correlated", "replay")},
     **{f"env_1pkt_{number}": partial(env_steps, number, 1) for number in (1, 64, 1024, 8192)},
     **{f"env_50pkt_{number}": partial(env_steps, number, 50) for number in (1, 64, 1024)},
+    **{f"predictor_{way}_ns": partial(forward, way) for way in FORWARD},
     "paper_evaluation_s": paper_evaluation,
     "bytes_per_session": footprint.bytes_per_session,
     "bytes_per_packet": footprint.bytes_per_packet,

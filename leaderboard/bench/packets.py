@@ -2,12 +2,11 @@
 
 VCRoute decides here among the five paths of the lowest historical mean (`vcgym.baselines.top_k.BEST_FIVE`). Top-k by intervals leaves one
 path in nearly all worlds, and a router with one path neither draws nor predicts: its figure would be that of no predictor at all. So each
-packet costs a Thompson choice among five paths and one prediction. The networks have random weights: speed does not depend on them. The
-figures by the number of paths, and the paper's evaluation, keep the paper's own top-k.
+packet costs a Thompson choice among five paths and one prediction, by the network that comes with vcgym. The figures by the number of
+paths, and the paper's evaluation, keep the paper's own top-k.
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,15 +22,15 @@ from vcgym.leaderboard.bench.measure import Effort, Record, Run, median_ratio, r
 from vcgym.leaderboard.rollout import RulePair
 from vcgym.network.scenario import Scenario
 from vcgym.network.world import BLOCK_SLOTS, DrawnWorld
-from vcgym.predictors.network import random_network
-from vcgym.predictors.table import DelayTable, tabulate
+from vcgym.predictors.published import shipped_network, shipped_table
+from vcgym.predictors.table import DelayTable
 
 # Long calls: starting one is Python.
 PACKETS = 30_000
 CALLS = 4
 
 # What makes the networks that forecast for VCRoute, by name: exact, and the same as a table.
-NETWORKS: dict[str, Callable[[], Any]] = {"exact": partial(random_network, 0), "table": lambda: tabulate(random_network(0))}
+NETWORKS: dict[str, Callable[[], Any]] = {"exact": shipped_network, "table": shipped_table}
 
 VCR_WM = RulePair(VCRoute(), WMJitter())
 SYSTEMS = {

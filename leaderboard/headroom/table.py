@@ -6,13 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-PUBLISHED = ("DRT-BF", "DRT-WM", "DRT-NEQ", "VIA-BF", "VIA-WM", "VCR-WM", "VCR-NEQ")
-"""Systems of published rules with their printed constants; one of them stands at 0."""
+from vcgym.leaderboard.oracles.rows import JOINT as LIMITS
+from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED, PUBLISHED
 
-TUNED = "-tuned"
-"""How the name of a system ends whose constants were tuned on the training split."""
-
-JOINT = ("oracle_joint_0", "oracle_joint_1", "oracle_joint_2", "oracle_joint_6")
+JOINT = tuple(f"oracle_joint_{name}" for name in LIMITS if name != "any")
 MEASURED = {"r": "R", "mouth_to_ear_mean_ms": "ms", "concealed_share": "%"}
 CELL = ("suite", "suite_version", "mode", "stratum")
 ALL = "all"
@@ -63,14 +60,14 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
     kinds = {row["system"]: row["kind"] for row in rows}
     rules = [name for name in means if kinds[name] == "rule"]
     published = _best(means, [name for name in rules if name in PUBLISHED])
-    tuned = _best(means, [name for name in rules if name.endswith(TUNED)] or [name for name in rules if name not in PUBLISHED])
+    tuned = _best(means, [name for name in means if kinds[name] == "tuned"] or [name for name in rules if name not in PUBLISHED])
     agent = _best(means, [name for name in means if kinds[name] == "agent"])
-    named = {"best published": published, "best tuned rule": tuned, "best agent": agent, "informed": "informed"}
+    named = {"best published": published, "best tuned rule": tuned, "best agent": agent, "informed": INFORMED}
     named |= {name.removeprefix("oracle_").replace("_", " k = "): name for name in JOINT}
     lines = [Line(what, name, means[name]) for what, name in named.items() if name in means]
     if published in means:
         ways = {
-            "room": JOINT[-1],
+            "room": HUNDRED,
             "room, routing": f"oracle_routing_{published}",
             "room, playout": f"oracle_playout_{published}",
         }

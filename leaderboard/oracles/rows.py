@@ -5,7 +5,7 @@
 | oracle_path_0 | best fixed path (`sequences`), played in a real call with WMJitter |
 | oracle_path_1, _4, _16, _any | best path sequence with at most that many changes, WMJitter |
 | oracle_clairvoyant | per-packet clairvoyant, WMJitter; minimises delay, not R: shown, never an anchor |
-| informed | all paths seen up to now, no future, with `INFORMED_RECEIVER` |
+| oracle_informed | all paths seen up to now, no future, with `INFORMED_RECEIVER` |
 | oracle_joint_0, _1, _2, _6, _any | best path sequence and playout with at most that many changes a minute, losses hidden (`rating`) |
 | oracle_routing_X | the path sequence of oracle_joint_6 in a real call with the receiver of system X |
 | oracle_playout_X | the paths that system X took, with the best playout in hindsight, losses hidden |
@@ -69,7 +69,8 @@ def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
         if identity[name] != value:
             raise ValueError(f"result row of {identity['system']}: {name} is {identity[name]}; allowed: {value}, of the data that are here")
     draw = scenario.draw(identity["split"], identity["seed"], identity["pair"], identity["stratum"])
-    return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY} | {"kind": "oracle", "env": "none"})
+    none = {"training_decisions": 0, "tuning_trials": 0, "parameters": 0}
+    return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY} | {"kind": "oracle", "env": "none"} | none)
 
 
 def oracle_rows(world: Drawn, references: Mapping[str, RulePair], folder: Path | None = None) -> list[dict[str, Any]]:
@@ -119,7 +120,7 @@ def _played(world: Drawn, seen: Seen) -> Iterator[dict[str, Any]]:
         yield from rows(play_script(world.scenario, world.draw, path, WMJitter()), **(world.identity | {"system": system}))
     path = informed_sequence(real_us, seen.history)
     played = play_script(world.scenario, world.draw, path, INFORMED_RECEIVER)
-    yield from rows(played, **(world.identity | {"system": "informed"}))
+    yield from rows(played, **(world.identity | {"system": "oracle_informed"}))
 
 
 def _limits(world: Drawn) -> list[int]:

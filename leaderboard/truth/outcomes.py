@@ -1,20 +1,26 @@
 """The worlds in which the claims are looked at, and what every system made of them: each world drawn once for all systems."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from vcgym.envs.batch import Played
+from vcgym.leaderboard.cdf import delay_cdf
 from vcgym.leaderboard.metrics import rows
 from vcgym.leaderboard.rollout import RulePair
 from vcgym.leaderboard.together import batches_together, every_pair, play_together
 from vcgym.network.scenario import Scenario
+from vcgym.network.world import WorldDraw
 
 TAUS_MS = (0.0, 50.0, 200.0, 1000.0)
 LEAST_WORLDS = 30  # of a scenario with few pairs
+
+_PER_PACKET = ("path", "arrived_us", "emitted_us", "flushed", "played_us")
 
 
 class Setting(NamedTuple):
@@ -25,6 +31,10 @@ class Setting(NamedTuple):
     scenario: str
     mode: str
     arguments: Mapping[str, Any] = MappingProxyType({})
+
+    def worlds(self, packets: int) -> Scenario:
+        """The scenario that draws them, for calls of that length."""
+        return Scenario(self.scenario, self.mode, packets, **self.arguments)
 
 
 class Statistic(NamedTuple):
@@ -44,6 +54,9 @@ STATISTICS = {
     "one_way_ms": Statistic("one_way_delay_mean_ms", "ms", np.mean),
     "plans_per_packet": Statistic("plans_per_packet", "%", np.mean),
     "changes_per_packet": Statistic("changes_per_packet", "%", np.mean),
+    "paths_used": Statistic("paths_used", "", np.mean),
+    "overhead_ms": Statistic("overhead_ms", "ms", np.max),
+    "overhead_share": Statistic("{}_overhead_share", "%", np.max),
 }
 
 
@@ -58,7 +71,7 @@ def settings(scenario: str) -> list[Setting]:
 
 
 def play(setting: Setting, systems: Mapping[str, RulePair], seeds: int, packets: int, threads: int) -> pa.Table:
-    """One row per system and world: the metrics of the leaderboard and what `STATISTICS` names besides.
+    """One row per system and world: the metrics of the leaderboard, what `STATISTICS` names besides, means of the paths, delay counts.
 
     Args:
         setting: what kind of worlds.
@@ -67,33 +80,45 @@ def play(setting: Setting, systems: Mapping[str, RulePair], seeds: int, packets:
         packets: length of the calls.
         threads: how many threads share the worlds.
     """
-    scenario = Scenario(setting.scenario, setting.mode, packets, **setting.arguments)
-    draws = every_pair(scenario, seeds, LEAST_WORLDS)
+    scenario = setting.worlds(packets)
+    return play_worlds(scenario, every_pair(scenario, seeds, LEAST_WORLDS), systems, threads)
+
+
+def play_worlds(scenario: Scenario, draws: Sequence[WorldDraw], systems: Mapping[str, RulePair], threads: int) -> pa.Table:
+    """As `play`, on worlds already drawn; the seed of a row is the world's place in `draws`."""
     batches = batches_together(scenario, list(systems.values()), len(draws), log=True)
     play_together(batches, draws, threads)
     identity = {
-        "mode": setting.mode, "scenario": setting.scenario, "split": "all",
+        "mode": scenario.mode, "scenario": scenario.name, "split": "all",
         "stratum": [draw.stratum for draw in draws], "pair": [draw.pair for draw in draws], "seed": list(range(len(draws))),
     }  # fmt: skip
     found = []
     for system, batch in zip(systems, batches, strict=True):
         played = batch.played()
         calls = rows(played, system=system, **identity)
-        found += [call | more for call, more in zip(calls, _more(played, calls), strict=True)]
+        found += [call | more for call, more in zip(calls, _more(played, calls, batch.history), strict=True)]
     return pa.Table.from_pylist(found)
 
 
-def _more(played: Played, calls: list[dict[str, Any]]) -> list[dict[str, float]]:
+def _more(played: Played, calls: list[dict[str, Any]], history: NDArray[np.float64]) -> list[dict[str, Any]]:
     packets = played.path.shape[1]
     sent_us = np.arange(packets, dtype=np.int64) * played.packet_us
     ends_us = {"event": np.where(played.flushed, -1, played.emitted_us), "clocked": played.played_us}
     found = []
     for s, call in enumerate(calls):
-        more = {"plans_per_packet": call["plans_sent"] / packets, "changes_per_packet": call["path_changes"] / packets}
+        alone = replace(played, **{name: getattr(played, name)[s : s + 1] for name in _PER_PACKET})
+        more: dict[str, Any] = {"plans_per_packet": call["plans_sent"] / packets, "changes_per_packet": call["path_changes"] / packets}
+        more["paths_used"] = len(np.unique(played.path[s]))
+        # A plan travels as long as the direct path takes (section VI-C5), spread over the packets of the call.
+        more["overhead_ms"] = more["plans_per_packet"] * float(history[s, 0, 1])
+        more["path_mean_ms"] = history[s, :, 1].tolist()
+        for accounting, cdf in delay_cdf(alone).items():
+            more[f"{accounting}_packets_within"], more[f"{accounting}_packets_sent"] = cdf.packets_within.tolist(), cdf.packets_sent
         for accounting, end_us in ends_us.items():
-            delay_ms = (end_us[s] - sent_us)[end_us[s] >= 0] / 1000.0
-            more[f"{accounting}_largest_ms"] = float(delay_ms.max(initial=-np.inf)) if delay_ms.size else float("nan")
-            more[f"{accounting}_smallest_ms"] = float(delay_ms.min(initial=np.inf)) if delay_ms.size else float("nan")
+            delay_us = (end_us[s] - sent_us)[end_us[s] >= 0]
+            more[f"{accounting}_largest_ms"] = float(delay_us.max()) / 1000.0 if delay_us.size else float("nan")
+            more[f"{accounting}_smallest_ms"] = float(delay_us.min()) / 1000.0 if delay_us.size else float("nan")
             more[f"{accounting}_loss"] = call["network_loss"] + call[f"{accounting}_late_loss"]
+            more[f"{accounting}_overhead_share"] = more["overhead_ms"] / call[f"{accounting}_end_to_end_delay_mean_ms"]
         found.append(more)
     return found

@@ -29,7 +29,7 @@ looked at in every kind of world we can draw, in both accountings: `event`, the 
   the margin ({delay:.0f} % of delay, {loss:.0f} point of loss), is reversed if its lower end is beyond. "Smaller" and "larger" compare the
   interval with the published size; "negligible" is a change of under {slight:.0f} % of delay or {rare:.1f} points of loss.
 - **Conditions.** {seeds} worlds per pair ({least} per scenario at least), {packets:,} packets each, all pairs of a scenario whatever their
-  split. VCRoute is taught by a last-value predictor.
+  split. VCRoute is taught by the network that comes with vcgym, over a count buffer by the last value.
 - **WM and WML.** As printed, WMJitter's listing returns on a late packet before it computes the lag, so that late packets never teach (WM);
   the code published with it computes the lag first (WML). It is the one reading of the listing found so far that changes a verdict, so the
   claims about WMJitter are looked at in both.

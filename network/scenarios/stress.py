@@ -9,6 +9,9 @@ Everything here is declared. Links are in an ordinary hour; "the hop" is a link 
     relay-failure    from some time on all links of the best relay lose everything
     clock-skew       the receiver's clock is off by 50-200 ppm, fast or slow
     day-night        over the call each link's base delay goes to between 0.9 and 1.3 times what it was
+
+Drawn only by name, a control: `one-second-bursts`. For 1 s, then not for 2 s on average (exponential), the hop takes 40-150 ms more. A
+burst is over before what is known of it can be used, so systems that do not chase it must tie.
 """
 
 from typing import Any
@@ -24,6 +27,7 @@ from vcgym.network.world_correlated import CorrelatedWorld
 from vcgym.network.world_events import Event
 
 STRESS = ("route-flap", "congestion", "delay-step", "outages", "relay-failure", "clock-skew", "day-night")
+ONE_SECOND_BURSTS = "one-second-bursts"
 STEP_MS = 30_000.0
 _PER_S = 1_000_000 // SLOT_US  # slots
 _OUTAGE_EVERY = 5 * _PER_S
@@ -36,12 +40,12 @@ class Stress(WonderProxy):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
-        self.strata, self.by_name = dict.fromkeys(STRESS, 1.0 / len(STRESS)), ()
+        self.strata, self.by_name = dict.fromkeys(STRESS, 1.0 / len(STRESS)), (ONE_SECOND_BURSTS,)
 
     def world(self, sessions: int) -> World:
         """An empty world for a batch of sessions."""
         packets = self.settings.packets
-        room = max(len(self.hops), packets // _OUTAGE_EVERY + 1, packets // (2 * _PER_S) + 1)
+        room = max(len(self.hops), packets // _OUTAGE_EVERY + 1, packets // _PER_S + 1)
         return CorrelatedWorld(sessions, self.layout.path_links, events=room)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
@@ -58,6 +62,8 @@ class Stress(WonderProxy):
         drawn: dict[str, Any] = {"events": ()}
         if stratum == "route-flap":
             drawn["events"] = self._flaps(hop, draws)
+        elif stratum == ONE_SECOND_BURSTS:
+            drawn["events"] = self._short_bursts(hop, draws)
         elif stratum == "congestion":
             drawn["events"] = _ramp(hop, border, draws)
         elif stratum == "delay-step":
@@ -79,6 +85,13 @@ class Stress(WonderProxy):
             if is_up:
                 events.append(Event(hop, slot, until, add_ms=add_ms))
             slot, is_up = until, not is_up
+        return tuple(events)
+
+    def _short_bursts(self, hop: int, draws: np.random.Generator) -> tuple[Event, ...]:
+        events, slot = [], 0
+        while (slot := slot + int(draws.exponential(2.0) * _PER_S)) < self.settings.packets:
+            events.append(Event(hop, slot, slot + _PER_S, add_ms=draws.uniform(40.0, 150.0)))
+            slot += _PER_S
         return tuple(events)
 
     def _outages(self, link: int, draws: np.random.Generator) -> tuple[Event, ...]:

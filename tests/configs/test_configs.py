@@ -15,7 +15,11 @@ from pydantic import ValidationError
 from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
 from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
+from vcgym.leaderboard.decision_value.config import DecisionValueConfig
+from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
 from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
+from vcgym.leaderboard.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.tune_config import TuneConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
 
@@ -30,6 +34,11 @@ KINDS = {
     "truth": TruthConfig,
     "headroom": HeadroomConfig,
     "oracle_check": OracleCheckConfig,
+    "tune": TuneConfig,
+    "decision_value": DecisionValueConfig,
+    "predictor_data": PredictorDataConfig,
+    "train_predictor": TrainPredictorConfig,
+    "reproduce": ReproduceConfig,
 }
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
@@ -84,8 +93,37 @@ def test_every_algorithm_builds(algorithm):
     assert isinstance(built("train", f"algorithm={algorithm}").algorithm, PPOConfig)
 
 
+@pytest.mark.parametrize("method", sorted(path.stem for path in (CONF / "predictor").glob("*.yaml")))
+def test_every_method_of_forecasting_builds(method):
+    chosen = built("train_predictor", f"methods=[{method}]", "champion=null").methods
+    assert chosen == {method: built("train_predictor").methods[method]}
+
+
+def test_a_method_of_forecasting_may_be_spelt_out():
+    chosen = built("train_predictor", "methods={wide: {kind: lstm, length: 20}}", "champion=null").methods
+    assert chosen["wide"].kind == "lstm" and chosen["wide"].length == 20
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("methods=[guess]", r"methods has \['guess'\]; allowed: boosting, .*dnn"),
+        ("methods={x: {kind: dnn, loss: l1}}", "loss"),
+        ("methods={x: {kind: dnn, epochs: 0}}", "epochs"),
+        ("methods=[linear]", "champion is 'dnn/both/random/0'; allowed: null"),
+        ("champion=linear/both/random/0", "allowed: a method of kind dnn"),
+        ("holdouts=[week]", "'random', 'time' or 'pair'"),
+    ],
+)
+def test_a_bad_study_of_forecasts_is_refused(override, message):
+    with pytest.raises(InstantiationException, match=message):
+        built("train_predictor", override)
+
+
 def test_yaml_means_what_python_means():
     folder = Path("here")
+    assert built("predictor_data") == PredictorDataConfig()
+    assert built("train_predictor") == TrainPredictorConfig()
     assert built("train", "folder=here") == TrainConfig(folder=folder)
     assert built("sweep", "train.folder=here") == SweepConfig(train=TrainConfig(folder=folder))
 

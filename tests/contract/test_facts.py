@@ -1,4 +1,7 @@
-"""Numbers worked out by hand from the papers and from libwebrtc, R of routing and P of playout: each is named by the tests that hold it."""
+"""Numbers worked out by hand from the papers and from libwebrtc, each named by the tests that hold it.
+
+R of routing, P of playout, L of the predictor, G of GCC, T of TCP, S of scheduling.
+"""
 
 import ast
 import functools
@@ -34,6 +37,25 @@ FACTS = {
     "P15": "player: a step of delay",
     "P16": "player: a target that falls, packets held",
     "P17": "player: spikes over a first-in-first-out path",
+    "L1": "parameters of the predictor",
+    "L2": "its published figures agree",
+    "L3": "its published share needs a heavy tail",
+    "L4": "a noiseless set is fitted",
+    "G1": "groups with and without the filter of bursts",
+    "G2": "a step of the adaptive threshold",
+    "G3": "over-use on the second group",
+    "G4": "two-state Kalman filter",
+    "G5": "trendline",
+    "G6": "changes of the target",
+    "G7": "capacity estimate",
+    "G8": "loss controllers",
+    "T1": "CUBIC after a loss",
+    "T2": "utilisation of a Reno flow",
+    "S-2": "TFRC's equation",
+    "S-3": "its denominator",
+    "S-4": "loss at which the call just fits",
+    "S-5": "initial window",
+    "S-6": "mean loss interval",
 }
 
 
@@ -44,7 +66,7 @@ def named_by_tests():
     for file in sorted(Path(__file__).parents[1].rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                for fact in re.findall(r"\b([RP]\d+):", ast.get_docstring(node) or ""):
+                for fact in re.findall(r"\b([RPLGT]\d+|S-\d+):", ast.get_docstring(node) or ""):
                     found.setdefault(fact, []).append(f"{file.name}::{node.name}")
     return found
 

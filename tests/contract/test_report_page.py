@@ -5,16 +5,19 @@ import shutil
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from rich.console import Console
 
 from vcgym.leaderboard.board import boards
-from vcgym.leaderboard.cdf import GRID_MS, DelayCdf, cdf_rows
+from vcgym.leaderboard.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
 from vcgym.leaderboard.columns import METRICS
-from vcgym.leaderboard.report import publish, render
-from vcgym.leaderboard.results import DELAY_CDF, RESULTS, read, write
+from vcgym.leaderboard.page.axis import axis_marks
+from vcgym.leaderboard.page.data_cards import read_cards, write_cards
+from vcgym.leaderboard.page.explorer import curves
+from vcgym.leaderboard.report import Stored, publish, publish_together, render
+from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.table import print_boards
+from vcgym.network.scenario import Scenario
 
 MODES = ("correlated", "paper")
 RULES = [
@@ -23,20 +26,25 @@ RULES = [
 ]  # fmt: skip
 SYSTEMS = [*RULES, "PPO Call <one>"]
 WORLDS = 6
+FILES = ("results.parquet", "cdf.parquet", "timeline.parquet", "cards.json")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("leaderboard")
-    results, distributions = [], []
+    results, distributions, timelines = [], [], []
     for mode in MODES:
         for place, system in enumerate(SYSTEMS):
             results += [result(system, place, mode, seed) for seed in range(WORLDS)]
             within = np.floor(1000.0 / (1.0 + np.exp((120.0 + 8.0 * place - GRID_MS) / 20.0))).astype(np.int64)
             batch = dict.fromkeys(("event", "clocked"), DelayCdf(within, 1000))
-            distributions += cdf_rows(system, mode, [batch, batch])
+            for seed in range(WORLDS):
+                distributions += cdf_rows(system, mode, "places", f"A>B{seed}", [batch, batch])
+            timelines += [session(system, place, mode, seed) for seed in (0, 1)]
     write(RESULTS, results, folder / "results.parquet")
     write(DELAY_CDF, distributions, folder / "cdf.parquet")
+    write(TIMELINE, timelines, folder / "timeline.parquet")
+    write_cards([Scenario("wonderproxy", "paper", 100)], folder)
     publish(folder)
     return folder
 
@@ -47,13 +55,29 @@ def result(system, place, mode, seed):
         "scenario": "places", "stratum": "quiet" if seed % 2 else "user-node", "split": "test", "pair": f"A>B{seed}", "seed": seed,
         "card": "12ab34cd", "env": "vcgym/Call-v0", "packets": 6000, "latency_from_rtt": "full" if mode == "paper" else "half",
         "clocked_input": "arrival", "delay_impairment": "reduced",
+        "training_decisions": 0 if system in RULES else 1_000_000, "tuning_trials": 0, "parameters": 12,
     }  # fmt: skip
     values = {column.name: (100 + place + seed if column.type == "int64" else 0.01 * place + 0.001 * seed) for column in METRICS}
     return identity | values | {"g114_band": "<=150", "r": 85.0 - place + 0.1 * seed}
 
 
+def session(system, place, mode, seed):
+    """Two hundred bins of delay that rises in steps, on a path that changes every fifty."""
+    bins = range(200)
+    values = {
+        "delay_median_ms": [120 + 8 * place + 30 * (one // 50) if one % 67 else -1 for one in bins],
+        "delay_most_ms": [150 + 8 * place + 40 * (one // 50) if one % 67 else -1 for one in bins],
+        "missing": [30 if one % 67 == 0 else 0 for one in bins],
+        "path": [one // 50 % 2 * place for one in bins],
+        "path_changes": [int(place > 0 and one > 0 and one % 50 == 0) for one in bins],
+    }
+    world = {"mode": mode, "scenario": "places", "stratum": "quiet" if seed % 2 else "user-node", "split": "test"}
+    paths = ["direct", *(f"via {n}" for n in range(1, len(SYSTEMS)))]
+    return {"system": system, **world, "pair": f"A>B{seed}", "seed": seed, "packets_per_bin": 30, "path_names": paths, **values}
+
+
 def test_publishing_twice_gives_the_same_bytes(folder, tmp_path):
-    for name in ("results.parquet", "cdf.parquet"):
+    for name in FILES:
         shutil.copy(folder / name, tmp_path / name)
     publish(tmp_path)
     for name in ("report.html", "leaderboard.md"):
@@ -76,7 +100,7 @@ def test_strata_stand_by_themselves(folder):
         assert user.r["DRT-BF"].value == pytest.approx(85.0 - 1 + 0.1 * 2)
         assert [quiet.standings[system].rank_low for system in SYSTEMS] == list(range(1, len(SYSTEMS) + 1))
         assert quiet.shown("DRT-BF") == "84.30 (2)"
-    assert "84.30 (2)" in (folder / "report.html").read_text()
+    assert "<strong>84.30</strong>" in (folder / "report.html").read_text()
 
 
 def test_the_natural_mix_is_a_board_of_its_own():
@@ -93,7 +117,7 @@ def test_terminal_tables_fit_120_columns_and_lose_nothing(folder):
     text = screen.getvalue()
     assert max(map(len, text.splitlines())) <= 120
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
-    assert all(text.count(f" {system} ") == 3 * len(MODES) for system in SYSTEMS)
+    assert all(text.count(f" {system} ") == 4 * len(MODES) for system in SYSTEMS)
     assert "85.25 [" in text
 
 
@@ -103,36 +127,154 @@ def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
         assert f"## Mode {mode} ({WORLDS} worlds)" in text
     for fact in ("suite: small 1", "seeds: 6 (0 to 5)", "data card: 12ab34cd", "environment: vcgym/Call-v0", "delay impairment: reduced"):
         assert text.count(f"- {fact}\n") == len(MODES)
-    assert all(text.count(f"| {system} |") == 3 * len(MODES) for system in SYSTEMS)
+    assert all(text.count(f"| {system} |") == 4 * len(MODES) for system in SYSTEMS)
 
 
 def test_a_system_without_a_distribution_is_named(folder):
-    table = read(DELAY_CDF, folder / "cdf.parquet")
-    lacking = table.filter([name != "DRT-BF" for name in table["system"].to_pylist()])
+    stored = Stored.of(folder)
+    lacking = {place: {name: cdf for name, cdf in of.items() if name != "DRT-BF"} for place, of in stored.cdfs.items()}
     with pytest.raises(ValueError, match=r"no event delay distribution in mode 'correlated' for systems \['DRT-BF'\]"):
-        render(boards(read(RESULTS, folder / "results.parquet")), lacking)
+        render([(boards(stored.results), stored._replace(cdfs=lacking))])
+
+
+def test_a_file_of_cards_that_is_not_ours_is_refused(folder, tmp_path):
+    for text in ("[]", "{", '{"a": {"scenarios": ["x"], "cards": [{"name": "x"}]}}', '{"a": []}'):
+        (tmp_path / "cards.json").write_text(text)
+        with pytest.raises(ValueError, match=r"cards\.json is not what a run writes"):
+            read_cards(tmp_path)
 
 
 def test_batches_of_a_distribution_add_up(folder):
-    table = read(DELAY_CDF, folder / "cdf.parquet")
-    assert table["packets_sent"].unique().to_pylist() == [2000]
-    first = table.filter(pc.field("system") == SYSTEMS[0])
-    assert dict(zip(first["delay_ms"].to_pylist(), first["packets_within"].to_pylist(), strict=False))[120.0] == 1000
+    stored = Stored.of(folder)
+    first = stored.cdfs["paper", "places", "A>B0", "event"][SYSTEMS[0]]
+    assert (first.packets_sent, first.packets_within[12]) == (2000, 1000)
+    whole = of_board(stored.cdfs, "paper", "event")[SYSTEMS[0]]
+    assert (whole.packets_sent, whole.packets_within[12]) == (2000 * WORLDS, 1000 * WORLDS)
+
+
+def test_curves_of_the_page_are_those_of_the_file_within_a_thousandth(folder):
+    stored = Stored.of(folder)
+    (places,) = curves(stored.cdfs, "paper", SYSTEMS)
+    assert [pair["pair"] for pair in places["pairs"]] == [f"A>B{seed}" for seed in range(WORLDS)]
+    for place, (first, *shares) in enumerate(places["pairs"][0]["curves"]):
+        true = stored.cdfs["paper", "places", "A>B0", "event"][SYSTEMS[place]].share[::2]
+        drawn = np.concatenate([np.zeros(first), np.array(shares) / 1000.0, np.full(len(true) - first - len(shares), shares[-1] / 1000.0)])
+        assert np.abs(drawn - true).max() <= 0.0011
+
+
+def test_the_anchored_axis_names_what_sets_it_and_where_agents_are(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "with")
+    rows = read(RESULTS, folder / "results.parquet").to_pylist()
+    oracles = [
+        row | {"system": name, "kind": "oracle", "r": row["r"] + gain}
+        for row in rows
+        if row["system"] == "DRT-BF"
+        for name, gain in (("oracle_joint_6", 6.0), ("oracle_informed", 3.0))
+    ]
+    write(RESULTS, rows + oracles, tmp_path / "with" / "results.parquet")
+    for board in boards(read(RESULTS, tmp_path / "with" / "results.parquet")):
+        marks = axis_marks(board)
+        assert marks.zero == "DRT-BF" and marks.room.startswith("6.00 R")
+        named = {mark.name: mark for mark in marks.marks if mark.named}
+        assert list(named) == ["PPO Call <one>", "DRT-BF", "oracle_informed", "oracle_joint_6"]
+        assert [mark.score.split()[0] for mark in named.values()] == ["-167", "0", "50", "100"]
+    page = (publish(tmp_path / "with")).read_text()
+    assert page.count("oracle_joint_6") >= len(MODES) and 'data-value="oracle_joint_6"' not in page  # on the axis, never in the table
+    assert axis_marks(boards(read(RESULTS, folder / "results.parquet"))[0]) is None
+
+
+def test_names_of_systems_cannot_break_out_of_the_page(folder):
+    page = (folder / "report.html").read_text()
+    assert "<one>" not in page and "PPO Call &lt;one&gt;" in page and "PPO Call \\u003cone>" in page
+    assert "<link" in page and "http" not in page.replace("http://www.w3.org/", "").split("<script", 1)[1]
+
+
+def names(page, mode):
+    """Systems of the table of a mode, as shown."""
+    rows = page.locator(f"#mode-{mode} table.board tbody:not([hidden]) tr:not([hidden]) th")
+    return rows.evaluate_all("cells => cells.map(cell => cell.dataset.value)")
 
 
 @pytest.mark.browser
 def test_the_page_opens_alone_with_all_rows_and_sorts(folder, visit):
     page = visit(folder / "report.html")
     for mode in MODES:
-        rows = page.locator(f"#mode-{mode} table.board tbody tr")
-        names = f"#mode-{mode} table.board tbody th"
-        assert page.locator(names).evaluate_all("cells => cells.map(cell => cell.dataset.value)") == SYSTEMS
-        assert rows.locator("svg.interval circle").count() == len(SYSTEMS)
-        assert page.locator(f"#mode-{mode} .board tr.agent").count() == page.locator(f"#mode-{mode} .strata tr.agent").count() == 1
-        assert page.locator(f"#mode-{mode} .curves svg").count() == 2
+        assert names(page, mode) == SYSTEMS
+        assert page.locator(f"#mode-{mode} .board tbody:not([hidden]) svg.interval circle").count() == len(SYSTEMS)
+        assert page.locator(f"#mode-{mode} .board tbody:not([hidden]) tr.agent").count() == 1
+        assert page.locator(f"#mode-{mode} .curves > svg").count() == 3
         assert page.locator(f"#mode-{mode} .legend li").count() == len(SYSTEMS)
         head = page.locator(f"#mode-{mode} table.board thead button").get_by_text("R", exact=True)
         for wanted in (SYSTEMS[::-1], SYSTEMS):  # ascending in R first, then descending
             head.click()
-            assert page.locator(names).evaluate_all("cells => cells.map(cell => cell.dataset.value)") == wanted
+            assert names(page, mode) == wanted
+    assert page.locator("#cards article").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.browser
+def test_filters_by_mode_kind_name_and_stratum(folder, visit):
+    page = visit(folder / "report.html")
+    page.select_option("[name=mode]", "paper")
+    assert page.locator("section.mode:visible").evaluate_all("all => all.map(one => one.id)") == ["mode-paper"]
+    page.select_option("[name=mode]", "")
+    page.select_option("[name=kind]", "agent")
+    assert names(page, "paper") == names(page, "correlated") == ["PPO Call <one>"]
+    page.select_option("[name=kind]", "")
+    page.locator("[name=find]").fill("vcr")
+    assert names(page, "paper") == ["VCR-BF", "VCR-WM", "vcroute@10-WM"]
+    page.locator("[name=find]").fill("")
+    cell = "#mode-paper tbody:not([hidden]) tr:first-child td:nth-child(3)"
+    assert page.locator(cell).first.inner_text() == "85.25"
+    page.select_option("#mode-paper .stratum", "quiet")
+    assert page.locator(cell).first.inner_text() == "85.30"
+    assert names(page, "paper") == SYSTEMS
+    assert page.locator("#mode-correlated tbody:not([hidden])").first.get_attribute("data-stratum") == "all"
+
+
+@pytest.mark.browser
+def test_a_session_opens_with_its_path_changes_and_systems_come_and_go(folder, visit):
+    page = visit(folder / "report.html")
+    section = page.locator("#mode-paper")
+    section.locator(".which").select_option(index=1)
+    figure = section.locator("figure.session")
+    assert figure.locator("svg.chart").get_attribute("aria-label").startswith("places, A>B0, user-node, seed 0")
+    first = section.locator("fieldset input").evaluate_all("all => all.filter(one => one.checked).map(one => one.value)")
+    assert len(first) == figure.locator(".told li").count() > 2
+    changes = 3 * sum(SYSTEMS.index(name) > 0 for name in first)  # three changes in two hundred bins, of all but the first system
+    assert figure.locator(".change").count() == changes
+    assert "3 path changes, 90 packets missing" in figure.locator(".told li").last.inner_text()
+    curves_before = section.locator(".panels figure").first.locator("polyline").count()
+    section.locator(f'fieldset input[value="{first[-1]}"]').press("Space")  # by keyboard
+    assert figure.locator(".told li").count() == len(first) - 1
+    assert section.locator(".panels figure").first.locator("polyline").count() == curves_before - 1
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1400, 390])
+def test_nothing_sticks_out_on_a_wide_and_a_narrow_screen(folder, visit, width):
+    page = visit(folder / "report.html")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.locator("details").first.locator("summary").press("Enter")
+    assert page.locator("table.pairs").first.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for colours in ("light", "dark"):
+        page.emulate_media(color_scheme=colours)
+        paper, ink = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
+        assert paper != ink
+    page.emulate_media(media="print")
+    assert not page.locator("#filters").is_visible()
+    assert page.locator("table.board").first.is_visible()
+
+
+@pytest.mark.browser
+def test_several_suites_stand_on_one_page(folder, visit, tmp_path):
+    other = shutil.copytree(folder, tmp_path / "other")
+    rows = read(RESULTS, folder / "results.parquet").to_pylist()
+    write(RESULTS, [row | {"suite": "other"} for row in rows], other / "results.parquet")
+    publish_together([folder, other], tmp_path / "all.html")
+    page = visit(tmp_path / "all.html")
+    assert page.locator("section.mode").count() == 2 * len(MODES)
+    page.select_option("[name=suite]", "other 1")
+    shown = page.locator("section.mode:visible").evaluate_all("all => all.map(one => one.id)")
+    assert shown == [f"mode-other-1-{mode}" for mode in MODES]

@@ -5,15 +5,18 @@ import numpy as np
 import pytest
 import torch
 
-from vcgym.agents.export import load_agent, publish
+from vcgym.agents.export import publish
 from vcgym.agents.network import PathNet
 from vcgym.agents.policy import AgentPolicy, output_count
 from vcgym.baselines.direct import Direct
 from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.leaderboard.board import boards
+from vcgym.leaderboard.cells import plan
+from vcgym.leaderboard.entrants import published_agent
+from vcgym.leaderboard.published import AGENT_ENV
 from vcgym.leaderboard.results import DELAY_CDF, RESULTS, read
 from vcgym.leaderboard.rollout import RulePair, play_policy, play_rules
-from vcgym.leaderboard.run import AGENT_ENV, prepare, run_suite
+from vcgym.leaderboard.run import prepare, run_suite
 from vcgym.leaderboard.suites import Part, Suite, worlds
 from vcgym.scripts.systems import load_systems
 
@@ -32,7 +35,7 @@ def untrained_agent(folder):
     agent = AgentPolicy(AGENT_ENV, observed, acted, paths, "tanh", tensors)
     features = [feature.name for feature in env.layout]
     publish(folder, agent, features=features, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
-    return load_agent(folder, AGENT_ENV)
+    return published_agent(folder)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,8 @@ def run(systems, folder, threads):
     told = []
     page = run_suite(SUITE, prepare(SUITE), systems, folder, lambda done, what: told.append(done), threads)
     assert page == folder / "report.html"
-    assert told == list(range(len(systems) * len(SUITE.parts) + 1))
+    cells = len(plan(SUITE, prepare(SUITE), systems))
+    assert told == [*range(cells + 1), cells]  # before the first, after each, and before ranking
     return folder
 
 
@@ -81,7 +85,7 @@ def test_rows_hold_what_the_totals_of_the_calls_give(systems, found):
     for name, system in systems.items():
         for part, scenario in prepare(SUITE):
             which = worlds(part, scenario)
-            play = (play_rules, system) if isinstance(system, RulePair) else (play_policy, system, AGENT_ENV)
+            play = (play_rules, system) if isinstance(system, RulePair) else (play_policy, system.policy(), AGENT_ENV)
             totals = play[0](*play[1:], scenario, part.split, which).played.totals
             ticks = totals.ticks_played + totals.ticks_stretched + totals.ticks_concealed
             delay_ms, percent = totals.offset_us_sum / ticks / 1000.0, 100.0 * totals.ticks_concealed / ticks

@@ -4,10 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.baselines.draws import _CELLS, _LOWEST_SD, FARTHEST_SD, draw_below
+from vcgym.baselines.bars import MANY, TOGETHER, allocate_bars, hold_against
+from vcgym.baselines.draws import FARTHEST_SD, bar, draw_below
+from vcgym.baselines.rule import allocate, init
+from vcgym.baselines.vcroute import VCRoute, learn, lowest_draw
 from vcgym.network.rng import normal, normal_quantile
 
 
@@ -25,11 +28,55 @@ def test_only_draws_above_the_limit_are_left_out(limit_ms, mean_ms, sd_ms, key, 
     assert limit_ms < math.inf or seen_ms == plain_ms
 
 
-@pytest.mark.parametrize("cell", range(_CELLS))
-def test_no_draw_of_a_cell_lies_below_its_bound(cell):
-    edges = np.linspace(cell / _CELLS, (cell + 1) / _CELLS, 500, endpoint=False)
-    assert min(normal_quantile(p + 2.0**-54) for p in edges) > _LOWEST_SD[cell]
+@pytest.mark.parametrize(("mean_ms", "sd_ms"), [(0.0, 1.0), (120.0, 17.0), (1e6, 1e-3)])
+def test_what_exceeds_the_bar_lies_above_the_limit(mean_ms, sd_ms):
+    for limit_sd in np.linspace(-FARTHEST_SD, FARTHEST_SD, 2000):
+        highest = int(bar(mean_ms + limit_sd * sd_ms, mean_ms, sd_ms))
+        if highest < 2**64 - 1:
+            first_above = min(((highest + 1) >> 11) * 2.0**-53 + 2.0**-54, 1.0 - 2.0**-53)
+            assert normal_quantile(first_above) > limit_sd
+            assert abs(limit_sd) > 7.0 or normal_quantile(first_above) < limit_sd + 0.1  # and not by much
 
 
 def test_the_smallest_draw_there_is():
     assert normal_quantile(2.0**-54) > -FARTHEST_SD
+
+
+def test_bars_are_for_many_paths():
+    assert allocate_bars(2, MANY - 1).bar.shape == (2, 0)
+    assert allocate_bars(2, MANY + 1).bar.shape == (2, MANY + TOGETHER)
+
+
+def test_paths_pass_whose_bits_do_not_exceed_their_bars():
+    bars = allocate_bars(2, MANY)
+    bars.bar[1] = np.linspace(0, 2**64 - 2**12, MANY).astype(np.uint64)
+    hold_against(bars, 1, np.uint64(7), 900)
+    expected = [normal(np.uint64(7), 900 + path) <= normal_quantile(max(bars.bar[1, path] / 2**64, 1e-300)) for path in range(MANY)]
+    assert bars.passes[1].tolist() == expected
+    assert 0 < sum(expected) < MANY
+
+
+@settings(max_examples=15)
+@given(
+    paths=st.integers(MANY, 120),
+    seed=st.integers(0, 2**32),
+    scale_ms=st.sampled_from([0.01, 1.0, 40.0]),
+    jump_ms=st.sampled_from([0.0, 300.0, -300.0]),
+)
+def test_the_smallest_of_many_draws_is_the_smallest_of_all(paths, seed, scale_ms, jump_ms):
+    """Whatever the beliefs learn, also when all smallest draws suddenly lie above the limit or far below it."""
+    random = np.random.default_rng(seed)
+    rule, history = VCRoute(), np.zeros((paths, 3))
+    history[:] = np.stack([np.full(paths, 2.0), random.uniform(50.0, 50.0 + scale_ms, paths), random.uniform(1.0, 60.0, paths)], axis=1)
+    state = allocate(rule, 2, paths)
+    init(rule, state, 1, history, np.uint64(seed))
+    assert state.call[1].kept.count >= MANY
+    for slot in range(400):
+        arms = state.arm[1]
+        draws = [arms[p].mu_ms + arms[p].sd_ms * normal(state.call[1].key, slot * paths + p) for p in range(paths)]
+        path = lowest_draw(state, 1, slot)
+        assert path == int(np.argmin(draws))
+        learn(rule, state, 1, path, history[path, 1] + (jump_ms if slot > 200 else 0.0))
+        if slot == 300:
+            for other in range(paths):
+                learn(rule, state, 1, other, 2.0 * jump_ms)

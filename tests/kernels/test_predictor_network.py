@@ -5,6 +5,7 @@ import math
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from gymnasium.vector import AutoresetMode
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -74,6 +75,34 @@ delays = st.one_of(st.floats(0.0, 5000.0), st.sampled_from([0.0, 500.0, 1000.0])
 def test_compiled_or_not_is_the_same_number(transmit_ms, jitter_ms):
     for predictor in (NETWORK, TABLE):
         assert predict_each(predictor, transmit_ms, jitter_ms) == predict_e2e(predictor, transmit_ms, jitter_ms)
+
+
+@given(st.lists(st.tuples(delays, delays), max_size=11))
+def test_four_in_lockstep_are_the_bits_of_each_alone(pairs):
+    """Whatever stands beside an input, and whether it is one of four or left over."""
+    transmit_ms, jitter_ms = np.array(pairs, np.float64).reshape(-1, 2).T
+    for predictor in (NETWORK, TABLE, LastValue()):
+        alone = [predict_e2e(predictor, *pair) for pair in zip(transmit_ms, jitter_ms, strict=True)]
+        assert predict_each(predictor, transmit_ms, jitter_ms).tobytes() == np.array(alone, np.float64).tobytes()
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_within_a_ten_thousandth_of_torch(seed):
+    """Relative to the range of the output."""
+    network = with_biases(seed)
+    draws = np.random.default_rng(seed)
+    inputs_ms = np.stack([draws.uniform(0.0, 1000.0, 4096), draws.uniform(0.0, 500.0, 4096)], axis=-1)
+    layers: list[torch.nn.Module] = []
+    for n, ((inputs, *outputs), _) in enumerate(LAYERS, 1):
+        layers += [torch.nn.Linear(inputs, *(outputs or [1])), torch.nn.ReLU()]
+        weights, biases = (torch.from_numpy(getattr(network, f"{kind}_{n}")) for kind in ("weights", "biases"))
+        layers[-2].load_state_dict({"weight": weights.reshape(inputs, -1).T, "bias": biases})
+    scaled = (inputs_ms.astype(np.float32) - network.input_mean_ms) * network.input_per_sd
+    with torch.no_grad():
+        units = torch.nn.Sequential(*layers[:-1])(torch.from_numpy(scaled))
+    expected = network.output_mean_ms[0] + network.output_sd_ms[0] * units.numpy()[:, 0]
+    found = predict_each(network, *inputs_ms.T)
+    assert np.abs(found - expected).max() < 1e-4 * np.ptp(expected)
 
 
 NETWORK = with_biases(4)

@@ -8,6 +8,14 @@ import pytest
 from scipy import stats
 
 from vcgym.leaderboard.statistics import pair_worlds, rank, summarise, worlds_compared
+from vcgym.leaderboard.statistics.aggregates import interquartile_mean
+from vcgym.leaderboard.statistics.coverage import expected, simulate
+from vcgym.leaderboard.statistics.coverage import table as table_of_coverage
+from vcgym.leaderboard.statistics.detectable import detectable
+from vcgym.leaderboard.statistics.paired import Sample
+from vcgym.leaderboard.statistics.ranking import separated
+from vcgym.leaderboard.statistics.resampling import resample
+from vcgym.leaderboard.statistics.summaries import medians, profiles, shortfalls, worlds_won
 
 
 def table(values, strata, metric="r", mode="correlated"):
@@ -129,3 +137,82 @@ def test_a_metric_without_a_better_end_ranks_nothing():
     paired = pair_worlds(table({"a": [1, 2]}, ["x", "x"], metric="path_changes"))
     with pytest.raises(ValueError, match="'path_changes' has no better end"):
         rank(paired, "path_changes")
+
+
+def test_pairs_are_kinds_where_each_has_ten_worlds():
+    def kinds(pairs):
+        rows = [
+            {"system": "a", "mode": "m", "scenario": "s", "stratum": "x", "split": "test", "pair": pair, "seed": seed, "r": 1.0}
+            for seed, pair in enumerate(pairs)
+        ]
+        return len(set(pair_worlds(pa.Table.from_pylist(rows)).stratum.tolist()))
+
+    assert kinds(["p"] * 10 + ["q"] * 10) == 2
+    assert kinds(["p"] * 10 + ["q"] * 9) == 1
+
+
+def test_intervals_are_wider_than_plain_ones_by_what_a_resample_scatters_too_little_and_by_students_law():
+    values = noise(0, 12)[None]
+    found = resample(values, np.full(4, 3), interquartile_mean)
+    plain, wide = (np.subtract(*found.interval(plain)[::-1]) for plain in (True, False))
+    of_kind = [3 * values[0, 3 * kind : 3 * kind + 3].var(ddof=1) for kind in range(4)]
+    freedom = sum(of_kind) ** 2 / sum(variance**2 / 2 for variance in of_kind)
+    assert wide / plain == pytest.approx(np.sqrt(3 / 2) * stats.t.ppf(0.975, freedom) / stats.norm.ppf(0.975))
+    assert found.error == pytest.approx(np.sqrt(3 / 2) * found.resampled.std(axis=-1, ddof=1))
+
+def test_the_stored_coverage_is_what_is_demanded_and_what_a_simulation_gives():
+    rows = {row.seeds: row for row in table_of_coverage()}
+    assert all(row.suites == 1500 for row in rows.values())
+    assert max(rows) >= 10
+    for row in rows.values():
+        if row.seeds >= 10:
+            assert all(0.93 <= share <= 0.97 for share in (row.iqm, row.mean, row.difference))
+        assert row.false_claims <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1500)
+        assert row.plain < row.iqm
+    found, stored = simulate(3, 100, rng_seed=1), rows[3]
+    for name in ("plain", "iqm", "mean", "difference"):
+        share = getattr(stored, name)
+        assert getattr(found, name) == pytest.approx(share, abs=3.5 * np.sqrt(share * (1 - share) / 100))
+    assert expected(1) == expected(2) == rows[2]
+    assert expected(6) == rows[5]
+    assert expected(max(rows) + 1) == rows[max(rows)]
+
+
+def test_many_equal_systems_are_tied_where_separate_tests_would_find_some():
+    draws, apart, alone = np.random.default_rng(8), 0, 0
+    for _ in range(40):
+        found = Sample(draws.normal(0.0, 1.0, (20, 40)), np.full(4, 10))
+        apart += separated(found, 1, resamples=300).beats.any()
+        difference = found.values[:, None] - found.values[None]
+        t = np.abs(difference.mean(axis=-1)) / np.maximum(difference.std(axis=-1, ddof=1) / np.sqrt(40), 1e-12)
+        alone += (t > stats.t(39).ppf(0.975)).any()
+    assert apart <= 6  # 2 expected; 7 or more in one of 200
+    assert alone >= 30
+
+
+def test_a_difference_of_the_detectable_size_is_found_in_four_of_five_suites():
+    draws, found_alone, sizes = np.random.default_rng(9), 0, []
+    size = 1.0
+    for _ in range(60):
+        worlds = draws.normal(0.0, 5.0, 40)
+        values = {"a": worlds + draws.normal(0.0, 1.0, 40), "b": worlds + size + draws.normal(0.0, 1.0, 40)}
+        paired = pair_worlds(table(values, ["x"] * 20 + ["y"] * 20))
+        found = detectable(paired, "r")
+        sizes.append(found.alone)
+        assert found.together == pytest.approx(found.alone, rel=0.2)
+        assert found.comparisons == 1
+        apart = rank(paired, "r", reference="a")[0].difference
+        found_alone += apart.low > 0.0 or apart.high < 0.0
+    # The power at size 1 that a median detectable size implies, by the normal law.
+    implied = stats.norm.cdf((1.96 + 0.8416) / np.median(sizes) - 1.96)
+    assert found_alone / 60 == pytest.approx(implied, abs=0.15)
+
+
+def test_worlds_won_medians_and_shortfalls():
+    paired = pair_worlds(table({"a": [70.0, 90.0, 84.0, 84.0], "b": [60.0, 90.0, 85.0, 90.0]}, ["x", "x", "y", "y"]))
+    assert worlds_won(paired, "r", "b", 1)["a"].value == pytest.approx((1.0 + 0.5) / 4)
+    assert worlds_won(paired, "r", "b", -1)["a"].value == pytest.approx((2.0 + 0.5) / 4)
+    assert medians(paired, "r")["a"].value == pytest.approx(np.median([80.0, 84.0]))
+    assert shortfalls(paired, "r", 80.0)["b"].value == pytest.approx(20.0 / 4)
+    above = profiles(paired, "r", np.array([65.0, 84.0]))["a"]
+    assert above.share.tolist() == [1.0, 0.25]

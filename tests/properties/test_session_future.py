@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.network.scenarios import leo
 from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US
+from vcgym.predictors.network import random_network
 
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]
 PACKETS = 720
@@ -92,6 +93,13 @@ def test_the_future_does_not_leak(env_id, scenario, mode, observation, monkeypat
         same, moved, paid_later = _check(env_id, border, scenario=scenario, mode=mode, observation=observation)
         assert moved > 0 and (paid_later != 0.0).all()  # the change was felt afterwards: the comparison can fail
         assert same > 0 or (border == 0 and env_id == "vcgym/Playout-v0")
+
+
+@pytest.mark.parametrize("env_id", ["vcgym/Call-v0", "vcgym/Relay-v0"])
+def test_the_future_does_not_leak_into_forecasts(env_id):
+    for border in BORDERS:
+        same, moved, paid_later = _check(env_id, border, scenario="wonderproxy", predictor=random_network(0))
+        assert moved > 0 and (paid_later != 0.0).all() and (same > 0 or border == 0)
 
 
 @pytest.mark.data

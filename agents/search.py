@@ -1,0 +1,104 @@
+"""A running Ray, and random search over declared ranges with Ray Tune, where any function of named values may be a trial."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Self
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+
+import ray
+from pydantic import Field, model_validator
+from ray import tune
+
+from vcgym.agents.config import Config
+
+Values = dict[str, float | int]
+_SCORE = "score"
+_OBJECT_STORE_BYTES = 200 * 2**20
+
+
+@contextmanager
+def ray_running(workers: int, address: str | None) -> Iterator[None]:
+    """Within it there is a Ray, ours of so many processes, or the cluster at `address` ("auto": the one this machine belongs to)."""
+    if address is None:
+        ray.init(
+            address="local", num_cpus=workers, object_store_memory=_OBJECT_STORE_BYTES, include_dashboard=False, log_to_driver=False,
+            configure_logging=False,
+        )  # fmt: skip
+    else:
+        ray.init(address=address, log_to_driver=False, configure_logging=False)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+class Domain(Config):
+    """Where one value is drawn: between `low` and `high`, or among `choices`.
+
+    Attributes:
+        low: least value.
+        high: largest value.
+        log: drawn evenly in the logarithm.
+        whole: a whole number, both ends included.
+        choices: the values themselves, each as likely.
+    """
+
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    whole: bool = False
+    choices: Annotated[list[int], Field(min_length=2)] | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.choices is None and not self.low < self.high:
+            raise ValueError(f"low is {self.low}, high {self.high}; allowed: low < high, or choices")
+        if self.log and self.low <= 0.0:
+            raise ValueError(f"low is {self.low}; allowed with log: above 0")
+        return self
+
+    def drawn(self) -> Any:
+        """Ray Tune's domain."""
+        if self.choices is not None:
+            return tune.choice(self.choices)
+        if self.whole:
+            ends = int(self.low), int(self.high) + 1  # Ray leaves out the upper end
+            return tune.lograndint(*ends) if self.log else tune.randint(*ends)
+        return tune.loguniform(self.low, self.high) if self.log else tune.uniform(self.low, self.high)
+
+
+def search(
+    score: Callable[[Values], float], space: Mapping[str, Domain], trials: int, seed: int, concurrent: int
+) -> list[tuple[Values, float]]:  # fmt: skip
+    """Draw `trials` sets of values and score each in a process of Ray, which has to be running; values and scores, in order of drawing.
+
+    Args:
+        score: called in another process; more is better.
+        space: where each value is drawn.
+        trials: how many sets.
+        seed: of the draws.
+        concurrent: trials at a time, one CPU each.
+
+    Raises:
+        RuntimeError: a trial failed.
+    """
+
+    def trial(values: dict[str, Any]) -> None:
+        tune.report({_SCORE: score(dict(values))})
+
+    searcher = tune.search.BasicVariantGenerator(random_state=seed, max_concurrent=concurrent)
+    with TemporaryDirectory(prefix="vcgym-search-") as folder:
+        tuner = tune.Tuner(
+            tune.with_resources(trial, {"cpu": 1}),
+            param_space={name: domain.drawn() for name, domain in space.items()},
+            tune_config=tune.TuneConfig(metric=_SCORE, mode="max", num_samples=trials, search_alg=searcher, reuse_actors=True),
+            run_config=tune.RunConfig(name="search", storage_path=str(Path(folder)), verbose=0),
+        )
+        results = tuner.fit()
+        if results.errors:
+            raise RuntimeError(f"{len(results.errors)} of {trials} trials failed, the first with: {results.errors[0]}")
+        return [(dict(results[i].config or {}), float((results[i].metrics or {})[_SCORE])) for i in range(len(results))]

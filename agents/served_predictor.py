@@ -1,0 +1,22 @@
+"""The code of a registered predictor: MLflow runs this file, which reads the published weights beside it. Nothing is pickled."""
+
+from typing import Any
+
+from mlflow.models import set_model
+from mlflow.pyfunc.model import PythonModel
+
+from vcgym.predictors.predictor import predict_each
+from vcgym.predictors.published import load_network
+
+
+class ServedPredictor(PythonModel):
+    """Takes columns transmit_delay_ms and jitter_ms, gives end-to-end delays in ms."""
+
+    def load_context(self, context: Any) -> None:
+        self.network = load_network(context.artifacts["predictor"])
+
+    def predict(self, context, model_input, params=None):  # the signature says more than hints here, which mlflow would check instead
+        return predict_each(self.network, model_input["transmit_delay_ms"].to_numpy(), model_input["jitter_ms"].to_numpy())
+
+
+set_model(ServedPredictor())

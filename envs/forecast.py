@@ -1,0 +1,111 @@
+"""What an observation may add: the end-to-end delay that a predictor expects on each path, from what has reached the place.
+
+Written as a rule, so that the loop that reads records feeds it by its class: `update` runs the place's own copy of Algorithm 2, `decide`
+forecasts every path into a row, the paths of the call in lockstep.
+"""
+
+import hashlib
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.baselines.wmjitter import WMJitter
+from vcgym.predictors.predictor import predict_row, require_predictor
+from vcgym.predictors.published import shipped_network
+
+SHIPPED = "shipped"
+
+
+class Forecast(NamedTuple):
+    """Parameters: the predictor, and the rule whose lag is its second input."""
+
+    predictor: Any
+    jitter: WMJitter = WMJitter()
+
+
+class NoForecast(NamedTuple):
+    """Nothing is expected of any path."""
+
+    nothing: int = 0
+
+
+class ForecastState(NamedTuple):
+    """First axis the session; a row is a path's, or empty without a predictor."""
+
+    jitter: Any  # state of the rule that computes the lag
+    transmit_ms: NDArray[np.float64]
+    jitter_ms: NDArray[np.float64]
+    e2e_ms: NDArray[np.float64]
+
+
+def forecaster(predictor: Any) -> Forecast | NoForecast:
+    """Who forecasts for an observation.
+
+    Args:
+        predictor: None for nobody; "shipped" for the network that comes with vcgym; or the parameters of a predictor.
+
+    Raises:
+        TypeError: it is no predictor.
+        ValueError: it holds values that it cannot work with, or the shipped network is broken.
+    """
+    if predictor is None:
+        return NoForecast()
+    chosen = shipped_network() if isinstance(predictor, str) and predictor == SHIPPED else predictor
+    require_predictor(chosen)
+    return Forecast(chosen)
+
+
+def named(forecast: Forecast | NoForecast) -> str:
+    """The predictor by its class and the hash of its numbers, for whoever must know one from another."""
+    if isinstance(forecast, NoForecast):
+        return "no predictor"
+    content = b"".join(np.asarray(value).tobytes() for value in forecast.predictor)
+    return f"{type(forecast.predictor).__name__} {hashlib.sha256(content).hexdigest()}"
+
+
+@implements(allocate, Forecast)
+def _allocate(params, sessions, paths):
+    rows = (np.zeros((sessions, paths)) for _ in range(3))
+    return ForecastState(allocate(params.jitter, sessions, paths), *rows)
+
+
+@implements(init, Forecast)
+def _init(params, state, s, history, key):
+    init(params.jitter, state.jitter, s, history, key)
+
+
+@implements(update, Forecast)
+def _update(params, state, s, record):
+    if record.kind == MEDIA:
+        update(params.jitter, state.jitter, s, record)
+
+
+@implements(decide, Forecast)
+def _decide(params, state, s, slot):
+    jitter_ms = decide(params.jitter, state.jitter, s, slot) / 1000.0
+    for path in range(state.jitter_ms.shape[1]):
+        state.jitter_ms[s, path] = jitter_ms
+    predict_row(params.predictor, state.transmit_ms[s], state.jitter_ms[s], state.e2e_ms[s])
+    return 0
+
+
+@implements(allocate, NoForecast)
+def _allocate_nothing(params, sessions, paths):
+    return ForecastState(np.zeros(sessions, np.int8), *(np.zeros((sessions, 0)) for _ in range(3)))
+
+
+@implements(init, NoForecast)
+def _init_nothing(params, state, s, history, key):
+    pass
+
+
+@implements(update, NoForecast)
+def _update_nothing(params, state, s, record):
+    pass
+
+
+@implements(decide, NoForecast)
+def _decide_nothing(params, state, s, slot):
+    return 0

@@ -1,0 +1,120 @@
+"""A router that writes down what was known where it decides, packet by packet: the rows a predictor is trained on.
+
+Any rule routes; beside it stands a sender-side copy of CalculateLag (Algorithm 2 of arXiv 2310.05054), fed with the media that has been fed
+back, in that order. As a packet leaves, its path and what was known of that path are noted: nothing that had not reached the router's place
+by then. Only `oracle_transmit_ms` is the packet's own delay, which no place knows; the rule is therefore an oracle and never ranked.
+
+Probes inform the newest delay of a path and, being no media, not the jitter; so does VCRoute.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.oracle import witnesses
+from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.baselines.wmjitter import WMJitter
+from vcgym.network.jit import kernel
+from vcgym.network.world import SLOT_US
+
+UNHEARD = -1.0  # transmit_ms and age_ms of a path of which nothing has been fed back
+
+
+class Noted(NamedTuple):
+    """Parameters."""
+
+    router: Any  # the rule that decides
+    packets: int  # length of the calls
+    jitter: WMJitter = WMJitter()
+
+
+NOTE = np.dtype(
+    (
+        np.record,
+        [
+            ("transmit_ms", "f8"),  # one-way delay of the newest packet of the path that was fed back
+            ("age_ms", "f8"),  # since that packet was sent
+            ("lag_ms", "f8"),  # of CalculateLag, on what was fed back
+            ("diff_ms", "f8"),  # d of its line 3: delay of the last fed-back packet minus that of the one before
+            ("oracle_transmit_ms", "f8"),  # of this packet itself, UNHEARD if it is lost
+        ],
+    )
+)
+_CALL = np.dtype((np.record, [("slot", "i8"), ("last_us", "i8"), ("diff_us", "i8"), ("heard", "i8")]))
+_PATH = np.dtype((np.record, [("delay_us", "i8"), ("sent_us", "i8")]))
+
+
+class NotedState(NamedTuple):
+    """The first axis is the session."""
+
+    router: Any
+    jitter: np.recarray
+    call: np.recarray  # (sessions,)
+    path: np.recarray  # (sessions, paths)
+    notes: NDArray  # (sessions, packets) of NOTE
+
+
+@implements(allocate, Noted)
+def _allocate(params, sessions, paths):
+    return NotedState(
+        allocate(params.router, sessions, paths),
+        allocate(params.jitter, sessions, paths),
+        np.zeros(sessions, _CALL).view(np.recarray),
+        np.zeros((sessions, paths), _PATH).view(np.recarray),
+        np.zeros((sessions, params.packets), NOTE),
+    )
+
+
+@implements(init, Noted)
+def _init(params, state, s, history, key):
+    init(params.router, state.router, s, history, key)
+    init(params.jitter, state.jitter, s, history, key)
+    call = state.call[s]
+    call.slot = 0
+    call.last_us = 0
+    call.diff_us = 0
+    call.heard = 0
+    for path in range(history.shape[0]):
+        state.path[s, path].sent_us = -1
+
+
+@implements(update, Noted)
+def _update(params, state, s, record):
+    update(params.router, state.router, s, record)
+    delay_us = record.arrived_us - record.sent_us
+    newest = state.path[s, record.path]
+    if record.sent_us > newest.sent_us:
+        newest.sent_us = record.sent_us
+        newest.delay_us = delay_us
+    if record.kind == MEDIA:
+        update(params.jitter, state.jitter, s, record)
+        # As Algorithm 2, the difference passes over packets that came after their turn.
+        if record.late == 0:
+            _difference(state.call[s], delay_us)
+
+
+@kernel
+def _difference(call, delay_us):
+    if call.heard == 1:
+        call.diff_us = delay_us - call.last_us
+    call.last_us = delay_us
+    call.heard = 1
+
+
+@implements(decide, Noted)
+def _decide(params, state, s, slot):
+    state.call[s].slot = slot
+    return decide(params.router, state.router, s, slot)
+
+
+@witnesses(Noted)
+def _witness(params, state, s, path, delay_us):
+    call, newest = state.call[s], state.path[s, path]
+    note = state.notes[s, call.slot]
+    heard = newest.sent_us >= 0
+    note.transmit_ms = newest.delay_us / 1000.0 if heard else UNHEARD
+    note.age_ms = (call.slot * SLOT_US - newest.sent_us) / 1000.0 if heard else UNHEARD
+    note.lag_ms = decide(params.jitter, state.jitter, s, call.slot) / 1000.0
+    note.diff_ms = call.diff_us / 1000.0
+    note.oracle_transmit_ms = delay_us / 1000.0 if delay_us >= 0 else UNHEARD

@@ -1,0 +1,191 @@
+"""A batch of calls over shared bottlenecks, one each: worlds, senders and the holders of their levers, stepped together."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines import rule
+from vcgym.baselines.order_rule import require_order_rule
+from vcgym.baselines.rule import init
+from vcgym.envs.sending.flight import FLYING, allocate_flight
+from vcgym.envs.sending.loop import DONE, LOGGED, SENDER, TOO_MANY, Tables, play_sending
+from vcgym.envs.sending.senses import clear_senses
+from vcgym.network import rng
+from vcgym.network.bottleneck import allocate_queue, require_limits, start_link
+from vcgym.network.capacity import CapacityTrace, choose_trace, pool
+from vcgym.network.cross_traffic import FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
+from vcgym.network.jit import allocating_kernel, kernel
+from vcgym.network.send_queue import KINDS, clear_send_queue
+from vcgym.network.shared_link import SharedLink, require_link
+from vcgym.network.sources import Series, describe_video, start_source
+from vcgym.network.tcp_flow import NEVER_US
+from vcgym.network.wireless import OUTAGES, start_outages
+
+PACING = 2.5  # libwebrtc's pacer: so many times as fast as the target
+BY_PACKET = 0.0  # chances as far apart as packets of mean size are at the target: CCID 3
+
+
+class SendingTotals(NamedTuple):
+    """What finished calls add up to; by kind, video 0, audio 1; arrays (sessions, 2)."""
+
+    created: NDArray[np.int64]
+    rejected: NDArray[np.int64]
+    discarded: NDArray[np.int64]
+    sent: NDArray[np.int64]
+    delivered: NDArray[np.int64]
+    on_time: NDArray[np.int64]
+    lost: NDArray[np.int64]
+    bytes_delivered: NDArray[np.int64]
+    delay_us: NDArray[np.int64]
+
+
+@kernel
+def _restart(senders, s, seed):
+    sender = senders[s]
+    sender.seed = seed
+    sender.now_us = sender.phase = sender.why = sender.reports = sender.audio_number = sender.frame = 0
+    sender.chance_us = sender.packets = sender.reported = 0
+    sender.rtt_us = 0.0
+    clear_senses(sender.senses)
+    start_source(sender.source, sender.target_bps)
+    for kind in range(KINDS):
+        counts = sender.counts[kind]
+        counts.created = counts.rejected = counts.discarded = counts.sent = counts.delivered = counts.on_time = counts.lost = 0
+        counts.bytes_delivered = counts.delay_us = 0
+
+
+@kernel
+def _start_queue(senders, s, limit):
+    clear_send_queue(senders[s].queue, limit)
+
+
+@kernel
+def _start_outages(outages, s, seed, works_ms, low_ms, high_ms):
+    start_outages(outages[s], seed, works_ms, low_ms, high_ms)
+
+
+@allocating_kernel
+def _init_rate(rate, state, s, history, key):
+    init(rate, state, s, history[s], key)
+
+
+class SendingBatch:
+    """Calls over bottlenecks, each on its own world, with the same holders of the levers.
+
+    Args:
+        sessions: how many, >= 1.
+        rate: a rate rule, or `RateAgent`.
+        order: a rule of sending order, or `OrderAgent`.
+        traces: every trace that a world may have.
+        flows: largest number of other flows beside a call.
+        series: every series of frame sizes that a world may have.
+        pacing: chances to send come so many times as fast as the target; BY_PACKET: see there.
+        log_packets: how many packets of each call are kept, for `log`.
+        seconds: length of the longest call.
+    """
+
+    def __init__(
+        self,
+        sessions: int,
+        rate: Any,
+        order: Any,
+        traces: Sequence[CapacityTrace],
+        flows: int = 0,
+        series: Sequence[Series] = (),
+        pacing: float = PACING,
+        log_packets: int = 0,
+        seconds: float = 600.0,
+    ) -> None:
+        require_order_rule(order)
+        for name, value, low, high in (("sessions", sessions, 1, 1 << 20), ("pacing", pacing, 0.0, 1000.0), ("flows", flows, 0, 64)):
+            if not low <= value <= high:
+                raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
+        self.sessions, self.rate, self.order, self.pacing = sessions, rate, order, pacing
+        self.traces = {id(trace): place for place, trace in enumerate(traces)}
+        self.series, sizes = {}, [np.ones(1, np.int64)]
+        for which in series:
+            self.series[id(which)] = sum(map(len, sizes))
+            sizes.append(which.sizes_bytes)
+        self._kept_alive = (list(traces), list(series))  # their ids are keys
+        self.senders = np.zeros(sessions, SENDER)
+        self.senders["why"] = DONE
+        dumbbell = Dumbbell(
+            allocate_queue(sessions), pool(traces, sessions), np.zeros(sessions, OUTAGES), allocate_flows(sessions, flows)
+        )
+        self.tables = Tables(
+            dumbbell,
+            allocate_flight(sessions),
+            np.concatenate(sizes),
+            np.zeros((sessions, log_packets), LOGGED),
+            np.zeros((sessions, int(seconds) + 1)),
+        )
+        self.rate_state = rule.allocate(rate, sessions, 1)
+        self.history = np.zeros((sessions, 1, 3))
+        self.links: list[SharedLink | None] = [None] * sessions
+
+    def start(self, row: int, link: SharedLink) -> None:
+        """Begin a new call on a drawn world in one row.
+
+        Raises:
+            ValueError: a world that cannot be played, or of a trace or with more flows than the batch was made for.
+        """
+        require_link(link)
+        dumbbell = self.tables.dumbbell
+        if id(link.trace) not in self.traces or len(link.flows) > dumbbell.flows.flow.shape[1]:
+            raise ValueError(f"{link.name}: trace {link.trace.name} and {len(link.flows)} flows are not among those the batch was made for")
+        self.links[row] = link
+        seed = np.uint64(link.seed)
+        choose_trace(dumbbell.capacity, row, self.traces[id(link.trace)], link.start_us)
+        start_link(dumbbell.queue, dumbbell.capacity, row, *require_limits(link.queue_packets, link.queue_bytes))
+        _start_outages(dumbbell.outages, row, seed, link.works_ms, *map(float, link.outage_ms))
+        nothing = np.zeros((), FLOW)
+        nothing["starts_us"], nothing["stops_us"] = NEVER_US, NEVER_US
+        for f in range(dumbbell.flows.flow.shape[1]):
+            dumbbell.flows.flow[row, f] = describe_flow(link.flows[f]) if f < len(link.flows) else nothing
+        start_flows(dumbbell, row, seed)
+        self._describe(row, link)
+        _restart(self.senders, row, seed)
+        _start_queue(self.senders, row, link.send_queue)
+        self.tables.targets[row] = 0.0
+        _init_rate(self.rate, self.rate_state, row, self.history, np.uint64(rng.stream_key(seed, 2, rng.POLICY)))
+
+    def _describe(self, row: int, link: SharedLink) -> None:
+        sender = self.senders[row]
+        self.history[row, 0] = [1000.0 * rate for rate in link.rates_kbps]
+        sender["target_bps"], sender["least_bps"], sender["most_bps"] = self.history[row, 0]
+        for name in ("forward", "backward", "expiry"):
+            sender[f"{name}_us"] = round(getattr(link, f"{name}_ms") * 1000)
+        sender["loss"], sender["report_loss"], sender["pacing"] = link.loss, link.report_loss, self.pacing
+        sender["ends_us"] = round(link.seconds * 1e6)
+        sender["usual_us"] = sender["report_us"] = round(link.report_every_ms * 1000)
+        audio = link.audio
+        sender["audio_every_us"] = 0 if audio is None else round(audio.interval_ms * 1000)
+        sender["audio_bytes"] = 0 if audio is None else audio.size_bytes
+        sender["has_video"] = link.video is not None
+        if link.video is not None:
+            sender["source"] = describe_video(link.video)
+            if isinstance(link.video, Series):
+                sender["source"]["first"] = self.series[id(link.video)]
+        sender["mean_bytes"] = sender["audio_bytes"] if link.video is None else min(link.video.packet_bytes, 519)
+
+    def play(self, rows: NDArray[np.int64]) -> None:
+        """Play each of `rows` to its next decision, or to its end.
+
+        Raises:
+            OverflowError: more packets are on their way than the rings hold.
+        """
+        play_sending(self.senders, self.tables, rows, self.rate, self.rate_state, self.order)
+        why = self.senders["why"][rows]
+        if (why == TOO_MANY).any():
+            raise OverflowError(f"session {rows[why == TOO_MANY][0]}: more than {FLYING} packets are sent and not reported")
+
+    def totals(self) -> SendingTotals:
+        """Totals of all sessions as they stand."""
+        counts = self.senders["counts"]
+        return SendingTotals(**{name: counts[name].copy() for name in SendingTotals._fields})
+
+    def log(self, row: int) -> NDArray[np.void]:
+        """The packets of one call that were kept, in order of sending, of LOGGED."""
+        return self.tables.log[row, : self.senders["packets"][row]].copy()

@@ -1,0 +1,309 @@
+"""The loop of a call that shares a bottleneck: sources fill the sender's queue, a rule or an agent says what leaves and how fast.
+
+Events, in order of time; of equal ones this order: cross traffic, a report that is back, a rule that wanted to be asked again, capture of
+audio and video, a chance to send. Between a report and the next the receiver collects; a report tells what became of every packet up to
+the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the pacing rate has passed;
+what was not sent is not saved up.
+
+A lost report's packets come with the next one. Reports are small and meet no queue. After the end nothing more is sent, and what is on its
+way is settled.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.order_rule import REJECT, choose, make_room
+from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, wake_us
+from vcgym.baselines.rule import decide, update
+from vcgym.envs.sending.flight import FLYING, LOST, Flight, place_of, reported_by, take_off
+from vcgym.envs.sending.holders import outside
+from vcgym.envs.sending.senses import SENSES, feel_packet, feel_report
+from vcgym.network import rng
+from vcgym.network.cross_traffic import Dumbbell, carry, run_flows
+from vcgym.network.jit import kernel
+from vcgym.network.send_queue import AUDIO, KINDS, SEND_QUEUE, VIDEO, item_at, put, take_out
+from vcgym.network.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_bytes
+
+# Why the loop stopped.
+DECIDE_RATE, DECIDE_ORDER, DONE, TOO_MANY = 0, 1, 2, 3
+_GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _OVER = 0, 1, 2, 3
+
+_MEAN_KEEPS = 0.9
+_RTT_KEEPS = 0.9
+
+COUNTS = np.dtype(
+    [
+        ("created", "i8"),
+        ("rejected", "i8"),  # by the full queue, or thrown out of it for another
+        ("discarded", "i8"),  # by the rule of order
+        ("sent", "i8"),
+        ("delivered", "i8"),
+        ("on_time", "i8"),
+        ("lost", "i8"),
+        ("bytes_delivered", "i8"),
+        ("delay_us", "i8"),  # sum over those delivered, capture to arrival
+    ]
+)
+
+SENDER = np.dtype(
+    (
+        np.record,
+        [
+            ("seed", "u8"),
+            ("now_us", "i8"),
+            ("ends_us", "i8"),
+            ("phase", "i8"),
+            ("why", "i8"),
+            ("forward_us", "i8"),  # from the bottleneck to the receiver
+            ("backward_us", "i8"),
+            ("loss", "f8"),
+            ("report_loss", "f8"),
+            ("usual_us", "i8"),  # from report to report, unless the rule says otherwise
+            ("report_us", "i8"),  # the receiver collects until then
+            ("reports", "i8"),
+            ("expiry_us", "i8"),
+            ("audio_every_us", "i8"),  # 0: no audio
+            ("audio_bytes", "i8"),
+            ("audio_number", "i8"),
+            ("has_video", "i8"),
+            ("frame", "i8"),
+            ("chance_us", "i8"),  # the next chance to send
+            ("pacing", "f8"),  # chances come so many times as fast as the target; 0: by packets of mean size, at the target
+            ("target_bps", "f8"),
+            ("least_bps", "f8"),
+            ("most_bps", "f8"),
+            ("mean_bytes", "f8"),
+            ("rtt_us", "f8"),  # smoothed; 0: no report yet
+            ("packets", "i8"),  # sent so far
+            ("reported", "i8"),  # of them, told of
+            ("answer_bps", "f8"),
+            ("answer_order", "i8"),
+            ("source", VIDEO_SOURCE),
+            ("queue", SEND_QUEUE),
+            ("senses", SENSES),
+            ("counts", COUNTS, (KINDS,)),
+        ],
+    )
+)
+
+LOGGED = np.dtype([("created_us", "i8"), ("sent_us", "i8"), ("arrived_us", "i8"), ("size_bytes", "i4"), ("kind", "i4")])
+
+
+class Tables(NamedTuple):
+    """What the calls share with their bottlenecks, and what differs in size; first axis the session."""
+
+    dumbbell: Dumbbell
+    flight: Flight
+    series: np.ndarray  # frame sizes of all series
+    log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
+    targets: np.ndarray  # (sessions, seconds) mean target of each second of the call, bit/s
+
+
+@kernel
+def _capture(sender, tables, order, s):
+    """What source is due, and of two due at once which first, by a coin."""
+    now_us = sender.now_us
+    audio = sender.audio_every_us > 0 and sender.audio_number * sender.audio_every_us <= now_us
+    video = sender.has_video and sender.frame * sender.source.frame_us <= now_us
+    video_first = video and rng.uniform(rng.stream_key(sender.seed, 1, rng.SOURCE), sender.frame) < 0.5
+    if video_first:
+        _capture_video(sender, tables, order, s)
+    if audio:
+        _enqueue(sender, order, sender.audio_bytes, AUDIO, sender.audio_number)
+        sender.audio_number += 1
+    if video and not video_first:
+        _capture_video(sender, tables, order, s)
+
+
+@kernel
+def _capture_video(sender, tables, order, s):
+    audio_bps = sender.audio_bytes * 8e6 / sender.audio_every_us if sender.audio_every_us > 0 else 0.0
+    size = frame_bytes(sender.source, tables.series, sender.seed, sender.frame, sender.now_us, sender.target_bps - audio_bps)
+    packets = packets_of(sender.source, size)
+    for i in range(packets):
+        _enqueue(sender, order, part_bytes(size, packets, i), VIDEO, sender.frame)
+    sender.frame += 1
+
+
+@kernel
+def _enqueue(sender, order, size_bytes, kind, frame):
+    queue, counts = sender.queue, sender.counts
+    counts[kind].created += 1
+    expires_us = sender.now_us + sender.expiry_us
+    if queue.waiting >= queue.limit:
+        place = make_room(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))
+        if place == REJECT:
+            counts[kind].rejected += 1
+            return
+        counts[item_at(queue, place).kind].rejected += 1
+        take_out(queue, place)
+    put(queue, sender.now_us, expires_us, size_bytes, kind, frame)
+
+
+@kernel
+def _send(sender, tables, s, i):
+    """The i-th oldest packet leaves; False if too many are on their way."""
+    if sender.packets - sender.reported >= FLYING:
+        return False
+    item = item_at(sender.queue, i)
+    out_us = carry(tables.dumbbell, s, 0, sender.packets, sender.now_us, item.size_bytes, sender.loss)
+    arrived_us = out_us + sender.forward_us if out_us >= 0 else np.int64(LOST)
+    take_off(tables.flight, s, sender.packets, item, sender.now_us, arrived_us)
+    if sender.packets < tables.log.shape[1]:
+        logged = tables.log[s, sender.packets]
+        logged.created_us, logged.sent_us, logged.arrived_us = item.created_us, sender.now_us, arrived_us
+        logged.size_bytes, logged.kind = item.size_bytes, item.kind
+    sender.counts[item.kind].sent += 1
+    size = item.size_bytes
+    sender.mean_bytes = _MEAN_KEEPS * sender.mean_bytes + (1.0 - _MEAN_KEEPS) * size
+    gap_us = size * 8e6 / (sender.pacing * sender.target_bps) if sender.pacing > 0.0 else sender.mean_bytes * 8e6 / sender.target_bps
+    sender.chance_us = sender.now_us + np.int64(gap_us)
+    sender.packets += 1
+    take_out(sender.queue, i)
+    return True
+
+
+@kernel
+def _order(sender, tables, s, answer):
+    """Do what was chosen for the chance to send: False if too many are on their way."""
+    if answer >= 0:
+        return _send(sender, tables, s, answer)
+    item = item_at(sender.queue, -1 - answer)
+    sender.counts[item.kind].discarded += 1
+    take_out(sender.queue, -1 - answer)
+    return True
+
+
+@kernel
+def _settle_packet(sender, flight, s, place):
+    """Book what became of a packet."""
+    counts = sender.counts[flight.kind[s, place]]
+    arrived_us = flight.arrived_us[s, place]
+    if arrived_us == LOST:
+        counts.lost += 1
+        return
+    counts.delivered += 1
+    counts.on_time += arrived_us <= flight.expires_us[s, place]
+    counts.bytes_delivered += flight.size_bytes[s, place]
+    counts.delay_us += arrived_us - flight.created_us[s, place]
+
+
+@kernel
+def _report(sender, tables, s, rate, rate_state):
+    """A report is back: learn from it. False if it was lost on the way or told of nothing."""
+    flight, now_us, report_us = tables.flight, sender.now_us, sender.report_us
+    number = sender.reports
+    sender.reports += 1
+    sender.report_us = report_us + report_every_us(rate, rate_state, s, sender.usual_us)
+    if sender.report_loss > 0.0 and rng.uniform(rng.stream_key(sender.seed, 0, rng.FEEDBACK), number) < sender.report_loss:
+        return False
+    past = reported_by(flight, s, sender.reported, sender.packets, report_us)
+    if past == sender.reported:
+        return False
+    least_rtt_us = np.int64(NEVER_US)
+    feel_report(sender.senses, report_us)
+    for packet in range(sender.reported, past):
+        place = place_of(packet)
+        arrived_us = flight.arrived_us[s, place]
+        sent_us, size = flight.sent_us[s, place], flight.size_bytes[s, place]
+        fate = Fate(packet, size, sent_us, int(arrived_us if arrived_us != LOST else NOT_ARRIVED), now_us)
+        if not outside(rate):
+            update(rate, rate_state, s, fate)
+        feel_packet(sender.senses, fate)
+        _settle_packet(sender, flight, s, place)
+        if arrived_us != LOST:
+            least_rtt_us = min(least_rtt_us, now_us - sent_us)
+    sender.reported = past
+    if least_rtt_us < NEVER_US:
+        sample = np.float64(least_rtt_us)
+        sender.rtt_us = sample if sender.rtt_us == 0.0 else _RTT_KEEPS * sender.rtt_us + (1.0 - _RTT_KEEPS) * sample
+    return True
+
+
+@kernel
+def _set_target(sender, rate_bps):
+    sender.target_bps = min(max(np.float64(rate_bps), sender.least_bps), sender.most_bps)
+
+
+@kernel
+def _next_us(sender, rate, rate_state, s):
+    """When the next event of the call itself is."""
+    at_us = min(sender.report_us + sender.backward_us, sender.ends_us)
+    if not outside(rate):
+        at_us = min(at_us, wake_us(rate, rate_state, s))
+    if sender.audio_every_us > 0:
+        at_us = min(at_us, sender.audio_number * sender.audio_every_us)
+    if sender.has_video:
+        at_us = min(at_us, sender.frame * sender.source.frame_us)
+    if sender.queue.waiting > 0:
+        at_us = min(at_us, sender.chance_us)
+    return max(at_us, sender.now_us)
+
+
+@kernel
+def _note_target(sender, tables, s, until_us):
+    """Add up the target over time, second by second."""
+    at_us = sender.now_us
+    while at_us < until_us:
+        second = at_us // 1_000_000
+        ends_us = min((second + 1) * 1_000_000, until_us)
+        if second < tables.targets.shape[1]:
+            tables.targets[s, second] += sender.target_bps * (ends_us - at_us) * 1e-6
+        at_us = ends_us
+
+
+@kernel
+def _finish(sender, tables, s):
+    for packet in range(sender.reported, sender.packets):
+        _settle_packet(sender, tables.flight, s, place_of(packet))
+    sender.reported = sender.packets
+    sender.phase = _OVER
+    return DONE
+
+
+@kernel
+def _play(sender, tables, s, rate, rate_state, order):
+    """Play a call until it has to wait; returns why."""
+    if sender.phase == _RATE_ANSWERED:
+        _set_target(sender, sender.answer_bps)
+    elif sender.phase == _ORDER_ANSWERED and not _order(sender, tables, s, sender.answer_order):
+        return TOO_MANY
+    sender.phase = _GOES_ON
+    while True:
+        at_us = _next_us(sender, rate, rate_state, s)
+        run_flows(tables.dumbbell, s, at_us)
+        _note_target(sender, tables, s, at_us)
+        sender.now_us = at_us
+        if at_us >= sender.ends_us:
+            return _finish(sender, tables, s)
+        if sender.report_us + sender.backward_us <= at_us:
+            if _report(sender, tables, s, rate, rate_state):
+                if outside(rate):
+                    sender.phase = _RATE_ANSWERED
+                    return DECIDE_RATE
+                _set_target(sender, decide(rate, rate_state, s, at_us))
+        elif not outside(rate) and wake_us(rate, rate_state, s) <= at_us:
+            _set_target(sender, decide(rate, rate_state, s, at_us))
+        elif _is_due(sender, at_us):
+            _capture(sender, tables, order, s)
+        elif outside(order):
+            sender.phase = _ORDER_ANSWERED
+            return DECIDE_ORDER
+        elif not _order(sender, tables, s, choose(order, sender.queue, at_us, int(sender.rtt_us))):
+            return TOO_MANY
+
+
+@kernel
+def _is_due(sender, at_us):
+    audio = sender.audio_every_us > 0 and sender.audio_number * sender.audio_every_us <= at_us
+    return audio or (sender.has_video and sender.frame * sender.source.frame_us <= at_us)
+
+
+@kernel
+def play_sending(senders, tables, which, rate, rate_state, order):
+    """Play each call of `which` until it has to wait; its `why` says for what."""
+    for s in which:
+        sender = senders[s]
+        if sender.phase != _OVER:
+            sender.why = _play(sender, tables, s, rate, rate_state, order)

@@ -1,0 +1,142 @@
+"""The data set of the predictors: sessions played by rules, with a note of what was known as each packet left.
+
+Every system plays the same worlds. Of each call as many packets, evenly spread, become rows; a packet can become one if its path had been
+heard of when it left and the receiver emitted it before the flush. Same settings, same bytes.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vcgym.agents.progress import Tell
+from vcgym.envs.batch import CallBatch
+from vcgym.envs.noted import UNHEARD, Noted
+from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
+from vcgym.leaderboard.results import replace_file
+from vcgym.leaderboard.rollout import RulePair
+from vcgym.leaderboard.together import batches_together, play_together
+from vcgym.network.cards import DATA_VARIABLE
+from vcgym.network.scenario import Scenario
+from vcgym.network.splits import test_opened
+from vcgym.network.world import SLOT_US, WorldDraw
+from vcgym.predictors.rows import COLUMNS
+
+ROWS, CARD = "rows.parquet", "card.json"
+_WORLDS_TOGETHER = 32  # as many calls as are held in memory, times the systems
+
+
+class World(NamedTuple):
+    """A drawn world and what names it."""
+
+    split: str
+    seed: int
+    draw: WorldDraw
+
+
+def playable(config: PredictorDataConfig) -> list[DataPart]:
+    """Parts whose data are there: replay needs measured series.
+
+    Raises:
+        ValueError: none is.
+    """
+    parts = [part for part in config.parts if part.mode != "replay" or os.environ.get(DATA_VARIABLE)]
+    if not parts:
+        raise ValueError(f"parts are all of mode replay, and data.root or {DATA_VARIABLE} names no folder of measured series")
+    return parts
+
+
+def build(config: PredictorDataConfig, systems: Mapping[str, RulePair], tell: Tell) -> Path:
+    """Play, and write rows.parquet and card.json.
+
+    Args:
+        config: what to play.
+        systems: by name.
+        tell: told how many of the playable parts are done.
+
+    Returns:
+        The path of the rows.
+    """
+    parts = playable(config)
+    made: list[pa.Table] = []
+    for done, part in enumerate(parts):
+        tell(done, f"{part.scenario}, {part.mode}")
+        scenario = Scenario(part.scenario, part.mode, config.packets)
+        worlds = [world for split in config.splits for world in draw_worlds(scenario, part, split)]
+        each = max(1, round(config.rows / len(parts) / len(worlds) / len(systems)))
+        for start in range(0, len(worlds), _WORLDS_TOGETHER):
+            made += _play(scenario, worlds[start : start + _WORLDS_TOGETHER], systems, each, config.threads)
+    table = pa.concat_tables(_numbered(made))
+    tell(len(parts), f"{len(table):,} rows")
+    return _write(table, config)
+
+
+@test_opened()
+def draw_worlds(scenario: Scenario, part: DataPart, split: str) -> list[World]:
+    """Worlds of a part in one split; no two share a seed."""
+    pairs = scenario.pairs(split)
+    if part.pairs is not None:
+        pairs = pairs[:: max(1, len(pairs) // part.pairs)][: part.pairs]
+    named = [(pair, place * part.seeds + n) for place, pair in enumerate(pairs) for n in range(part.seeds)]
+    return [World(split, seed, scenario.draw(split, seed, pair)) for pair, seed in named]
+
+
+def _play(scenario: Scenario, worlds: list[World], systems: Mapping[str, RulePair], each: int, threads: int) -> list[pa.Table]:
+    """Rows of each call of each system, one table a call."""
+    noted = [(Noted(pair.router, scenario.packets), pair.receiver) for pair in systems.values()]
+    batches = batches_together(scenario, noted, len(worlds), log=True)
+    play_together(batches, [world.draw for world in worlds], threads)
+    return [
+        call_rows(scenario, batch, row, world, each)
+        for batch in batches
+        for row, world in enumerate(worlds)
+    ]
+
+
+def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: World, each: int) -> pa.Table:
+    """At most `each` rows of one finished call of a `Noted` router."""
+    assert isinstance(batch.router, Noted)
+    log, notes = batch.tables.log[row], batch.router_state.notes[row]
+    there = (notes["transmit_ms"] != UNHEARD) & (log["emitted_us"] >= 0) & ~log["flushed"]
+    packets = np.flatnonzero(there)
+    packets = packets[np.unique(np.linspace(0, len(packets) - 1, min(each, len(packets))).astype(np.int64))]
+    same: dict[str, Any] = {
+        "mode": scenario.mode,
+        "scenario": scenario.name,
+        "pair": world.draw.pair,
+        "split": world.split,
+        "stratum": world.draw.stratum,
+        "seed": world.seed,
+        "router": type(batch.router.router).__name__,
+        "receiver": type(batch.receiver).__name__,
+        "session": 0,
+    }
+    varying = {name: notes[name][packets] for name in notes.dtype.names}
+    varying |= {"packet": packets, "path": log["path"][packets].astype(np.int64)}
+    varying["end_to_end_ms"] = (log["emitted_us"][packets] - packets * SLOT_US) / 1000.0
+    columns = {name: [value] * len(packets) for name, value in same.items()} | varying
+    return pa.table([pa.array(columns[name], kind) for name, kind in zip(COLUMNS.names, COLUMNS.types, strict=True)], schema=COLUMNS)
+
+
+def _numbered(calls: list[pa.Table]) -> list[pa.Table]:
+    place = COLUMNS.get_field_index("session")
+    return [call.set_column(place, COLUMNS.field(place), pa.array(np.full(len(call), number))) for number, call in enumerate(calls)]
+
+
+def _write(table: pa.Table, config: PredictorDataConfig) -> Path:
+    buffer = BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    content = buffer.getvalue()
+    replace_file(config.folder / ROWS, content)
+    modes = sorted(set(table["mode"].to_pylist()))
+    digest = hashlib.sha256(content).hexdigest()
+    card = {"kind": "simulated", "rows": len(table), "modes": modes, "sha256": digest, "config": config.decisive()}
+    replace_file(config.folder / CARD, (json.dumps(card, indent=2) + "\n").encode())
+    return config.folder / ROWS

@@ -1,0 +1,184 @@
+"""The study of the predictors: every method fitted on every set of rows, each fit a run nested under the study's, and all of them ranked.
+
+A fit that is done has left its scores in a file and is not done again, so that a study that was stopped goes on.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vcgym.agents.progress import progress
+from vcgym.agents.registry import register_predictor
+from vcgym.agents.study import require_same_study
+from vcgym.agents.tracking import Run, Tracking
+from vcgym.leaderboard.forecasts.config import Cell, TrainPredictorConfig
+from vcgym.leaderboard.forecasts.figures import draw
+from vcgym.leaderboard.forecasts.scores import by_group, scores
+from vcgym.leaderboard.forecasts.table import ALL_MODES
+from vcgym.leaderboard.results import replace_file
+from vcgym.network.splits import SPLITS
+from vcgym.predictors.dnn import TrainedDnn
+from vcgym.predictors.method import Fitted, Site
+from vcgym.predictors.partition import FEWEST_PAIRS, partition
+from vcgym.predictors.published import Training, publish
+from vcgym.predictors.quantile import TrainedQuantiles
+from vcgym.predictors.rows import COLUMNS, Rows, read_rows
+
+MODEL, ALIAS = "vcgym-delay-predictor", "champion"
+TABLES, RESULTS, PAIRS, PUBLISHED = "tables", "results.parquet", "pairs.parquet", "predictor"
+
+_SCORED = "scores.json"  # of a fit that is done
+
+
+class Data(NamedTuple):
+    """Rows to learn from, rows to forecast pair by pair if there are any, and the hash of the former's file."""
+
+    rows: Rows
+    judged: Rows | None
+    sha256: str
+
+
+def run_study(config: TrainPredictorConfig) -> Path:
+    """Fit, score, log, publish and register.
+
+    Returns:
+        The path of tables/results.parquet; pairs.parquet lies beside it if there was anything to judge, the champion in predictor/.
+
+    Raises:
+        FileNotFoundError: no rows.
+        FileExistsError: the folder holds a study and `config.resume` is false.
+        ValueError: rows that are broken, or the folder holds another study.
+    """
+    if (config.folder / "config.json").exists() and not config.resume:
+        raise FileExistsError(f"{config.folder} holds a study (resume is {config.resume}); set resume=true or another folder")
+    data = _read(config)
+    require_same_study(config)
+    tracking = Tracking()
+    replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
+    cells = [cell for cell in config.cells() if _possible(config, cell, data)]
+    found: list[dict[str, Any]] = []
+    with (
+        tracking.run(config.study, data_hash=data.sha256, marker=config.folder / "mlflow_run") as study,
+        progress(config.study, len(cells)) as tell,
+    ):
+        study.config(config)
+        _log_rows(study, config.rows, data)
+        for done, cell in enumerate(cells):
+            tell(done, str(cell))
+            found.append(_cell(config, cell, data, tracking, study))
+        tell(len(cells), "done")
+        tables = config.folder / TABLES
+        results = _write(tables / RESULTS, [row for scored in found for row in scored["scores"]])
+        if data.judged is not None:
+            _write(tables / PAIRS, [row for scored in found for row in scored["pairs"]])
+        study.folder(tables)
+    return results
+
+
+def _read(config: TrainPredictorConfig) -> Data:
+    rows = read_rows(config.rows, config.jitter, config.transmit)
+    judged = None if config.judged is None else read_rows(config.judged, config.jitter, config.transmit, SPLITS)
+    return Data(rows, judged, hashlib.sha256(config.rows.read_bytes()).hexdigest())
+
+
+def _chosen(config: TrainPredictorConfig, name: str, rows: Rows) -> Rows:
+    """The rows of a set."""
+    kinds = {(scenario, mode) for scenario, mode in zip(rows["scenario"], rows["mode"], strict=True)}
+    held = np.zeros(len(rows), bool)
+    for scenario, mode in kinds:
+        if config.sets[name].holds(scenario, mode):
+            held |= (rows["scenario"] == scenario) & (rows["mode"] == mode)
+    if config.receivers is not None:
+        held &= np.isin(rows["receiver"], config.receivers)
+    return rows.take(held)
+
+
+def _possible(config: TrainPredictorConfig, cell: Cell, data: Data) -> bool:
+    """Whether the set has rows, and, to hold out pairs, enough of them."""
+    rows = _chosen(config, cell.rows, data.rows)
+    return len(rows) > 0 and (cell.holdout != "pair" or len(set(zip(rows["scenario"], rows["pair"], strict=True))) >= FEWEST_PAIRS)
+
+
+def _cell(config: TrainPredictorConfig, cell: Cell, data: Data, tracking: Tracking, study: Run) -> dict[str, Any]:
+    """Scores of one fit, done now or read from where it was left."""
+    home = config.folder / cell.method / cell.rows / cell.holdout / f"seed-{cell.seed}"
+    if (home / _SCORED).exists():
+        scored: dict[str, Any] = json.loads((home / _SCORED).read_text())
+        if scored["data_sha256"] != data.sha256:
+            raise ValueError(f"{home / _SCORED} is of rows {scored['data_sha256']}, not of {data.sha256}; choose another folder")
+        return scored
+    with tracking.run(str(cell), parent=study, data_hash=data.sha256, marker=home / "mlflow_run") as run:
+        scored = _fit(config, cell, data, home, run)
+    replace_file(home / _SCORED, (json.dumps(scored, indent=1) + "\n").encode())
+    return scored
+
+
+def _fit(config: TrainPredictorConfig, cell: Cell, data: Data, home: Path, run: Run) -> dict[str, Any]:
+    alone = {"methods": {cell.method: config.methods[cell.method]}, "sets": {cell.rows: config.sets[cell.rows]}}
+    run.config(config.model_copy(update=alone | {"holdouts": [cell.holdout], "seeds": [cell.seed]}))
+    _log_rows(run, config.rows, data)
+    parts = partition(_chosen(config, cell.rows, data.rows), cell.holdout, cell.seed)
+    fitted = config.methods[cell.method].fit(parts.fit, parts.check, cell.seed, Site(home, run.metrics))
+    actual_ms, forecast_ms = parts.test.target_ms, fitted.predict(parts.test)
+    by_mode = {ALL_MODES: scores(actual_ms, forecast_ms), **by_group(parts.test["mode"], actual_ms, forecast_ms)}
+    run.metrics(by_mode[ALL_MODES] | _coverage(fitted, parts.test), 0)
+    run.folder(draw(home / "figures", str(cell), getattr(fitted, "history", None), actual_ms, forecast_ms))
+    if str(cell) == config.champion:
+        _crown(config, cell, data, fitted, by_mode[ALL_MODES], run)
+    return {
+        "data_sha256": data.sha256,
+        "scores": [{**cell._asdict(), "mode": mode, **values} for mode, values in by_mode.items()],
+        "pairs": [] if data.judged is None else _judge(config, cell, data.judged, fitted),
+    }
+
+
+def _coverage(fitted: Fitted, rows: Rows) -> dict[str, float]:
+    """Share of delays between the lowest and the highest quantile, of a method that forecasts quantiles."""
+    if not isinstance(fitted, TrainedQuantiles):
+        return {}
+    low, *_, high = fitted.quantiles(rows).T
+    return {"between_quantiles": float(np.mean((low <= rows.target_ms) & (rows.target_ms <= high)))}
+
+
+def _judge(config: TrainPredictorConfig, cell: Cell, judged: Rows, fitted: Fitted) -> list[dict[str, Any]]:
+    """Scores pair by pair, over all splits; the column split says which pairs were never learnt from."""
+    rows = _chosen(config, cell.rows, judged)
+    forecast_ms = fitted.predict(rows)
+    keys = np.array([" ".join(key) for key in zip(rows["scenario"], rows["mode"], rows["split"], rows["pair"], strict=True)], object)
+    return [
+        {**cell._asdict(), **dict(zip(("scenario", "mode", "split", "pair"), key.split(" "), strict=True)), **values}
+        for key, values in by_group(keys, rows.target_ms, forecast_ms).items()
+    ]
+
+
+def _crown(config: TrainPredictorConfig, cell: Cell, data: Data, fitted: Fitted, scored: dict[str, float], run: Run) -> None:
+    """Publish the network of one fit and register it."""
+    assert isinstance(fitted, TrainedDnn)
+    folder = config.folder / PUBLISHED
+    if not (folder / "predictor.json").exists():
+        rows = _chosen(config, cell.rows, data.rows)
+        modes = sorted(set(rows["mode"]))
+        metrics = {name: value for name, value in scored.items() if name != "n"}
+        training = Training(
+            data_sha256=data.sha256, modes=modes, jitter=config.jitter, seed=cell.seed, rows=len(rows), metrics=metrics
+        )  # fmt: skip
+        publish(folder, fitted.network, training)
+    run.folder(folder)
+    register_predictor(run, folder, MODEL, ALIAS)
+
+
+def _log_rows(run: Run, path: Path, data: Data) -> None:
+    columns = {field.name: {"int64": "long"}.get(str(field.type), str(field.type)) for field in COLUMNS}
+    run.dataset(path, data.sha256, columns, len(data.rows))
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    buffer = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows), buffer, compression="zstd")
+    replace_file(path, buffer.getvalue().to_pybytes())
+    return path

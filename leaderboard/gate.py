@@ -1,0 +1,81 @@
+"""The tuned-rule gate: an agent, or any system, that a tuned rule beats is said to be beaten, in words, on every board.
+
+A tuned rule is a system of conf/system whose name ends in `-tuned`, made by `vcgym-tune`. On each board everything is held against the one
+with the highest interquartile mean of R: beaten is what has a paired difference whose 95 % interval lies below 0.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from vcgym.leaderboard.board import RANKED_BY, Board, board_name
+from vcgym.leaderboard.columns import METRIC, shown
+from vcgym.leaderboard.statistics import Estimate, pair_worlds, rank
+
+TUNED = "-tuned"
+
+
+class Against(NamedTuple):
+    """One system against the best tuned rule: its name, its kind, and its R less the tuned rule's, over the same worlds."""
+
+    system: str
+    kind: str
+    difference: Estimate
+
+    @property
+    def beaten(self) -> bool:
+        """Whether the tuned rule is significantly better."""
+        return self.difference.high < 0.0
+
+
+class Gate(NamedTuple):
+    """One board: its name, the best tuned rule there ("" if none was played), and everything else against it, best first."""
+
+    board: str
+    tuned: str
+    others: tuple[Against, ...]
+
+
+def gates(ranked: Sequence[Board], results: pa.Table, rng_seed: int = 0) -> list[Gate]:
+    """The gate of each board that `vcgym.leaderboard.board.boards` made of a results table."""
+    of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
+    return [_gate(board, results.filter(pc.equal(of_row, board.mode)), rng_seed) for board in ranked]
+
+
+def sentence(gate: Gate) -> str:
+    """What the gate says, agents first."""
+    if not gate.tuned:
+        return "No tuned rule was played on these worlds, so nothing is said about beating one."
+    beaten = sorted((other for other in gate.others if other.beaten), key=lambda other: other.kind != "agent")
+    agents = [other.system for other in gate.others if other.kind == "agent" and not other.beaten]
+    said = [f"The best tuned rule is {gate.tuned}."]
+    if beaten:
+        said.append(f"Beaten by a tuned rule (R against {gate.tuned}): {', '.join(map(_said, beaten))}.")
+    else:
+        said.append("It beats no other system.")
+    if agents:
+        said.append(f"Not beaten by it: agent {', agent '.join(agents)}.")
+    return " ".join(said)
+
+
+def markdown(ranked: Sequence[Board], results: pa.Table) -> str:
+    """A section of leaderboard.md: some sentences per board."""
+    lines = "\n".join(f"- Mode {gate.board}: {sentence(gate)}" for gate in gates(ranked, results))
+    return f"\n## Beaten by a tuned rule\n\n{lines}\n"
+
+
+def _gate(board: Board, results: pa.Table, rng_seed: int) -> Gate:
+    kinds = {line.standing.system: line.kind for line in board.lines}
+    best = next((system for system in kinds if system.endswith(TUNED)), "")
+    if not best:
+        return Gate(board.mode, "", ())
+    standings = rank(pair_worlds(results), RANKED_BY, reference=best, rng_seed=rng_seed)
+    others = (Against(one.system, kinds[one.system], one.difference) for one in standings if one.system != best)
+    return Gate(board.mode, best, tuple(others))
+
+
+def _said(other: Against) -> str:
+    value, low, high = (shown(METRIC[RANKED_BY], end) for end in other.difference)
+    return f"{'agent ' if other.kind == 'agent' else ''}{other.system} ({value} [{low}, {high}])"

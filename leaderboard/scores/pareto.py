@@ -1,0 +1,90 @@
+"""Delay against loss: the systems that no other one dominates, and the hypervolume that all of them cover.
+
+In two dimensions the hypervolume is an area and exact: the part of the rectangle between no delay, no loss and the reference point in which
+some system is better in both (Zitzler and Thiele, Multiobjective evolutionary algorithms, IEEE Transactions on Evolutionary Computation 3,
+1999), here as a share of that rectangle. The reference point is declared: 400 ms, beyond which ITU-T G.114 finds a call unacceptable, and
+10 % of loss. A system's own share is what the area would lose without it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.leaderboard.statistics.paired import Paired, sample
+from vcgym.leaderboard.statistics.resampling import Estimate, resample
+
+REFERENCE_MS, REFERENCE_LOSS = 400.0, 0.1
+AXES = {
+    "clocked": ("clocked_end_to_end_delay_mean_ms", ("concealed_share",)),
+    "event": ("event_end_to_end_delay_mean_ms", ("network_loss", "event_late_loss")),
+}
+"""Per accounting the delay and what is added up to the loss: ticks made up for, or packets that never came out."""
+
+
+class Point(NamedTuple):
+    """One system.
+
+    Attributes:
+        delay_ms: mean over worlds.
+        loss: mean over worlds, 0 to 1.
+        on_front: no other system has less of one and no more of the other.
+        front_share: share of resamples in which it is on the front; NaN where there are none.
+        own: what the hypervolume would lose without it.
+    """
+
+    delay_ms: Estimate
+    loss: Estimate
+    on_front: bool
+    front_share: float
+    own: Estimate
+
+
+class Front(NamedTuple):
+    """All systems of a board, and the area that they cover together."""
+
+    points: dict[str, Point]
+    hypervolume: Estimate
+
+
+def front(paired: Paired, accounting: str, rng_seed: int = 0) -> Front:
+    """Pareto front of delay and loss in one accounting, over the worlds in which every system has a delay."""
+    delay, losses = AXES[accounting]
+    results = paired.results
+    total = np.sum([results[name].to_numpy() for name in losses], axis=0)
+    total = np.where(np.isfinite(results[delay].to_numpy()), total, np.nan)
+    both = paired._replace(results=results.append_column("_loss", [total]))
+    delays, lost = sample(both, delay), sample(both, "_loss")
+    size = len(paired.systems)
+    spread = resample(np.concatenate([delays.values, lost.values]), delays.sizes, lambda values: values.mean(axis=-1), rng_seed)
+    centre, moved = spread.centre.reshape(2, size), spread.resampled.reshape(2, size, -1)
+    ahead, ahead_moved = undominated(*centre), undominated(*moved)
+    share = ahead_moved.mean(axis=-1) if moved.shape[-1] else np.full(size, np.nan)
+    area = spread._replace(centre=_areas(*centre), resampled=_areas(*moved)).estimates()
+    ends = spread.estimates()
+    points = {
+        system: Point(ends[s], ends[size + s], bool(ahead[s]), float(share[s]), area[1 + s]) for s, system in enumerate(paired.systems)
+    }
+    return Front(points, area[0])
+
+
+def undominated(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """(S, ...) bool: no other system is at least as good in both and better in one."""
+    no_worse = (delay_ms[None] <= delay_ms[:, None]) & (loss[None] <= loss[:, None])
+    better = (delay_ms[None] < delay_ms[:, None]) | (loss[None] < loss[:, None])
+    return np.logical_not(np.any(no_worse & better, axis=1))
+
+
+def hypervolume(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """(...) share of the reference rectangle that systems (S, ...) dominate."""
+    x, y = np.minimum(delay_ms / REFERENCE_MS, 1.0), np.minimum(loss / REFERENCE_LOSS, 1.0)
+    order = np.argsort(x, axis=0, kind="stable")
+    x, y = (np.take_along_axis(values, order, axis=0) for values in (x, y))
+    widths = np.diff(x, axis=0, append=np.ones_like(x[:1]))
+    return (widths * (1.0 - np.minimum.accumulate(y, axis=0))).sum(axis=0)
+
+
+def _areas(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """(1 + S, ...) hypervolume of all systems, then what each one adds to it."""
+    whole = hypervolume(delay_ms, loss)
+    without = [hypervolume(np.delete(delay_ms, s, axis=0), np.delete(loss, s, axis=0)) for s in range(len(delay_ms))]
+    return np.stack([whole, *(whole - part for part in without)])

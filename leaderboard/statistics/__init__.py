@@ -1,0 +1,21 @@
+"""How sure a leaderboard is: what a number says about the worlds that were not drawn, one question per file.
+
+    paired          which rows are compared: every system on the same worlds, worlds grouped by kind
+    aggregates      one number from many: mean, interquartile mean, median, optimality gap, probability of improvement, profiles
+    resampling      how far that number would move with other worlds of the same kinds: 95 % intervals
+    summaries       those of each system
+    ranking         who is better than whom, and the ranks that leaves, corrected for the number of comparisons
+    detectable      the smallest difference that so many worlds could have shown
+    coverage        how often such intervals contain the truth, by simulation; printed beside the intervals
+
+docs/statistics.md says what each number means.
+"""
+
+from vcgym.leaderboard.statistics.paired import Paired, pair_worlds, worlds_compared
+from vcgym.leaderboard.statistics.ranking import Standing, rank
+from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate
+from vcgym.leaderboard.statistics.summaries import Summary, difference, summarise
+
+__all__ = [
+    "CONFIDENCE", "Estimate", "Paired", "Standing", "Summary", "difference", "pair_worlds", "rank", "summarise", "worlds_compared",
+]  # fmt: skip

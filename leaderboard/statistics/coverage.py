@@ -1,0 +1,97 @@
+"""How often a 95 % interval contains the truth: simulated suites of two systems, the intervals of `resampling`, and the truth known.
+
+A simulated suite has `KINDS` kinds of world with levels as far apart as those of the suites, spread over two decades of noise: a world is
+its kind's level, less a gamma variable (quality has a long tail downwards), part of which both systems share, since they meet the same
+worlds. The truth is the same statistic over `TRUTH_SEEDS` worlds of each kind. Besides, how often a board of `EQUALS` equal systems makes
+any claim that one is better, which the correction of `ranking` holds at 5 %.
+
+`data/coverage.json` holds the table for 1,500 suites, made by ``python -m vcgym.scripts.coverage``; `expected` looks it up for printing.
+"""
+
+import functools
+import importlib.resources
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vcgym.leaderboard.statistics.aggregates import interquartile_mean, mean
+from vcgym.leaderboard.statistics.paired import Sample
+from vcgym.leaderboard.statistics.ranking import separated
+from vcgym.leaderboard.statistics.resampling import Spread, resample
+
+KINDS = 12
+EQUALS = 10
+TRUTH_SEEDS = 200_000
+RESAMPLES = 1000
+SEEDS = (2, 3, 4, 5, 7, 10, 15, 20)
+_LEVELS = 92.0 - 30.0 * np.linspace(0.0, 1.0, KINDS) ** 2
+_SPREADS = np.geomspace(0.3, 4.0, KINDS)[np.argsort(np.arange(KINDS) * 7 % KINDS)]
+_SHAPE = 4.0  # of the gamma law: skewness 1
+
+
+class Coverage(NamedTuple):
+    """Shares of simulated suites.
+
+    Attributes:
+        seeds: worlds of each kind.
+        suites: how many were simulated.
+        plain: interval of the interquartile mean without the factors contains the truth.
+        iqm: with them.
+        mean: interval of the mean, with them.
+        difference: interval of the difference of two systems' interquartile means, with them.
+        false_claims: a board of equal systems says of some that it is better.
+    """
+
+    seeds: int
+    suites: int
+    plain: float
+    iqm: float
+    mean: float
+    difference: float
+    false_claims: float
+
+
+def simulate(seeds: int, suites: int, rng_seed: int = 0) -> Coverage:
+    """Coverage with so many worlds of each kind."""
+    draws = np.random.default_rng([rng_seed, seeds])
+    of_iqm, of_mean = (_truth(statistic) for statistic in (interquartile_mean, mean))
+    sizes, held = np.full(KINDS, seeds), np.zeros(5)
+    for suite in range(suites):
+        values = _suite(draws, 2, seeds)
+        middle, average = (resample(values, sizes, statistic, suite, RESAMPLES) for statistic in (interquartile_mean, mean))
+        apart = Spread(middle.centre[:1] - middle.centre[1:], middle.resampled[:1] - middle.resampled[1:], middle.factor, middle.student)
+        equals = Sample(_suite(draws, EQUALS, seeds), sizes)
+        claimed = bool(separated(equals, 1, suite, RESAMPLES // 4).beats.any())
+        held += [_within(middle, of_iqm, plain=True), _within(middle, of_iqm), _within(average, of_mean), _within(apart, 0.0), claimed]
+    return Coverage(seeds, suites, *(held / suites).round(4).tolist())
+
+
+def expected(fewest: int) -> Coverage:
+    """The measured row for the largest number of seeds that is not above `fewest`, or the first row."""
+    rows = table()
+    return next((row for row in reversed(rows) if row.seeds <= fewest), rows[0])
+
+
+@functools.cache
+def table() -> tuple[Coverage, ...]:
+    """What `data/coverage.json` says, by number of seeds."""
+    held: dict[str, Any] = json.loads(importlib.resources.files("vcgym.data").joinpath("coverage.json").read_text(encoding="utf-8"))
+    return tuple(Coverage(**row) for row in held["rows"])
+
+
+def _suite(draws: np.random.Generator, systems: int, seeds: int) -> np.ndarray:
+    """(systems, KINDS * seeds) values; systems are equal in law."""
+    shared = draws.gamma(0.5 * _SHAPE, size=(1, KINDS, seeds))
+    own = draws.gamma(0.5 * _SHAPE, size=(systems, KINDS, seeds))
+    return (_LEVELS[:, None] - _SPREADS[:, None] * (shared + own) / np.sqrt(_SHAPE)).reshape(systems, -1)
+
+
+@functools.cache
+def _truth(statistic: Any) -> float:
+    return float(statistic(_suite(np.random.default_rng(1), 1, TRUTH_SEEDS))[0])
+
+
+def _within(spread: Spread, truth: float, plain: bool = False) -> bool:
+    low, high = spread.interval(plain)
+    return bool(low[0] <= truth <= high[0])

@@ -1,0 +1,123 @@
+"""Rows put side by side: every system on the same worlds, and worlds grouped by kind.
+
+A kind is what a suite fixes and the seed varies: a scenario and stratum, and the pair too where each pair of that stratum has at least
+`SEEDS_PER_KIND` worlds. Resampling stays within a kind. So where pairs are kinds an interval speaks of other seeds of these pairs; where
+they are not, of other worlds of the stratum, whatever their pair.
+"""
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from vcgym.leaderboard.columns import WORLD
+
+SEEDS_PER_KIND = 10  # with fewer, intervals cover too seldom: see `coverage`
+
+
+class Paired(NamedTuple):
+    """Results of one mode with systems and worlds aligned.
+
+    Attributes:
+        results: the rows.
+        systems: S names, sorted.
+        row: (S, W) int64, the row of each system in each world.
+        stratum: (W,) int64, the kind of each world.
+    """
+
+    results: pa.Table
+    systems: tuple[str, ...]
+    row: np.ndarray
+    stratum: np.ndarray
+
+    def of(self, *systems: str) -> "Paired":
+        """The same worlds for these systems alone, in this order.
+
+        Raises:
+            ValueError: one of them is not there.
+        """
+        unknown = sorted(set(systems) - set(self.systems))
+        if unknown:
+            raise ValueError(f"{', '.join(map(repr, unknown))} not among the systems {list(self.systems)}")
+        return self._replace(systems=systems, row=self.row[[self.systems.index(name) for name in systems]])
+
+
+class Sample(NamedTuple):
+    """Values of a metric, kind by kind.
+
+    Attributes:
+        values: (S, W) float64, all finite; worlds of one kind stand together.
+        sizes: (H,) int64, how many worlds each kind has; at least 2, but for a lone world.
+    """
+
+    values: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def starts(self) -> np.ndarray:
+        """(H,) int64, where each kind begins."""
+        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+
+
+def pair_worlds(results: pa.Table) -> Paired:
+    """Align the rows of one mode so that every system has one row in every world.
+
+    Raises:
+        ValueError: more than one mode, no rows, two rows of a system in one world, or a system that lacks a world another one has.
+    """
+    modes = results["mode"].unique().to_pylist()
+    if len(modes) != 1:
+        raise ValueError(f"statistics compare systems within one mode, got {modes}")
+    keys = list(zip(*(results[name].to_pylist() for name in WORLD), strict=True))
+    worlds = {world: place for place, world in enumerate(sorted(set(keys)))}
+    names = results["system"].to_pylist()
+    systems = {system: place for place, system in enumerate(sorted(set(names)))}
+    row = np.full((len(systems), len(worlds)), -1, dtype=np.int64)
+    for number, (system, world) in enumerate(zip(names, keys, strict=True)):
+        if row[systems[system], worlds[world]] >= 0:
+            raise ValueError(f"system {system!r} has two rows for world {dict(zip(WORLD, world, strict=True))}")
+        row[systems[system], worlds[world]] = number
+    for system, place in systems.items():
+        missing = [world for world, column in worlds.items() if row[place, column] < 0]
+        if missing:
+            first = dict(zip(WORLD, missing[0], strict=True))
+            raise ValueError(f"system {system!r} has no row for {len(missing)} of {len(worlds)} worlds, the first of them {first}")
+    return Paired(results, tuple(systems), row, _kinds(list(worlds)))
+
+
+def _kinds(worlds: list[tuple]) -> np.ndarray:
+    """(W,) int64: number of the kind of each world, a tuple as `WORLD` names it."""
+    seeds = Counter((scenario, stratum, pair) for _, scenario, stratum, _, pair, _ in worlds)
+    fewest: dict[tuple[str, str], int] = {}
+    for (scenario, stratum, _), n in seeds.items():
+        fewest[scenario, stratum] = min(n, fewest.get((scenario, stratum), n))
+    names = [
+        (scenario, stratum, pair if fewest[scenario, stratum] >= SEEDS_PER_KIND else "") for _, scenario, stratum, _, pair, _ in worlds
+    ]
+    places = {name: place for place, name in enumerate(sorted(set(names)))}
+    return np.array([places[name] for name in names], dtype=np.int64)
+
+
+def sample(paired: Paired, metric: str) -> Sample:
+    """Values of `metric` in the worlds where every system has one.
+
+    A kind of a single world cannot be resampled alone: such kinds are pooled, and one left over joins the first kind.
+    """
+    values = paired.results[metric].to_numpy().astype(np.float64)[paired.row]
+    finite = np.isfinite(values).all(axis=0)
+    values, kind = values[:, finite], paired.stratum[finite]
+    groups = [np.flatnonzero(kind == one) for one in np.unique(kind)]
+    several = [group for group in groups if len(group) > 1]
+    single = np.array([group[0] for group in groups if len(group) == 1], dtype=np.int64)
+    if len(single) == 1 and several:
+        several[0] = np.concatenate([several[0], single])
+    elif len(single):
+        several.append(single)
+    order = np.concatenate(several) if several else np.zeros(0, np.int64)
+    return Sample(values[:, order], np.array([len(group) for group in several], dtype=np.int64))
+
+
+def worlds_compared(paired: Paired, metric: str) -> int:
+    """Number of worlds in which every system has a value of `metric`."""
+    return sample(paired, metric).values.shape[1]

@@ -1,0 +1,110 @@
+"""What each system does, with intervals: centre of a metric, differences, the share of worlds won, and profiles."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.leaderboard.statistics.aggregates import (
+    interquartile_mean,
+    mean,
+    median,
+    optimality_gap,
+    performance_profile,
+    probability_of_improvement,
+)  # fmt: skip
+from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
+from vcgym.leaderboard.statistics.resampling import Estimate, Spread, resample
+
+
+class Summary(NamedTuple):
+    """Mean and interquartile mean of one system over the worlds."""
+
+    mean: Estimate
+    iqm: Estimate
+
+
+class Profile(NamedTuple):
+    """Share of worlds in which a system is above each threshold, (T,) each, with the ends of its interval."""
+
+    share: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def summarise(paired: Paired, metric: str, rng_seed: int = 0) -> dict[str, Summary]:
+    """Mean and interquartile mean of `metric` for each system, with intervals.
+
+    A world in which some system has no value (no packet came out) is left out for all of them; see `worlds_compared`.
+    """
+    found = sample(paired, metric)
+    means, middles = (_estimates(found, centre, rng_seed) for centre in (mean, interquartile_mean))
+    return {system: Summary(*both) for system, *both in zip(paired.systems, means, middles, strict=True)}
+
+
+def medians(paired: Paired, metric: str, rng_seed: int = 0) -> dict[str, Estimate]:
+    """Median over kinds of worlds of the mean within a kind."""
+    found = sample(paired, metric)
+    return dict(zip(paired.systems, _estimates(found, lambda values: median(values, found.starts), rng_seed), strict=True))
+
+
+def shortfalls(paired: Paired, metric: str, target: float, rng_seed: int = 0) -> dict[str, Estimate]:
+    """Optimality gap of each system: how far its worlds fall short of `target`."""
+    return dict(
+        zip(paired.systems, _estimates(sample(paired, metric), lambda values: optimality_gap(values, target), rng_seed), strict=True)
+    )
+
+
+def worlds_won(paired: Paired, metric: str, reference: str, better: int, rng_seed: int = 0) -> dict[str, Estimate]:
+    """Probability of improvement on `reference`: share of the common worlds in which a system is better, a tie counting half.
+
+    Args:
+        paired: results of one mode.
+        metric: name of a column.
+        reference: the system that is improved upon.
+        better: +1 if more is better, -1 if less is.
+        rng_seed: seed of the resampling.
+    """
+    found, place = sample(paired, metric), paired.systems.index(reference)
+
+    def won(values: np.ndarray) -> np.ndarray:
+        return probability_of_improvement(better * values[..., None], better * values[place][None, ..., None])
+
+    return dict(zip(paired.systems, map(_as_share, _estimates(found, won, rng_seed)), strict=True))
+
+
+def profiles(paired: Paired, metric: str, thresholds: np.ndarray, rng_seed: int = 0) -> dict[str, Profile]:
+    """Performance profile of each system: where it lies above another's everywhere, it is better however worlds are weighed."""
+    found = sample(paired, metric)
+    spread = resample(*found, lambda values: performance_profile(values, thresholds), rng_seed)
+    low, high = (np.clip(end, 0.0, 1.0) for end in spread.interval())
+    return {system: Profile(spread.centre[:, s], low[:, s], high[:, s]) for s, system in enumerate(paired.systems)}
+
+
+def difference(paired: Paired, metric: str, system: str, reference: str, relative: bool, rng_seed: int = 0) -> Estimate:
+    """Mean of `metric` of `system` minus that of `reference`, over the worlds in which both have a value.
+
+    Args:
+        paired: results of one mode.
+        metric: name of a column of numbers.
+        system: whose mean.
+        reference: less whose mean.
+        relative: as a share of the reference's mean; NaN where that is 0.
+        rng_seed: seed of the resampling.
+    """
+
+    def change(values: np.ndarray) -> np.ndarray:
+        of_system, of_reference = values.mean(axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return ((of_system - of_reference) / (of_reference if relative else 1.0))[None]
+
+    return _estimates(sample(paired.of(system, reference), metric), change, rng_seed)[0]
+
+
+def _estimates(found: Sample, statistic: Callable[[np.ndarray], np.ndarray], rng_seed: int) -> list[Estimate]:
+    spread: Spread = resample(*found, statistic, rng_seed)
+    return spread.estimates()
+
+
+def _as_share(estimate: Estimate) -> Estimate:
+    return Estimate(estimate.value, max(0.0, estimate.low), min(1.0, estimate.high))

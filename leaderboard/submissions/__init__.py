@@ -1,0 +1,1 @@
+"""What others hand in: a folder of a card and weights, read with no pickle and none of their code, played, logged and replayed."""

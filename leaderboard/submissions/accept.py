@@ -1,0 +1,40 @@
+"""Submissions that a leaderboard has taken: copies beside its results, played with the others from then on."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from vcgym.agents.atomic import new_folder
+from vcgym.leaderboard.published import Published
+from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.leaderboard.submissions.load import take
+
+FOLDER = "submissions"  # within that of the results
+
+
+def accept(folder: Path, board: Path, paths: Iterable[int]) -> str:
+    """Check the submission in `folder`, copy it to the results in `board`, and return its name.
+
+    Raises:
+        RefusedError: it is not taken, or another one of its name is there already.
+    """
+    card, published = take(folder, paths)
+    kept = board / FOLDER / card.name
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with new_folder(kept) as draft:
+            for name, content in published.files:
+                (draft / name).write_bytes(content)
+    elif take(kept, ())[1] != published:
+        raise RefusedError(folder, f"is called {card.name!r} as {kept} is, which differs", "another name, or remove the old one")
+    return card.name
+
+
+def accepted(board: Path, paths: Iterable[int]) -> dict[str, Published]:
+    """The submissions that lie with the results in `board`, checked again, by name.
+
+    Raises:
+        RefusedError: one is not as it must be.
+    """
+    paths, kept = list(paths), board / FOLDER
+    found = [take(folder, paths) for folder in sorted(kept.iterdir()) if not folder.name.startswith(".")] if kept.is_dir() else []
+    return {card.name: published for card, published in found}

@@ -1,0 +1,116 @@
+"""What the card of a submission says, and what it must say for the submission to play `vcgym/Call-v0`."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from gymnasium import spaces
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from vcgym.agents.export import AgentCard
+from vcgym.agents.spaces import describe
+from vcgym.envs.actions import LEVELS
+from vcgym.envs.features import CALL_FEATURES, PATH_FEATURES, layout
+from vcgym.leaderboard.published import AGENT_ENV
+from vcgym.leaderboard.submissions.folder import RefusedError
+
+Line = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
+MOST_PATHS, MOST_HIDDEN = 1000, 512
+
+
+class OnnxCard(BaseModel):
+    """What `policy.onnx` was made for.
+
+    Attributes:
+        env_id: the environment.
+        path_features: names of the features of one path, in the order the model takes them.
+        call_features: names of the features of the call, likewise.
+        levels: how many levels it scores.
+        steps: transitions trained on.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    env_id: str
+    path_features: list[str]
+    call_features: list[str]
+    levels: int
+    steps: Annotated[int, Field(ge=0)]
+
+
+class SubmissionCard(BaseModel):
+    """What card.json of a submission says.
+
+    Attributes:
+        name: what the leaderboard calls it.
+        authors, description, licence: a line each.
+        weights: which file holds them.
+        agent: with agent.safetensors, the card that training published, unchanged.
+        onnx: with policy.onnx, what the model was made for.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    format: Literal[1]
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,39}$")]
+    authors: Line
+    description: Line
+    licence: Line
+    weights: Literal["agent.safetensors", "policy.onnx"]
+    agent: AgentCard | None = None
+    onnx: OnnxCard | None = None
+
+    @model_validator(mode="after")
+    def _describes_its_weights(self) -> Self:
+        described = {"agent.safetensors": self.agent, "policy.onnx": self.onnx}
+        if [name for name, card in described.items() if card is not None] != [self.weights]:
+            raise ValueError(f"weights is {self.weights!r}; allowed: 'agent' with agent.safetensors alone, 'onnx' with policy.onnx alone")
+        return self
+
+
+def parse_card(path: Path, content: bytes) -> SubmissionCard:
+    """The card in `content`.
+
+    Raises:
+        RefusedError: it is malformed, or of another environment, other features or other actions.
+    """
+    try:
+        card = SubmissionCard.model_validate_json(content)
+    except ValidationError as error:
+        told = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'card'}: {one['msg']}" for one in error.errors(include_input=False)[:5])
+        raise RefusedError(path, told, "the fields of vcgym.leaderboard.submissions.card.SubmissionCard") from None
+    if card.agent is not None:
+        _refuse_other_agent(path, card.agent)
+    if card.onnx is not None:
+        _refuse_other_model(path, card.onnx)
+    return card
+
+
+def _refuse_other_agent(path: Path, card: AgentCard) -> None:
+    for field, least, value, most in (("paths", 1, card.paths, MOST_PATHS), ("hidden", 1, card.hidden, MOST_HIDDEN)):
+        if not least <= value <= most:
+            raise RefusedError(path, f"agent.{field} is {value}", f"{least} to {most}")
+    features = [name.partition("[")[0] for name in card.features]
+    wanted = [feature.name for feature in layout(("",) * card.paths)]
+    low, high = (np.array([getattr(feature, end) for feature in layout(("",) * card.paths)], np.float32) for end in ("low", "high"))
+    _refuse_other(path, "agent.env_id", card.env_id, AGENT_ENV)
+    _refuse_other(path, "agent.features", features, [name.partition("[")[0] for name in wanted])
+    _refuse_other(path, "agent.observation_space", card.observation_space, describe(spaces.Box(low, high, dtype=np.float32)))
+    _refuse_other(path, "agent.action_space", card.action_space, describe(spaces.MultiDiscrete([card.paths, LEVELS])))
+
+
+def _refuse_other_model(path: Path, card: OnnxCard) -> None:
+    _refuse_other(path, "onnx.env_id", card.env_id, AGENT_ENV)
+    _refuse_other(path, "onnx.path_features", card.path_features, [feature.name for feature in PATH_FEATURES])
+    _refuse_other(path, "onnx.call_features", card.call_features, [feature.name for feature in CALL_FEATURES])
+    _refuse_other(path, "onnx.levels", card.levels, LEVELS)
+
+
+def _refuse_other(path: Path, field: str, found: object, wanted: object) -> None:
+    if found != wanted:
+        raise RefusedError(path, f"{field} is {_short(found)}", _short(wanted))
+
+
+def _short(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 300 else f"{text[:300]}..."

@@ -1,0 +1,168 @@
+"""Is an ONNX model harmless and of bounded size? Read against the part of the format that is allowed, before any runtime sees it.
+
+Messages are declared here field by field (numbers: onnx/onnx.proto3 of the ONNX project), and what is not declared - functions, graphs
+within nodes, sparse or quantised tensors, training - is refused as unknown. Operators are those of a feed-forward network. Whatever sets a
+shape must follow from constants and from the shapes of the inputs alone, so a trial with each shape of input shows the memory it will ever
+take. The runtime is given what was read here, written anew, not the bytes that came.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from vcgym.leaderboard.submissions.folder import RefusedError
+
+MOST_NODES = 2000
+FLOAT, INT64, BOOL = 1, 7, 9
+_TYPES: dict[int, np.dtype[Any]] = {FLOAT: np.dtype("<f4"), INT64: np.dtype("<i8"), BOOL: np.dtype("?")}
+_OPSETS = range(13, 24)
+
+# A star marks what may be repeated.
+_MESSAGES = {
+    "Model": {
+        1: "ir_version int64", 2: "producer_name string", 3: "producer_version string", 4: "domain string", 5: "model_version int64",
+        6: "doc_string string", 7: "graph Graph", 8: "opset_import *Opset", 14: "metadata_props *Entry",
+    },
+    "Entry": {1: "key string", 2: "value string"},
+    "Opset": {1: "domain string", 2: "version int64"},
+    "Graph": {
+        1: "node *Node", 2: "name string", 5: "initializer *Tensor", 10: "doc_string string", 11: "input *Value", 12: "output *Value",
+        13: "value_info *Value", 16: "metadata_props *Entry",
+    },
+    "Node": {
+        1: "input *string", 2: "output *string", 3: "name string", 4: "op_type string", 5: "attribute *Attribute", 6: "doc_string string",
+        7: "domain string", 9: "metadata_props *Entry",
+    },
+    "Attribute": {
+        1: "name string", 2: "f float", 3: "i int64", 4: "s bytes", 5: "t Tensor", 7: "floats *float", 8: "ints *int64",
+        9: "strings *bytes", 13: "doc_string string", 20: "type int32",
+    },
+    "Tensor": {
+        1: "dims *int64", 2: "data_type int32", 4: "float_data *float", 7: "int64_data *int64", 8: "name string", 9: "raw_data bytes",
+        12: "doc_string string", 13: "external_data *Entry", 14: "data_location int32",
+    },
+    "Value": {1: "name string", 2: "type Type", 3: "doc_string string", 4: "metadata_props *Entry"},
+    "Type": {1: "tensor_type TensorType", 6: "denotation string"},
+    "TensorType": {1: "elem_type int32", 2: "shape Shape"},
+    "Shape": {1: "dim *Dim"},
+    "Dim": {1: "dim_value int64", 2: "dim_param string", 3: "denotation string"},
+}  # fmt: skip
+
+# Which operands set the shape of what comes out; of the others none does, whatever they hold.
+_SHAPING = {
+    "ConstantOfShape": (0,), "Expand": (1,), "Range": (0, 1, 2), "Reshape": (1,), "Slice": (1, 2, 3, 4), "Split": (1,), "Squeeze": (1,),
+    "Unsqueeze": (1,), **{f"Reduce{kind}": (1,) for kind in ("L2", "Max", "Mean", "Min", "Sum")},
+}  # fmt: skip
+_OPERATORS = {
+    "Abs", "Add", "And", "Asinh", "Cast", "Clip", "Concat", "Constant", "Cos", "Div", "Elu", "Equal", "Erf", "Exp", "Flatten", "Floor",
+    "Gather", "Gelu", "Gemm", "Greater", "GreaterOrEqual", "HardSigmoid", "HardSwish", "Identity", "LayerNormalization", "LeakyRelu",
+    "Less", "LessOrEqual", "Log", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mish", "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal",
+    "Relu", "Selu", "Shape", "Sigmoid", "Sign", "Sin", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Tanh", "Transpose",
+    "Where", *_SHAPING,
+}  # fmt: skip
+
+
+def _declare() -> type[Message]:
+    file = descriptor_pb2.FileDescriptorProto(name="vcgym/onnx_subset.proto", package="vcgym.onnx_subset", syntax="proto2")
+    plain = ("int64", "int32", "string", "bytes", "float")
+    kinds = {name: getattr(descriptor_pb2.FieldDescriptorProto, f"TYPE_{name.upper()}") for name in plain}
+    for message, fields in _MESSAGES.items():
+        declared = file.message_type.add(name=message)
+        for number, line in fields.items():
+            name, kind = line.split()
+            field = declared.field.add(name=name, number=number, label=3 if kind.startswith("*") else 1)
+            kind = kind.removeprefix("*")
+            field.type = kinds.get(kind, descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE)
+            if kind not in kinds:
+                field.type_name = f".vcgym.onnx_subset.{kind}"
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("vcgym.onnx_subset.Model"))
+
+
+Model = _declare()
+
+
+def checked_model(path: Path, content: bytes) -> bytes:
+    """The model in `content`, as it may be given to the runtime.
+
+    Args:
+        path: what errors name.
+        content: of the file.
+
+    Raises:
+        RefusedError: it is no ONNX model, or not one that is allowed.
+    """
+    model: Any = Model()
+    try:
+        model.ParseFromString(content)
+    except DecodeError as error:
+        raise RefusedError(path, f"is no ONNX model ({error})", "an ONNX model") from error
+    for place, message in _within("model", model):
+        unknown = sorted({field.field_number for field in UnknownFieldSet(message)})
+        if unknown:
+            kind = message.DESCRIPTOR.name
+            raise RefusedError(path, f"{place} has fields {unknown}", f"of {kind} {sorted(_MESSAGES[kind])}")
+        if message.DESCRIPTOR.name == "Tensor":
+            _refuse_tensor(path, place, message)
+    opsets = {opset.domain or "ai.onnx": opset.version for opset in model.opset_import}
+    if set(opsets) != {"ai.onnx"} or opsets["ai.onnx"] not in _OPSETS:
+        raise RefusedError(path, f"opset_import is {opsets}", f"ai.onnx {_OPSETS[0]} to {_OPSETS[-1]}, no other set of operators")
+    _refuse_nodes(path, model.graph)
+    return bytes(model.SerializeToString())
+
+
+def numbers_held(model: bytes) -> int:
+    """How many float32 numbers a checked model holds."""
+    parsed: Any = Model()
+    parsed.ParseFromString(model)
+    tensors = [message for _, message in _within("model", parsed) if message.DESCRIPTOR.name == "Tensor" and message.data_type == FLOAT]
+    return sum(int(np.prod(tensor.dims)) for tensor in tensors)
+
+
+def _within(place: str, message: Any) -> Iterator[tuple[str, Any]]:
+    """The message and all messages in it, with where they stand."""
+    yield place, message
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_MESSAGE:
+            for number, one in enumerate(value) if field.is_repeated else [("", value)]:
+                yield from _within(f"{place}.{field.name}{f'[{number}]' if number != '' else ''}", one)
+
+
+def _refuse_tensor(path: Path, place: str, tensor: Any) -> None:
+    if tensor.external_data or tensor.data_location:
+        raise RefusedError(path, f"{place} {tensor.name!r} keeps its data in another file", "data within the model")
+    if tensor.data_type not in _TYPES:
+        raise RefusedError(path, f"{place} {tensor.name!r} has data type {tensor.data_type}", "1 (float32), 7 (int64), 9 (bool)")
+    kind: np.dtype[Any] = _TYPES[tensor.data_type]
+    size = 1
+    for dim in tensor.dims:
+        size *= max(-1, dim)
+    typed = {FLOAT: tensor.float_data, INT64: tensor.int64_data}.get(tensor.data_type, ())
+    held = len(tensor.raw_data) / kind.itemsize if tensor.raw_data else len(typed)
+    if min(tensor.dims, default=0) < 0 or size != held:
+        found = f"{place} {tensor.name!r} has shape {list(tensor.dims)} and {held:g} values"
+        raise RefusedError(path, found, "as many values as the shape says")
+    values = np.frombuffer(tensor.raw_data, kind) if tensor.raw_data else np.asarray(typed, kind)
+    if tensor.data_type == FLOAT and not np.isfinite(values).all():
+        raise RefusedError(path, f"{place} {tensor.name!r} holds {values[~np.isfinite(values)][0]}", "finite values")
+
+
+def _refuse_nodes(path: Path, graph: Any) -> None:
+    if not 1 <= len(graph.node) <= MOST_NODES:
+        raise RefusedError(path, f"has {len(graph.node)} nodes", f"1 to {MOST_NODES}")
+    fixed = {"", *(tensor.name for tensor in graph.initializer)}
+    for number, node in enumerate(graph.node):
+        place = f"node {number} ({node.domain or 'ai.onnx'}::{node.op_type})"
+        if node.domain not in ("", "ai.onnx") or node.op_type not in _OPERATORS:
+            raise RefusedError(path, f"{place} is not an operator of the list", ", ".join(sorted(_OPERATORS)))
+        loose = [node.input[i] for i in _SHAPING.get(node.op_type, ()) if i < len(node.input) and node.input[i] not in fixed]
+        if loose:
+            raise RefusedError(path, f"{place} takes a shape from {loose}", "shapes that follow from constants and the inputs' shapes")
+        if node.op_type == "Shape" or all(name in fixed for name in node.input):
+            fixed.update(node.output)

@@ -1,0 +1,133 @@
+"""Is a score what the actions come to? Every logged call is played again from its actions alone, and its row of results made anew."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vcgym.agents.config import env_defaults
+from vcgym.agents.progress import Tell
+from vcgym.envs.actions import LEVELS
+from vcgym.leaderboard import results
+from vcgym.leaderboard.columns import METRICS, WORLD
+from vcgym.leaderboard.metrics import rows
+from vcgym.leaderboard.published import AGENT_ENV
+from vcgym.leaderboard.rollout import play_policy
+from vcgym.leaderboard.run import prepare
+from vcgym.leaderboard.submissions.actions import Replayed
+from vcgym.leaderboard.suites import SUITES, Part, Suite, worlds
+from vcgym.network.scenario import Scenario
+from vcgym.network.splits import test_opened
+
+TOLERANCE = 1e-9  # of floats, across platforms; integers and words must be the same
+
+World = tuple[Any, ...]
+
+
+class Verdict(NamedTuple):
+    """Whether one row of results is what its actions come to; `said` names the columns that are not, or what else is wrong."""
+
+    system: str
+    world: World
+    equal: bool
+    said: str
+
+
+def verify(folder: Path, tell: Tell) -> list[Verdict]:
+    """Replay `actions.parquet` and compare with `results.parquet`, both in `folder`.
+
+    Args:
+        folder: of a finished run.
+        tell: told how many calls were replayed, and of whom.
+
+    Returns:
+        One verdict for each agent and world: those of the log, of the results, and of the suite.
+
+    Raises:
+        FileNotFoundError, ValueError: a file is missing or malformed, of a suite that this version does not have, or the data differ.
+    """
+    log = results.read(results.ACTIONS, folder / "actions.parquet").to_pylist()
+    claimed = results.read(results.RESULTS, folder / "results.parquet").to_pylist()
+    suite = _suite(log)
+    found: list[Verdict] = []
+    for name in sorted({row["system"] for row in (*log, *claimed) if row.get("kind") != "rule"}):
+        logged, of_results = ({_world(row): row for row in rows if row["system"] == name} for rows in (log, claimed))
+        found += _system(name, suite, logged, of_results, partial(_told, tell, name, len(found)))
+    return found
+
+
+def _told(tell: Tell, name: str, before: int, done: int) -> None:
+    tell(before + done, name)
+
+
+def _suite(log: Sequence[dict[str, Any]]) -> Suite | None:
+    named = {(row["suite"], row["suite_version"], row["packets"]) for row in log}
+    if not named:
+        return None
+    known = {(suite.name, suite.version, suite.packets): suite for suite in SUITES.values()}
+    if len(named) != 1 or not named <= known.keys():
+        raise ValueError(f"actions.parquet is of suites (name, version, packets) {sorted(named)}; allowed: one of {sorted(known)}")
+    return known[named.pop()]
+
+
+def _world(row: dict[str, Any]) -> World:
+    return tuple(row[name] for name in WORLD)
+
+
+def _system(
+    name: str, suite: Suite | None, log: dict[World, dict[str, Any]], claimed: dict[World, dict[str, Any]], tell: Callable[[int], None]
+) -> Iterator[Verdict]:
+    replayed: dict[World, dict[str, Any] | str] = {}
+    for part, scenario in prepare(suite) if suite else ():
+        replayed |= _replay(part, scenario, log)
+        tell(len(replayed))
+    for world in sorted({*log, *claimed, *replayed}):
+        made = replayed.get(world, "no world of the suite, or one whose data are not here")
+        if isinstance(made, str):
+            yield Verdict(name, world, False, made)
+        elif world not in claimed:
+            yield Verdict(name, world, False, "no row of results")
+        else:
+            differs = [column.name for column in METRICS if not _equal(made[column.name], claimed[world][column.name])]
+            yield Verdict(name, world, not differs, ", ".join(differs))
+
+
+def _replay(part: Part, scenario: Scenario, log: dict[World, dict[str, Any]]) -> dict[World, dict[str, Any] | str]:
+    """For each world of a part: its row of metrics, or why there is none."""
+    which = worlds(part, scenario)
+    names = [(part.mode, part.scenario, stratum, part.split, *world) for world, stratum in zip(which, _strata(part, scenario), strict=True)]
+    found: dict[World, dict[str, Any] | str] = {name: _fault(log.get(name), scenario) for name in names}
+    sound = [number for number, name in enumerate(names) if not found[name]]
+    if sound:
+        logged = [(log[names[number]]["path"], log[names[number]]["level"]) for number in sound]
+        policy = Replayed(np.array(logged, np.int64).transpose(0, 2, 1))
+        played = play_policy(policy, AGENT_ENV, scenario, part.split, [which[number] for number in sound], 1, part.stratum).played
+        found |= {names[number]: row for number, row in zip(sound, rows(played), strict=True)}
+    return found
+
+
+@test_opened()
+def _strata(part: Part, scenario: Scenario) -> list[str]:
+    return [scenario.draw(part.split, seed, pair, part.stratum).stratum for pair, seed in worlds(part, scenario)]
+
+
+def _fault(row: dict[str, Any] | None, scenario: Scenario) -> str:
+    """What keeps a logged call from being played again; empty if nothing does."""
+    if row is None:
+        return "no actions in the log"
+    if row["env"] != AGENT_ENV or row["card"] != scenario.layout.card:
+        return f"made in {row['env']} on data {row['card'][:12]}; here they are {AGENT_ENV} and {scenario.layout.card[:12]}"
+    decisions = -(-scenario.packets // env_defaults(AGENT_ENV)["interval"])
+    for name, most in (("path", scenario.paths - 1), ("level", LEVELS - 1)):
+        if len(row[name]) != decisions or not 0 <= min(row[name]) <= max(row[name]) <= most:
+            return f"{name} of the log is not {decisions} integers from 0 to {most}"
+    return ""
+
+
+def _equal(made: Any, claimed: Any) -> bool:
+    if isinstance(made, float) and isinstance(claimed, float):
+        return (math.isnan(made) and math.isnan(claimed)) or math.isclose(made, claimed, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return bool(made == claimed)

@@ -1,0 +1,41 @@
+"""What happened in a few sessions, bin by bin: small enough for a page, enough to see a system change its path and pay for it."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from vcgym.envs.batch import Played
+
+BINS = 200  # at most
+World = tuple[str, int]  # pair and seed
+
+
+def watched(worlds: list[World]) -> list[World]:
+    """The sessions of a part of a suite that are kept: its first world, and one half-way through its list."""
+    return sorted({worlds[0], worlds[len(worlds) // 2]})
+
+
+def timeline(played: "Played", s: int) -> dict[str, Any]:
+    """One session in bins of equally many packets, at most `BINS`; the last one may hold fewer.
+
+    Returns:
+        packets_per_bin; and, one number for each bin: median and largest event end-to-end delay in whole ms, rounded (-1: nothing was
+        emitted), packets that were lost or discarded, the path of the last packet, and changes of path.
+    """
+    packets = played.path.shape[1]
+    width = -(-packets // BINS)
+    sent_us = np.arange(packets, dtype=np.int64) * played.packet_us
+    delay_ms = (played.emitted_us[s] - sent_us) / 1000.0
+    emitted = (played.emitted_us[s] >= 0) & ~played.flushed[s]
+    changed = np.diff(played.path[s], prepend=played.path[s, :1]) != 0
+    bins = [slice(first, min(first + width, packets)) for first in range(0, packets, width)]
+    heard = [delay_ms[here][emitted[here]] for here in bins]
+    return {
+        "packets_per_bin": width,
+        "delay_median_ms": [round(float(np.median(delays))) if len(delays) else -1 for delays in heard],
+        "delay_most_ms": [round(float(delays.max())) if len(delays) else -1 for delays in heard],
+        "missing": [int((~emitted[here] & ~played.flushed[s, here]).sum()) for here in bins],
+        "path": [int(played.path[s, here][-1]) for here in bins],
+        "path_changes": [int(changed[here].sum()) for here in bins],
+    }

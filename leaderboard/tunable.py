@@ -1,0 +1,75 @@
+"""A pair of rules as something to be tuned: its parameters by dotted names, and the pair as YAML of conf/system."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from vcgym.agents.search import Domain, Values
+from vcgym.leaderboard.identity import described
+from vcgym.leaderboard.rollout import RulePair
+
+Spaces = Mapping[str, Mapping[str, Domain]]
+"""For the class of a rule, as `_target_` names it, where each of its parameters is drawn; `lag.quantile` is one of a rule within."""
+
+
+def space_of(pair: RulePair, spaces: Spaces) -> dict[str, Domain]:
+    """Where each parameter of the pair is drawn, by names such as `receiver.quantile`."""
+    return {
+        f"{lever}.{name}": domain for lever, rule in pair._asdict().items() for name, domain in spaces.get(target(rule), {}).items()
+    }  # fmt: skip
+
+
+def target(rule: Any) -> str:
+    """The class of a rule as `_target_` names it."""
+    return f"{type(rule).__module__}.{type(rule).__qualname__}"
+
+
+def with_values(params: Any, values: Mapping[str, float | int]) -> Any:
+    """`params` with the named values; numbers are cut to four significant digits, as they are written.
+
+    Raises:
+        ValueError: no such parameter.
+    """
+    for name, value in values.items():
+        field, _, rest = name.partition(".")
+        if field not in params._fields:
+            raise ValueError(f"{type(params).__name__} has no parameter {field!r}; allowed: {', '.join(params._fields)}")
+        params = params._replace(**{field: with_values(getattr(params, field), {rest: value}) if rest else short(value)})
+    return params
+
+
+def short(value: float | int) -> float | int:
+    """A number as it is written in a file: four significant digits."""
+    return int(value) if isinstance(value, int) else float(f"{value:.4g}")
+
+
+def values_of(params: Any, names: Mapping[str, Any]) -> Values:
+    """What `params` has under each of `names`."""
+
+    def of(name: str) -> Any:
+        found = params
+        for field in name.split("."):
+            found = getattr(found, field)
+        return found
+
+    return {name: of(name) for name in names}
+
+
+def short_hash(pair: RulePair) -> str:
+    """Sixteen hex digits that follow from the classes and all parameters of the pair."""
+    return hashlib.sha256(described(pair).encode()).hexdigest()[:16]
+
+
+def as_yaml(pair: RulePair, about: str) -> str:
+    """The pair as a file of conf/system; `about` is its first line, a comment."""
+    return f"# {about}\n" + yaml.safe_dump({lever: _written(rule) for lever, rule in pair._asdict().items()}, sort_keys=False)
+
+
+def _written(params: Any) -> Any:
+    if not hasattr(params, "_asdict"):
+        return params
+    usual = type(params)._field_defaults
+    said = {name: value for name, value in params._asdict().items() if name not in usual or usual[name] != value}
+    return {"_target_": target(params), **{name: _written(value) for name, value in said.items()}}

@@ -1,0 +1,82 @@
+"""The world of a call that shares a bottleneck: everything that is there whatever the sender does."""
+
+from typing import NamedTuple
+
+from vcgym.network.capacity import CapacityTrace
+from vcgym.network.cross_traffic import Tcp, Udp
+from vcgym.network.sources import Audio, Encoder, Series, Timeline
+
+
+class SharedLink(NamedTuple):
+    """One drawn world.
+
+    Attributes:
+        name: of the kind of world, for tables.
+        seed: of all that is random in it.
+        trace: capacity of the bottleneck.
+        start_us: where in the trace the call begins.
+        queue_packets: length of the bottleneck's queue, waiting and in service.
+        queue_bytes: the same in bytes; None: no limit.
+        forward_ms: from the bottleneck to the receiver, without queueing.
+        backward_ms: of a report.
+        loss: share of packets lost at random before the queue.
+        report_loss: share of reports lost.
+        works_ms: mean time between outages of the last hop; 0: there are none.
+        outage_ms: least and largest length of one.
+        flows: what else is in the queue.
+        audio: None: none.
+        video: None: none.
+        seconds: length of the call.
+        expiry_ms: a packet is worthless so long after its capture.
+        send_queue: length of the sender's queue, packets.
+        report_every_ms: how long the receiver collects.
+        rates_kbps: start, least and largest target.
+    """
+
+    name: str
+    seed: int
+    trace: CapacityTrace
+    start_us: int = 0
+    queue_packets: int = 50
+    queue_bytes: int | None = None
+    forward_ms: float = 25.0
+    backward_ms: float = 25.0
+    loss: float = 0.0
+    report_loss: float = 0.0
+    works_ms: float = 0.0
+    outage_ms: tuple[float, float] = (10.0, 80.0)
+    flows: tuple[Tcp | Udp, ...] = ()
+    audio: Audio | None = Audio()
+    video: Timeline | Series | Encoder | None = Encoder()
+    seconds: float = 60.0
+    expiry_ms: float = 200.0
+    send_queue: int = 512
+    report_every_ms: float = 50.0
+    rates_kbps: tuple[float, float, float] = (300.0, 50.0, 4000.0)
+
+
+def require_link(link: SharedLink) -> None:
+    """Refuse a world that cannot be played.
+
+    Raises:
+        ValueError: a number out of its range, an expiry before creation, a queue of length 0, a call with nothing to send.
+    """
+    ranges = {
+        "queue_packets": (1, 8192), "forward_ms": (0.0, 60e3), "backward_ms": (0.0, 60e3), "loss": (0.0, 0.999),
+        "report_loss": (0.0, 0.999), "works_ms": (0.0, 1e9), "seconds": (0.1, 86_400.0), "expiry_ms": (0.0, 1e6), "send_queue": (1, 1024),
+        "report_every_ms": (1.0, 10e3),
+    }  # fmt: skip
+    for field, (low, high) in ranges.items():
+        value = getattr(link, field)
+        if not low <= value <= high:
+            what = ", an expiry before creation" if field == "expiry_ms" and value < 0 else ""
+            raise ValueError(f"{field} = {value} of {link.name}{what}: allowed is {low:g} to {high:g}")
+    start, least, most = link.rates_kbps
+    if not 1.0 <= least <= start <= most <= 1e6:
+        raise ValueError(f"rates_kbps = {link.rates_kbps} of {link.name}: allowed is 1 <= least <= start <= largest <= 1e6")
+    if not 0.0 <= link.outage_ms[0] <= link.outage_ms[1] <= 10e3:
+        raise ValueError(f"outage_ms = {link.outage_ms} of {link.name}: allowed is 0 <= least <= largest <= 10,000")
+    if link.audio is None and link.video is None:
+        raise ValueError(f"audio and video of {link.name} are None: allowed is a call with something to send")
+    if link.audio is not None and not (1 <= link.audio.size_bytes <= 65535 and 0.1 <= link.audio.interval_ms <= 1e4):
+        raise ValueError(f"audio = {link.audio} of {link.name}: allowed are 1 to 65,535 bytes every 0.1 to 10,000 ms")

@@ -1,0 +1,34 @@
+"""Forecasts that are a straight line in both inputs. As it comes: delay plus jitter, exact where both are constant."""
+
+import math
+from typing import NamedTuple
+
+from vcgym.predictors.predictor import predicts
+
+
+class Linear(NamedTuple):
+    """Parameters: transmit delay * per_transmit + jitter * per_jitter + offset_ms."""
+
+    per_transmit: float = 1.0
+    per_jitter: float = 1.0
+    offset_ms: float = 0.0
+
+
+def require_linear(params: Linear) -> None:
+    """Refuse coefficients that are no finite numbers.
+
+    Raises:
+        TypeError: a coefficient is no number.
+        ValueError: a coefficient is not finite.
+    """
+    for name, value in params._asdict().items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError(f"Linear.{name} is {value!r}, a {type(value).__name__}; allowed is a number")
+        if not math.isfinite(value):
+            raise ValueError(f"Linear.{name} is {value}; allowed are finite numbers")
+
+
+@predicts(Linear, require_linear)
+def linear_e2e(params, transmit_delay_ms, jitter_ms):
+    """One sum."""
+    return params.per_transmit * transmit_delay_ms + params.per_jitter * jitter_ms + params.offset_ms

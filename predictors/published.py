@@ -1,0 +1,162 @@
+"""A published predictor: a folder with predictor.safetensors (the arrays of `Network`, float32) and predictor.json (what they are).
+
+Nothing in either file can be executed: one is numbers behind a JSON header, the other JSON. Both are checked whole before anything is used.
+"""
+
+import functools
+import hashlib
+import importlib.resources
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from safetensors import SafetensorError, deserialize
+from safetensors.numpy import save
+
+from vcgym.predictors.network import Network, aligned, require_network
+from vcgym.predictors.table import DelayTable, tabulate
+
+WEIGHTS = "predictor.safetensors"
+CARD = "predictor.json"
+SHIPPED = "predictor"  # folder of vcgym.data
+LARGEST_BYTES = 1 << 18  # of either file; the arrays come to 34,336 bytes, their header to about a thousand
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Training(BaseModel):
+    """What a network was trained on and what it came to.
+
+    Attributes:
+        data_sha256: of the data set.
+        modes: of the worlds in it.
+        jitter: which output of Algorithm 2 was the second input: the lag, or the difference of its line 3. Rules feed the lag.
+        seed: of the training.
+        rows: in the data set.
+        metrics: by name, with the unit in the name, such as rmse_ms.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    data_sha256: Sha256
+    modes: Annotated[list[str], Field(min_length=1)]
+    jitter: Literal["lag", "diff"]
+    seed: Annotated[int, Field(ge=0)]
+    rows: Annotated[int, Field(ge=1)]
+    metrics: dict[str, FiniteFloat]
+
+
+class PredictorCard(BaseModel):
+    """What predictor.json says; `publish` fills in all but the training."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    format: Literal[1] = 1
+    inputs: tuple[Literal["transmit_delay_ms"], Literal["jitter_ms"]] = ("transmit_delay_ms", "jitter_ms")
+    output: Literal["e2e_ms"] = "e2e_ms"
+    weights_sha256: Sha256
+    training: Training
+
+
+def publish(folder: Path, network: Network, training: Training) -> None:
+    """Write a network and its card to `folder`. The card comes last, so that one killed in between leaves nothing that loads.
+
+    Raises:
+        TypeError, ValueError: the network is not one, see `require_network`.
+        FileExistsError: a predictor is there already.
+    """
+    require_network(network)
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / CARD).exists():
+        raise FileExistsError(f"{folder / CARD} exists already; nothing is overwritten")
+    weights = save(dict(zip(Network._fields, map(np.ascontiguousarray, network), strict=True)))
+    card = PredictorCard(weights_sha256=hashlib.sha256(weights).hexdigest(), training=training)
+    _write(folder / WEIGHTS, weights)
+    _write(folder / CARD, (card.model_dump_json(indent=2) + "\n").encode())
+
+
+def read_card(folder: Path) -> PredictorCard:
+    """Read and check predictor.json.
+
+    Raises:
+        ValueError: it is missing, too large or malformed, naming file and field.
+    """
+    path = folder / CARD
+    try:
+        return PredictorCard.model_validate_json(_read(path))
+    except ValidationError as error:
+        raise ValueError(f"{path} is no predictor's card: {error}") from error
+
+
+def load_network(folder: Path | str) -> Network:
+    """Load a published network.
+
+    Args:
+        folder: what `publish` wrote.
+
+    Raises:
+        ValueError: a file is missing, too large, truncated or no such file at all; an array is missing, one too many, of another type or
+            shape, or not finite; the weights are not those that the card names. The message names file and field.
+    """
+    folder = Path(folder)
+    card = read_card(folder)
+    path = folder / WEIGHTS
+    content = _read(path)
+    network = _network(path, content)
+    found = hashlib.sha256(content).hexdigest()
+    if found != card.weights_sha256:
+        raise ValueError(f"{path}: SHA-256 is {found}, expected {card.weights_sha256}, the weights_sha256 of {folder / CARD}")
+    return network
+
+
+@functools.cache
+def shipped_network() -> Network:
+    """The network that comes with vcgym, data/predictor."""
+    with importlib.resources.as_file(importlib.resources.files("vcgym.data").joinpath(SHIPPED)) as folder:
+        return load_network(folder)
+
+
+@functools.cache
+def shipped_table() -> DelayTable:
+    """`shipped_network` as a table, with its error; see `tabulate`."""
+    return tabulate(shipped_network())
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_BYTES + 1)  # never more, however large the file or endless the device
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    if len(content) > LARGEST_BYTES:
+        raise ValueError(f"{path} is larger than {LARGEST_BYTES} bytes; a predictor's files are smaller")
+    return content
+
+
+def _network(path: Path, content: bytes) -> Network:
+    try:
+        tensors: dict[str, Any] = dict(deserialize(content))
+    except SafetensorError as error:
+        raise ValueError(f"{path} is no safetensors file, or part of one: {error}") from error
+    if tensors.keys() != set(Network._fields):
+        missing, others = sorted(set(Network._fields) - tensors.keys()), sorted(tensors.keys() - set(Network._fields))
+        raise ValueError(f"{path} lacks {missing} and has {others} besides; allowed are {list(Network._fields)}")
+    for name, tensor in tensors.items():
+        if tensor["dtype"] != "F32":
+            raise ValueError(f"{path}: {name} is of type {tensor['dtype']}; allowed is F32")
+    arrays = {name: np.frombuffer(tensor["data"], np.float32).reshape(tensor["shape"]) for name, tensor in tensors.items()}
+    try:
+        network = Network(**arrays)
+        require_network(network)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return aligned(network)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

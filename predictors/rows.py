@@ -1,0 +1,131 @@
+"""Rows that predictors learn from and are judged on: a Parquet file of packets, with what was known when each left and what it took.
+
+A row is one packet that the receiver emitted. Inputs hold nothing that had not been fed back when the router decided, but for
+`oracle_transmit_ms`, the packet's own delay, which serves to show what a forecast from it would be worth.
+
+Rows of a file are in order of session and packet, so that a predictor with a memory can look at the inputs of rows before.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+COLUMNS = pa.schema(
+    [
+        pa.field(name, kind, nullable=False)
+        for name, kind in {
+            "mode": pa.string(),
+            "scenario": pa.string(),
+            "pair": pa.string(),
+            "split": pa.string(),
+            "stratum": pa.string(),
+            "seed": pa.int64(),  # of the world
+            "router": pa.string(),
+            "receiver": pa.string(),
+            "session": pa.int64(),  # number of the call in the file
+            "packet": pa.int64(),
+            "path": pa.int64(),
+            "transmit_ms": pa.float64(),  # one-way delay of the path's newest packet that was fed back
+            "age_ms": pa.float64(),  # since that packet was sent
+            "lag_ms": pa.float64(),  # Algorithm 2 at the sender, on what was fed back
+            "diff_ms": pa.float64(),  # d of its line 3
+            "oracle_transmit_ms": pa.float64(),  # the packet's own one-way delay
+            "end_to_end_ms": pa.float64(),  # emission minus sending, the target
+        }.items()
+    ]
+)
+_ABOVE_ZERO = ("transmit_ms", "age_ms", "oracle_transmit_ms", "end_to_end_ms")
+
+Jitter = Literal["lag", "diff"]
+Transmit = Literal["fed_back", "oracle"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a file, and behind them the whole file.
+
+    Attributes:
+        columns: name -> values of all rows of the file.
+        inputs_ms: (rows of the file, 2) transmit delay and jitter.
+        at: numbers of the rows that are meant.
+    """
+
+    columns: dict[str, NDArray]
+    inputs_ms: NDArray[np.float64]
+    at: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, name: str) -> NDArray:
+        return self.columns[name][self.at]
+
+    @property
+    def inputs(self) -> NDArray[np.float64]:
+        """(n, 2) transmit delay and jitter, ms."""
+        return self.inputs_ms[self.at]
+
+    @property
+    def target_ms(self) -> NDArray[np.float64]:
+        """(n,) end-to-end delay."""
+        return self["end_to_end_ms"]
+
+    def take(self, which: NDArray) -> "Rows":
+        """Those of these rows: numbers within them, or a mask over them."""
+        return replace(self, at=self.at[which])
+
+    def before(self, length: int) -> NDArray[np.int64]:
+        """(n, length) numbers of the rows of the same call up to each row, oldest first; its first row stands in for what is missing."""
+        session = self.columns["session"]
+        first = np.searchsorted(session, session[self.at])
+        return np.maximum(self.at[:, None] + np.arange(1 - length, 1), first[:, None])
+
+
+def read_rows(path: Path, jitter: Jitter = "lag", transmit: Transmit = "fed_back", splits: tuple[str, ...] = ("train",)) -> Rows:
+    """All rows of a file.
+
+    Args:
+        path: a Parquet file with the columns `COLUMNS`.
+        jitter: which of the two readings of the paper is the second input.
+        transmit: the first input; `oracle` is the packet's own delay.
+        splits: of worlds, that the rows may come from.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is not such a file, is empty or out of order, holds a number that is not finite or not above 0, or another split.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"no rows at {path}; vcgym-predictor-data makes them")
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path} is not a Parquet file: {error}") from error
+    if table.schema.remove_metadata() != COLUMNS:
+        raise ValueError(f"{path} has the columns {table.schema.names}; allowed are {COLUMNS.names} with the types {COLUMNS.types}")
+    columns = {name: table[name].combine_chunks().to_numpy(zero_copy_only=False) for name in COLUMNS.names}
+    _require_sound(columns, path, splits)
+    inputs = np.column_stack([columns["transmit_ms" if transmit == "fed_back" else "oracle_transmit_ms"], columns[f"{jitter}_ms"]])
+    return Rows(columns, inputs, np.arange(len(inputs)))
+
+
+def _require_sound(columns: dict[str, NDArray], path: Path, splits: tuple[str, ...]) -> None:
+    if not len(columns["session"]):
+        raise ValueError(f"{path} has no rows")
+    other = sorted(set(columns["split"]) - set(splits))
+    if other:
+        raise ValueError(f"{path}: column split holds {other}; allowed here: {', '.join(splits)}")
+    for name, kind in zip(COLUMNS.names, COLUMNS.types, strict=True):
+        wrong = ~np.isfinite(columns[name]) if kind == pa.float64() else np.zeros(1, bool)
+        if name in _ABOVE_ZERO:
+            wrong |= ~(columns[name] > 0.0)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ValueError(f"{path}: row {row} of column {name} is {columns[name][row]}; allowed: finite, above 0 but for jitters")
+    step = np.diff(columns["session"])
+    if (step < 0).any() or ((step == 0) & (np.diff(columns["packet"]) <= 0)).any():
+        raise ValueError(f"{path}: rows are not in order of session and packet")

@@ -1,0 +1,29 @@
+"""vcgym-predictor-data: play sessions and write the rows that predictors are trained on. See conf/predictor_data.yaml."""
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+
+from vcgym.agents.progress import progress
+from vcgym.leaderboard.forecasts.config import PredictorDataConfig
+from vcgym.leaderboard.forecasts.data import build as build_rows
+from vcgym.leaderboard.forecasts.data import playable
+from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.systems import load_systems
+
+
+@hydra.main(version_base="1.3", config_path=CONF, config_name="predictor_data")
+def main(composed: DictConfig) -> None:
+    """Compose, play, write."""
+    config = build(composed, PredictorDataConfig)
+    config.data.export()
+    parts, console = playable(config), Console()
+    if len(parts) < len(config.parts):
+        console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
+    with progress("predictor data", len(parts)) as tell:
+        rows = build_rows(config, load_systems(config.systems), tell)
+    console.print(f"Rows: {rows}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""vcgym-decision-value: what prediction is worth to routing; `folder=docs` writes docs/decision_value.md. See conf/decision_value.yaml."""
+
+import os
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+
+from vcgym.agents.progress import progress
+from vcgym.leaderboard.decision_value.config import DecisionValueConfig
+from vcgym.leaderboard.decision_value.run import steps, write_decision_value
+from vcgym.network.cards import DATA_VARIABLE
+from vcgym.scripts.schema import CONF, build
+
+
+@hydra.main(version_base="1.3", config_path=CONF, config_name="decision_value")
+def main(composed: DictConfig) -> None:
+    """Compose, play, write."""
+    config = build(composed, DecisionValueConfig)
+    config.data.export()
+    console, with_series = Console(), bool(os.environ.get(DATA_VARIABLE))
+    if not with_series:
+        console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
+    with progress("decision value", steps(with_series)) as tell:
+        page = write_decision_value(
+            with_series, config.seeds, config.drift_seeds, config.packets, config.threads, config.folder, tell
+        )  # fmt: skip
+    console.print(f"Decision value: {page}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+"""vcgym-train-predictor: fit every method of forecasting to the rows, rank them, register the network. See conf/train_predictor.yaml."""
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+
+from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
+from vcgym.leaderboard.forecasts.study import PUBLISHED, run_study
+from vcgym.leaderboard.forecasts.table import print_ranks
+from vcgym.scripts.schema import CONF, build
+
+
+@hydra.main(version_base="1.3", config_path=CONF, config_name="train_predictor")
+def main(composed: DictConfig) -> None:
+    """Compose, fit, rank."""
+    config = build(composed, TrainPredictorConfig)
+    console = Console() if Console().is_terminal else Console(width=120)
+    print_ranks(run_study(config), console)
+    if config.champion is not None:
+        console.print(f"Published: {config.folder / PUBLISHED}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

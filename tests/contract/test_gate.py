@@ -1,0 +1,60 @@
+"""The tuned-rule gate says who is beaten by a tuned rule, agents first, and only where the data tell."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from vcgym.leaderboard.board import boards
+from vcgym.leaderboard.columns import IDENTITY, METRICS
+from vcgym.leaderboard.gate import gates, markdown, sentence
+
+WORLDS = 40
+COMMON = np.random.default_rng(0).normal(0.0, 5.0, WORLDS)
+
+
+def results(*systems):
+    """Systems as (name, kind, mean R, own noise), each on the same worlds of mode paper."""
+    text = {"string": "x", "int64": 0, "float64": 0.0}
+    usual = {name: text[type_name] for name, type_name in IDENTITY.items()} | {column.name: text[column.type] for column in METRICS}
+    rows = [
+        {**usual, "system": name, "kind": kind, "mode": "paper", "seed": world, "r": mean + COMMON[world] + noise * wobble}
+        for number, (name, kind, mean, noise) in enumerate(systems)
+        for world, wobble in enumerate(np.random.default_rng(number + 1).normal(0.0, 1.0, WORLDS))
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+def said(*systems):
+    table = results(*systems)
+    (found,) = gates(boards(table), table)
+    return found, sentence(found)
+
+
+def test_who_is_beaten_is_said_agents_first():
+    found, words = said(
+        ("A-tuned", "rule", 80.0, 1.0), ("B-tuned", "rule", 82.0, 1.0), ("B", "rule", 75.0, 1.0),
+        ("slow", "agent", 79.0, 1.0), ("same", "agent", 82.05, 1.0), ("fast", "rule", 85.0, 1.0),
+    )  # fmt: skip
+    assert found.tuned == "B-tuned"
+    assert {other.system for other in found.others if other.beaten} == {"A-tuned", "B", "slow"}
+    assert words.startswith("The best tuned rule is B-tuned. Beaten by a tuned rule (R against B-tuned): agent slow (-3.")
+    assert "fast" not in words
+    assert words.endswith("Not beaten by it: agent same.")
+
+
+def test_the_difference_is_that_of_the_same_worlds():
+    found, _ = said(("A-tuned", "rule", 80.0, 0.0), ("B", "rule", 79.5, 0.0))
+    (other,) = found.others
+    assert other.difference == pytest.approx((-0.5, -0.5, -0.5))
+
+
+def test_nothing_is_said_without_a_tuned_rule():
+    _, words = said(("A", "rule", 80.0, 1.0), ("B", "agent", 70.0, 1.0))
+    assert words.startswith("No tuned rule was played")
+
+
+def test_the_markdown_has_a_line_for_each_board():
+    table = results(("A-tuned", "rule", 80.0, 1.0), ("B", "rule", 80.0, 1.0))
+    assert "## Beaten by a tuned rule\n\n- Mode paper: The best tuned rule is A-tuned. It beats no other system.\n" in markdown(
+        boards(table), table
+    )

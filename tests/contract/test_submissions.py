@@ -1,0 +1,379 @@
+"""Submissions: honest folders play, are logged and verified; hostile ones are refused by name and reason, and nothing of them runs."""
+
+import json
+import os
+import pickle
+import shutil
+import socket
+import zipfile
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from safetensors.numpy import load, save
+
+from vcgym.agents.export import load_agent, publish
+from vcgym.agents.network import PathNet
+from vcgym.agents.policy import AgentPolicy
+from vcgym.envs.actions import LEVELS
+from vcgym.leaderboard.published import AGENT_ENV
+from vcgym.leaderboard.submissions.accept import accept, accepted
+from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.leaderboard.submissions.load import take
+from vcgym.leaderboard.submissions.onnx_model import Model, checked_model
+from vcgym.leaderboard.submissions.trial import tried
+
+ONNX = Path(__file__).parent / "submission_onnx"
+HIDDEN = 8
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """An honest submission of safetensors, of random weights."""
+    folder = tmp_path_factory.mktemp("made")
+    env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=100).unwrapped
+    observed, acted, paths = env.single_observation_space, env.single_action_space, env.batch.scenario.paths
+    torch.manual_seed(3)
+    net = PathNet(observed.shape[0], paths, LEVELS, HIDDEN, "tanh")
+    agent = AgentPolicy(AGENT_ENV, observed, acted, paths, "tanh", {name: tensor.numpy() for name, tensor in net.state_dict().items()})
+    features = [feature.name for feature in env.layout]
+    publish(folder / "agent", agent, features=features, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
+    card = json.loads((ONNX / "card.json").read_text())
+    del card["onnx"]
+    agent_card = json.loads((folder / "agent" / "card.json").read_text())
+    write_card(folder / "agent", card | {"name": "tiny agent", "weights": "agent.safetensors", "agent": agent_card})
+    publish(folder / "plain", agent, features=features, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
+    return folder
+
+
+@pytest.fixture
+def agent(made, tmp_path):
+    return Path(shutil.copytree(made / "agent", tmp_path / "agent"))
+
+
+@pytest.fixture
+def onnx(tmp_path):
+    return Path(shutil.copytree(ONNX, tmp_path / "onnx"))
+
+
+def write_card(folder, card):
+    (folder / "card.json").write_text(json.dumps(card))
+
+
+def edit_card(folder, *place, value):
+    card = inner = json.loads((folder / "card.json").read_text())
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = value
+    write_card(folder, card)
+
+
+def refused(folder, *words):
+    with pytest.raises(RefusedError) as caught:
+        take(folder, [5])
+    message = str(caught.value)
+    assert "; allowed: " in message and all(word in message for word in words), message
+
+
+def observations(paths, sessions=6):
+    rng = np.random.default_rng(4)
+    return rng.normal(size=(sessions, paths * 9 + 12)).astype(np.float32)
+
+
+def test_an_honest_agent_acts_as_the_one_it_was_made_of(made, agent):
+    card, published = take(agent, [5, 17])
+    assert card.name == "tiny agent"
+    for paths in (5, 17):
+        seen = observations(paths)
+        assert np.array_equal(published.policy().predict(seen)[0], load_agent(made / "plain").predict(seen)[0])
+
+
+def test_an_honest_model_acts_as_the_runtime_says_one_session_or_many(onnx):
+    _, published = take(onnx, [5, 17])
+    session = onnxruntime.InferenceSession(ONNX / "policy.onnx", providers=["CPUExecutionProvider"])
+    for paths in (5, 17):
+        seen = observations(paths)
+        actions, state = published.policy().predict(seen)
+        assert state is None
+        for row, action in zip(seen, actions, strict=True):
+            inputs = {"paths": row[: paths * 9].reshape(1, paths, 9), "call": row[None, paths * 9 :]}
+            scores = dict(zip(("path_scores", "level_scores"), session.run(["path_scores", "level_scores"], inputs), strict=True))
+            assert action.tolist() == [scores["path_scores"].argmax(), scores["level_scores"].argmax()]
+            assert np.array_equal(published.policy().predict(row[None])[0][0], action)
+
+
+def test_what_was_taken_is_kept_and_a_second_one_of_its_name_is_not(agent, onnx, tmp_path):
+    board = tmp_path / "board"
+    assert accept(agent, board, [5]) == accept(agent, board, [5]) == "tiny agent"
+    assert accept(onnx, board, [5]) == "tiny onnx"
+    assert accepted(board, [5]) == {"tiny agent": take(agent, [])[1], "tiny onnx": take(onnx, [])[1]}
+    edit_card(agent, "description", value="Another one.")
+    with pytest.raises(RefusedError, match=r"is called .tiny agent. as .* is, which differs; allowed: another name"):
+        accept(agent, board, [5])
+
+
+class Bomb:
+    """Unpickled, it would write a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.parametrize("name", ["agent.safetensors", "card.json"])
+def test_a_pickle_is_refused_and_does_not_run(agent, tmp_path, name):
+    (agent / name).write_bytes(pickle.dumps(Bomb(tmp_path / "ran")))
+    refused(agent, name)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_pickled_model_is_refused_and_does_not_run(onnx, tmp_path):
+    torch.save(Bomb(tmp_path / "ran"), onnx / "policy.onnx")
+    refused(onnx, "policy.onnx")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["policy.py", "agent.pkl", "agent.safetensors.zip", "policy.onnx.data", ".hidden", "card.json~", "sub"])
+def test_what_does_not_belong_is_refused(agent, name):
+    (agent / name).mkdir() if name == "sub" else (agent / name).write_bytes(b"x")
+    refused(agent, name, "does not belong here")
+
+
+def test_both_kinds_of_weights_or_none_are_refused(agent):
+    shutil.copy(ONNX / "policy.onnx", agent)
+    refused(agent, "holds ['agent.safetensors', 'card.json', 'policy.onnx']")
+    (agent / "policy.onnx").unlink()
+    (agent / "agent.safetensors").unlink()
+    refused(agent, "holds ['card.json']")
+
+
+def test_an_archive_is_refused_unopened(agent, tmp_path):
+    bomb = tmp_path / "submission.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("agent.safetensors", bytes(1 << 24))
+    refused(bomb, "submission.zip: is not a folder", "archives are not unpacked")
+    shutil.copy(bomb, agent / "agent.safetensors")
+    refused(agent, "agent.safetensors: has ")
+
+
+def test_links_pipes_and_folders_in_the_place_of_files_are_refused(agent, tmp_path):
+    weights = agent / "agent.safetensors"
+    outside = Path(shutil.move(weights, tmp_path / "outside"))
+    for target in (outside, "../outside", "/etc/passwd", "nowhere"):
+        weights.symlink_to(target)
+        refused(agent, "agent.safetensors: cannot be opened as a file of its own")
+        weights.unlink()
+    os.mkfifo(weights)
+    refused(agent, "agent.safetensors: is not a plain file")
+    weights.unlink()
+    weights.mkdir()
+    refused(agent, "agent.safetensors: is not a plain file")
+    weights.rmdir()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(weights))
+        refused(agent, "agent.safetensors: cannot be opened")
+    shutil.rmtree(tmp_path / "link", ignore_errors=True)
+    (tmp_path / "link").symlink_to(agent)
+    refused(tmp_path / "link", "is not a folder")
+
+
+def test_files_that_are_too_large_are_refused_unread(agent, onnx):
+    for path in (agent / "agent.safetensors", agent / "card.json", onnx / "policy.onnx"):
+        with path.open("r+b") as file:
+            file.truncate(1 << 40)  # a hole: it takes no room on the disk
+        refused(path.parent, f"{path.name}: has {1 << 40} bytes; allowed: at most ")
+        path.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("name",), "../../board", ["name: String should match pattern"]),
+        (("name",), "/etc/passwd", ["name: String should match pattern"]),
+        (("name",), "..", ["name: String should match pattern"]),
+        (("name",), "<script>", ["name: String should match pattern"]),
+        (("name",), "tiny\nagent", ["name: String should match pattern"]),
+        (("name",), "x" * 41, ["name: String should match pattern"]),
+        (("authors",), "a\x1b[31m", ["authors: String should match pattern"]),
+        (("weights",), "../agent.safetensors", ["weights: Input should be 'agent.safetensors' or 'policy.onnx'"]),
+        (("weights",), "policy.onnx", ["weights is 'policy.onnx'"]),
+        (("entry_point",), "os:system", ["entry_point: Extra inputs are not permitted"]),
+        (("agent", "env_id"), "vcgym/Relay-v0", ["agent.env_id is 'vcgym/Relay-v0'; allowed: 'vcgym/Call-v0'"]),
+        (("agent", "env_id"), "os:vcgym/Call-v0", ["agent.env_id is 'os:vcgym/Call-v0'"]),
+        (("agent", "features"), ["future_delay"], ["agent.features is ['future_delay']"]),
+        (("agent", "action_space"), {"kind": "Discrete", "n": 10**30}, ["agent.action_space is {'kind': 'Discrete'"]),
+        (("agent", "observation_space"), {"kind": "Box", "shape": [1 << 60]}, ["agent.observation_space is {'kind': 'Box'"]),
+        (("agent", "paths"), 10**9, ["agent.paths is 1000000000; allowed: 1 to 1000"]),
+        (("agent", "paths"), 0, ["agent.paths is 0; allowed: 1 to 1000"]),
+        (("agent", "hidden"), 1 << 40, [f"agent.hidden is {1 << 40}; allowed: 1 to 512"]),
+        (("agent", "hidden"), True, ["agent.hidden: Input should be a valid integer"]),
+        (("agent", "activation"), "eval", ["agent.activation: Input should be 'tanh' or 'relu'"]),
+        (("format",), 2, ["format: Input should be 1"]),
+    ],
+)
+def test_a_card_that_lies_is_refused(agent, place, value, words):
+    edit_card(agent, *place, value=value)
+    refused(agent, "card.json: ", *words)
+
+
+def test_a_card_that_is_no_json_or_nested_without_end_is_refused(agent):
+    for content in (b"{", b"\xff\xfe", b"[" * 100_000, b""):
+        (agent / "card.json").write_bytes(content)
+        refused(agent, "card.json: card: Invalid JSON")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_tensors_that_are_not_finite_are_refused(agent, value):
+    tensors = load((agent / "agent.safetensors").read_bytes())
+    tensors["trunk1.weight"] = tensors["trunk1.weight"].copy()
+    tensors["trunk1.weight"][2, 3] = value
+    (agent / "agent.safetensors").write_bytes(save(tensors))
+    refused(agent, "agent.safetensors: ", f"trunk1.weight holds {value}")
+
+
+def header(agent, edit):
+    content = (agent / "agent.safetensors").read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    head = edit(json.loads(content[8 : 8 + length]))
+    text = (head if isinstance(head, str) else json.dumps(head)).encode()
+    (agent / "agent.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length :])
+
+
+def test_safetensors_that_lie_about_their_size_are_refused(agent):
+    path = agent / "agent.safetensors"
+    content = path.read_bytes()
+    for broken in (b"", content[:5], content[:-4], content + bytes(4), (1 << 63).to_bytes(8, "little") + content[8:]):
+        path.write_bytes(broken)
+        refused(agent, "agent.safetensors: has ", "as the card's network has")
+    path.write_bytes(content)
+    header(agent, lambda head: head | {"habit.weight": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 1 << 42]}})
+    refused(agent, "agent.safetensors: ", "cannot be read")
+    path.write_bytes(content)
+    header(agent, lambda head: {("stray" if name == "habit.weight" else name): one for name, one in head.items()})
+    refused(agent, "agent.safetensors: ", "stray")
+
+
+def model():
+    parsed = Model()
+    parsed.ParseFromString((ONNX / "policy.onnx").read_bytes())
+    return parsed
+
+
+def give(onnx, parsed):
+    (onnx / "policy.onnx").write_bytes(parsed.SerializeToString())
+
+
+def test_the_runtime_gets_what_was_read(onnx):
+    content = (onnx / "policy.onnx").read_bytes()
+    assert checked_model(onnx, content) == content
+
+
+def test_operators_beyond_the_list_are_refused(onnx):
+    for domain, operator in (("com.evil", "Run"), ("", "Loop"), ("", "NonZero"), ("com.microsoft", "Gelu"), ("", "RandomNormal")):
+        parsed = model()
+        parsed.graph.node[0].domain, parsed.graph.node[0].op_type = domain, operator
+        give(onnx, parsed)
+        refused(onnx, f"policy.onnx: node 0 ({domain or 'ai.onnx'}::{operator}) is not an operator of the list")
+    parsed = model()
+    parsed.opset_import.add(domain="com.evil", version=1)
+    give(onnx, parsed)
+    refused(onnx, "policy.onnx: opset_import is {'ai.onnx': 17, 'com.evil': 1}")
+
+
+def test_data_outside_the_model_are_refused(onnx):
+    parsed = model()
+    tensor = parsed.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.external_data.add(key="location", value="../../../etc/passwd")
+    tensor.data_location = 1
+    give(onnx, parsed)
+    refused(onnx, "policy.onnx: model.graph.initializer[0] 'w0' keeps its data in another file")
+
+
+def test_parts_of_the_format_that_are_not_needed_are_refused(onnx):
+    function, subgraph = b"\xca\x01\x02\x0a\x00", b"\x32\x00"  # field 25 of a model: functions; field 6 of an attribute: a graph
+    (onnx / "policy.onnx").write_bytes((ONNX / "policy.onnx").read_bytes() + function)
+    refused(onnx, "policy.onnx: model has fields [25]")
+    parsed = model()
+    parsed.graph.node[0].attribute.add(name="body").MergeFromString(subgraph)
+    give(onnx, parsed)
+    refused(onnx, "policy.onnx: model.graph.node[0].attribute[0] has fields [6]")
+
+
+def test_tensors_of_a_model_that_lie_are_refused(onnx):
+    def tensor(edit, *words):
+        parsed = model()
+        edit(parsed.graph.initializer[0])
+        give(onnx, parsed)
+        refused(onnx, "policy.onnx: model.graph.initializer[0] 'w0' ", *words)
+
+    def dims(*wanted):
+        return lambda one: (one.ClearField("dims"), one.dims.extend(wanted))
+
+    tensor(dims(1 << 40, 1 << 40), "has shape [1099511627776, 1099511627776] and 72 values")
+    tensor(dims(-1, -72), "has shape [-1, -72] and 72 values")
+    tensor(lambda one: setattr(one, "data_type", 8), "has data type 8")  # strings
+    tensor(lambda one: setattr(one, "raw_data", one.raw_data[:-1]), "has shape [9, 8] and 71.75 values")
+    tensor(lambda one: setattr(one, "raw_data", np.full(72, np.nan, np.float32).tobytes()), "holds nan")
+
+
+def test_shapes_that_depend_on_values_are_refused(onnx):
+    parsed = model()
+    parsed.graph.node.add(op_type="Cast", input=["call"], output=["cast"]).attribute.add(name="to", i=7, type=2)
+    parsed.graph.node.add(op_type="ConstantOfShape", input=["cast"], output=["huge"])
+    give(onnx, parsed)
+    refused(onnx, "policy.onnx: node 10 (ai.onnx::ConstantOfShape) takes a shape from ['cast']")
+
+
+def test_a_model_that_swells_does_so_in_its_trial_alone(onnx):
+    parsed = model()
+    one = parsed.graph.initializer.add(name="huge", data_type=7, dims=[1])
+    one.int64_data.append(1 << 36)
+    parsed.graph.node.add(op_type="ConstantOfShape", input=["huge"], output=["zeros"])
+    parsed.graph.node.add(op_type="ReduceSum", input=["zeros"], output=["nothing"])
+    parsed.graph.node.add(op_type="Add", input=["d", "nothing"], output=["swollen"])
+    for node in parsed.graph.node:
+        if list(node.output) == ["e"]:
+            node.input[:] = ["swollen", "hb"]
+    order = sorted(parsed.graph.node, key=lambda node: node.output[0] in ("e", "path_scores"))
+    parsed.graph.ClearField("node")
+    parsed.graph.node.extend(order)
+    give(onnx, parsed)
+    refused(onnx, "policy.onnx: a trial run failed: ")
+
+
+def test_models_of_another_shape_are_refused(onnx):
+    parsed = model()
+    parsed.graph.input[1].type.tensor_type.shape.dim[1].dim_value = 13
+    give(onnx, parsed)
+    refused(onnx, "policy.onnx: a trial run failed: ")
+    parsed = model()
+    parsed.graph.output[0].name = parsed.graph.node[6].output[0] = "scores"
+    give(onnx, parsed)
+    refused(onnx, "policy.onnx: a trial run failed: ")
+    parsed = model()
+    parsed.graph.input[0].type.tensor_type.shape.dim[1].ClearField("dim_param")
+    parsed.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 17
+    give(onnx, parsed)
+    refused(onnx, "policy.onnx: a trial run failed: ")  # it is wanted for 5 paths
+
+
+def test_scores_that_are_not_numbers_are_refused(onnx):
+    parsed = model()
+    for node in parsed.graph.node:
+        if node.op_type == "Asinh":
+            node.op_type = "Log"  # of no delay at all
+    give(onnx, parsed)
+    with pytest.raises(RefusedError, match="a trial run failed: ValueError: level_scores holds "):
+        tried(onnx / "policy.onnx", checked_model(onnx, (onnx / "policy.onnx").read_bytes()), [5])
+
+
+def test_a_model_of_garbage_is_refused(onnx):
+    for content in (b"\xff" * 64, b"", bytes(8)):
+        (onnx / "policy.onnx").write_bytes(content)
+        refused(onnx, "policy.onnx: ")

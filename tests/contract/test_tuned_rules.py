@@ -1,0 +1,112 @@
+"""Every rule with parameters is tuned with the same budget, what a study says is what the system plays, and both ends of a range play."""
+
+from importlib.resources import files
+from itertools import chain
+
+import pytest
+from hydra import compose, initialize_config_module
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+from pydantic import ValidationError
+
+from vcgym.agents.search import Domain
+from vcgym.baselines.rule import allocate
+from vcgym.leaderboard.gate import TUNED
+from vcgym.leaderboard.rollout import RulePair
+from vcgym.leaderboard.tunable import as_yaml, short_hash, space_of, target, values_of, with_values
+from vcgym.scripts.systems import load_systems
+from vcgym.scripts.tune import load_spaces
+
+SPACES = load_spaces()
+SYSTEMS = load_systems(None)
+CONF = files("vcgym.conf")
+STUDIES = sorted(file.name.removesuffix(".yaml") for file in CONF.joinpath("study").iterdir() if file.name.endswith(".yaml"))
+
+
+def study(name):
+    return OmegaConf.to_container(OmegaConf.create(CONF.joinpath("study", f"{name}.yaml").read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="module")
+def config():
+    with initialize_config_module("vcgym.conf", version_base="1.3"):
+        yield instantiate(compose("tune"), _convert_="all")
+
+
+def ends(domain):
+    if domain.choices:
+        return domain.choices
+    return [int(end) if domain.whole else end for end in (domain.low, domain.high)]
+
+
+def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
+    ranked = {type(rule) for pair in SYSTEMS.values() for rule in pair if type(rule)._fields}
+    tuned = {type(rule) for name in config.systems for rule in load_systems([name])[name]}
+    assert ranked <= tuned
+    assert {target(rule) for name in config.systems for rule in load_systems([name])[name] if type(rule)._fields} == SPACES.keys()
+
+
+@pytest.mark.parametrize("name", sorted({name.removesuffix(TUNED) for name in STUDIES}))
+def test_both_ends_of_each_range_are_allowed(name):
+    pair = load_systems([name])[name]
+    for parameter, domain in space_of(pair, SPACES).items():
+        for value in ends(domain):
+            changed = with_values(pair, {parameter: value})
+            assert values_of(changed, [parameter]) == {parameter: pytest.approx(value, rel=5e-4)}
+            assert [allocate(rule, 1, 5) is not None for rule in changed] == [True, True]
+
+
+def test_each_study_has_the_budget_of_the_configuration_and_there_is_one_for_each_system(config):
+    assert sorted(name + TUNED for name in config.systems) == STUDIES
+    for name in STUDIES:
+        told = study(name)
+        assert told["system"] + TUNED == name
+        assert {key: told["budget"][key] for key in ("trials", "worlds", "packets", "scenario", "mode", "seed")} == {
+            key: getattr(config, key) for key in ("trials", "worlds", "packets", "scenario", "mode", "seed")
+        }
+        pair = load_systems([told["system"]])[told["system"]]
+        assert {name: Domain(**domain) for name, domain in told["space"].items()} == space_of(pair, SPACES)
+        assert told["train"]["r_tuned"] >= told["train"]["r_printed"]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_tuned_system_plays_the_values_of_its_study(name):
+    told = study(name)
+    if told["tuned"] == told["printed"]:
+        assert name not in SYSTEMS
+        return
+    printed = load_systems([told["system"]])[told["system"]]
+    assert told["hash"] == short_hash(SYSTEMS[name])
+    assert values_of(printed, told["printed"]) == told["printed"]
+    assert SYSTEMS[name] == with_values(printed, told["tuned"])
+
+
+def test_no_tuned_system_is_without_a_study():
+    assert {name for name in SYSTEMS if name.endswith(TUNED)} <= set(STUDIES)
+
+
+@pytest.mark.parametrize("name", ["VIA5-WM", "VCR5D-WM", "GRD-WMR", "DRT-FIX"])
+def test_a_pair_written_as_yaml_is_the_same_pair(name):
+    pair = load_systems([name])[name]
+    assert RulePair(**instantiate(OmegaConf.create(as_yaml(pair, "A comment.")))) == pair
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"low": 2.0, "high": 1.0}, {"low": 0.0, "high": 1.0, "log": True}, {"choices": [1]}, {"lowest": 1.0}], ids=str
+)
+def test_a_domain_that_says_nothing_is_refused(said):
+    with pytest.raises(ValidationError, match=r"allowed|at least 2|Extra inputs"):
+        Domain(**said)
+
+
+def test_a_parameter_that_no_rule_has_is_refused():
+    with pytest.raises(ValueError, match=r"FixedLag has no parameter 'lagg_ms'; allowed: lag_ms"):
+        with_values(SYSTEMS["DRT-FIX"], {"receiver.lagg_ms": 1.0})
+
+
+def test_draws_stay_within_their_domain():
+    domains = [domain for space in SPACES.values() for domain in space.values()]
+    for domain in domains:
+        drawn = [domain.drawn().sample() for _ in range(50)]
+        assert all(value in domain.choices if domain.choices else domain.low <= value <= domain.high for value in drawn)
+    assert len(list(chain.from_iterable(SPACES.values()))) == len(domains)

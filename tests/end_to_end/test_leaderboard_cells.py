@@ -1,0 +1,193 @@
+"""An evaluation in cells: finished ones are never played twice, changed ones always, and who plays them does not show in the results."""
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+
+from vcgym.baselines.adaptive_quantile import AdaptiveQuantile
+from vcgym.baselines.direct import Direct
+from vcgym.baselines.fixed_lag import FixedLag
+from vcgym.leaderboard import cells, evaluation, identity, shares
+from vcgym.leaderboard.published import Published
+from vcgym.leaderboard.rollout import RulePair
+from vcgym.leaderboard.run import prepare, run_suite
+from vcgym.leaderboard.suites import Part, Suite
+
+HERE = str(Path(__file__).parent)
+SUITE = Suite("tiny", "v0", 300, (Part("wonderproxy", "correlated", 8), Part("table1", "paper", 2)))
+FILES = ("results.parquet", "cdf.parquet")  # the page follows from them
+
+
+def published(load, *files):
+    """An agent of the module `mortal`, which Ray workers find through PYTHONPATH."""
+    return Published(getattr(importlib.import_module("mortal"), load), files)
+
+
+def every_system():
+    lags = {f"lag {ms} ms": RulePair(Direct(), FixedLag(float(ms))) for ms in range(20, 200, 20)}
+    return {**lags, "still": published("load_still")}
+
+
+def quiet(done, what):
+    pass
+
+
+def run(folder, systems=None, **how):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vcgym.leaderboard.run.publish", lambda folder: folder)
+        run_suite(SUITE, prepare(SUITE), systems or every_system(), folder, how.pop("tell", quiet), **how)
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def module_of_agents():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(HERE)
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [HERE, os.environ.get("PYTHONPATH")])))
+        yield
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("serial"))
+
+
+@pytest.fixture(autouse=True)
+def ray_is_shut_down():
+    yield
+    assert not ray.is_initialized()
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Names of the systems in the order in which they are played in this process."""
+    names = []
+
+    def play_cells(piece, code, threads):
+        names.extend(cell.name for cell in piece)
+        return shares.play_cells(piece, code, threads)
+
+    monkeypatch.setattr(evaluation, "play_cells", play_cells)
+    return names
+
+
+def test_cells_are_cut_within_a_part_and_cover_each_world_once():
+    planned = cells.plan(SUITE, prepare(SUITE), every_system())
+    sizes = [len(cell.share.worlds) for cell in planned if cell.name == "still"]
+    assert sizes == [32, 8, 8]
+    assert len({cell.file for cell in planned}) == len(planned) == 3 * len(every_system())
+    seen = [(cell.share.part, world) for cell in planned if cell.name == "still" for world in cell.share.worlds]
+    assert len(seen) == len(set(seen)) == 48
+
+
+def test_what_is_done_is_not_done_again(tmp_path, serial, played):
+    assert run(tmp_path) == serial
+    played.clear()
+    assert run(tmp_path) == serial
+    assert played == []
+    gone = sorted((tmp_path / "cells").iterdir())[:5]
+    for file in gone:
+        file.unlink()
+    assert run(tmp_path) == serial
+    assert len(played) == len(gone)
+
+
+def test_what_changed_is_done_again(tmp_path, serial, played, monkeypatch):
+    run(tmp_path)
+    played.clear()
+    changed = every_system() | {"lag 20 ms": RulePair(Direct(), FixedLag(20.5)), "still": published("load_still", ("weights", b"1"))}
+    assert run(tmp_path, changed)["results.parquet"] != serial["results.parquet"]
+    assert sorted(played) == sorted(3 * ["lag 20 ms", "still"])
+    played.clear()
+    for module in (cells, evaluation, shares):
+        monkeypatch.setattr(module, "code_hash", lambda: "another")
+    assert run(tmp_path) == serial
+    assert len(played) == 3 * len(every_system())
+
+
+def test_a_broken_cell_is_named(tmp_path):
+    run(tmp_path)
+    file = sorted((tmp_path / "cells").iterdir())[3]
+    file.write_bytes(file.read_bytes()[:-20])
+    with pytest.raises(ValueError, match=rf"{file.name} is no finished cell: .*remove it"):
+        run(tmp_path)
+
+
+def test_two_workers_give_the_same_bytes_also_when_one_is_lost(tmp_path, serial):
+    assert run(tmp_path / "two", workers=2) == serial
+    mark = tmp_path / "died"
+    with_mortal = {**every_system(), "mortal": published("load_or_die", ("mark", str(mark).encode()))}
+    outlived = run(tmp_path / "lost", with_mortal, workers=2)
+    assert mark.exists()
+    assert outlived == run(tmp_path / "again", with_mortal)
+
+
+def test_a_system_that_fails_is_not_tried_for_ever(tmp_path):
+    with pytest.raises(ValueError, match="no weights here"):
+        run(tmp_path, {**every_system(), "empty": published("load_nothing")}, workers=1)
+
+
+@pytest.fixture
+def cluster():
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 100 * 2**20})
+    yield cluster
+    cluster.shutdown()
+
+
+def test_two_machines_give_the_same_bytes_and_one_may_be_lost(tmp_path, serial, cluster):
+    second = cluster.add_node(num_cpus=1, object_store_memory=100 * 2**20)
+    assert run(tmp_path / "both", address=cluster.address) == serial
+    told = []
+
+    def lose(done, what):
+        told.append(done)
+        if done > 0 and second in cluster.list_all_nodes():
+            cluster.remove_node(second, allow_graceful=False)
+
+    assert run(tmp_path / "one", address=cluster.address, tell=lose) == serial
+    assert second not in cluster.list_all_nodes()
+    assert told[-1] == 3 * len(every_system())
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import test_leaderboard_cells as test
+
+def tell(done, what):
+    if done >= 10:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+test.run(Path(sys.argv[1]), tell=tell, workers=int(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_killed_run_goes_on(tmp_path, serial, played, workers):
+    killed = subprocess.run([sys.executable, "-c", KILLED, tmp_path, str(workers)], env=os.environ, capture_output=True, check=False)
+    assert killed.returncode == -9, killed.stderr.decode()
+    assert not (tmp_path / "results.parquet").exists()
+    done = len(list((tmp_path / "cells").iterdir()))
+    assert 10 <= done < 3 * len(every_system())
+    assert run(tmp_path) == serial
+    assert len(played) == 3 * len(every_system()) - done
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(FixedLag(20.0), FixedLag(20.000001)), (AdaptiveQuantile(window=5), AdaptiveQuantile(window=6)), ((1,), (1.0,)), ((b"1",), ("1",))],
+    ids=repr,
+)
+def test_what_differs_is_described_apart(one, other):
+    assert identity.described(one) == identity.described(one) != identity.described(other)
+
+
+def test_what_cannot_be_described_is_refused():
+    with pytest.raises(TypeError, match=r"a system holds .*allowed: tuples of numbers"):
+        identity.described((object(),))

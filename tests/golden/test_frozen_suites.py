@@ -1,0 +1,67 @@
+"""Suites stay what their version says: definition and drawn worlds, and no world twice."""
+
+from collections import Counter
+
+import pytest
+
+from vcgym.leaderboard import frozen
+from vcgym.leaderboard.frozen import FROZEN, definition_hash, worlds_hash
+from vcgym.leaderboard.run import prepare
+from vcgym.leaderboard.suites import SEEDS, SUITES, Part, Suite, worlds
+from vcgym.network.strata import STRATA
+
+WITHOUT_SERIES = [name for name, suite in SUITES.items() if all(part.mode != "replay" for part in suite.parts)]
+WITH_SERIES = sorted(set(SUITES) - set(WITHOUT_SERIES))
+
+
+def test_every_suite_is_frozen_under_its_name():
+    assert set(FROZEN) == set(SUITES)
+    assert [name for name, suite in SUITES.items() if name != "first" and name != f"{suite.name}-{suite.version}"] == []
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_definitions_have_not_changed(name):
+    assert definition_hash(SUITES[name]) == FROZEN[name].definition, "a changed suite needs a new version"
+
+
+@pytest.mark.parametrize("name", WITHOUT_SERIES)
+def test_worlds_have_not_changed(name):
+    assert worlds_hash(SUITES[name]) == FROZEN[name].worlds, "a suite whose worlds come out otherwise needs a new version"
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", WITH_SERIES)
+def test_worlds_of_measured_series_have_not_changed(name):
+    assert worlds_hash(SUITES[name]) == FROZEN[name].worlds, "a suite whose worlds come out otherwise needs a new version"
+
+
+TINY = Suite("tiny", "v0", 600, (Part("table1", "correlated", 2),))
+
+
+def test_a_changed_generator_is_noticed(monkeypatch):
+    before = worlds_hash(TINY)
+    assert worlds_hash(TINY) == before
+    part = TINY.parts[0]
+    assert worlds_hash(TINY._replace(parts=(part._replace(first_seed=1),))) != before
+    assert definition_hash(TINY._replace(parts=(part._replace(seeds=3),))) != definition_hash(TINY)
+    monkeypatch.setattr("vcgym.network.scenarios.linked.NATURAL", "quiet")  # draws its bad hours otherwise
+    assert worlds_hash(TINY._replace(parts=(part._replace(stratum="quiet"),))) != frozen.worlds_hash(TINY)
+
+
+@pytest.mark.parametrize("name", WITHOUT_SERIES)
+def test_no_world_is_played_twice(name):
+    met = Counter(
+        (part.scenario, part.mode, part.stratum or "drawn", *world)
+        for part, scenario in prepare(SUITES[name])
+        for world in worlds(part, scenario)
+    )
+    assert max(met.values()) == 1
+
+
+def test_declared_strata_have_their_weights_and_share_no_seed():
+    declared = [(part, len(worlds(part, scenario))) for part, scenario in prepare(SUITES["correlated-v0"]) if part.stratum in STRATA]
+    total = sum(n for _, n in declared)
+    assert {part.stratum: n / total for part, n in declared} == pytest.approx(STRATA)
+    assert min(part.seeds for part, _ in declared) >= SEEDS
+    seeds = [seed for part, scenario in prepare(SUITES["correlated-v0"]) for _, seed in worlds(part, scenario)]
+    assert len(seeds) == len(set(seeds))

@@ -1,0 +1,131 @@
+"""Anchored scores, regret and Pareto fronts on made-up results."""
+
+import itertools
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED, anchored, shown
+from vcgym.leaderboard.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, front, hypervolume, undominated
+from vcgym.leaderboard.scores.regret import regrets
+from vcgym.leaderboard.statistics import pair_worlds
+
+ROOM = np.array([0.0, 0.1, 4.0, 8.0] * 5)  # what can be won in each world
+BASE = 80.0 + np.random.default_rng(0).normal(0.0, 5.0, len(ROOM))
+KINDS = {"VCR-WM": "rule", "DRT-WM": "rule", "GRD": "tuned", "SLOW": "tuned", "PPO": "agent", INFORMED: "oracle", HUNDRED: "oracle"}
+GAINS = {"VCR-WM": 0.0, "DRT-WM": -0.5, "GRD": 0.25, "SLOW": 0.1, "PPO": 0.5, INFORMED: 0.8, HUNDRED: 1.0}
+
+
+def table(values, **columns):
+    rows = [
+        {"system": system, "mode": "m", "scenario": "s", "stratum": "x", "split": "test", "pair": "p", "seed": world, "r": value}
+        | {name: of[system][world] for name, of in columns.items()}
+        for system, series in values.items()
+        for world, value in enumerate(series)
+    ]
+    return pair_worlds(pa.Table.from_pylist(rows))
+
+
+PAIRED = table({name: BASE + gain * ROOM for name, gain in GAINS.items()})
+
+
+def test_the_axis_runs_from_the_best_published_system_to_the_oracle():
+    axis = anchored(PAIRED, KINDS)
+    assert (axis.zero, axis.tuned) == ("VCR-WM", "GRD")
+    assert axis.room.value == pytest.approx(ROOM.mean())
+    assert {name: score.value for name, score in axis.scores.items()} == pytest.approx({name: 100.0 * gain for name, gain in GAINS.items()})
+    assert tuple(axis.scores[HUNDRED]) == pytest.approx((100.0, 100.0, 100.0))
+    assert tuple(axis.scores["VCR-WM"]) == (0.0, 0.0, 0.0)
+
+
+def test_a_score_is_a_ratio_of_means_not_a_mean_of_ratios():
+    values = {"VCR-WM": [80.0, 80.0], HUNDRED: [90.0, 80.1], "PPO": [85.0, 79.1]}  # ratios of the two worlds: 50 % and -900 %
+    axis = anchored(table(values), KINDS)
+    assert axis.scores["PPO"].value == pytest.approx(100.0 * (5.0 - 0.9) / 10.1)
+
+
+@pytest.mark.parametrize(("room", "word"), [(0.49, "no room"), (0.51, "50")])
+def test_under_half_a_point_there_is_no_room(room, word):
+    axis = anchored(table({"VCR-WM": BASE, HUNDRED: BASE + room, "PPO": BASE + 0.5 * room}), KINDS)
+    assert axis.has_room == (word == "50")
+    assert shown(axis.scores["PPO"]).split(" [")[0] == word
+
+
+@pytest.mark.parametrize("lacking", [HUNDRED, "VCR-WM"])
+def test_without_an_end_there_is_no_axis(lacking):
+    assert anchored(table({name: BASE for name in ("VCR-WM", HUNDRED, "PPO") if name != lacking}), KINDS) is None
+
+
+def test_the_interval_of_a_score_contains_the_truth_in_most_suites():
+    draws, held = np.random.default_rng(5), 0
+    for _ in range(60):
+        room = draws.gamma(2.0, 2.0, 40)
+        noise = draws.normal(0.0, 1.0, (2, 40))
+        level = {"VCR-WM": noise[0], HUNDRED: room + noise[0], "PPO": 0.5 * room + noise[1]}
+        axis = anchored(table({name: 80.0 + values for name, values in level.items()}), KINDS)
+        held += axis.scores["PPO"].low <= 50.0 <= axis.scores["PPO"].high
+    assert held / 60 >= 0.86
+
+
+def test_regret_is_what_the_oracle_had_more():
+    found = regrets(PAIRED)
+    assert found["PPO"].value == pytest.approx(0.5 * ROOM.mean())
+    assert found["PPO"].low < found["PPO"].value < found["PPO"].high
+    assert tuple(found[HUNDRED]) == (0.0, 0.0, 0.0)
+    with pytest.raises(ValueError, match="oracle 'oracle_none' not among the systems"):
+        regrets(PAIRED, oracle="oracle_none")
+
+
+def area_by_counting(delays, losses, cells=400):
+    """Share of a grid of points that some system dominates."""
+    x, y = ((np.arange(cells) + 0.5) / cells * end for end in (REFERENCE_MS, REFERENCE_LOSS))
+    covered = np.zeros((cells, cells), bool)
+    for delay, loss in zip(delays, losses, strict=True):
+        covered |= (delay <= x)[:, None] & (loss <= y)[None, :]
+    return covered.mean()
+
+
+def test_the_hypervolume_is_the_area_that_is_dominated():
+    draws = np.random.default_rng(1)
+    for systems in (1, 2, 5, 9):
+        delays, losses = draws.uniform(50.0, 500.0, systems), draws.uniform(0.0, 0.12, systems)
+        assert hypervolume(delays, losses) == pytest.approx(area_by_counting(delays, losses), abs=0.01)
+    assert hypervolume(np.array([0.0]), np.array([0.0])) == 1.0
+    assert hypervolume(np.array([500.0, 100.0]), np.array([0.0, 0.2])) == 0.0
+
+
+def test_the_front_is_what_no_pair_of_systems_rules_out():
+    draws = np.random.default_rng(2)
+    delays, losses = draws.integers(0, 6, 20) * 50.0, draws.integers(0, 6, 20) * 0.01
+    ruled_out = {
+        a for a, b in itertools.permutations(range(20), 2)
+        if delays[b] <= delays[a] and losses[b] <= losses[a] and (delays[b], losses[b]) != (delays[a], losses[a])
+    }  # fmt: skip
+    assert set(np.flatnonzero(~undominated(delays, losses))) == ruled_out
+
+
+def test_a_front_of_results():
+    worlds, draws = 20, np.random.default_rng(3)
+    delay = {"quick": 100.0, "safe": 200.0, "worse": 210.0}
+    loss = {"quick": 0.05, "safe": 0.01, "worse": 0.02}
+    noise = draws.normal(0.0, 1.0, worlds)
+    found = front(
+        table(
+            dict.fromkeys(delay, np.zeros(worlds)),
+            event_end_to_end_delay_mean_ms={name: value + noise for name, value in delay.items()},
+            network_loss={name: np.full(worlds, 0.5 * value) for name, value in loss.items()},
+            event_late_loss={name: np.full(worlds, 0.5 * value) for name, value in loss.items()},
+        ),
+        "event",
+    )
+    assert [name for name, point in found.points.items() if point.on_front] == ["quick", "safe"]
+    assert [point.front_share for point in found.points.values()] == [1.0, 1.0, 0.0]
+    assert found.points["quick"].loss.value == pytest.approx(0.05)
+    expected = 0.5 * (1.0 - noise.mean() / 400.0 - 0.25) + 0.4 * (0.5 - noise.mean() / 400.0)
+    assert found.hypervolume.value == pytest.approx(hypervolume(np.array([100.0, 200.0]) + noise.mean(), np.array([0.05, 0.01])))
+    assert math.isclose(found.hypervolume.value, expected, abs_tol=0.01)
+    assert found.points["worse"].own.value == pytest.approx(0.0, abs=1e-15)
+    assert found.points["quick"].own.value == pytest.approx(0.25 * 0.5, abs=0.01)
+    assert found.hypervolume.low < found.hypervolume.value < found.hypervolume.high

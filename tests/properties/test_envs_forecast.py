@@ -1,0 +1,123 @@
+"""A forecast in the observation: what a predictor says of what the records tell, in its own place, and nothing else changes."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.rule import MEDIA, Record, allocate, decide, init, update
+from vcgym.baselines.wmjitter import WMJitter
+from vcgym.envs.features import CALL_WIDTH, FORECAST_FEATURE, PATH_WIDTH
+from vcgym.predictors.linear import Linear
+from vcgym.predictors.network import random_network
+from vcgym.predictors.predictor import predict_e2e
+
+NETWORK = random_network(3)
+HOLDERS = ["vcgym/Call-v0", "vcgym/Relay-v0"]
+
+
+def made(env_id, predictor=NETWORK, **arguments):
+    settings = {"num_envs": 2, "packets": 300, "feedback_loss": 0.1, "autoreset_mode": AutoresetMode.DISABLED, **arguments}
+    return gymnasium.make_vec(env_id, predictor=predictor, **settings).unwrapped
+
+
+def split(observation, width):
+    """Features of the paths (sessions, paths, width), and of the call."""
+    return observation[:, :-CALL_WIDTH].reshape(len(observation), -1, width), observation[:, -CALL_WIDTH:]
+
+
+@pytest.mark.parametrize("env_id", HOLDERS)
+@pytest.mark.parametrize("mode", ["correlated", "paper"])
+def test_a_forecast_stands_last_of_each_path_and_nothing_else_changes(env_id, mode):
+    with_one, without = made(env_id, mode=mode), made(env_id, None, mode=mode)
+    without.action_space.seed(1)
+    seen, plain = with_one.reset(seed=5)[0], without.reset(seed=5)[0]
+    over = np.zeros(2, bool)
+    while not over.any():
+        (paths, call), (plain_paths, plain_call) = split(seen, PATH_WIDTH + 1), split(plain, PATH_WIDTH)
+        np.testing.assert_array_equal(paths[:, :, :-1], plain_paths)
+        np.testing.assert_array_equal(call, plain_call)
+        action = without.action_space.sample()
+        seen, reward, _, over, _ = with_one.step(action)
+        plain, plain_reward, *_ = without.step(action)
+        np.testing.assert_array_equal(reward, plain_reward)
+
+
+@pytest.mark.parametrize("env_id", HOLDERS)
+@pytest.mark.parametrize("predictor", [NETWORK, Linear(0.5, 2.0, 30.0)], ids=["network", "linear"])
+def test_it_is_what_the_predictor_says_of_the_records(env_id, predictor):
+    """Worked out from the records alone, path by path, with a rule of its own for the lag."""
+    shown, told = made(env_id, predictor), made(env_id, None, observation="records")
+    told.action_space.seed(2)
+    features, observation = shown.reset(seed=7)[0], told.reset(seed=7)[0]
+    lag = allocate(WMJitter(), 2, 17)
+    for s in range(2):
+        init(WMJitter(), lag, s, observation["history"][s], np.uint64(0))
+    newest_ms, newest_us = observation["history"][:, :, 1].copy(), np.full((2, 17), -1)
+    over = np.zeros(2, bool)
+    while not over.any():
+        for s in range(2):
+            for row in observation["records"][s][: observation["count"][s]]:
+                record = Record(*map(int, row))
+                if record.sent_us >= newest_us[s, record.path]:
+                    newest_us[s, record.path], newest_ms[s, record.path] = record.sent_us, (record.arrived_us - record.sent_us) * 0.001
+                if record.kind == MEDIA:
+                    update(WMJitter(), lag, s, record)
+            lag_ms = decide(WMJitter(), lag, s, 0) / 1000.0
+            expected = [predict_e2e(predictor, delay_ms, lag_ms) / 100.0 for delay_ms in newest_ms[s]]
+            found = split(features, PATH_WIDTH + 1)[0][s, :, -1]
+            np.testing.assert_allclose(found, np.clip(expected, 0.0, 20.0).astype(np.float32), rtol=1e-5)
+        action = told.action_space.sample()
+        features, _, _, over, _ = shown.step(action)
+        observation = told.step(action)[0]
+
+
+@pytest.mark.parametrize("env_id", HOLDERS)
+def test_it_has_its_place_in_layout_and_space(env_id):
+    env = made(env_id)
+    names = [feature.name for feature in env.layout]
+    assert names[PATH_WIDTH].startswith(f"{FORECAST_FEATURE.name}[") and len(names) == env.single_observation_space.shape[0]
+    assert sum(name.startswith(FORECAST_FEATURE.name) for name in names) == 17
+    observation, _ = env.reset(seed=1)
+    assert env.observation_space.contains(observation)
+
+
+def test_a_state_is_taken_up_again_and_only_with_the_same_predictor():
+    first, second, other = made("vcgym/Call-v0"), made("vcgym/Call-v0"), made("vcgym/Call-v0", random_network(4))
+    first.action_space.seed(3)
+    first.reset(seed=2)
+    for _ in range(10):
+        first.step(first.action_space.sample())
+    state = first.get_state()
+    second.set_state(state)
+    for _ in range(10):
+        action = first.action_space.sample()
+        np.testing.assert_array_equal(first.step(action)[0], second.step(action)[0])
+    with pytest.raises(ValueError, match=r"state of another env: .*Network [0-9a-f]{64}; allowed: .*Network [0-9a-f]{64}"):
+        other.set_state(state)
+
+
+def test_one_session_begun_anew_leaves_the_others_alone():
+    env = made("vcgym/Relay-v0", probe_rate=3.0)
+    env.action_space.seed(4)
+    env.reset(seed=2)
+    for _ in range(12):
+        before = env.step(env.action_space.sample())[0]
+    after, _ = env.reset(options={"reset_mask": np.array([True, False])})
+    np.testing.assert_array_equal(after[1], before[1])
+    assert not np.array_equal(after[0], before[0])
+
+
+@pytest.mark.parametrize(
+    ("env_id", "arguments", "error", "message"),
+    [
+        ("vcgym/Playout-v0", {}, ValueError, r"predictor is a Network: allowed is None, but for the features"),
+        ("vcgym/Call-v0", {"observation": "records"}, ValueError, r"predictor is a Network: allowed is None"),
+        ("vcgym/Call-v0", {"predictor": "mine"}, TypeError, r"predictor is 'mine', a str; allowed here: .*Network"),
+        ("vcgym/Relay-v0", {"predictor": Linear(float("nan"))}, ValueError, r"Linear\.per_transmit is nan"),
+    ],
+)
+def test_what_is_no_predictor_or_out_of_place_is_refused(env_id, arguments, error, message):
+    with pytest.raises(error, match=message):
+        made(env_id, **arguments)
