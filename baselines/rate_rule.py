@@ -8,6 +8,10 @@
     wake_us(params, state, s) -> int               when the rule is to be asked though no report has come, or NEVER_US
 
 The last two have a usual form for rules that do not say otherwise: the interval of the call, and never.
+
+An oracle has one more, which tells it before each `decide` what no sender knows; it is never ranked:
+
+    see_capacity(params, state, s, capacity, now_us)   the bottleneck's trace (vcgym.network.capacity), whole
 """
 
 from collections.abc import Callable
@@ -35,6 +39,25 @@ class Fate(NamedTuple):
 _IMPLEMENTATIONS: dict[tuple[str, type], Callable[..., Any]] = {}
 
 
+_HOLDS_RATE: set[type] = set()
+
+
+def holds_rate(params_class: type) -> None:
+    """Declare that rules of a class hold the rate: nothing else tells them from rules of other levers."""
+    _HOLDS_RATE.add(params_class)
+
+
+def require_rate_rule(params: Any) -> None:
+    """Refuse what is no rule of the rate.
+
+    Raises:
+        ValueError: naming the value and the rules there are.
+    """
+    if type(params) not in _HOLDS_RATE:
+        known = ", ".join(sorted(kind.__name__ for kind in _HOLDS_RATE))
+        raise ValueError(f"rate = {params!r}: allowed are {known}")
+
+
 def report_every_us(params: Any, state: Any, s: int, usual_us: int) -> int:
     """How long the receiver collects; `usual_us` for rules that say nothing of it."""
     chosen = _IMPLEMENTATIONS.get(("report_every_us", type(params)))
@@ -47,8 +70,22 @@ def wake_us(params: Any, state: Any, s: int) -> int:
     return NEVER_US if chosen is None else chosen(params, state, s)
 
 
+def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) -> None:
+    """Tell an oracle; no other rule hears it."""
+    _IMPLEMENTATIONS.get(("see_capacity", type(params)), _blind)(params, state, s, capacity, now_us)
+
+
+def is_rate_oracle(params: Any) -> bool:
+    """Whether a rate rule is told what no sender can know."""
+    return ("see_capacity", type(params)) in _IMPLEMENTATIONS
+
+
+def _blind(params, state, s, capacity, now_us):
+    pass
+
+
 def times(generic: Callable[..., Any], params_class: type) -> Callable[[F], F]:
-    """Make the decorated function the version of `report_every_us` or `wake_us` for rules whose parameters are a `params_class`."""
+    """Make the decorated function the version of one of the last three for rules whose parameters are a `params_class`."""
 
     def register(function: F) -> F:
         _IMPLEMENTATIONS[generic.__name__, params_class] = function
@@ -69,3 +106,8 @@ def _choose_wake(params, state, s):
     if not isinstance(params, types.BaseNamedTuple):
         return None
     return _IMPLEMENTATIONS.get(("wake_us", params.instance_class), lambda params, state, s: NEVER_US)
+
+
+@overload(see_capacity, jit_options={"_nrt": False})
+def _choose_see(params, state, s, capacity, now_us):
+    return _IMPLEMENTATIONS.get(("see_capacity", getattr(params, "instance_class", type(None))), _blind)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vcgym.network.jit import kernel
 from vcgym.network.reading import TraceError, decode, number, read_content, read_table
 
 OPPORTUNITY_BYTES = 1500  # that one line of a mahimahi trace lets through
@@ -158,6 +159,40 @@ def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
     capacity.entries[s] = capacity.all_entries[trace]
     capacity.length_us[s] = capacity.all_length_us[trace]
     capacity.start_us[s] = start_us % capacity.length_us[s]
+
+
+@kernel
+def capacity_between_bps(capacity, s, from_us, to_us):
+    """Mean rate that bottleneck `s` can carry between two instants of the call; of chances to send, those after the first instant count."""
+    first, entries, length_us = capacity.first[s], capacity.entries[s], capacity.length_us[s]
+    at_us, ends_us = from_us + capacity.start_us[s], to_us + capacity.start_us[s]
+    cycle_us = at_us // length_us * length_us
+    place, past = np.int64(0), entries  # to the first entry after `at_us`
+    while place < past:
+        middle = (place + past) // 2
+        if capacity.times_us[first + middle] <= at_us - cycle_us:
+            place = middle + 1
+        else:
+            past = middle
+    bits = 0.0
+    rated = capacity.rates_bps[first] > 0
+    while at_us < ends_us:
+        next_us = cycle_us + (capacity.times_us[first + place] if place < entries else length_us + (0 if rated else capacity.times_us[first]))
+        if rated:
+            bits += capacity.rates_bps[first + place - 1] * (min(next_us, ends_us) - at_us) * 1e-6
+        elif next_us <= ends_us:
+            bits += 8.0 * OPPORTUNITY_BYTES
+        at_us = next_us
+        place += 1
+        if place > entries:
+            place, cycle_us = np.int64(1), cycle_us + length_us
+    return bits / (to_us - from_us) * 1e6
+
+
+def mean_bps(trace: CapacityTrace, from_us: int = 0, to_us: int | None = None) -> float:
+    """Mean rate of a trace between two instants of it, by default from end to end; beyond its end it is in its next turn."""
+    bps: float = capacity_between_bps(pool([trace], 1), 0, from_us, trace.length_us if to_us is None else to_us)
+    return bps
 
 
 def _rising_us(source: Path, name: str, times_s: NDArray[np.float64]) -> NDArray[np.int64]:

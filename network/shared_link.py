@@ -27,6 +27,7 @@ class SharedLink(NamedTuple):
         audio: None: none.
         video: None: none.
         seconds: length of the call.
+        counts_from_s: what is captured before it is not counted.
         expiry_ms: a packet is worthless so long after its capture.
         send_queue: length of the sender's queue, packets.
         report_every_ms: how long the receiver collects.
@@ -49,6 +50,7 @@ class SharedLink(NamedTuple):
     audio: Audio | None = Audio()
     video: Timeline | Series | Encoder | None = Encoder()
     seconds: float = 60.0
+    counts_from_s: float = 0.0
     expiry_ms: float = 200.0
     send_queue: int = 512
     report_every_ms: float = 50.0
@@ -64,7 +66,7 @@ def require_link(link: SharedLink) -> None:
     ranges = {
         "queue_packets": (1, 8192), "forward_ms": (0.0, 60e3), "backward_ms": (0.0, 60e3), "loss": (0.0, 0.999),
         "report_loss": (0.0, 0.999), "works_ms": (0.0, 1e9), "seconds": (0.1, 86_400.0), "expiry_ms": (0.0, 1e6), "send_queue": (1, 1024),
-        "report_every_ms": (1.0, 10e3),
+        "report_every_ms": (1.0, 10e3), "counts_from_s": (0.0, link.seconds),
     }  # fmt: skip
     for field, (low, high) in ranges.items():
         value = getattr(link, field)

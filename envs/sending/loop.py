@@ -5,6 +5,8 @@ audio and video, a chance to send. Between a report and the next the receiver co
 the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the pacing rate has passed;
 what was not sent is not saved up.
 
+An agent that holds the rate is also asked when the call is set up, before anything is known.
+
 A lost report's packets come with the next one. Reports are small and meet no queue. After the end nothing more is sent, and what is on its
 way is settled.
 """
@@ -14,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.order_rule import REJECT, choose, make_room
-from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, wake_us
+from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, see_capacity, wake_us
 from vcgym.baselines.rule import decide, update
 from vcgym.envs.sending.flight import FLYING, LOST, Flight, place_of, reported_by, take_off
 from vcgym.envs.sending.holders import outside
@@ -27,7 +29,7 @@ from vcgym.network.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_by
 
 # Why the loop stopped.
 DECIDE_RATE, DECIDE_ORDER, DONE, TOO_MANY = 0, 1, 2, 3
-_GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _OVER = 0, 1, 2, 3
+_SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _OVER = 0, 1, 2, 3, 4
 
 _MEAN_KEEPS = 0.9
 _RTT_KEEPS = 0.9
@@ -53,6 +55,7 @@ SENDER = np.dtype(
             ("seed", "u8"),
             ("now_us", "i8"),
             ("ends_us", "i8"),
+            ("counts_from_us", "i8"),  # what was captured before is not counted
             ("phase", "i8"),
             ("why", "i8"),
             ("forward_us", "i8"),  # from the bottleneck to the receiver
@@ -77,7 +80,7 @@ SENDER = np.dtype(
             ("rtt_us", "f8"),  # smoothed; 0: no report yet
             ("packets", "i8"),  # sent so far
             ("reported", "i8"),  # of them, told of
-            ("answer_bps", "f8"),
+            ("answer_bps", "f8"),  # 0: the target stays
             ("answer_order", "i8"),
             ("source", VIDEO_SOURCE),
             ("queue", SEND_QUEUE),
@@ -98,6 +101,12 @@ class Tables(NamedTuple):
     series: np.ndarray  # frame sizes of all series
     log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
     targets: np.ndarray  # (sessions, seconds) mean target of each second of the call, bit/s
+
+
+@kernel
+def _counts(sender, created_us):
+    """1 for a packet that the totals count, else 0."""
+    return 1 if created_us >= sender.counts_from_us else 0
 
 
 @kernel
@@ -129,14 +138,15 @@ def _capture_video(sender, tables, order, s):
 @kernel
 def _enqueue(sender, order, size_bytes, kind, frame):
     queue, counts = sender.queue, sender.counts
-    counts[kind].created += 1
+    counts[kind].created += _counts(sender, sender.now_us)
     expires_us = sender.now_us + sender.expiry_us
     if queue.waiting >= queue.limit:
         place = make_room(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))
         if place == REJECT:
-            counts[kind].rejected += 1
+            counts[kind].rejected += _counts(sender, sender.now_us)
             return
-        counts[item_at(queue, place).kind].rejected += 1
+        item = item_at(queue, place)
+        counts[item.kind].rejected += _counts(sender, item.created_us)
         take_out(queue, place)
     put(queue, sender.now_us, expires_us, size_bytes, kind, frame)
 
@@ -154,7 +164,7 @@ def _send(sender, tables, s, i):
         logged = tables.log[s, sender.packets]
         logged.created_us, logged.sent_us, logged.arrived_us = item.created_us, sender.now_us, arrived_us
         logged.size_bytes, logged.kind = item.size_bytes, item.kind
-    sender.counts[item.kind].sent += 1
+    sender.counts[item.kind].sent += _counts(sender, item.created_us)
     size = item.size_bytes
     sender.mean_bytes = _MEAN_KEEPS * sender.mean_bytes + (1.0 - _MEAN_KEEPS) * size
     gap_us = size * 8e6 / (sender.pacing * sender.target_bps) if sender.pacing > 0.0 else sender.mean_bytes * 8e6 / sender.target_bps
@@ -170,7 +180,7 @@ def _order(sender, tables, s, answer):
     if answer >= 0:
         return _send(sender, tables, s, answer)
     item = item_at(sender.queue, -1 - answer)
-    sender.counts[item.kind].discarded += 1
+    sender.counts[item.kind].discarded += _counts(sender, item.created_us)
     take_out(sender.queue, -1 - answer)
     return True
 
@@ -178,6 +188,8 @@ def _order(sender, tables, s, answer):
 @kernel
 def _settle_packet(sender, flight, s, place):
     """Book what became of a packet."""
+    if not _counts(sender, flight.created_us[s, place]):
+        return
     counts = sender.counts[flight.kind[s, place]]
     arrived_us = flight.arrived_us[s, place]
     if arrived_us == LOST:
@@ -227,11 +239,15 @@ def _set_target(sender, rate_bps):
 
 
 @kernel
+def _ask(sender, tables, s, rate, rate_state):
+    see_capacity(rate, rate_state, s, tables.dumbbell.capacity, sender.now_us)
+    _set_target(sender, decide(rate, rate_state, s, sender.now_us))
+
+
+@kernel
 def _next_us(sender, rate, rate_state, s):
     """When the next event of the call itself is."""
-    at_us = min(sender.report_us + sender.backward_us, sender.ends_us)
-    if not outside(rate):
-        at_us = min(at_us, wake_us(rate, rate_state, s))
+    at_us = min(sender.report_us + sender.backward_us, sender.ends_us, wake_us(rate, rate_state, s))
     if sender.audio_every_us > 0:
         at_us = min(at_us, sender.audio_number * sender.audio_every_us)
     if sender.has_video:
@@ -265,8 +281,12 @@ def _finish(sender, tables, s):
 @kernel
 def _play(sender, tables, s, rate, rate_state, order):
     """Play a call until it has to wait; returns why."""
+    if sender.phase == _SET_UP and outside(rate):
+        sender.phase = _RATE_ANSWERED
+        return DECIDE_RATE
     if sender.phase == _RATE_ANSWERED:
-        _set_target(sender, sender.answer_bps)
+        if sender.answer_bps > 0.0:
+            _set_target(sender, sender.answer_bps)
     elif sender.phase == _ORDER_ANSWERED and not _order(sender, tables, s, sender.answer_order):
         return TOO_MANY
     sender.phase = _GOES_ON
@@ -282,9 +302,12 @@ def _play(sender, tables, s, rate, rate_state, order):
                 if outside(rate):
                     sender.phase = _RATE_ANSWERED
                     return DECIDE_RATE
-                _set_target(sender, decide(rate, rate_state, s, at_us))
-        elif not outside(rate) and wake_us(rate, rate_state, s) <= at_us:
-            _set_target(sender, decide(rate, rate_state, s, at_us))
+                _ask(sender, tables, s, rate, rate_state)
+        elif wake_us(rate, rate_state, s) <= at_us:
+            if outside(rate):
+                sender.phase = _RATE_ANSWERED
+                return DECIDE_RATE
+            _ask(sender, tables, s, rate, rate_state)
         elif _is_due(sender, at_us):
             _capture(sender, tables, order, s)
         elif outside(order):

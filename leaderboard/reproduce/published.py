@@ -8,7 +8,7 @@ where late packets teach (WML, `vcgym.baselines.wmjitter`).
 import importlib.resources
 import json
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -162,8 +162,8 @@ INPUTS = (Link, Paths, Constant)
 """What we put in ourselves: reproduced by construction, and not counted among what was reproduced."""
 
 
-class Statement(_Record):
-    """One published number or direction.
+class Judged(_Record):
+    """One published number or direction, and when ours counts as the same.
 
     Attributes:
         id: its name.
@@ -171,10 +171,8 @@ class Statement(_Record):
         kind: T in a table, X in the text, F a picture alone.
         text: what it is a statement of.
         published: as printed.
-        measure: how ours is found.
         rule: when ours counts as the same; see `vcgym.leaderboard.reproduce.rules`.
         accepted: the published value or range, with its declared tolerance, in the unit of the measure.
-        readings: looked at in both readings of WMJitter.
         note: what has to be said of it.
     """
 
@@ -183,20 +181,34 @@ class Statement(_Record):
     kind: Literal["T", "X", "F"]
     text: str
     published: str
-    measure: Measure
     rule: Rule
     accepted: tuple[float, float] | None = None
-    readings: bool = False
     note: str = ""
 
     @model_validator(mode="after")
-    def _can_be_judged(self) -> "Statement":
+    def _can_be_judged(self) -> Self:
         if self.accepted is None and self.rule in ("within", "at most", "at least", "equal", "not higher"):
             raise ValueError(f"{self.id}: rule {self.rule!r} without a range; allowed: accepted [low, high]")
         if self.accepted is not None and self.accepted[0] > self.accepted[1]:
             raise ValueError(f"{self.id}: accepted is {self.accepted}; allowed: low <= high")
         if self.rule == "none" and not self.note:
             raise ValueError(f"{self.id}: rule none without a note; allowed: a note that says why")
+        return self
+
+
+class Statement(Judged):
+    """A statement of the VCRoute paper.
+
+    Attributes:
+        measure: how ours is found.
+        readings: looked at in both readings of WMJitter.
+    """
+
+    measure: Measure
+    readings: bool = False
+
+    @model_validator(mode="after")
+    def _names_what_there_is(self) -> Self:
         named = self.measure.model_dump()
         for name, known in (("scenario", MODES), ("system", SYSTEMS), ("reference", SYSTEMS), ("statistic", STATISTICS)):
             if name in named and named[name] not in known:

@@ -15,13 +15,13 @@ interval (NaN) cannot be judged.
 
 import math
 
-from vcgym.leaderboard.reproduce.published import Statement
+from vcgym.leaderboard.reproduce.published import Judged
 from vcgym.leaderboard.statistics import Estimate
 
 REPRODUCED, NOT, CANNOT = "reproduced", "not", "cannot"
 
 
-def judge(statement: Statement, ours: Estimate) -> tuple[str, str]:
+def judge(statement: Judged, ours: Estimate) -> tuple[str, str]:
     """Verdict on what was measured, and the reason for it."""
     low, high = ours.low, ours.high
     if statement.rule == "none":
@@ -57,7 +57,7 @@ def _within(ours: Estimate, least: float, most: float) -> tuple[str, str]:
     return REPRODUCED, "interval meets the published range"
 
 
-def _direction(statement: Statement, ours: Estimate) -> tuple[str, str]:
+def _direction(statement: Judged, ours: Estimate) -> tuple[str, str]:
     low, high = (ours.low, ours.high) if statement.rule == "lower" else (-ours.high, -ours.low)
     if low > 0.0:
         return NOT, "reversed"

@@ -37,10 +37,6 @@ FACTS = {
     "P15": "player: a step of delay",
     "P16": "player: a target that falls, packets held",
     "P17": "player: spikes over a first-in-first-out path",
-    "L1": "parameters of the predictor",
-    "L2": "its published figures agree",
-    "L3": "its published share needs a heavy tail",
-    "L4": "a noiseless set is fitted",
     "G1": "groups with and without the filter of bursts",
     "G2": "a step of the adaptive threshold",
     "G3": "over-use on the second group",
@@ -56,6 +52,14 @@ FACTS = {
     "S-4": "loss at which the call just fits",
     "S-5": "initial window",
     "S-6": "mean loss interval",
+    "S-1": "traffic of the call",
+    "S-7": "latest age that is sent",
+    "S-8": "order of four packets",
+    "S-9": "expired packets alone in the queue",
+    "L1": "parameters of the predictor",
+    "L2": "its published figures agree",
+    "L3": "its published share needs a heavy tail",
+    "L4": "a noiseless set is fitted",
 }
 
 
@@ -66,7 +70,7 @@ def named_by_tests():
     for file in sorted(Path(__file__).parents[1].rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                for fact in re.findall(r"\b([RPLGT]\d+|S-\d+):", ast.get_docstring(node) or ""):
+                for fact in re.findall(r"\b([RPGTL]\d+|S-\d+):", ast.get_docstring(node) or ""):
                     found.setdefault(fact, []).append(f"{file.name}::{node.name}")
     return found
 

@@ -1,0 +1,68 @@
+"""Suites of senders. A suite's worlds never change; a changed suite gets a new version, and `FROZEN` tells when one has changed.
+
+order-v0   every kind of the scenario `order`, 30 runs each, as S1
+rate-v0    every kind of `rate`, and of `rate-measured` where the measured traces are there, 30 runs each
+"""
+
+import hashlib
+import os
+from typing import NamedTuple
+
+from vcgym.network.cards import DATA_VARIABLE
+from vcgym.network.sending_scenarios import SendingScenario
+from vcgym.network.shared_link import SharedLink
+from vcgym.network.splits import test_opened
+
+MEASURED = "rate-measured"
+RUNS = 30
+
+
+class SendingSuite(NamedTuple):
+    """What is played.
+
+    Attributes:
+        name: with its version.
+        scenarios: all kinds of each.
+        runs: of each kind, seeds counted from 0.
+        primary: metric that senders are ranked by.
+        reference: system that others are compared with.
+    """
+
+    name: str
+    scenarios: tuple[str, ...]
+    runs: int
+    primary: str
+    reference: str
+
+
+SENDING_SUITES = {
+    suite.name: suite
+    for suite in (
+        SendingSuite("order-v0", ("order",), RUNS, "audio_on_time", "UNMOD"),
+        SendingSuite("rate-v0", ("rate", MEASURED), RUNS, "utility", "GCC-WEBRTC"),
+    )
+}
+
+FROZEN = {"order": "", "rate": "", MEASURED: ""}
+"""Sixteen hex digits of the SHA-256 of the worlds of each scenario in the suites."""
+
+
+def playable(suite: SendingSuite) -> list[SendingScenario]:
+    """The suite's scenarios whose data are there: measured traces need the environment variable VCGYM_DATA."""
+    return [SendingScenario(name) for name in suite.scenarios if name != MEASURED or os.environ.get(DATA_VARIABLE)]
+
+
+@test_opened()
+def links(scenario: SendingScenario, kind: str, runs: int) -> list[SharedLink]:
+    """The worlds of one kind."""
+    return [scenario.draw("test", seed, kind) for seed in range(runs)]
+
+
+def worlds_hash(scenario: SendingScenario, runs: int = RUNS) -> str:
+    """Of all worlds of a scenario in the suites."""
+    digest = hashlib.sha256()
+    for kind in scenario.kinds:
+        for link in links(scenario, kind, runs):
+            digest.update(repr(link._replace(trace=None)).encode())  # type: ignore[arg-type]
+            digest.update(link.trace.name.encode() + link.trace.times_us.tobytes() + link.trace.rates_bps.tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,39 @@
+"""Senders as YAML: each file of conf/sender names a rate rule, an order rule and a pacing, and so a line of the board."""
+
+from importlib.resources import files
+
+from hydra.errors import HydraException
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from vcgym.baselines.order_rule import require_order_rule
+from vcgym.baselines.rule import allocate
+from vcgym.leaderboard.sending.rollout import Sender
+
+ORACLE = "oracle_"
+
+
+def load_senders(names: list[str] | None) -> dict[str, Sender]:
+    """Senders by name; None: every file of conf/sender.
+
+    Raises:
+        ValueError: no such file, a key that is not rate, order or pacing, a rule or parameters that do not exist, an oracle under
+            another name.
+    """
+    folder = files("vcgym.conf").joinpath("sender")
+    known = {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
+    senders = {}
+    for name in sorted(known) if names is None else names:
+        if name not in known:
+            raise ValueError(f"senders has {name!r}; allowed: {', '.join(sorted(known))}")
+        try:
+            senders[name] = Sender(**instantiate(OmegaConf.create(known[name].read_text(encoding="utf-8"))))
+            require_order_rule(senders[name].order)
+            allocate(senders[name].rate, 1, 1)
+        except (HydraException, OmegaConfBaseException, YAMLError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"conf/sender/{name}.yaml: {error}; allowed: rate and order, each _target_ and its parameters, pacing") from error
+        if senders[name].is_oracle != name.startswith(ORACLE):
+            raise ValueError(f"conf/sender/{name}.yaml: allowed are oracles called {ORACLE}..., and no other rule called so")
+    return senders
