@@ -18,6 +18,7 @@ from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
 from vcgym.leaderboard.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
 from vcgym.leaderboard.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.sending.config import SendingConfig
 from vcgym.leaderboard.tune_config import TuneConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
@@ -36,6 +37,7 @@ KINDS = {
     "predictor_data": PredictorDataConfig,
     "train_predictor": TrainPredictorConfig,
     "reproduce": ReproduceConfig,
+    "sending": SendingConfig,
 }
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
