@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 import vcgym.envs  # noqa: F401  (registers the ids)
 
 # The vector env's arguments that are not a config's to choose: the pipeline sets them, or agents need their defaults.
-_OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "data"}
+_OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"}
 
 _RULES = "vcgym.baselines."
 
@@ -61,7 +61,7 @@ class EnvConfig(Config):
         except (gymnasium.error.Error, ImportError) as error:
             raise ValueError(f"{env_id!r} is not a registered environment: {error}") from error
         if spec.vector_entry_point is None:
-            raise ValueError(f"{env_id!r} has no native vector environment; vcgym/Relay-v0, vcgym/Playout-v0 and vcgym/Call-v0 do")
+            raise ValueError(f"{env_id!r} has no native vector environment; all of vcgym do")
         return env_id
 
     @field_validator("options")

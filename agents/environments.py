@@ -4,7 +4,9 @@ import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from vcgym.agents.config import EnvConfig
+from vcgym.envs.sending.vector import card
 from vcgym.network.scenario import Scenario
+from vcgym.network.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
 
 def make_envs(config: EnvConfig, num_envs: int, split: str) -> VectorEnv:
@@ -31,4 +33,6 @@ def data_hash(config: EnvConfig) -> str:
     """
     if "scenario" not in config.options:
         return ""
+    if config.options["scenario"] in SENDING_SCENARIOS:
+        return card(SendingScenario(config.options["scenario"]))
     return Scenario(config.options["scenario"], config.options["mode"], config.options["packets"]).layout.card

@@ -52,7 +52,7 @@ def orders(generic: Callable[..., Any], params_class: type) -> Callable[[F], F]:
     return register
 
 
-def require_order_rule(params: Any) -> None:
+def require_order_rule(params: Any, lever: str = "order") -> None:
     """Refuse what is no rule of sending order.
 
     Raises:
@@ -60,7 +60,7 @@ def require_order_rule(params: Any) -> None:
     """
     if ("choose", type(params)) not in _IMPLEMENTATIONS:
         known = ", ".join(sorted(kind.__name__ for name, kind in _IMPLEMENTATIONS if name == "choose"))
-        raise ValueError(f"order = {params!r}: allowed are {known}")
+        raise ValueError(f"{lever} = {params!r}: allowed are {known}")
 
 
 @overload(choose, jit_options={"_nrt": False})

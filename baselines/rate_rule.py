@@ -39,6 +39,25 @@ class Fate(NamedTuple):
 _IMPLEMENTATIONS: dict[tuple[str, type], Callable[..., Any]] = {}
 
 
+_HOLDS_RATE: set[type] = set()
+
+
+def holds_rate(params_class: type) -> None:
+    """Declare that rules of a class hold the rate: nothing else tells them from rules of other levers."""
+    _HOLDS_RATE.add(params_class)
+
+
+def require_rate_rule(params: Any) -> None:
+    """Refuse what is no rule of the rate.
+
+    Raises:
+        ValueError: naming the value and the rules there are.
+    """
+    if type(params) not in _HOLDS_RATE:
+        known = ", ".join(sorted(kind.__name__ for kind in _HOLDS_RATE))
+        raise ValueError(f"rate = {params!r}: allowed are {known}")
+
+
 def report_every_us(params: Any, state: Any, s: int, usual_us: int) -> int:
     """How long the receiver collects; `usual_us` for rules that say nothing of it."""
     chosen = _IMPLEMENTATIONS.get(("report_every_us", type(params)))

@@ -1,9 +1,11 @@
-"""Gymnasium environments of calls. Importing this room registers the ids `vcgym/Relay-v0`, `vcgym/Playout-v0` and `vcgym/Call-v0`."""
+"""Gymnasium environments of calls, one per lever and one for two of them. Importing this room registers their ids."""
 
 import gymnasium
 
-for _name in ("Relay", "Playout", "Call"):
+_ROOMS = {"Relay": "relay", "Playout": "playout", "Call": "call", "Rate": "sending.rate", "SendOrder": "sending.send_order"}
+
+for _name, _room in _ROOMS.items():
     _id = f"vcgym/{_name}-v0"
     if _id not in gymnasium.registry:
-        _room = f"vcgym.envs.{_name.lower()}"
-        gymnasium.register(_id, entry_point=f"{_room}:{_name}Env", vector_entry_point=f"{_room}:{_name}VectorEnv")
+        _module = f"vcgym.envs.{_room}"
+        gymnasium.register(_id, entry_point=f"{_module}:{_name}Env", vector_entry_point=f"{_module}:{_name}VectorEnv")

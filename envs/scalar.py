@@ -1,5 +1,6 @@
 """The scalar face: a native vector environment of one call."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -8,8 +9,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.envs.render import picture
-from vcgym.envs.vector import LeverVectorEnv
+from vcgym.envs.episodes import EpisodeVectorEnv
 from vcgym.network.scenario import one_of
 
 METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # a decision of Relay and Call is 100 ms
@@ -19,7 +19,7 @@ class ScalarEnv(gym.Env[Any, Any]):
     """One call. Arguments are those of `vector_class`, but for num_envs and autoreset_mode; ``render_mode="rgb_array"`` draws it."""
 
     metadata = METADATA
-    vector_class: ClassVar[type[LeverVectorEnv]]
+    vector_class: ClassVar[Callable[..., EpisodeVectorEnv]]
 
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
         if render_mode is not None:
@@ -30,7 +30,7 @@ class ScalarEnv(gym.Env[Any, Any]):
         self.action_space = self.native.single_action_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin a new call; `seed` names its world, options pair and stratum choose one."""
+        """Begin a new call; `seed` names its world, options choose among worlds."""
         super().reset(seed=seed)
         if seed is None and not self.native.has_begun:
             seed = int(self.np_random.integers(1 << 31))
@@ -44,8 +44,8 @@ class ScalarEnv(gym.Env[Any, Any]):
         return self._first(observations), float(rewards[0]), False, bool(truncated[0]), info
 
     def render(self) -> NDArray[np.uint8] | None:
-        """The call so far, see `vcgym.envs.render.picture`; None without a render mode."""
-        return None if self.render_mode is None else picture(self.native.batch, 0)
+        """A picture of the call so far; None without a render mode."""
+        return None if self.render_mode is None else self.native.picture(0)
 
     def _first(self, observations: Any) -> Any:
         """The observation of the only session, in the types of its space."""

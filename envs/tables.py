@@ -3,9 +3,10 @@
 import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from vcgym.baselines.rate_rule import Fate
 from vcgym.baselines.rule import Record
 from vcgym.envs.actions import FORMS, LEVEL_LEAST_US, LEVEL_MOST_US, LEVELS, action_space
 from vcgym.envs.batch import PLACES
@@ -14,15 +15,45 @@ from vcgym.envs.features import CALL_FEATURES, FORECAST_FEATURE, PATH_FEATURES, 
 from vcgym.envs.observe import RECORDS_SHOWN
 from vcgym.envs.playout import PlayoutVectorEnv
 from vcgym.envs.relay import RelayVectorEnv
+from vcgym.envs.sending.features import ORDER_FEATURES, PLACE_FEATURES
+from vcgym.envs.sending.rate import STEPS, RateVectorEnv
+from vcgym.envs.sending.records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
+from vcgym.envs.sending.rewards import CHANGE_PRICE, DELAY_PRICE_PER_S, LOST_PRICE, ON_TIME_WORTH, RATE_SCALE_PER_MBPS, RATE_WEIGHT
+from vcgym.envs.sending.send_order import PLACES as QUEUE_PLACES
+from vcgym.envs.sending.send_order import SendOrderVectorEnv
+from vcgym.envs.sending.vector import SendingVectorEnv
 from vcgym.envs.vector import LeverVectorEnv
 from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, REDUCED_KNEE_MS, REDUCED_KNEE_SLOPE_PER_MS, REDUCED_SLOPE_PER_MS
 from vcgym.network.scenario import MODES
+from vcgym.network.send_queue import AUDIO, ITEM, VIDEO
+from vcgym.network.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
 # Class; whether the agent holds the path; whether it holds the level.
 _ENVS = {
     "Relay": (RelayVectorEnv, True, False),
     "Playout": (PlayoutVectorEnv, False, True),
     "Call": (CallVectorEnv, True, True),
+}
+_SENDERS = {"Rate": RateVectorEnv, "SendOrder": SendOrderVectorEnv}
+_SENDERS_OWN_ARGUMENTS = {
+    "rate": "rule that holds the rate",
+    "order": "rule that holds the order",
+    "overflow": "rule that says what gives way in a full queue",
+    "empty_place": "what an action means that names a place where nothing waits: refuse, or newest, the newest packet that waits",
+}
+_FATE_MEANING = {
+    "packet": "number, from 0 in order of sending",
+    "size_bytes": "all headers included",
+    "sent_us": "when it was sent",
+    "arrived_us": "when it reached the receiver; -1: passed over by a later one",
+    "known_us": "when the report that told of it was back",
+}
+_ITEM_MEANING = {
+    "created_us": "when it was captured",
+    "expires_us": "when it is worthless at the receiver",
+    "size_bytes": "all headers included",
+    "kind": f"{VIDEO} video, {AUDIO} audio",
+    "frame": "number of the frame",
 }
 _OWN_ARGUMENTS = {
     "receiver": "rule that holds the level",
@@ -86,8 +117,54 @@ def markdown() -> str:
         "## Rewards", _table(("reward", "what is paid"), _REWARDS.items()),
         "The rewards of an episode add up to its row's `return_emodel` or `return_event`.",
         "## Places", _PLACES, _table(("place", "feedback from the receiver", "command to the sender", "command to the receiver"), places),
+        *_of_senders(),
     )  # fmt: skip
     return "\n\n".join(parts) + "\n"
+
+
+def _of_senders() -> Iterable[str]:
+    """The part on senders that share a bottleneck."""
+    kinds = "; ".join(f"`{name}`: {', '.join(SendingScenario(name).kinds)}" for name in SENDING_SCENARIOS if name in ("order", "rate"))
+    places = QUEUE_PLACES
+    actions = (
+        ("Rate", "`continuous`", "`Box(-1.0, 1.0, (1,), float32)`", "place of the target on a log scale from the least to the largest"),
+        ("Rate", "`discrete`", f"`Discrete({len(STEPS)})`", f"factor on the target: {', '.join(f'{step:g}' for step in STEPS)}"),
+        ("Rate", "`exact`", "int64 (3,)", "bit/s (0: stays); us that the receiver collects (0: as usual); us until asked again (0: never)"),
+        ("SendOrder", "`discrete`", f"`Discrete({2 * places})`", f"a < {places} sends the a-th oldest, {places} + a throws it away"),
+    )
+    video, audio = (f"{worth:g}" for worth in ON_TIME_WORTH)
+    rewards = {
+        "`utility`": f"""per report, of each second it covers: {RATE_WEIGHT:g} ln({RATE_SCALE_PER_MBPS:g} r + 1) - \
+{DELAY_PRICE_PER_S:g} d - {LOST_PRICE:g} l, with r delivered in Mbit/s, d the mean delay from capture to arrival less propagation in s, l the share lost, rejected \
+or discarded; per decision: minus {CHANGE_PRICE:g} abs(ln(target / target before))""",
+        "`emodel`": f"""per 10 ms of audio settled: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, P the expiry time; concealed: \
+not there by then""",
+        "`on_time`": f"per packet that arrives by its expiry: audio {audio}, video {video}",
+    }
+    shared = SendingVectorEnv, ("rate", "order"), _SENDERS_OWN_ARGUMENTS
+    yield "## Rate and SendOrder: arguments and defaults"
+    yield _defaults_of(_SENDERS, *shared)
+    yield f"""Scenarios and their kinds of world: {kinds}; `rate-measured` needs data. `reset(options={{...}})` takes `kind`, and for a \
+batch `reset_mask`."""
+    yield "## Rate and SendOrder: actions"
+    yield _table(("env", "action", "space", "meaning"), actions)
+    yield "## Rate and SendOrder: features"
+    yield "SendOrder sees the first table once per place of its queue, oldest first, then the second; Rate the second less its last line."
+    yield "### Of each place in the queue (SendOrder)"
+    yield _features(PLACE_FEATURES)
+    yield "### Of the call (Rate, SendOrder)"
+    yield _features(ORDER_FEATURES)
+    yield "## Rate and SendOrder: records"
+    yield f"""\
+Rate, `observation="records"`: a dict of `records` ({FATES_SHOWN}, {FATE_WIDTH}) int64, of which the first `count` were told of since the \
+last decision, in order of sending; `history` (1, 3) float64: start, least and largest rate in bit/s; `key` uint64; `now_us`."""
+    yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _FATE_MEANING[name]) for i, name in enumerate(Fate._fields)))
+    yield f"""\
+SendOrder: `records` (L, {ITEM_WIDTH}) int64, what waits, oldest first, of which the first `count` are there; `now_us`; `rtt_us`, smoothed, \
+0 before the first report."""
+    yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _ITEM_MEANING[name]) for i, name in enumerate(ITEM.names or ())))
+    yield "## Rate and SendOrder: rewards"
+    yield _table(("reward", "what is paid, once a report has told of it"), rewards.items())
 
 
 def _scenarios() -> str:
@@ -105,17 +182,19 @@ def _part(share: float) -> str:
 
 
 def _defaults() -> str:
-    shared = dict(inspect.signature(LeverVectorEnv).parameters)
+    return _defaults_of({name: env for name, (env, *_) in _ENVS.items()}, LeverVectorEnv, ("held", "router", "receiver"), _OWN_ARGUMENTS)
+
+
+def _defaults_of(envs: Mapping[str, type], base: type, held_elsewhere: tuple[str, ...], own: dict[str, str]) -> str:
+    """Defaults of the arguments of `envs`, those of their `base` included, and what they mean."""
+    shared = dict(inspect.signature(base).parameters)
     # What the docstring says of each argument; getdoc takes the common indentation away.
-    meanings = dict(re.findall(r"^    (\w+): (.+?)\.?$", inspect.getdoc(LeverVectorEnv) or "", re.MULTILINE))
-    for held_elsewhere in ("held", "router", "receiver"):
-        del shared[held_elsewhere], meanings[held_elsewhere]
-    signatures = [shared | dict(inspect.signature(env).parameters) for env, *_ in _ENVS.values()]
-    rows = (
-        (f"`{name}`", *(_shown(of_env.get(name)) for of_env in signatures), meaning)
-        for name, meaning in (meanings | _OWN_ARGUMENTS).items()
-    )
-    return _table(("argument", *_ENVS, "meaning"), rows)
+    meanings = dict(re.findall(r"^    (\w+): (.+?)\.?$", inspect.getdoc(base) or "", re.MULTILINE))
+    for name in held_elsewhere:
+        del shared[name], meanings[name]
+    signatures = [shared | dict(inspect.signature(env).parameters) for env in envs.values()]
+    rows = ((f"`{name}`", *(_shown(of_env.get(name)) for of_env in signatures), meaning) for name, meaning in (meanings | own).items())
+    return _table(("argument", *envs, "meaning"), rows)
 
 
 def _shown(parameter: inspect.Parameter | None) -> str:

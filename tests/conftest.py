@@ -24,6 +24,33 @@ def env_id(request):
     return request.param
 
 
+# Arguments of a short call, and of one so short that every session ends at least twice within forty decisions.
+SHORT = {"vcgym/Rate-v0": {"seconds": 1.5}, "vcgym/SendOrder-v0": {"seconds": 1.5, "empty_place": "newest"}}
+SHORTEST = {
+    "vcgym/Playout-v0": {"packets": 12, "scenario": "table1"},
+    "vcgym/Rate-v0": {"seconds": 0.6},
+    "vcgym/SendOrder-v0": {"seconds": 0.2, "empty_place": "newest"},
+}
+
+
+@pytest.fixture
+def short(env_id):
+    """Arguments of a short call, in an environment in which any action of the space is allowed."""
+    return SHORT.get(env_id, {"packets": 150})
+
+
+@pytest.fixture
+def shortest(env_id):
+    """Arguments of a call of a dozen decisions."""
+    return SHORTEST.get(env_id, {"packets": 60, "scenario": "table1"})
+
+
+@pytest.fixture(params=["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"])
+def path_env_id(request):
+    """Each environment of calls over paths in turn."""
+    return request.param
+
+
 @pytest.fixture
 def test_split_opened():
     """Lets a test draw worlds of the test split, as the leaderboard does."""

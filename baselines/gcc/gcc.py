@@ -26,6 +26,7 @@ from vcgym.baselines.gcc.overuse import DETECTOR, K_DOWN_DRAFT, K_DOWN_WEBRTC, K
 from vcgym.baselines.gcc.received_rate import RECEIVED, clear_received, receive
 from vcgym.baselines.gcc.trendline import MOST_COUNTED, TRENDLINE, add_variation, clear_trendline
 from vcgym.baselines.ranges import require_within
+from vcgym.baselines.rate_rule import holds_rate
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.network.jit import kernel
 
@@ -75,6 +76,10 @@ class GccState(NamedTuple):
     """The first axis is the session."""
 
     gcc: np.recarray  # (sessions,) of STATE
+
+
+holds_rate(GccWebrtc)
+holds_rate(GccDraft)
 
 
 @implements(allocate, GccWebrtc)

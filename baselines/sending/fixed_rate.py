@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.ranges import require_within
+from vcgym.baselines.rate_rule import holds_rate
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 
 
@@ -18,6 +19,9 @@ class FixedRateState(NamedTuple):
     """Nothing is remembered."""
 
     rows: np.ndarray
+
+
+holds_rate(FixedRate)
 
 
 @implements(allocate, FixedRate)

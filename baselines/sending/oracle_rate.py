@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.ranges import require_within
-from vcgym.baselines.rate_rule import see_capacity, times, wake_us
+from vcgym.baselines.rate_rule import holds_rate, see_capacity, times, wake_us
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.network.capacity import capacity_between_bps
 
@@ -28,6 +28,9 @@ class OracleRateState(NamedTuple):
 
     seen_bps: np.ndarray  # (sessions,)
     seen_us: np.ndarray
+
+
+holds_rate(OracleRate)
 
 
 @implements(allocate, OracleRate)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.ranges import require_within
-from vcgym.baselines.rate_rule import NEVER_US, report_every_us, times, wake_us
+from vcgym.baselines.rate_rule import NEVER_US, holds_rate, report_every_us, times, wake_us
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.baselines.tfrc.equation import throughput_bps
 from vcgym.baselines.tfrc.loss_intervals import INTERVALS, clear_intervals, loss_event_rate, packet_fate
@@ -71,6 +71,9 @@ class TfrcState(NamedTuple):
     """The first axis is the session."""
 
     tfrc: np.recarray  # (sessions,) of STATE
+
+
+holds_rate(Tfrc)
 
 
 @implements(allocate, Tfrc)

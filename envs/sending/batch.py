@@ -1,6 +1,7 @@
 """A batch of calls over shared bottlenecks, one each: worlds, senders and the holders of their levers, stepped together."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,6 +85,7 @@ class SendingBatch:
         pacing: chances to send come so many times as fast as the target; BY_PACKET: see there.
         log_packets: how many packets of each call are kept, for `log`.
         seconds: length of the longest call.
+        threads: how many threads share the sessions; without effect on the result.
     """
 
     def __init__(
@@ -97,12 +99,15 @@ class SendingBatch:
         pacing: float = PACING,
         log_packets: int = 0,
         seconds: float = 600.0,
+        threads: int = 1,
     ) -> None:
         require_order_rule(order)
-        for name, value, low, high in (("sessions", sessions, 1, 1 << 20), ("pacing", pacing, 0.0, 1000.0), ("flows", flows, 0, 64)):
+        counts = (("sessions", sessions, 1, 1 << 20), ("flows", flows, 0, 64), ("threads", threads, 1, 256))
+        for name, value, low, high in (*counts, ("pacing", pacing, 0.0, 1000.0)):
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
-        self.sessions, self.rate, self.order, self.pacing = sessions, rate, order, pacing
+        self.sessions, self.rate, self.order, self.pacing, self.threads = sessions, rate, order, pacing, threads
+        self._pool: ThreadPoolExecutor | None = None
         self.traces = {id(trace): place for place, trace in enumerate(traces)}
         self.series, sizes = {}, [np.ones(1, np.int64)]
         for which in series:
@@ -149,7 +154,11 @@ class SendingBatch:
         _restart(self.senders, row, seed)
         _start_queue(self.senders, row, link.send_queue)
         self.tables.targets[row] = 0.0
-        _init_rate(self.rate, self.rate_state, row, self.history, np.uint64(rng.stream_key(seed, 2, rng.POLICY)))
+        _init_rate(self.rate, self.rate_state, row, self.history, self.key(row))
+
+    def key(self, row: int) -> np.uint64:
+        """Key for the own draws of whoever holds the rate, unrelated to the world's."""
+        return np.uint64(rng.stream_key(self.senders["seed"][row], 2, rng.POLICY))
 
     def _describe(self, row: int, link: SharedLink) -> None:
         sender = self.senders[row]
@@ -176,10 +185,17 @@ class SendingBatch:
         Raises:
             OverflowError: more packets are on their way than the rings hold.
         """
-        play_sending(self.senders, self.tables, rows, self.rate, self.rate_state, self.order)
+        if self.threads == 1 or len(rows) < 2:
+            self._play(rows)
+        else:  # kernels release the GIL and sessions share nothing
+            self._pool = self._pool or ThreadPoolExecutor(self.threads)
+            list(self._pool.map(self._play, np.array_split(rows, self.threads)))
         why = self.senders["why"][rows]
         if (why == TOO_MANY).any():
             raise OverflowError(f"session {rows[why == TOO_MANY][0]}: more than {FLYING} packets are sent and not reported")
+
+    def _play(self, rows: NDArray[np.int64]) -> None:
+        play_sending(self.senders, self.tables, rows, self.rate, self.rate_state, self.order)
 
     def totals(self) -> SendingTotals:
         """Totals of all sessions as they stand."""

@@ -1,26 +1,32 @@
 """Who holds the levers of rate and order: a rule inside the loop, or an agent outside it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.baselines import rule
-from vcgym.baselines.order_rule import REJECT, choose, make_room, orders
+from vcgym.baselines.order_rule import choose, make_room, orders
+from vcgym.baselines.rate_rule import NEVER_US, report_every_us, times, wake_us
+from vcgym.baselines.sending.fifo import Fifo
 from vcgym.network.by_type import constant_by_type
 
 
 class RateAgent(NamedTuple):
-    """The rate is decided outside, after each report."""
+    """The rate is decided outside: at set-up, after each report, and when the agent wanted to be asked again."""
 
 
 class OrderAgent(NamedTuple):
-    """What leaves is decided outside, at each chance to send; a full queue rejects what comes."""
+    """What leaves is decided outside, at each chance to send. What gives way in a full queue is decided by the rule `overflow`."""
+
+    overflow: Any = Fifo()
 
 
-class Nothing(NamedTuple):
-    """State of a holder that remembers nothing."""
+class Asked(NamedTuple):
+    """What a rate agent said besides the rate; first axis the session."""
 
-    rows: np.ndarray
+    every_us: NDArray[np.int64]  # how long the receiver collects; 0: as usual in the call
+    wake_us: NDArray[np.int64]  # when it wants to be asked though no report has come
 
 
 # Whether a lever is held outside, by the class of its parameters.
@@ -29,12 +35,12 @@ outside = constant_by_type(lambda lever: lever in (RateAgent, OrderAgent))
 
 @rule.implements(rule.allocate, RateAgent)
 def _allocate(params, sessions, paths):
-    return Nothing(np.zeros(sessions, np.int8))
+    return Asked(np.zeros(sessions, np.int64), np.full(sessions, NEVER_US))
 
 
 @rule.implements(rule.init, RateAgent)
 def _init(params, state, s, history, key):
-    pass
+    state.every_us[s], state.wake_us[s] = 0, NEVER_US
 
 
 @rule.implements(rule.update, RateAgent)
@@ -47,6 +53,16 @@ def _decide(params, state, s, slot):
     return 0
 
 
+@times(report_every_us, RateAgent)
+def _report_every_us(params, state, s, usual_us):
+    return state.every_us[s] if state.every_us[s] > 0 else usual_us
+
+
+@times(wake_us, RateAgent)
+def _wake_us(params, state, s):
+    return state.wake_us[s]
+
+
 @orders(choose, OrderAgent)
 def _choose(params, queue, now_us, rtt_us):
     return 0
@@ -54,4 +70,4 @@ def _choose(params, queue, now_us, rtt_us):
 
 @orders(make_room, OrderAgent)
 def _make_room(params, queue, kind, expires_us, now_us, rtt_us):
-    return REJECT
+    return make_room(params.overflow, queue, kind, expires_us, now_us, rtt_us)

@@ -5,7 +5,7 @@ audio and video, a chance to send. Between a report and the next the receiver co
 the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the pacing rate has passed;
 what was not sent is not saved up.
 
-A sender that has `FLYING` packets on their way of which no report has told waits for one.
+A sender that has `FLYING` packets on their way of which no report has told waits for one. An agent that holds the rate is also asked when the call is set up, before anything is known.
 
 A lost report's packets come with the next one. Reports are small and meet no queue. After the end nothing more is sent, and what is on its
 way is settled.
@@ -29,7 +29,7 @@ from vcgym.network.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_by
 
 # Why the loop stopped.
 DECIDE_RATE, DECIDE_ORDER, DONE, TOO_MANY = 0, 1, 2, 3
-_GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _OVER = 0, 1, 2, 3
+_SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _OVER = 0, 1, 2, 3, 4
 
 _MEAN_KEEPS = 0.9
 _RTT_KEEPS = 0.9
@@ -80,7 +80,7 @@ SENDER = np.dtype(
             ("rtt_us", "f8"),  # smoothed; 0: no report yet
             ("packets", "i8"),  # sent so far
             ("reported", "i8"),  # of them, told of
-            ("answer_bps", "f8"),
+            ("answer_bps", "f8"),  # 0: the target stays
             ("answer_order", "i8"),
             ("source", VIDEO_SOURCE),
             ("queue", SEND_QUEUE),
@@ -247,9 +247,7 @@ def _ask(sender, tables, s, rate, rate_state):
 @kernel
 def _next_us(sender, rate, rate_state, s):
     """When the next event of the call itself is."""
-    at_us = min(sender.report_us + sender.backward_us, sender.ends_us)
-    if not outside(rate):
-        at_us = min(at_us, wake_us(rate, rate_state, s))
+    at_us = min(sender.report_us + sender.backward_us, sender.ends_us, wake_us(rate, rate_state, s))
     if sender.audio_every_us > 0:
         at_us = min(at_us, sender.audio_number * sender.audio_every_us)
     if sender.has_video:
@@ -283,8 +281,12 @@ def _finish(sender, tables, s):
 @kernel
 def _play(sender, tables, s, rate, rate_state, order):
     """Play a call until it has to wait; returns why."""
+    if sender.phase == _SET_UP and outside(rate):
+        sender.phase = _RATE_ANSWERED
+        return DECIDE_RATE
     if sender.phase == _RATE_ANSWERED:
-        _set_target(sender, sender.answer_bps)
+        if sender.answer_bps > 0.0:
+            _set_target(sender, sender.answer_bps)
     elif sender.phase == _ORDER_ANSWERED and not _order(sender, tables, s, sender.answer_order):
         return TOO_MANY
     sender.phase = _GOES_ON
@@ -301,7 +303,10 @@ def _play(sender, tables, s, rate, rate_state, order):
                     sender.phase = _RATE_ANSWERED
                     return DECIDE_RATE
                 _ask(sender, tables, s, rate, rate_state)
-        elif not outside(rate) and wake_us(rate, rate_state, s) <= at_us:
+        elif wake_us(rate, rate_state, s) <= at_us:
+            if outside(rate):
+                sender.phase = _RATE_ANSWERED
+                return DECIDE_RATE
             _ask(sender, tables, s, rate, rate_state)
         elif _is_due(sender, at_us):
             _capture(sender, tables, order, s)

@@ -11,12 +11,10 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.adapter import NativeVecEnv
 
-SHORT = {"packets": 150}
 
-
-def test_native_equals_scalar_step_by_step(env_id):
-    ours = NativeVecEnv(gymnasium.make_vec(env_id, num_envs=3, autoreset_mode=AutoresetMode.SAME_STEP, **SHORT))
-    theirs = DummyVecEnv([partial(gymnasium.make, env_id, **SHORT)] * 3)
+def test_native_equals_scalar_step_by_step(env_id, short):
+    ours = NativeVecEnv(gymnasium.make_vec(env_id, num_envs=3, autoreset_mode=AutoresetMode.SAME_STEP, **short))
+    theirs = DummyVecEnv([partial(gymnasium.make, env_id, **short)] * 3)
     ours.seed(11)
     theirs.seed(11)
     np.testing.assert_array_equal(ours.reset(), theirs.reset())

@@ -13,16 +13,11 @@ SEEDS = [5, 6, 7]
 STEPS = 40
 
 
-def _packets(env_id):
-    """So few that every session begins anew more than once: Playout decides at each arrival, the others every tenth packet."""
-    return 12 if env_id == "vcgym/Playout-v0" else 60
-
-
 class ByHand:
     """One session: the worlds a seed leads to, one after the other, each in a scalar environment."""
 
     def __init__(self, env_id, seed, **arguments):
-        self.env = gymnasium.make(env_id, packets=_packets(env_id), **arguments).unwrapped
+        self.env = gymnasium.make(env_id, **arguments).unwrapped
         self.seed, self.episode = seed, 0
 
     def begin(self):
@@ -35,9 +30,9 @@ class ByHand:
         return observation, reward, over, info
 
 
-def _setup(env_id, mode):
-    env = gymnasium.make_vec(env_id, num_envs=len(SEEDS), autoreset_mode=mode, packets=_packets(env_id), scenario="table1").unwrapped
-    hands = [ByHand(env_id, seed, scenario="table1") for seed in SEEDS]
+def _setup(env_id, mode, shortest):
+    env = gymnasium.make_vec(env_id, num_envs=len(SEEDS), autoreset_mode=mode, **shortest).unwrapped
+    hands = [ByHand(env_id, seed, **shortest) for seed in SEEDS]
     observations, infos = env.reset(seed=SEEDS[0])
     assert infos == {}
     for row, hand in enumerate(hands):
@@ -47,13 +42,13 @@ def _setup(env_id, mode):
 
 
 def _ends(ends, env_id):
-    """Sessions of Playout end at different steps, those of the others together; every session has ended more than once."""
+    """Sessions of Relay and Call end together, those of the others at different steps; every session has ended more than once."""
     assert all(len(of_row) >= 2 for of_row in ends)
-    assert (len(set(map(tuple, ends))) > 1) == (env_id == "vcgym/Playout-v0")
+    assert (len(set(map(tuple, ends))) > 1) == (env_id not in ("vcgym/Relay-v0", "vcgym/Call-v0"))
 
 
-def test_next_step(env_id):
-    env, hands = _setup(env_id, AutoresetMode.NEXT_STEP)
+def test_next_step(env_id, shortest):
+    env, hands = _setup(env_id, AutoresetMode.NEXT_STEP, shortest)
     over, ends = np.zeros(3, bool), [[], [], []]
     for step in range(STEPS):
         actions = env.action_space.sample()
@@ -77,8 +72,8 @@ def test_next_step(env_id):
     _ends(ends, env_id)
 
 
-def test_same_step(env_id):
-    env, hands = _setup(env_id, AutoresetMode.SAME_STEP)
+def test_same_step(env_id, shortest):
+    env, hands = _setup(env_id, AutoresetMode.SAME_STEP, shortest)
     ends, kept = [[], [], []], []
     for step in range(STEPS):
         actions = env.action_space.sample()
@@ -104,8 +99,8 @@ def test_same_step(env_id):
     _ends(ends, env_id)
 
 
-def test_disabled(env_id):
-    env, hands = _setup(env_id, AutoresetMode.DISABLED)
+def test_disabled(env_id, shortest):
+    env, hands = _setup(env_id, AutoresetMode.DISABLED, shortest)
     ends = [[], [], []]
     for step in range(STEPS):
         actions = env.action_space.sample()
@@ -132,8 +127,8 @@ def test_disabled(env_id):
 
 
 @pytest.mark.parametrize("observation", ["features", "records"])
-def test_a_masked_reset_leaves_the_other_sessions_alone(env_id, observation):
-    arguments = {"num_envs": 2, "packets": 60, "scenario": "table1", "observation": observation, "autoreset_mode": AutoresetMode.DISABLED}
+def test_a_masked_reset_leaves_the_other_sessions_alone(env_id, short, observation):
+    arguments = {"num_envs": 2, "observation": observation, "autoreset_mode": AutoresetMode.DISABLED, **short}
     disturbed, quiet = (gymnasium.make_vec(env_id, **arguments).unwrapped for _ in range(2))
     disturbed.reset(seed=1)
     quiet.reset(seed=1)
@@ -143,7 +138,7 @@ def test_a_masked_reset_leaves_the_other_sessions_alone(env_id, observation):
         shown, *_ = disturbed.step(actions)
         expected, *_ = quiet.step(actions)
         again, _ = disturbed.reset(options={"reset_mask": np.array([True, False])})
-        for part in ("count", "records", "slot") if observation == "records" else (...,):
+        for part in shown if observation == "records" else (...,):
             np.testing.assert_array_equal(shown[part][1], expected[part][1])
             np.testing.assert_array_equal(again[part][1], expected[part][1])
 

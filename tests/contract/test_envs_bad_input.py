@@ -41,20 +41,20 @@ def _make(env_id, **arguments):
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=str)
-def test_arguments(env_id, arguments, message):
+def test_arguments(path_env_id, arguments, message):
     with pytest.raises(ValueError, match=message):
-        _make(env_id, **arguments)
+        _make(path_env_id, **arguments)
 
 
 @pytest.mark.parametrize("interval", [0, -3, 1.5])
-@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Call-v0"])
-def test_interval(env_id, interval):
+@pytest.mark.parametrize("path_env_id", ["vcgym/Relay-v0", "vcgym/Call-v0"])
+def test_interval(path_env_id, interval):
     with pytest.raises(ValueError, match=f"interval = {interval}: allowed are integers from 1"):
-        _make(env_id, interval=interval)
+        _make(path_env_id, interval=interval)
 
 
 @pytest.mark.parametrize(
-    ("env_id", "arguments", "message"),
+    ("path_env_id", "arguments", "message"),
     [
         ("vcgym/Relay-v0", {"receiver": Direct()}, r"receiver = Direct\(\): allowed are parameters of a receiver rule"),
         ("vcgym/Relay-v0", {"receiver": "wmjitter"}, "receiver = 'wmjitter': allowed are parameters of a receiver rule"),
@@ -64,29 +64,29 @@ def test_interval(env_id, interval):
         ("vcgym/Playout-v0", {"mechanism": "heap"}, "mechanism = 'heap': allowed are watermark, count"),
     ],
 )
-def test_holders_of_the_other_lever(env_id, arguments, message):
+def test_holders_of_the_other_lever(path_env_id, arguments, message):
     with pytest.raises(ValueError, match=message):
-        _make(env_id, **arguments)
+        _make(path_env_id, **arguments)
 
 
-def test_the_scalar_face_draws_in_one_mode(env_id):
-    scalar = gymnasium.make(env_id, packets=60).unwrapped
+def test_the_scalar_face_draws_in_one_mode(path_env_id):
+    scalar = gymnasium.make(path_env_id, packets=60).unwrapped
     with pytest.raises(ValueError, match="render_mode = 'ansi': allowed are rgb_array"):
         type(scalar)(render_mode="ansi")
 
 
-def test_an_unknown_argument(env_id):
+def test_an_unknown_argument(path_env_id):
     with pytest.raises(TypeError, match="pakets"):
-        _make(env_id, pakets=60)
+        _make(path_env_id, pakets=60)
 
 
-def test_measured_data_that_is_not_there(env_id, tmp_path, monkeypatch):
+def test_measured_data_that_is_not_there(path_env_id, tmp_path, monkeypatch):
     missing = tmp_path / "nowhere"
     with pytest.raises(DataError, match=str(missing)):
-        _make(env_id, scenario="leo", mode="replay", data=str(missing))
+        _make(path_env_id, scenario="leo", mode="replay", data=str(missing))
     monkeypatch.delenv("VCGYM_DATA", raising=False)
     with pytest.raises(DataError, match="VCGYM_DATA"):
-        _make(env_id, scenario="leo", mode="replay")
+        _make(path_env_id, scenario="leo", mode="replay")
 
 
 OUTSIDE = {
@@ -109,11 +109,11 @@ OUTSIDE = {
 
 
 @pytest.mark.parametrize("form", ["discrete", "continuous", "exact"])
-def test_an_action_outside_the_space_moves_nothing(env_id, form):
-    env = _make(env_id, action=form)
+def test_an_action_outside_the_space_moves_nothing(path_env_id, form):
+    env = _make(path_env_id, action=form)
     env.reset(seed=1)
     before = env.get_state()
-    for action in OUTSIDE[env_id][form]:
+    for action in OUTSIDE[path_env_id][form]:
         with pytest.raises(ValueError, match=r"(?s)action .*: allowed are values of"):
             env.step(np.array(action))
     after = env.get_state()

@@ -41,29 +41,39 @@ class OneOfNative(gymnasium.Env):
         return observations[0]
 
 
-@pytest.mark.parametrize("arguments", [{}, {"action": "continuous"}, {"reward": "event", "mode": "paper"}], ids=str)
-def test_both_checkers_pass(env_id, arguments):
-    env = gymnasium.make(env_id, packets=200, **arguments).unwrapped
+@pytest.mark.parametrize("arguments", [{}, {"reward": "emodel"}], ids=str)
+def test_both_checkers_pass(env_id, short, arguments):
+    env = gymnasium.make(env_id, **short, **arguments).unwrapped
     check_env(env)
     check_env_sb3(env)
 
 
-def test_records_pass_gymnasiums_checker(env_id):
-    check_env(gymnasium.make(env_id, packets=200, observation="records").unwrapped)
+@pytest.mark.parametrize("arguments", [{"action": "continuous"}, {"reward": "event", "mode": "paper"}], ids=str)
+def test_both_checkers_pass_in_other_forms(path_env_id, arguments):
+    env = gymnasium.make(path_env_id, packets=200, **arguments).unwrapped
+    check_env(env)
+    check_env_sb3(env)
 
 
-@pytest.mark.parametrize(
-    "arguments", [{}, {"action": "continuous", "reward": "event"}, {"observation": "records", "mode": "paper"}], ids=str
-)
-def test_scalar_matches_the_native_env_of_one(env_id, arguments):
-    scalar = gymnasium.make(env_id, packets=200, **arguments)
-    check_environments_match(scalar, OneOfNative(env_id, packets=200, **arguments), num_steps=450, seed=3)
+def test_records_pass_gymnasiums_checker(env_id, short):
+    check_env(gymnasium.make(env_id, observation="records", **short).unwrapped)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"observation": "records"}], ids=str)
+def test_scalar_matches_the_native_env_of_one(env_id, short, arguments):
+    scalar = gymnasium.make(env_id, **short, **arguments)
+    check_environments_match(scalar, OneOfNative(env_id, **short, **arguments), num_steps=450, seed=3)
+
+
+def test_scalar_matches_the_native_env_of_one_in_other_forms(path_env_id):
+    arguments = {"action": "continuous", "reward": "event", "mode": "paper", "packets": 200}
+    check_environments_match(gymnasium.make(path_env_id, **arguments), OneOfNative(path_env_id, **arguments), num_steps=450, seed=3)
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-def test_observations_lie_in_their_space(env_id, scenario, mode):
+def test_observations_lie_in_their_space(path_env_id, scenario, mode):
     for observation in ("features", "records"):
-        env = gymnasium.make(env_id, packets=600, scenario=scenario, mode=mode, observation=observation, feedback_loss=0.1)
+        env = gymnasium.make(path_env_id, packets=600, scenario=scenario, mode=mode, observation=observation, feedback_loss=0.1)
         env.action_space.seed(1)
         seen, _ = env.reset(seed=4)
         while True:
@@ -75,8 +85,8 @@ def test_observations_lie_in_their_space(env_id, scenario, mode):
         assert env.observation_space.contains(seen)
 
 
-def test_the_picture_shows_the_past_alone(env_id):
-    env = gymnasium.make(env_id, packets=200, render_mode="rgb_array")
+def test_the_picture_shows_the_past_alone(path_env_id):
+    env = gymnasium.make(path_env_id, packets=200, render_mode="rgb_array")
     env.action_space.seed(1)
     env.reset(seed=4)
     drawn = 0
@@ -86,7 +96,7 @@ def test_the_picture_shows_the_past_alone(env_id):
         assert len(columns) >= drawn
         assert columns.max() < env.unwrapped.native.batch.calls["slot"][0]
         drawn = len(columns)
-    assert gymnasium.make(env_id, packets=200).unwrapped.render() is None
+    assert gymnasium.make(path_env_id, packets=200).unwrapped.render() is None
 
 
 def test_async_workers_fork_after_kernels_have_run():

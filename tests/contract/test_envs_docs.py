@@ -14,8 +14,8 @@ def test_the_page_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == markdown(), "run: python -m vcgym.envs.tables > docs/envs.md"
 
 
-def test_every_feature_has_its_line(env_id):
-    env = gymnasium.make(env_id, packets=60).unwrapped
+def test_every_feature_has_its_line(env_id, short):
+    env = gymnasium.make(env_id, **short).unwrapped
     page = markdown()
     assert len(env.native.layout) == env.observation_space.shape[0]
     for feature in env.native.layout:

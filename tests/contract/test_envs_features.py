@@ -68,14 +68,14 @@ def of_call(media, now_us, elapsed, commanded_us):
 
 
 @pytest.mark.parametrize(("mode", "feedback_loss"), [("correlated", 0.0), ("paper", 0.3)])
-def test_features_equal_their_twin(env_id, mode, feedback_loss):
+def test_features_equal_their_twin(path_env_id, mode, feedback_loss):
     arguments = {"packets": 300, "mode": mode, "feedback_loss": feedback_loss, "action": "exact"}
-    shown = gymnasium.make(env_id, **arguments).unwrapped
-    told = gymnasium.make(env_id, observation="records", **arguments).unwrapped
+    shown = gymnasium.make(path_env_id, **arguments).unwrapped
+    told = gymnasium.make(path_env_id, observation="records", **arguments).unwrapped
     features, _ = shown.reset(seed=3)
     observation, _ = told.reset(seed=3)
     draws, records, over = np.random.default_rng(0), [], False
-    path, level_us, at_receiver = 0, START_LEVEL_US, env_id == "vcgym/Playout-v0"
+    path, level_us, at_receiver = 0, START_LEVEL_US, path_env_id == "vcgym/Playout-v0"
     while not over:
         records += [Record(*map(int, row)) for row in observation["records"][: observation["count"]]]
         slot, history = int(observation["slot"]), observation["history"]
@@ -93,8 +93,8 @@ def test_features_equal_their_twin(env_id, mode, feedback_loss):
         expected += of_call(media, now_us, min(slot / 300, 1.0), level_us)
         np.testing.assert_allclose(features, np.array(expected, np.float32), rtol=1e-5, atol=1e-6)
         path, level = int(draws.integers(len(history))), int(draws.integers(0, 1_200_000))
-        action = {"vcgym/Relay-v0": path, "vcgym/Playout-v0": level, "vcgym/Call-v0": np.array([path, level])}[env_id]
-        level_us = START_LEVEL_US if env_id == "vcgym/Relay-v0" else level
+        action = {"vcgym/Relay-v0": path, "vcgym/Playout-v0": level, "vcgym/Call-v0": np.array([path, level])}[path_env_id]
+        level_us = START_LEVEL_US if path_env_id == "vcgym/Relay-v0" else level
         features, _, _, over, _ = shown.step(action)
         observation, *_ = told.step(action)
 

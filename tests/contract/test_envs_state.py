@@ -27,9 +27,9 @@ def _play(env, actions):
 
 @pytest.mark.parametrize(("scenario", "mode"), MODES)
 @pytest.mark.parametrize("observation", ["features", "records"])
-def test_stop_and_go_on(env_id, observation, scenario, mode):
+def test_stop_and_go_on(path_env_id, observation, scenario, mode):
     arguments = {"scenario": scenario, "mode": mode, "observation": observation, "reward": "event" if mode == "paper" else "emodel"}
-    whole = _make(env_id, **arguments)
+    whole = _make(path_env_id, **arguments)
     whole.reset(seed=9)
     whole.action_space.seed(4)
     actions = [whole.action_space.sample() for _ in range(120)]
@@ -40,7 +40,7 @@ def test_stop_and_go_on(env_id, observation, scenario, mode):
         shown += _play(whole, [action])
     for step, state in states.items():
         assert all(isinstance(value, np.ndarray) and value.dtype.kind in "biuf" for value in state.values())  # plain: goes into any file
-        other = _make(env_id, **arguments)
+        other = _make(path_env_id, **arguments)
         other.set_state(state)
         assert _play(other, actions[step:]) == shown[step:]
         assert all(a.tobytes() == b.tobytes() for a, b in zip(other.played().totals, whole.played().totals, strict=True))

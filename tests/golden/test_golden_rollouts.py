@@ -48,10 +48,10 @@ def rollout(env_id, name, mode):
 
 
 @pytest.mark.parametrize(("name", "mode"), WORLDS)
-def test_nothing_has_moved(env_id, name, mode, monkeypatch):
+def test_nothing_has_moved(path_env_id, name, mode, monkeypatch):
     monkeypatch.setattr(leo, "measured", lambda data: (series(), "arithmetic"))
-    expected = json.loads(GOLDEN.read_text())[f"{env_id} {name} {mode}"]
-    seen = rollout(env_id, name, mode)
+    expected = json.loads(GOLDEN.read_text())[f"{path_env_id} {name} {mode}"]
+    seen = rollout(path_env_id, name, mode)
     assert {key: value for key, value in seen.items() if not isinstance(value, float)} == {
         key: value for key, value in expected.items() if not isinstance(value, float)
     }

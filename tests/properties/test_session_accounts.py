@@ -39,8 +39,8 @@ def play_out(env_id, **arguments):
 
 @pytest.mark.parametrize("reward", ["emodel", "event"])
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-def test_rewards_add_up_to_the_totals(env_id, scenario, mode, reward):
-    _, returns, finished, _ = play_out(env_id, scenario=scenario, mode=mode, reward=reward)
+def test_rewards_add_up_to_the_totals(path_env_id, scenario, mode, reward):
+    _, returns, finished, _ = play_out(path_env_id, scenario=scenario, mode=mode, reward=reward)
     for row, call in enumerate(finished):
         totals = call["totals"]
         assert returns[row] == pytest.approx(totals[f"return_{reward}"], rel=1e-9, abs=1e-9)
@@ -51,8 +51,8 @@ def test_rewards_add_up_to_the_totals(env_id, scenario, mode, reward):
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-def test_conservation_and_order(env_id, scenario, mode):
-    check_conservation_and_order(play_out(env_id, scenario=scenario, mode=mode)[2])
+def test_conservation_and_order(path_env_id, scenario, mode):
+    check_conservation_and_order(play_out(path_env_id, scenario=scenario, mode=mode)[2])
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
@@ -139,12 +139,12 @@ def test_probes_leave_at_the_declared_rate(rate, paths_probed_per_s):
     assert env.played().totals.probes_sent.tolist() == [4 * 10 * paths_probed_per_s]
 
 
-def test_a_call_in_which_nothing_arrives(env_id, monkeypatch):
+def test_a_call_in_which_nothing_arrives(path_env_id, monkeypatch):
     """Every packet is lost: all are paid for, and there is no delay."""
     monkeypatch.setattr(
         "vcgym.network.scenarios.leo.measured", lambda data: (np.where(np.arange(9000) < 8990, -1, 20_000)[None].repeat(5, 0), "none")
     )
-    env = gymnasium.make(env_id, packets=200, scenario="leo", mode="replay", reward="event")
+    env = gymnasium.make(path_env_id, packets=200, scenario="leo", mode="replay", reward="event")
     env.reset(seed=1)
     total, steps, over = 0.0, 0, False
     while not over:
@@ -152,4 +152,4 @@ def test_a_call_in_which_nothing_arrives(env_id, monkeypatch):
         total, steps = total + reward, steps + 1
     assert total == -LOSS_PRICE * 200
     assert info["mouth_to_ear_ms"] == 0.0
-    assert steps == (1 if env_id == "vcgym/Playout-v0" else 20)  # a receiver without an arrival has nothing to decide
+    assert steps == (1 if path_env_id == "vcgym/Playout-v0" else 20)  # a receiver without an arrival has nothing to decide

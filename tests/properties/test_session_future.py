@@ -86,13 +86,13 @@ def _check(env_id, border, **arguments):
 
 @pytest.mark.parametrize("observation", ["features", "records"])
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-def test_the_future_does_not_leak(env_id, scenario, mode, observation, monkeypatch):
+def test_the_future_does_not_leak(path_env_id, scenario, mode, observation, monkeypatch):
     if mode == "replay":
         monkeypatch.setattr(leo, "measured", lambda data: (_series(), "synthetic"))
     for border in BORDERS:
-        same, moved, paid_later = _check(env_id, border, scenario=scenario, mode=mode, observation=observation)
+        same, moved, paid_later = _check(path_env_id, border, scenario=scenario, mode=mode, observation=observation)
         assert moved > 0 and (paid_later != 0.0).all()  # the change was felt afterwards: the comparison can fail
-        assert same > 0 or (border == 0 and env_id == "vcgym/Playout-v0")
+        assert same > 0 or (border == 0 and path_env_id == "vcgym/Playout-v0")
 
 
 @pytest.mark.parametrize("env_id", ["vcgym/Call-v0", "vcgym/Relay-v0"])
@@ -104,12 +104,12 @@ def test_the_future_does_not_leak_into_forecasts(env_id):
 
 @pytest.mark.data
 @pytest.mark.parametrize("observation", ["features", "records"])
-def test_the_future_of_measured_series_does_not_leak(env_id, observation, monkeypatch):
+def test_the_future_of_measured_series_does_not_leak(path_env_id, observation, monkeypatch):
     monkeypatch.setattr(leo, "measured", _MEASURED)  # read once
     for border in BORDERS:
-        same, moved, paid_later = _check(env_id, border, scenario="leo", mode="replay", observation=observation)
+        same, moved, paid_later = _check(path_env_id, border, scenario="leo", mode="replay", observation=observation)
         assert moved > 0 and (paid_later != 0.0).all()
-        assert same > 0 or (border == 0 and env_id == "vcgym/Playout-v0")
+        assert same > 0 or (border == 0 and path_env_id == "vcgym/Playout-v0")
 
 
 def _series():

@@ -41,17 +41,17 @@ def play(env_id, seeds, steps, threads=1, **arguments):
 
 
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
-def test_sessions_order_and_threads(env_id, mode):
+def test_sessions_order_and_threads(path_env_id, mode):
     """More than one block, and a second call after the first."""
-    settings = {"packets": 530, "mode": mode, "scenario": "table1", "steps": 600 if env_id == "vcgym/Playout-v0" else 60}
+    settings = {"packets": 530, "mode": mode, "scenario": "table1", "steps": 600 if path_env_id == "vcgym/Playout-v0" else 60}
     seeds = list(range(64))
-    expected = play(env_id, seeds, **settings)
+    expected = play(path_env_id, seeds, **settings)
     assert len(set(expected.values())) == 64
     for alone in (0, 17, 63):
-        assert play(env_id, [alone], **settings) == {alone: expected[alone]}
+        assert play(path_env_id, [alone], **settings) == {alone: expected[alone]}
     shuffled = np.random.default_rng(0).permutation(64).tolist()
-    assert play(env_id, shuffled, threads=2, **settings) == expected
-    assert play(env_id, [40, 3, 22, 60, 8, 9, 1], threads=2, **settings).items() <= expected.items()
+    assert play(path_env_id, shuffled, threads=2, **settings) == expected
+    assert play(path_env_id, [40, 3, 22, 60, 8, 9, 1], threads=2, **settings).items() <= expected.items()
 
 
 @pytest.mark.parametrize(("sessions", "packets"), [(128, 600), (1024, 40)], ids=["into a second block", "a thousand"])
@@ -69,8 +69,8 @@ def test_an_integer_seed_numbers_the_sessions():
     np.testing.assert_array_equal(env.reset(seed=5)[0], env.reset(seed=[5, 6, 7])[0])
 
 
-def test_two_processes(env_id):
-    expected = str(play(env_id, [21, 22], 40, packets=560))
+def test_two_processes(path_env_id):
+    expected = str(play(path_env_id, [21, 22], 40, packets=560))
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", SCRIPT, __file__, env_id], capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-c", SCRIPT, __file__, path_env_id], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == expected
