@@ -177,7 +177,10 @@ def capacity_between_bps(capacity, s, from_us, to_us):
     bits = 0.0
     rated = capacity.rates_bps[first] > 0
     while at_us < ends_us:
-        next_us = cycle_us + (capacity.times_us[first + place] if place < entries else length_us + (0 if rated else capacity.times_us[first]))
+        if place < entries:
+            next_us = cycle_us + capacity.times_us[first + place]
+        else:
+            next_us = cycle_us + length_us + (0 if rated else capacity.times_us[first])
         if rated:
             bits += capacity.rates_bps[first + place - 1] * (min(next_us, ends_us) - at_us) * 1e-6
         elif next_us <= ends_us:

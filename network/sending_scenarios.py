@@ -9,15 +9,16 @@ rate            what a rate rule has to follow, nothing measured
     cubic       1 to 4 Mbit/s, in which a CUBIC flow takes what it can
     wifi        2 to 4 Mbit/s, and a last hop that stands still now and then (the report on GCC over Wi-Fi, S4)
 rate-measured   capacity traces found under the data root
-    cellular    3G and LTE of the US, chances to send (mahimahi and New York)
-    hsdpa       3G on Norwegian roads, rails and water
-    broadband   fixed lines of the US
-    drive       satellite and three carriers from a car
+    us-cellular    3G and LTE, chances to send (mahimahi and New York)
+    norway-hsdpa   3G on roads, rails and water
+    us-broadband   fixed lines
+    us-drive       satellite and three carriers from a car
 
 S1 names neither the rate of its bottleneck nor its levels of loss: both are ours. `order_link` takes any.
 
 Splits: of traces by the place they were measured at (60 % train, 20 % validation, 20 % test, by a hash of the name), of all else by seed. A
-queue of `rate` and `rate-measured` holds 0.3 s of the trace's mean rate (RFC 8867's queue; beside CUBIC 0.3 or 1 s, as in its case 5.6).
+queue of `rate` and `rate-measured` holds 0.3 s of the trace's mean rate, or of the call's largest rate where that is less (RFC 8867's
+queue; beside CUBIC 0.3 or 1 s, as in its case 5.6).
 """
 
 import hashlib
@@ -65,8 +66,12 @@ RFC8867 = {
     "rfc8867-5.2": (((0.0, 4.0), (25.0, 2.0), (50.0, 3.5), (75.0, 1.0), (100.0, 2.0)), 125.0),
     "rfc8867-5.3": (((0.0, 2.0), (20.0, 1.0), (40.0, 0.5), (60.0, 2.0)), 100.0),
 }
-_SETS = {"cellular": ("mahimahi", "nyc_cellular_2019"), "hsdpa": ("norway_hsdpa",), "broadband": ("fcc_broadband",),
-         "drive": ("us_drive_starlink_cellular",)}  # fmt: skip
+_SETS = {
+    "us-cellular": ("mahimahi", "nyc_cellular_2019"),
+    "norway-hsdpa": ("norway_hsdpa",),
+    "us-broadband": ("fcc_broadband",),
+    "us-drive": ("us_drive_starlink_cellular",),
+}
 
 
 class _Kind(NamedTuple):
@@ -225,7 +230,7 @@ def _draw_steps(split: str, number: int) -> CapacityTrace:
 
 def _link(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator, queue_s: float = _QUEUE_S) -> SharedLink:
     forward_ms = round(float(draws.uniform(*_FORWARD_MS)), 3)
-    queue_bytes = int(max(queue_s * mean_bps(trace) / 8.0, _LEAST_QUEUE_BYTES))
+    queue_bytes = int(max(queue_s * min(mean_bps(trace), 1000.0 * _RATE_KBPS[2]) / 8.0, _LEAST_QUEUE_BYTES))
     return SharedLink(
         name, seed, trace, queue_packets=8192, queue_bytes=queue_bytes, forward_ms=forward_ms, backward_ms=forward_ms,
         rates_kbps=_RATE_KBPS, seconds=_RUN_S,

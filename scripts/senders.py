@@ -33,7 +33,7 @@ def load_senders(names: list[str] | None) -> dict[str, Sender]:
             require_order_rule(senders[name].order)
             allocate(senders[name].rate, 1, 1)
         except (HydraException, OmegaConfBaseException, YAMLError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"conf/sender/{name}.yaml: {error}; allowed: rate and order, each _target_ and its parameters, pacing") from error
+            raise ValueError(f"conf/sender/{name}.yaml: {error}; allowed: rate and order with their parameters, and pacing") from error
         if senders[name].is_oracle != name.startswith(ORACLE):
             raise ValueError(f"conf/sender/{name}.yaml: allowed are oracles called {ORACLE}..., and no other rule called so")
     return senders

@@ -1,7 +1,5 @@
 """vcgym-sending: senders on shared bottlenecks. See conf/sending.yaml."""
 
-import os
-
 import hydra
 from omegaconf import DictConfig
 from rich.console import Console

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.leaderboard.bench import footprint, others
+from vcgym.leaderboard.bench import bottleneck, footprint, others
 from vcgym.leaderboard.bench.evaluation import paper_evaluation
 from vcgym.leaderboard.bench.measure import Absent, Effort, Record
 from vcgym.leaderboard.bench.packets import paths, paths_ratio, system
@@ -30,6 +30,10 @@ CATALOGUE: dict[str, Benchmark] = {
     **{f"env_1pkt_{number}": partial(env_steps, number, 1) for number in (1, 64, 1024, 8192)},
     **{f"env_50pkt_{number}": partial(env_steps, number, 50) for number in (1, 64, 1024)},
     **{f"predictor_{way}_ns": partial(forward, way) for way in FORWARD},
+    "one_flow_queue": bottleneck.one_flow_queue,
+    "four_flows_cubic": bottleneck.four_flows_cubic,
+    "python_event_simulator": bottleneck.python_event_simulator,
+    "one_flow_queue_over_python": bottleneck.over_python,
     "paper_evaluation_s": paper_evaluation,
     "bytes_per_session": footprint.bytes_per_session,
     "bytes_per_packet": footprint.bytes_per_packet,

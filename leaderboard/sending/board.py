@@ -1,7 +1,7 @@
 """Boards of senders as text: rank, metrics, and the primary metric kind by kind; rich tables and Markdown.
 
-Ranks go by the mean over kinds of the primary metric. A rank is a range: better by one are those whose paired difference lies above 0 with
-95 % confidence, Bonferroni's correction for all pairs left out and said so. An oracle has no rank.
+Ranks go by the mean over kinds of the primary metric. A rank is a range: 1 + those that are better with 95 % confidence in paired runs, to
+all less those that are worse. There is no correction for the number of pairs, and the footnote says so. An oracle has no rank.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,6 +28,7 @@ KIND_METRICS = {
 }
 _ABREAST = 6
 _TEXT = ("rank", "system")
+_Text = tuple[str, list[str], list[list[str]]]  # title, headings, rows
 
 
 def values(results: pa.Table, system: str, metric: str, kind: tuple[str, str] | None = None) -> list[np.ndarray]:
@@ -76,7 +77,7 @@ def markdown(suite: SendingSuite, results: pa.Table, oracles: Sequence[str]) -> 
     return "\n".join([*parts, _footnote(suite) + "\n"])
 
 
-def _tables(suite: SendingSuite, results: pa.Table, oracles: Sequence[str], abreast: int) -> Iterable[tuple[str, list[str], list[list[str]]]]:
+def _tables(suite: SendingSuite, results: pa.Table, oracles: Sequence[str], abreast: int) -> Iterable[_Text]:
     order = ranks(results, suite.primary, oracles)
     columns = [METRIC[suite.primary], *(METRIC[name] for name in SHOWN if name != suite.primary)]
     kinds = list(dict.fromkeys(zip(results["scenario"].to_pylist(), results["kind"].to_pylist(), strict=True)))
@@ -96,8 +97,8 @@ def _tables(suite: SendingSuite, results: pa.Table, oracles: Sequence[str], abre
 
 def _footnote(suite: SendingSuite) -> str:
     return (
-        f"Ranked by {METRIC[suite.primary].label}: {METRIC[suite.primary].about}. Intervals: 95 %, Student's law over runs; a rank is a range "
-        "of what paired differences allow, not corrected for the number of pairs. An oracle has no rank."
+        f"Ranked by {METRIC[suite.primary].label}: {METRIC[suite.primary].about}. Intervals: 95 %, Student's law over runs; a rank is a "
+        "range of what paired differences allow, not corrected for the number of pairs. An oracle has no rank."
     )
 
 

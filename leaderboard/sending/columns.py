@@ -11,13 +11,15 @@ IDENTITY = {
 }  # fmt: skip
 WORLD = ("scenario", "kind", "seed")
 
+_UTILITY = "0.6 ln(4 Mbit/s + 1), second by second, - mean delay beyond propagation in s - 10 share missing"
+
 METRICS = (
     Column("audio_on_time", "audio on time", "%", 1, 1, "audio packets that are there by their expiry, of those captured"),
     Column("video_on_time", "video on time", "%", 1, 1, "the same of video"),
     Column("audio_late", "audio late", "%", 2, -1, "audio packets received after their expiry, of those captured"),
     Column("video_late", "video late", "%", 2, -1, "the same of video"),
     Column("r", "R", "", 1, 1, "E-model of the audio: offset = expiry time, what is not there by then is concealed"),
-    Column("utility", "utility", "/s", 2, 1, "0.6 ln(4 Mbit/s + 1), second by second, - mean delay beyond propagation in s - 10 share missing"),
+    Column("utility", "utility", "/s", 2, 1, _UTILITY),
     Column("throughput_kbps", "delivered", "kbit/s", 0, 1, "media delivered, all headers included"),
     Column("utilisation", "of capacity", "%", 1, 0, "delivered, of what the bottleneck could carry"),
     Column("delay_p50_ms", "delay p50", "ms", 0, -1, "capture to arrival, median over packets"),

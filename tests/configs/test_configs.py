@@ -19,6 +19,7 @@ from vcgym.leaderboard.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
 from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
 from vcgym.leaderboard.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.sending.config import SendingConfig
 from vcgym.leaderboard.tune_config import TuneConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
@@ -39,6 +40,7 @@ KINDS = {
     "predictor_data": PredictorDataConfig,
     "train_predictor": TrainPredictorConfig,
     "reproduce": ReproduceConfig,
+    "sending": SendingConfig,
 }
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))

@@ -110,5 +110,5 @@ def test_first_in_first_out(packets):
 
 
 def test_unknown_rule_is_refused():
-    with pytest.raises(ValueError, match="allowed are .*Fifo.*Sbpn"):
+    with pytest.raises(ValueError, match=r"allowed are .*Fifo.*Sbpn"):
         require_order_rule("fifo")

@@ -1,0 +1,71 @@
+"""Packets per second through one bottleneck: a flow alone, four of which two are CUBIC, and the same single flow in plain Python."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from vcgym.leaderboard.bench.event_simulator import Flow, Link, simulate
+from vcgym.leaderboard.bench.measure import Effort, Record, Run, median_ratio, rate
+from vcgym.network.bottleneck import allocate_queue, require_limits, start_link
+from vcgym.network.capacity import constant, pool
+from vcgym.network.cross_traffic import Dumbbell, Tcp, Udp, allocate_flows, describe_flow, run_flows, start_flows
+from vcgym.network.wireless import OUTAGES
+
+RATE_BPS = 100_000_000
+LIMIT = 200  # packets
+SIZE_BYTES = 1500
+SECONDS = 100.0
+PYTHON_SECONDS = 5.0
+LOAD = 1.05  # so that the queue is full and drops
+
+ONE_FLOW = (Udp(LOAD * RATE_BPS, SIZE_BYTES),)
+FOUR_FLOWS = (Tcp("cubic"), Tcp("cubic"), Tcp("reno"), Udp(0.1 * RATE_BPS, SIZE_BYTES, on_s=1.0, off_s=1.0))
+
+
+def one_flow_queue(effort: Effort) -> Iterator[Record]:
+    """Packets per second of a constant bit rate over a queue that is full."""
+    packets, run = flows(ONE_FLOW, effort.part(1000) / 1000.0 * SECONDS)
+    yield rate("one_flow_queue", "packets/s/core", packets, run, effort)
+
+
+def four_flows_cubic(effort: Effort) -> Iterator[Record]:
+    """The same of two CUBIC flows, a Reno flow and on-off UDP: segments and packets sent; each comes with its acknowledgement."""
+    packets, run = flows(FOUR_FLOWS, effort.part(1000) / 1000.0 * SECONDS)
+    yield rate("four_flows_cubic", "packets/s/core", packets, run, effort)
+
+
+def python_event_simulator(effort: Effort) -> Iterator[Record]:
+    """The single flow in an event-driven simulator in plain Python."""
+    packets, run = in_python(effort)
+    yield rate("python_event_simulator", "packets/s/core", packets, run, effort)
+
+
+def over_python(effort: Effort) -> Iterator[Record]:
+    """Cost of a packet there over that of one here."""
+    yield median_ratio("one_flow_queue_over_python", in_python(effort), flows(ONE_FLOW, effort.part(1000) / 1000.0 * SECONDS), effort)
+
+
+def flows(which: Sequence[Tcp | Udp], seconds: float) -> tuple[int, Run]:
+    """How many packets are sent in `seconds`, and what sends them."""
+    dumbbell = Dumbbell(allocate_queue(1), pool([constant(RATE_BPS)], 1), np.zeros(1, OUTAGES), allocate_flows(1, len(which)))
+    limits, until_us = require_limits(LIMIT), round(seconds * 1e6)
+
+    def run() -> None:
+        start_link(dumbbell.queue, dumbbell.capacity, 0, *limits)
+        for f, flow in enumerate(which):
+            dumbbell.flows.flow[0, f] = describe_flow(flow)
+        start_flows(dumbbell, 0, np.uint64(1))
+        run_flows(dumbbell, 0, until_us)
+
+    run()
+    return int(dumbbell.flows.flow["sent"].sum()), run
+
+
+def in_python(effort: Effort) -> tuple[int, Run]:
+    """The same for the simulator in plain Python."""
+    packets = round(effort.part(1000) / 1000.0 * PYTHON_SECONDS * LOAD * RATE_BPS / (8 * SIZE_BYTES))
+
+    def run() -> None:
+        simulate(Link(RATE_BPS, LIMIT), Flow(SIZE_BYTES * 8e6 / (LOAD * RATE_BPS), SIZE_BYTES, 40_000.0), packets)
+
+    return packets, run

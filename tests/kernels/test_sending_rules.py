@@ -1,0 +1,86 @@
+"""The fixed rate, and the oracle that is told the capacity."""
+
+import numpy as np
+import pytest
+
+from vcgym.baselines.gcc.gcc import GccWebrtc
+from vcgym.baselines.rate_rule import Fate, is_rate_oracle, report_every_us, see_capacity, wake_us
+from vcgym.baselines.rule import allocate, decide, init, update
+from vcgym.baselines.sending.fifo import Fifo
+from vcgym.baselines.sending.fixed_rate import FixedRate
+from vcgym.baselines.sending.oracle_rate import OracleRate
+from vcgym.envs.sending.batch import SendingBatch
+from vcgym.network.capacity import constant, pool, steps
+from vcgym.network.cross_traffic import Tcp
+from vcgym.network.shared_link import SharedLink
+from vcgym.network.sources import Timeline
+
+HISTORY = np.array([[300e3, 50e3, 4e6]])
+
+
+def test_fixed_rate_stays():
+    rule = FixedRate(700.0)
+    state = allocate(rule, 1, 1)
+    init(rule, state, 0, HISTORY, np.uint64(0))
+    update(rule, state, 0, Fate(0, 1200, 0, -1, 100))
+    assert decide(rule, state, 0, 5) == 700_000
+    assert not is_rate_oracle(rule)
+    with pytest.raises(ValueError, match="rate_kbps is 0"):
+        allocate(FixedRate(0.0), 1, 1)
+
+
+def test_oracle_sees_a_tenth_of_a_second():
+    rule, capacity = OracleRate(0.5), pool([steps("x", [(0.0, 1.0), (1.0, 2.0)], 2.0)], 1)
+    state = allocate(rule, 1, 1)
+    init(rule, state, 0, HISTORY, np.uint64(0))
+    assert wake_us(rule, state, 0) == 0
+    assert report_every_us(rule, state, 0, 50_000) == 50_000
+    for now_us, bps in ((0, 0.5e6), (899_999, 0.5e6), (950_000, 0.75e6), (1_000_000, 1e6), (1_950_000, 0.75e6)):
+        see_capacity(rule, state, 0, capacity, now_us)
+        assert decide(rule, state, 0, now_us) == pytest.approx(bps, abs=1)
+        assert wake_us(rule, state, 0) == now_us + 100_000
+    assert is_rate_oracle(rule)
+    assert not is_rate_oracle(GccWebrtc())
+
+
+def play(rate, link, flows=0):
+    batch = SendingBatch(1, rate, Fifo(), [link.trace], flows, log_packets=50_000, seconds=link.seconds)
+    batch.start(0, link)
+    batch.play(np.array([0]))
+    return batch
+
+
+def test_oracle_follows_the_capacity():
+    link = SharedLink("x", 3, steps("x", [(0.0, 2.0), (20.0, 0.5), (40.0, 3.0)], 60.0))
+    batch = play(OracleRate(), link)
+    assert batch.tables.targets[0, [5, 30, 50]] == pytest.approx([1.9e6, 0.475e6, 2.85e6])
+    assert np.mean(batch.log(0)["arrived_us"] < 0) < 0.01
+
+
+def test_what_is_captured_before_the_count_begins_is_played_but_not_counted():
+    whole = SharedLink("x", 3, constant(0.4e6), video=Timeline(), send_queue=5, flows=(Tcp(size_bytes=519),), seconds=20.0)
+    late = whole._replace(counts_from_s=7.0)
+    of_whole, of_late = play(FixedRate(400.0), whole, 1), play(FixedRate(400.0), late, 1)
+    log = of_whole.log(0)
+    assert log.tolist() == of_late.log(0).tolist()
+    counted = log[log["created_us"] >= 7_000_000]
+    counts = of_late.totals()
+    for kind in (0, 1):
+        of_kind = counted[counted["kind"] == kind]
+        assert counts.sent[0, kind] == len(of_kind)
+        assert counts.delivered[0, kind] == np.count_nonzero(of_kind["arrived_us"] >= 0)
+        heard = of_kind[of_kind["arrived_us"] >= 0]
+        assert counts.on_time[0, kind] == np.count_nonzero(heard["arrived_us"] - heard["created_us"] <= 200_000)
+    assert counts.created[0, 1] == 13 * 50
+    assert of_whole.totals().created[0, 1] == 20 * 50
+    assert counts.rejected.sum() > 0
+
+
+def test_a_sender_that_hears_nothing_waits():
+    """A minute without capacity: no more than so many packets are on their way, and the call ends."""
+    link = SharedLink("x", 3, steps("x", [(0.0, 4.0), (1.0, 0.001)], 300.0), seconds=120.0, queue_packets=8192)
+    batch = play(FixedRate(4000.0), link)
+    assert batch.senders["packets"][0] - batch.senders["reported"][0] == 0  # settled at the end
+    counts = batch.totals()
+    assert counts.created.sum() > counts.sent.sum() > 8000
+    assert (counts.rejected + counts.sent).sum() + batch.senders["queue"]["waiting"][0] == counts.created.sum()
