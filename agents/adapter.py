@@ -66,13 +66,18 @@ class NativeVecEnv(VecEnv):
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
+        return [getattr(self.envs.unwrapped, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         raise NotImplementedError(f"set_attr({attr_name!r}): sessions of a native vector environment share attributes; set it on `envs`")
 
     def env_method(self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any) -> list[Any]:
-        raise NotImplementedError(f"env_method({method_name!r}): sessions of a native vector environment have no methods of their own")
+        """What MaskablePPO asks for, `action_masks`, session by session; there is no other method of a session."""
+        if method_name != "action_masks":
+            raise NotImplementedError(f"env_method({method_name!r}): sessions of a native vector environment have no methods of their own")
+        unwrapped: Any = self.envs.unwrapped
+        masks = unwrapped.action_masks()
+        return [masks[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: VecEnvIndices = None) -> list[bool]:
         return [False] * len(list(self._get_indices(indices)))

@@ -135,10 +135,10 @@ def _of_senders() -> Iterable[str]:
     video, audio = (f"{worth:g}" for worth in ON_TIME_WORTH)
     rewards = {
         "`utility`": f"""per report, of each second it covers: {RATE_WEIGHT:g} ln({RATE_SCALE_PER_MBPS:g} r + 1) - \
-{DELAY_PRICE_PER_S:g} d - {LOST_PRICE:g} l, with r delivered in Mbit/s, d the mean delay from capture to arrival less propagation in s, l the share lost, rejected \
-or discarded; per decision: minus {CHANGE_PRICE:g} abs(ln(target / target before))""",
-        "`emodel`": f"""per 10 ms of audio settled: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, P the expiry time; concealed: \
-not there by then""",
+{DELAY_PRICE_PER_S:g} d - {LOST_PRICE:g} l, with r delivered in Mbit/s, d the mean delay from capture to arrival less propagation in s, \
+l the share lost, rejected or discarded; per decision: minus {CHANGE_PRICE:g} abs(ln(target / target before))""",
+        "`emodel`": f"""per 10 ms of audio settled: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, P the expiry time; \
+concealed: not there by then""",
         "`on_time`": f"per packet that arrives by its expiry: audio {audio}, video {video}",
     }
     shared = SendingVectorEnv, ("rate", "order"), _SENDERS_OWN_ARGUMENTS
@@ -160,8 +160,8 @@ Rate, `observation="records"`: a dict of `records` ({FATES_SHOWN}, {FATE_WIDTH})
 last decision, in order of sending; `history` (1, 3) float64: start, least and largest rate in bit/s; `key` uint64; `now_us`."""
     yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _FATE_MEANING[name]) for i, name in enumerate(Fate._fields)))
     yield f"""\
-SendOrder: `records` (L, {ITEM_WIDTH}) int64, what waits, oldest first, of which the first `count` are there; `now_us`; `rtt_us`, smoothed, \
-0 before the first report."""
+SendOrder: `records` (L, {ITEM_WIDTH}) int64, what waits, oldest first, of which the first `count` are there; `now_us`; `rtt_us`, \
+smoothed, 0 before the first report."""
     yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _ITEM_MEANING[name]) for i, name in enumerate(ITEM.names or ())))
     yield "## Rate and SendOrder: rewards"
     yield _table(("reward", "what is paid, once a report has told of it"), rewards.items())

@@ -22,7 +22,9 @@ ITEM = np.dtype(
     )
 )
 
-SEND_QUEUE = np.dtype((np.record, [("limit", "i8"), ("first", "i8"), ("waiting", "i8"), ("bytes", "i8"), ("item", ITEM, (MOST_WAITING,))]))
+SEND_QUEUE = np.dtype(
+    (np.record, [("limit", "i8"), ("first", "i8"), ("waiting", "i8"), ("bytes", "i8"), ("packets", ITEM, (MOST_WAITING,))])
+)
 
 
 @kernel
@@ -34,13 +36,13 @@ def clear_send_queue(queue, limit):
 @kernel
 def item_at(queue, i):
     """The i-th oldest packet, 0 <= i < waiting."""
-    return queue.item[(queue.first + i) & _MASK]
+    return queue.packets[(queue.first + i) & _MASK]
 
 
 @kernel
 def put(queue, created_us, expires_us, size_bytes, kind, frame):
     """A packet joins the end; there must be room."""
-    item = queue.item[(queue.first + queue.waiting) & _MASK]
+    item = queue.packets[(queue.first + queue.waiting) & _MASK]
     item.created_us, item.expires_us, item.size_bytes, item.kind, item.frame = created_us, expires_us, size_bytes, kind, frame
     queue.waiting += 1
     queue.bytes += size_bytes

@@ -1,6 +1,9 @@
 """Rate and SendOrder: what is refused, what actions and masks mean, what features say, and states that go on where they stood."""
 
 import math
+import os
+import subprocess
+import sys
 
 import gymnasium
 import numpy as np
@@ -312,3 +315,28 @@ def test_features_equal_their_twin():
         if over[0]:
             break
     assert len(reports) > 80
+
+
+SCRIPT = """
+import hashlib, sys
+import gymnasium, numpy as np
+import vcgym.envs
+
+env = gymnasium.make_vec(sys.argv[1], num_envs=2, seconds=0.7).unwrapped
+observations, _ = env.reset(seed=3)
+digest = hashlib.sha256(observations.tobytes())
+for step in range(12):
+    actions = np.zeros(2, np.int64) if "Order" in sys.argv[1] else np.full((2, 1), 0.1 * step - 0.5, np.float32)
+    observations, rewards, *_ = env.step(actions)
+    digest.update(np.round(observations, 5).tobytes() + np.round(rewards, 9).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_plain_python_does_the_same(sender_id):
+    digests = set()
+    for disabled in ("0", "1"):
+        environment = os.environ | {"NUMBA_DISABLE_JIT": disabled}
+        done = subprocess.run([sys.executable, "-c", SCRIPT, sender_id], capture_output=True, text=True, check=True, env=environment)
+        digests.add(done.stdout)
+    assert len(digests) == 1
