@@ -26,8 +26,8 @@ test: install
 # Plays the sessions, trains the shipped predictor anew and says whether it has the same bytes as data/predictor.
 predictor: install
 	$(BIN)/vcgym-predictor-data
-	$(BIN)/vcgym-train-predictor 'methods=[dnn]' 'sets={both: {worlds: ["*/paper", "*/correlated"]}}' 'holdouts=[random]' 'seeds=[0]' \
-		study=predictor-shipped folder=outputs/predictor/shipped
+	$(BIN)/vcgym-train-predictor 'methods=[dnn]' 'holdouts=[random]' 'seeds=[0]' '~sets.paper-like' '~sets.cloud-like' '~sets.correlated' \
+		'~sets.replay' study=predictor-shipped folder=outputs/predictor/shipped
 	cmp outputs/predictor/shipped/predictor/predictor.safetensors data/predictor/predictor.safetensors
 
 bench: install

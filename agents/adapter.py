@@ -75,7 +75,8 @@ class NativeVecEnv(VecEnv):
         """What MaskablePPO asks for, `action_masks`, session by session; there is no other method of a session."""
         if method_name != "action_masks":
             raise NotImplementedError(f"env_method({method_name!r}): sessions of a native vector environment have no methods of their own")
-        masks = self.get_attr("action_masks", 0)[0]()
+        unwrapped: Any = self.envs.unwrapped
+        masks = unwrapped.action_masks()
         return [masks[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: VecEnvIndices = None) -> list[bool]:

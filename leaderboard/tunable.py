@@ -9,6 +9,7 @@ import yaml
 from vcgym.agents.search import Domain, Values
 from vcgym.leaderboard.identity import described
 from vcgym.leaderboard.rollout import RulePair
+from vcgym.predictors.published import shipped_network
 
 Spaces = Mapping[str, Mapping[str, Domain]]
 """For the class of a rule, as `_target_` names it, where each of its parameters is drawn; `lag.quantile` is one of a rule within."""
@@ -68,6 +69,8 @@ def as_yaml(pair: RulePair, about: str) -> str:
 
 
 def _written(params: Any) -> Any:
+    if params is shipped_network():
+        return {"_target_": f"{shipped_network.__module__}.{shipped_network.__name__}"}
     if not hasattr(params, "_asdict"):
         return params
     usual = type(params)._field_defaults

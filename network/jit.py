@@ -15,7 +15,7 @@ from numba.core import config as numba_config
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_KERNEL_ROOMS = ("network", "predictors", "baselines", "envs")
+_KERNEL_ROOMS = ("network", "predictors", "baselines", "envs", "leaderboard/oracles")
 
 
 def _cache_folder() -> Path:

@@ -191,6 +191,14 @@ def add_skew(out, first_slot, skew_ppm):
 
 
 @kernel
+def forget_losses(out):
+    """Take the lost bits out of sums of paths: what each packet's delay is, or would have been."""
+    for p in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[p, i] &= _DELAY_BITS
+
+
+@kernel
 def settle_independent(out):
     """Sums of paths to delays: at least MIN_DELAY_US, or LOST."""
     for p in range(out.shape[0]):

@@ -73,7 +73,7 @@ def start_bad_hours(hours, s, seed, first_slot):
 
 
 @kernel
-def _next_phase(hours, s, link, key, slot):
+def next_phase(hours, s, link, key, slot):
     """Draw the phase that begins at `slot`: a burst (length, level, rise) or a pause (length)."""
     first = 4 * hours.phases[s, link]
     if hours.phases[s, link] == 0:
@@ -136,7 +136,7 @@ def bad_hours_row(hours, s, link, seed, first_slot, x, row_us):
         bad = hours.bad_from[s, link] <= slot < hours.bad_to[s, link]
         if bad:
             if slot >= hours.until[s, link]:
-                _next_phase(hours, s, link, rng.stream_key(seed, link, rng.BURST), slot)
+                next_phase(hours, s, link, rng.stream_key(seed, link, rng.BURST), slot)
             end_slot = min(end_slot, hours.bad_to[s, link], hours.until[s, link])
         elif slot < hours.bad_from[s, link] < hours.bad_to[s, link]:
             end_slot = min(end_slot, hours.bad_from[s, link])

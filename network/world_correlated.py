@@ -30,6 +30,7 @@ from vcgym.network.world import (
     WorldDraw,
     add_skew,
     checked,
+    forget_losses,
     number_of_links,
     settle_in_order,
     sum_paths,
@@ -56,6 +57,7 @@ class Rows(NamedTuple):
 
     seed: NDArray[np.uint64]
     block: NDArray[np.int64]
+    lossless: NDArray[np.bool_]
     skew_ppm: NDArray[np.float64]
     shift_chance: NDArray[np.float64]  # per block
     shift_size: NDArray[np.float64]
@@ -155,6 +157,8 @@ def next_block(rows, s, path_links, x, link_us, out):
         bad_hours_row(rows.hours, s, link, rows.seed[s], first_slot, x[link], link_us[link])
     apply_events(rows.events, s, rows.seed[s], first_slot, link_us)
     sum_paths(link_us, path_links, out)
+    if rows.lossless[s]:
+        forget_losses(out)
     if rows.skew_ppm[s] != 0.0:
         add_skew(out, first_slot, rows.skew_ppm[s])
     settle_in_order(out, rows.last_delay_us[s])
@@ -198,6 +202,7 @@ class CorrelatedWorld(World):
         arrays: dict[str, Any] = {
             "seed": np.zeros(sessions, np.uint64),
             "block": np.zeros(sessions, np.int64),
+            "lossless": np.zeros(sessions, np.bool_),
             "hours": allocate_bad_hours(sessions, links),
             "events": allocate_events(sessions, events),
             "last_delay_us": np.zeros((sessions, self.paths), np.int32),
@@ -213,10 +218,11 @@ class CorrelatedWorld(World):
         Per link (arrays, or one number for all): base_ms, log_mean and log_sd (of ms), loss, bad_from and bad_to (slots), loss_run (L,
         default 1), bad_level_ms (median level of the bursts of a bad hour, default LEVEL_MS). Per world: tau_ms, shift_every_s (default
         SHIFT_EVERY_S; infinite: never), shift_size (default SHIFT_SIZE), skew_ppm (default 0), events (a sequence of
-        `vcgym.network.world_events.Event`, default none).
+        `vcgym.network.world_events.Event`, default none), lossless (default False; True: the same delays, those of lost slots too).
         """
         rows, given = self.rows, draw.parameters
         rows.seed[row] = draw.seed
+        rows.lossless[row] = given.get("lossless", False)
         rows.base_ms[row] = checked("base_ms", given["base_ms"], 0.0, _MAX_MS)
         log_mean = checked("log_mean", given["log_mean"], -math.inf, math.log(_MAX_MS))
         rows.log2_mean[row] = (log_mean + math.log(1000.0)) / math.log(2.0)

@@ -19,6 +19,7 @@ from vcgym.network.world import (
     World,
     WorldDraw,
     checked,
+    forget_losses,
     number_of_links,
     settle_independent,
     sum_paths,
@@ -32,6 +33,7 @@ class Rows(NamedTuple):
 
     seed: NDArray[np.uint64]
     block: NDArray[np.int64]
+    lossless: NDArray[np.bool_]
     quantiles_us: NDArray[np.float32]  # (sessions, links, TABLE_POINTS)
     loss: NDArray[np.float64]
 
@@ -54,6 +56,8 @@ def next_block(rows, s, path_links, draws_us, link_us, out):
                 if rng.uniform(losses, first_slot + i) < chance:
                     link_us[link, i] |= _LOST_BIT
     sum_paths(link_us, path_links, out)
+    if rows.lossless[s]:
+        forget_losses(out)
     settle_independent(out)
     rows.block[s] += 1
 
@@ -81,14 +85,16 @@ class PaperWorld(World):
         self.rows = Rows(
             np.zeros(sessions, np.uint64),
             np.zeros(sessions, np.int64),
+            np.zeros(sessions, np.bool_),
             np.zeros((sessions, links, TABLE_POINTS), np.float32),
             np.zeros((sessions, links)),
         )
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES` and loss (links,)."""
+        """Parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES`, loss (links,), lossless (default False)."""
         rows = self.rows
         rows.seed[row] = draw.seed
+        rows.lossless[row] = draw.parameters.get("lossless", False)
         quantiles_ms = checked("quantiles_ms", draw.parameters["quantiles_ms"], 0.0, MAX_LINK_US / 1000.0)
         refuse_disorder("quantiles_ms", quantiles_ms)
         rows.quantiles_us[row] = 1000.0 * quantiles_ms

@@ -5,8 +5,8 @@ audio and video, a chance to send. Between a report and the next the receiver co
 the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the pacing rate has passed;
 what was not sent is not saved up.
 
-An agent that holds the rate is also asked when the call is set up, before anything is known. A sender that has `FLYING` packets on their
-way of which no report has told waits for one.
+A sender that has `FLYING` packets on their way of which no report has told waits for one. An agent that holds the rate
+is also asked when the call is set up, before anything is known.
 
 A lost report's packets come with the next one. Reports are small and meet no queue. After the end nothing more is sent, and what is on its
 way is settled.

@@ -17,7 +17,9 @@ from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
 from vcgym.leaderboard.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
+from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
 from vcgym.leaderboard.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.sending.config import SendingConfig
 from vcgym.leaderboard.tune_config import TuneConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
@@ -31,11 +33,14 @@ KINDS = {
     "bench": BenchConfig,
     "data": DataCommand,
     "truth": TruthConfig,
+    "headroom": HeadroomConfig,
+    "oracle_check": OracleCheckConfig,
     "tune": TuneConfig,
     "decision_value": DecisionValueConfig,
     "predictor_data": PredictorDataConfig,
     "train_predictor": TrainPredictorConfig,
     "reproduce": ReproduceConfig,
+    "sending": SendingConfig,
 }
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOMS = ("network", "predictors", "baselines", "envs")
+ROOMS = ("network", "predictors", "baselines", "envs", "leaderboard/oracles")
 HOME = Path(__file__).parents[2]
 
 # The compiled caller, RulePolicy's loop, stands in baselines/policy.py; the rule is picked by type, the draw is called by the rule.

@@ -7,8 +7,8 @@ import pytest
 
 from vcgym.leaderboard import suites
 from vcgym.leaderboard.columns import METRICS
+from vcgym.leaderboard.effort import kind
 from vcgym.leaderboard.entrants import all_systems
-from vcgym.leaderboard.published import kind
 from vcgym.leaderboard.results import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.run import prepare, run_suite
 from vcgym.leaderboard.submissions.accept import accept, accepted

@@ -1,0 +1,42 @@
+"""What vcgym-headroom takes: typed counterpart of conf/headroom.yaml."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from vcgym.agents.config import AbsolutePath, Config, DataConfig
+
+
+class HeadroomConfig(Config):
+    """Oracles on the worlds of a finished leaderboard run, and the room above its systems.
+
+    Attributes:
+        results: folder of the run, with its results.parquet.
+        folder: receives oracles.parquet, headroom.parquet and headroom.md, and keeps in `worlds` one file per world that is done.
+        threads: how many threads share the worlds; without effect on the results.
+        data: where measured series lie; needed if the run played replay worlds.
+    """
+
+    results: AbsolutePath = Path("outputs/leaderboard/first")
+    folder: AbsolutePath = Path("outputs/headroom")
+    threads: Annotated[int, Field(ge=1, le=256)] = 2
+    data: DataConfig = Field(default_factory=DataConfig)
+
+
+class OracleCheckConfig(Config):
+    """Systems on random worlds against the bounds of their oracles.
+
+    Attributes:
+        systems: names of files of conf/system; None: all of them.
+        worlds: how many, of the training split, the scenarios of `vcgym.leaderboard.oracles.check.SCENARIOS` in turn.
+        packets: length of the calls.
+        per_world: systems that play each world, taken in turn.
+        first: seed of the first world.
+    """
+
+    systems: Annotated[list[str], Field(min_length=1)] | None = None
+    worlds: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    packets: Annotated[int, Field(ge=100, le=60_000)] = 300
+    per_world: Annotated[int, Field(ge=1, le=100)] = 2
+    first: Annotated[int, Field(ge=0)] = 100_000

@@ -1,0 +1,63 @@
+"""Oracles on every world of a leaderboard run, then table and page. A killed run goes on: worlds that are done are files."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from vcgym.agents.progress import Tell
+from vcgym.leaderboard import results
+from vcgym.leaderboard.columns import IDENTITY, WORLD
+from vcgym.leaderboard.headroom.page import page
+from vcgym.leaderboard.headroom.table import CELL, COLUMNS, headroom
+from vcgym.leaderboard.oracles.rows import Drawn, drawn, oracle_rows
+from vcgym.leaderboard.rollout import RulePair
+from vcgym.network.scenario import Scenario
+
+HEADROOM = results.Layout(
+    pa.schema([pa.field(name, pa.type_for_alias(kind), nullable=False) for name, kind in COLUMNS.items()]), (*CELL, "what")
+)
+"""`headroom.parquet`."""
+
+
+def write_headroom(
+    played: pa.Table, drawn_worlds: Sequence[Drawn], references: Mapping[str, RulePair], folder: Path, threads: int, tell: Tell
+) -> Path:  # fmt: skip
+    """Make the oracles of each world, and from them oracles.parquet, headroom.parquet and headroom.md.
+
+    Args:
+        played: results of a leaderboard run.
+        drawn_worlds: its worlds, from `worlds`.
+        references: published systems by name, to be taken apart into routing and playout.
+        folder: receives the files, and keeps in `worlds` one file per world that is done.
+        threads: how many threads share the worlds.
+        tell: told how many worlds are done.
+
+    Returns:
+        The page.
+    """
+    found: list[dict[str, Any]] = []
+    with ThreadPoolExecutor(threads) as pool:
+        made = pool.map(lambda world: oracle_rows(world, references, folder / "worlds"), drawn_worlds)
+        for done, (world, rows) in enumerate(zip(drawn_worlds, made, strict=True)):
+            tell(done, f"{world.identity['scenario']}, {world.identity['mode']}, {world.draw.stratum}")
+            found += rows
+    tell(len(drawn_worlds), "table")
+    results.write(results.RESULTS, found, folder / "oracles.parquet")
+    lines = headroom(played, results.read(results.RESULTS, folder / "oracles.parquet"))
+    results.write(HEADROOM, lines, folder / "headroom.parquet")
+    results.replace_file(folder / "headroom.md", page(lines).encode())
+    return folder / "headroom.md"
+
+
+def worlds(played: pa.Table) -> list[Drawn]:
+    """Each world of a run's results, drawn again."""
+    rows = {tuple(row[name] for name in WORLD): row for row in played.select(list(IDENTITY)).to_pylist()}
+    scenarios: dict[tuple[str, str, int], Scenario] = {}
+    for row in rows.values():
+        key = row["scenario"], row["mode"], row["packets"]
+        if key not in scenarios:
+            scenarios[key] = Scenario(*key)
+    return [drawn(row, scenarios[row["scenario"], row["mode"], row["packets"]]) for _, row in sorted(rows.items())]

@@ -1,0 +1,92 @@
+"""The headroom of each stratum: means over its worlds of the best systems and the oracles, and what lies between."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from vcgym.leaderboard.oracles.rows import JOINT as LIMITS
+from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED, PUBLISHED
+
+JOINT = tuple(f"oracle_joint_{name}" for name in LIMITS if name != "any")
+MEASURED = {"r": "R", "mouth_to_ear_mean_ms": "ms", "concealed_share": "%"}
+CELL = ("suite", "suite_version", "mode", "stratum")
+ALL = "all"
+
+COLUMNS: dict[str, str] = {
+    **dict.fromkeys((*CELL, "what", "system"), "string"),
+    "worlds": "int64",
+    **dict.fromkeys(MEASURED, "float64"),
+}
+"""`headroom.parquet`: one row per cell and `what`; of the rooms, values are differences to the best published system."""
+
+
+class Line(NamedTuple):
+    """One row of a cell: a system's means, or, for a room, the difference of two systems' means on the same worlds."""
+
+    what: str
+    system: str
+    values: dict[str, float]
+
+
+def headroom(results: pa.Table, oracles: pa.Table) -> list[dict[str, Any]]:
+    """Rows of `COLUMNS` for each suite, mode and stratum, and for each mode as a whole (stratum `all`).
+
+    Args:
+        results: rows of a leaderboard run.
+        oracles: rows of its worlds from `vcgym.leaderboard.oracles.rows`.
+    """
+    found = []
+    table = [*results.to_pylist(), *oracles.to_pylist()]
+    cells: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in table:
+        key = tuple(row[name] for name in CELL)
+        cells.setdefault(key, []).append(row)
+        if row["stratum"] != "natural":
+            cells.setdefault((*key[:-1], ALL), []).append(row)
+    for key in sorted(cells):
+        rows = cells[key]
+        worlds = len({(row["scenario"], row["stratum"], row["pair"], row["seed"]) for row in rows})
+        found += [
+            dict(zip(CELL, key, strict=True)) | {"what": line.what, "system": line.system, "worlds": worlds} | line.values
+            for line in _lines(rows)
+        ]
+    return found
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
+    means = _means(rows)
+    kinds = {row["system"]: row["kind"] for row in rows}
+    rules = [name for name in means if kinds[name] == "rule"]
+    published = _best(means, [name for name in rules if name in PUBLISHED])
+    tuned = _best(means, [name for name in means if kinds[name] == "tuned"] or [name for name in rules if name not in PUBLISHED])
+    agent = _best(means, [name for name in means if kinds[name] == "agent"])
+    named = {"best published": published, "best tuned rule": tuned, "best agent": agent, "informed": INFORMED}
+    named |= {name.removeprefix("oracle_").replace("_", " k = "): name for name in JOINT}
+    lines = [Line(what, name, means[name]) for what, name in named.items() if name in means]
+    if published in means:
+        ways = {
+            "room": HUNDRED,
+            "room, routing": f"oracle_routing_{published}",
+            "room, playout": f"oracle_playout_{published}",
+        }
+        lines += [Line(what, name, _minus(means[name], means[published])) for what, name in ways.items() if name in means]
+    return lines
+
+
+def _means(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """By system: the mean of each measured column; of a world without a value nothing is taken."""
+    by_system: dict[str, list[list[float]]] = {}
+    for row in rows:
+        by_system.setdefault(row["system"], []).append([row[name] for name in MEASURED])
+    return {name: dict(zip(MEASURED, map(float, np.nanmean(values, axis=0)), strict=True)) for name, values in by_system.items()}
+
+
+def _best(means: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str:
+    """The name with the highest mean R; "" of none."""
+    return max(names, key=lambda name: (means[name]["r"], name), default="")
+
+
+def _minus(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {name: one[name] - other[name] for name in MEASURED}

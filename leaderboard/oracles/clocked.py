@@ -1,0 +1,87 @@
+"""Offline optimal playout of given arrivals, order kept, clocked accounting: the programme of `joint.py` with a single path.
+
+Here losses are facts, like the arrivals. The delay is the mean offset of the player over its ticks, the loss the share of ticks concealed.
+At a price the mean of offset + price * concealed is least (Dinkelbach's iteration). Within a budget the price is bisected: exact on the
+lower convex hull of (share, delay), and a bound between its corners.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.leaderboard.oracles.joint import MOST_LEVELS, Plan, Stage, solve, stage
+from vcgym.leaderboard.oracles.seen import Seen
+from vcgym.network.player import UNIT_US
+from vcgym.network.world import LOST, SLOT_US
+
+_LEVEL_MS = UNIT_US / 1000.0
+_BISECTIONS = 16
+_DEAREST_MS = 1e6  # of one unit of share: a hundredth of it outweighs ten seconds of delay
+
+
+class Budgeted(NamedTuple):
+    """Best schedule found within a budget, and a mean offset (ms) that no schedule within it undercuts."""
+
+    plan: Plan
+    bound_ms: float
+
+
+def at_price(arrived_us: NDArray[np.int64], price_ms: float) -> Plan:
+    """The schedule whose mean offset plus `price_ms` times its concealed share is least.
+
+    Args:
+        arrived_us: (packets,), one packet per 10-ms slot from 0 on; -1 where it never arrives.
+        price_ms: of the whole share (1), >= 0: 15,771 is the E-model's below 177.3 ms.
+
+    Raises:
+        ValueError: nothing arrives, a packet arrives before it is sent, or a negative price.
+    """
+    if not price_ms >= 0.0:
+        raise ValueError(f"price_ms = {price_ms}: allowed is a number >= 0")
+    staged = _staged(arrived_us)
+    return _least(staged, price_ms, float(staged.lowest))[0]
+
+
+def at_budget(arrived_us: NDArray[np.int64], most_share: float) -> Budgeted:
+    """The schedule of least mean offset with at most `most_share` (0..1) of its ticks concealed.
+
+    Raises:
+        ValueError: as `at_price`; or no schedule conceals so little.
+    """
+    staged = _staged(arrived_us)
+    best, _ = _least(staged, _DEAREST_MS, float(staged.lowest))
+    if best.share > most_share:
+        raise ValueError(f"most_share = {most_share}: what never arrives alone is {best.share:.6f} of the ticks; allowed is that or more")
+    low, high, bound_ms = 0.0, _DEAREST_MS, 0.0
+    for _ in range(_BISECTIONS):
+        price_ms = float(np.sqrt(max(low, 1.0) * high))
+        plan, floor_ms = _least(staged, price_ms, (best.delay_ms + price_ms * best.share) / _LEVEL_MS)
+        bound_ms = max(bound_ms, floor_ms - price_ms * most_share)
+        if plan.share <= most_share:
+            high = price_ms
+            best = min(best, plan, key=lambda one: one.delay_ms)
+        else:
+            low = price_ms
+    return Budgeted(best, min(bound_ms, best.delay_ms))
+
+
+def _staged(arrived_us: NDArray[np.int64]) -> Stage:
+    arrived_us = np.asarray(arrived_us, np.int64)
+    lost, delay_us = arrived_us < 0, arrived_us - SLOT_US * np.arange(len(arrived_us))
+    if (~lost & (delay_us < 0)).any():
+        raise ValueError("a packet arrives before it is sent; allowed: arrived_us >= 10,000 times its place, or -1")
+    seen = Seen(np.where(lost, LOST, delay_us).astype(np.int32)[None], lost.astype(float)[None], np.zeros((1, 3)))
+    # Enough levels for every packet, so that the schedule stands for the player's whole range.
+    needed = -(-delay_us[~lost] // SLOT_US) if (~lost).any() else np.zeros(1, np.int64)
+    return stage(seen, int(min(needed.max() - needed.min() + 2, MOST_LEVELS)))
+
+
+def _least(staged: Stage, price_ms: float, mean: float) -> tuple[Plan, float]:
+    """The plan of least mean cost, and that cost in ms; `mean`, in levels, is where the search for it begins."""
+    while True:
+        (plan,) = solve(staged, price_ms / _LEVEL_MS, mean, (0,))
+        found = (plan.delay_ms + price_ms * plan.share) / _LEVEL_MS
+        if abs(found - mean) <= 1e-4 * max(1.0, mean):
+            return plan, found * _LEVEL_MS
+        mean = found

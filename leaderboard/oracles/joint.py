@@ -1,0 +1,362 @@
+"""Dynamic programme over path and playout level in the clocked accounting: the least mean of delay and priced concealment in hindsight.
+
+The player of `vcgym.network.player` without what keeps a policy from its best. At tick t it stands at level q (offset P = 10 q ms) before
+unit u = t - q, whose packet was sent on path p. A tick costs its level and `price` per concealed unit, and is one of
+
+    play   u is over, at the same level; concealed with the probability that the packet is lost, or for certain if it is not there by then
+    wait   concealed, u stays and the level grows by one: how a level jumps
+    slow   nothing is concealed, u stays and the level grows by one; u must be there
+    fast   u and u + 1 are played, the level falls by one; both must be there
+
+Slow and fast together happen once in each ten ticks at most (the player: once per 100 ms). Before each unit the path may change, `changes`
+times in the call at most (or without limit). The call starts at any level, at the first unit, or at a later one, up to two seconds, if
+all before it could be still under way then. It ends with the last unit.
+
+Every course that the real player takes under any policy is one of these at no higher cost, jumps from more than one second above the
+target left aside (`rating.py` says what that means). The highest level stands for all above it: there everything that ever arrives counts
+as there, so a limit on levels never makes a least sum too large; `Plan.at_top` says how often a plan stood there.
+
+Sums are of cost - `mean` per tick, so that one at its zero is the least mean (Dinkelbach, Management Science 13, 1967). float32.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.leaderboard.oracles.seen import Seen
+from vcgym.network.jit import allocating_kernel, kernel
+from vcgym.network.world import LOST, SLOT_US
+
+UNLIMITED = -1
+START_UNITS = 200
+MOST_LEVELS = 400
+_BLOCK = 10  # ticks that share one operation
+_CHUNK = 64  # ticks between stored tables
+_NEVER = np.int16(32_000)
+_FAR = np.float32(1e30)
+_PLAY, _WAIT, _SLOW, _FAST = 0, 1, 2, 3
+
+
+class Stage(NamedTuple):
+    """A seen world in levels, units from the last one back so that one step of level and one of unit both lie one place on.
+
+    Attributes:
+        need: int16 (paths, units + 2 margins), the level from which on a packet is there, less `lowest`; _NEVER if at none.
+        chance: float32, the same shape, probability that it is lost.
+        start_top: int64 (START_UNITS at most,): the highest level, less `lowest`, at which the call may start with this unit.
+        lowest: level below which nothing is ever there.
+        levels: how many.
+        units: of the call.
+        margin: places before the last unit.
+    """
+
+    need: NDArray[np.int16]
+    chance: NDArray[np.float32]
+    start_top: NDArray[np.int64]
+    lowest: int
+    levels: int
+    units: int
+    margin: int
+
+
+class Plan(NamedTuple):
+    """What the programme found; a tick stands at its time in the call, T of them in all.
+
+    Attributes:
+        value: least sum of cost - mean, in levels.
+        path: int16 (units,), path of each unit.
+        played_tick: int64 (units,), tick at which it is played, -1 if it is not.
+        level: int64 (T,), of each tick.
+        concealed: float64 (T,), expected concealed units of each tick.
+        at_top: ticks in which a unit was played at the highest level, which stands for all above it.
+    """
+
+    value: float
+    path: NDArray[np.int16]
+    played_tick: NDArray[np.int64]
+    level: NDArray[np.int64]
+    concealed: NDArray[np.float64]
+    at_top: int
+
+    @property
+    def delay_ms(self) -> float:
+        """Mean offset over the ticks."""
+        return float(self.level.mean()) * SLOT_US / 1000.0
+
+    @property
+    def share(self) -> float:
+        """Expected share of ticks concealed."""
+        return float(self.concealed.mean())
+
+
+def needed_levels(seen: Seen) -> NDArray[np.int64]:
+    """(paths, units) first level at which a packet is there; -1 if it never is."""
+    return np.where(seen.delay_us == LOST, -1, -(-seen.delay_us.astype(np.int64) // SLOT_US))
+
+
+def stage(seen: Seen, levels: int | None = None) -> Stage:
+    """Prepare a world; `levels` None: enough for 99.5 % of the packets of the best fixed path, and some."""
+    need = needed_levels(seen)
+    there = need >= 0
+    paths, units = need.shape
+    if not there.any():
+        raise ValueError(f"nothing arrives on any of {paths} paths in {units} slots; an oracle needs a packet that can arrive")
+    lowest = int(need[there].min())
+    if levels is None:
+        usual = [np.quantile(row[ok], 0.995) if ok.mean() > 0.5 else np.inf for row, ok in zip(need, there, strict=True)]
+        best = min(usual) if np.isfinite(min(usual)) else float(need[there].max())
+        levels = int(min(max(best - lowest + 8, 12), MOST_LEVELS))
+    margin = levels + 2
+    laid = np.full((paths, units + 2 * margin), _NEVER, np.int16)
+    laid[:, margin : margin + units] = np.where(there, np.minimum(need - lowest, levels - 1), _NEVER)[:, ::-1]
+    chance = np.ones(laid.shape, np.float32)
+    chance[:, margin : margin + units] = seen.chance[:, ::-1]
+    return Stage(laid, chance, _start_tops(need, lowest, levels), lowest, levels, units, margin)
+
+
+def _start_tops(need: NDArray[np.int64], lowest: int, levels: int) -> NDArray[np.int64]:
+    """By first unit: a start at unit u and level q needs every unit v < u to be under way on some path: v + its need > u + q."""
+    slowest = np.where((need < 0).any(axis=0), 1 << 30, need.max(axis=0))[:START_UNITS]
+    tops = [levels - 1]
+    latest = 1 << 30
+    for unit in range(1, len(slowest)):
+        latest = min(latest, unit - 1 + int(slowest[unit - 1]))
+        tops.append(min(latest - unit - 1 - lowest, levels - 1))
+    return np.array(tops[: np.flatnonzero(np.array(tops) >= 0)[-1] + 1])
+
+
+def solve(
+    stage: Stage, price: float, mean: float, changes: tuple[int, ...], later_price: float | None = None, split: int = 0
+) -> list[Plan]:  # fmt: skip
+    """Least sums for each of several limits on path changes, with the plans that reach them.
+
+    Args:
+        stage: the world.
+        price: of one concealed tick, in levels.
+        mean: taken from the cost of each tick, in levels.
+        changes: numbers of path changes allowed in the call, ascending; UNLIMITED, if asked for, last.
+        later_price: another price from tick `split` of the call on; None: the same.
+        split: see there.
+    """
+    limited = [k for k in changes if k != UNLIMITED]
+    layers = (max(limited) + 1 if limited else 0) + (UNLIMITED in changes)
+    free = UNLIMITED in changes
+    ask = np.array([layers - 1 if k == UNLIMITED else k for k in changes], np.int64)
+    # float32 keeps differences small if what every tick costs anyway is taken out first.
+    value, path, played_tick, level, concealed = _solve(
+        stage.need, stage.chance, stage.start_top, stage.levels, stage.units, stage.margin, np.float32(stage.lowest - mean),
+        np.float32(price), np.float32(price if later_price is None else later_price), split - stage.lowest, layers, free, ask,
+    )  # fmt: skip
+    return [_plan(stage, *found) for found in zip(value, path, played_tick, level, concealed, strict=True)]
+
+
+def _plan(
+    stage: Stage, value: float, path: NDArray[np.int16], played_tick: NDArray[np.int64], level: NDArray[np.int16], concealed: NDArray[Any]
+) -> Plan:  # fmt: skip
+    """The plan from what the kernel wrote, whose levels and ticks begin at the lowest level."""
+    heard, at = played_tick >= 0, level >= 0
+    waited = played_tick[heard] - np.flatnonzero(heard)
+    played_tick = np.where(heard, played_tick + stage.lowest, -1)
+    levels = level[at].astype(np.int64) + stage.lowest
+    return Plan(float(value), path, played_tick, levels, concealed[at].astype(np.float64), int((waited == stage.levels - 1).sum()))
+
+
+@kernel
+def _with_change(now, switched, best, free):
+    """Fill `switched` from tables (layers, paths, places): the value before a unit whose path may differ from that of the unit before."""
+    layers, paths, places = now.shape
+    for k in range(layers):
+        source = k if free and k == layers - 1 else k - 1
+        for j in range(places):
+            best[j] = _FAR
+        for p in range(paths if source >= 0 else 0):
+            for j in range(places):
+                best[j] = min(best[j], now[source, p, j])
+        for p in range(paths):
+            for j in range(places):
+                switched[k, p, j] = min(now[k, p, j], best[j])
+
+
+@kernel
+def _pair_value(need, chance, switched, first, levels, price, pair):
+    """Value of playing the second unit of a fast tick on each path, the level falling by one: (layers, paths, places)."""
+    for k in range(pair.shape[0]):
+        for p in range(pair.shape[1]):
+            pair[k, p, 0] = _FAR
+            pair[k, p, 1] = _FAR
+            pair[k, p, levels + 1] = _FAR
+            for q in range(1, levels):
+                here = need[p, first - 1 + q] <= q - 1
+                pair[k, p, q + 1] = switched[k, p, q] + price * chance[p, first - 1 + q] if here else _FAR
+
+
+@allocating_kernel
+def _step(need, chance, units, margin, levels, base, price, tick, free, following, now, room, best):
+    """One tick: `now` (2, layers, paths, places) from `following`; place q + 1 holds level q.
+
+    To be written over: room (4, layers, paths, places), best (places,).
+    """
+    layers, paths = now.shape[1], now.shape[2]
+    # From the first tick of a block on, an operation is free again.
+    fresh = (tick + 1) % _BLOCK == 0
+    spent = following[0] if fresh else following[1]
+    _with_change(following[0], room[0], best, free)
+    if fresh:
+        room[1, :, :, :] = room[0]
+    else:
+        _with_change(spent, room[1], best, free)
+    first = margin + units - 1 - tick  # place of the unit of level 0; that of level q stands q further on
+    _pair_value(need, chance, room[1], first, levels, price, room[2])
+    _with_change(room[2], room[3], best, free)
+    over = tick - units + 1  # levels below stand behind the last unit
+    for k in range(layers):
+        for p in range(paths):
+            ready, used = now[0, k, p], now[1, k, p]
+            play0, play1 = room[0, k, p], room[1, k, p]
+            wait0, wait1, pair = following[0, k, p], spent[k, p], room[3, k, p]
+            for q in range(levels):
+                here = need[p, first + q] <= q
+                lost = price * chance[p, first + q]
+                cost = base + np.float32(q)
+                played = cost + (lost if here else price)
+                waited = cost + price
+                one = min(played + play1[q + 1], waited + wait1[q + 2])
+                two = min(played + play0[q + 1], waited + wait0[q + 2])
+                operated = min(cost + wait1[q + 2], cost + lost + pair[q + 1])
+                used[q + 1] = one
+                ready[q + 1] = min(two, operated if here else _FAR)
+            for j in range(max(0, min(over, levels)) + 1):
+                ready[j] = np.float32(0.0)
+                used[j] = np.float32(0.0)
+            ready[levels + 1] = _FAR
+            used[levels + 1] = _FAR
+
+
+@allocating_kernel
+def _choice(need, chance, units, margin, levels, base, price, tick, free, following, q, p, k, f):
+    """The best move from a state, and path and layer after it: (move, path of the next unit, layer, path of the unit after a fast one)."""
+    fresh = (tick + 1) % _BLOCK == 0
+    spent = following[0] if fresh else following[1]
+    first = margin + units - 1 - tick
+    here = need[p, first + q] <= q
+    lost = price * chance[p, first + q]
+    cost = base + np.float32(q)
+    play = following[0] if f == 0 else spent
+    played = cost + (lost if here else price)
+    path, layer, best = _best_path(play, q + 1, p, k, free)
+    best += played
+    move, then_path, then_layer = _PLAY, path, layer
+    if cost + price + play[k, p, q + 2] < best:
+        best, move, path, layer = cost + price + play[k, p, q + 2], _WAIT, p, k
+    if f == 0 and here:
+        if cost + spent[k, p, q + 2] < best:
+            best, move, path, layer = cost + spent[k, p, q + 2], _SLOW, p, k
+        if q > 0:
+            for p1 in range(need.shape[0]):
+                k1 = k if p1 == p or (free and k == following.shape[1] - 1) else k - 1
+                if k1 >= 0 and need[p1, first - 1 + q] <= q - 1:
+                    p2, k2, after = _best_path(spent, q, p1, k1, free)
+                    value = cost + lost + (after + price * chance[p1, first - 1 + q])
+                    if value < best:
+                        best, move, path, then_path, then_layer = value, _FAST, p1, p2, k2
+    if move == _FAST:
+        return move, path, then_layer, then_path
+    return move, path, layer, then_path
+
+
+@kernel
+def _best_path(table, place, p, k, free):
+    """Path of the next unit and layer after it from path p and layer k, and the value there."""
+    path, layer, best = p, k, table[k, p, place]
+    source = k if free and k == table.shape[0] - 1 else k - 1
+    if source >= 0:
+        for other in range(table.shape[1]):
+            if table[source, other, place] < best:
+                path, layer, best = other, source, table[source, other, place]
+    return path, layer, best
+
+
+@allocating_kernel
+def _solve(need, chance, start_top, levels, units, margin, base, price, later_price, split, layers, free, ask):
+    paths = need.shape[0]
+    last = units - 1 + levels - 1  # tick of the last unit at the highest level
+    shape = (2, layers, paths, levels + 2)
+    room, best = np.empty((4, layers, paths, levels + 2), np.float32), np.empty(levels + 2, np.float32)
+    stored = np.zeros((last // _CHUNK + 2, *shape), np.float32)  # stored[c]: the table of tick c * _CHUNK
+    following, now = np.zeros(shape, np.float32), np.empty(shape, np.float32)
+    following[:, :, :, levels + 1] = _FAR
+    value = np.full(ask.size, np.inf)
+    begin = np.zeros((ask.size, 4), np.int64)  # tick, level, path, layer
+    for tick in range(last, -1, -1):
+        if (tick + 1) % _CHUNK == 0 or tick == last:
+            stored[(tick + 1 + _CHUNK - 1) // _CHUNK] = following
+        due = price if tick < split else later_price
+        _step(need, chance, units, margin, levels, base, due, tick, free, following, now, room, best)
+        for q in range(max(0, tick - start_top.size + 1), min(levels, tick + 1)):
+            if q <= start_top[tick - q]:
+                for n in range(ask.size):
+                    for p in range(paths):
+                        if now[0, ask[n], p, q + 1] < value[n]:
+                            value[n] = now[0, ask[n], p, q + 1]
+                            begin[n, :] = (tick, q, p, ask[n])
+        following, now = now, following
+    path = np.full((ask.size, units), -1, np.int16)
+    played_tick = np.full((ask.size, units), -1, np.int64)
+    level, concealed = np.full((ask.size, last + 1), -1, np.int16), np.zeros((ask.size, last + 1), np.float32)
+    at, used = begin.copy(), np.zeros(ask.size, np.int64)
+    for n in range(ask.size):
+        # Units before the first one played were never due; they count as sent on the same path.
+        path[n, : begin[n, 0] - begin[n, 1] + 1] = begin[n, 2]
+    chunk = np.empty((_CHUNK + 1, *shape), np.float32)
+    for c in range(last // _CHUNK + 1):
+        low, high = c * _CHUNK, min((c + 1) * _CHUNK, last + 1)
+        chunk[high - low] = stored[c + 1]
+        for tick in range(high - 1, low - 1, -1):
+            due = price if tick < split else later_price
+            _step(need, chance, units, margin, levels, base, due, tick, free, chunk[tick + 1 - low], chunk[tick - low], room, best)
+        for n in range(ask.size):
+            for tick in range(max(low, begin[n, 0]), high):
+                if tick - at[n, 1] < units:
+                    used[n] = 0 if tick % _BLOCK == 0 else used[n]
+                    table = chunk[tick + 1 - low]
+                    due = price if tick < split else later_price
+                    _follow(
+                        need, chance, units, margin, levels, base, due, tick, free, table, at[n], used, n, path[n], played_tick[n],
+                        level[n], concealed[n],
+                    )  # fmt: skip
+    return value, path, played_tick, level, concealed
+
+
+@allocating_kernel
+def _follow(
+    need, chance, units, margin, levels, base, price, tick, free, table, at, used, n, path, played_tick, level, concealed
+):  # fmt: skip
+    """Go through one tick of the best course from state `at` (tick of the start, level, path, layer), and write down what it was."""
+    q, p = at[1], at[2]
+    unit = tick - q
+    place = margin + units - 1 - unit
+    move, after, layer, then = _choice(need, chance, units, margin, levels, base, price, tick, free, table, q, p, at[3], used[n])
+    level[tick] = q
+    if move == _WAIT:
+        concealed[tick] = 1.0
+    elif move != _SLOW:
+        here = need[p, place] <= q
+        concealed[tick] = chance[p, place] if here else 1.0
+        played_tick[unit] = tick if here else -1
+    if move == _FAST:
+        concealed[tick] += chance[after, place - 1]
+        played_tick[unit + 1] = tick
+        path[unit + 1] = after
+        at[1] = q - 1
+        unit += 2
+        after = then
+    elif move == _PLAY:
+        unit += 1
+    else:
+        at[1] = q + 1
+    if move in (_SLOW, _FAST):
+        used[n] = 1
+    if unit < units:
+        path[unit] = after
+    at[2], at[3] = after, layer

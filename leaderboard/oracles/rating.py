@@ -1,0 +1,196 @@
+"""The best R of a call, from programmes that know only prices, and a bound that no policy beats.
+
+R = 93.2 - Id(x) - Ie(s) of the call's mean offset x and concealed share s (`vcgym.network.quality`) is no sum over ticks, so it is reached
+through sums: for a price w of concealment, `joint.solve` gives the least mean of offset + w concealed. Each price is a cut: whatever a
+policy does, x + w s >= D(w). R falls in x and in s, so no policy exceeds the largest R on the border of the region that the cuts leave.
+There x is piecewise linear in s, and on a piece R is convex in s on either side of the knee of Id, so that largest R stands at a corner or
+at the knee.
+
+The best plan found is the anchor (`Best.rating`), the border the bound (`Best.bound`). Prices are added, where bound and plan lie
+apart, until they are within `GAP` or none promises more. Since Id has a knee, the best R may lie between two plans of one price: then the
+call is given one price up to some tick and another one from there on. Without a path change every path is looked at alone instead.
+
+The bound is for the player's course without a jump from more than one second above its target, and within the rounding of float32
+(under 0.01). The reward `emodel` of a plan, which is additive, is its return, not what is optimised: R prices concealment less the more
+of it there is.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.leaderboard.oracles.joint import MOST_LEVELS, Plan, Stage, solve, stage
+from vcgym.leaderboard.oracles.seen import Seen
+from vcgym.network.player import UNIT_US
+from vcgym.network.quality import (
+    BPL_G711_CONCEALED,
+    IE_MAX,
+    REDUCED_KNEE_MS,
+    REDUCED_KNEE_SLOPE_PER_MS,
+    REDUCED_SLOPE_PER_MS,
+    rating,
+)
+
+GAP = 0.05
+MOST_PRICES = 9
+MIXTURES = 7  # bisections for each order of two prices
+SPREAD = 1.25  # how far the two prices of a mixture lie beyond those it mixes, so that going from one plan to the other pays
+_LEVEL_MS = UNIT_US / 1000.0
+
+
+class Best(NamedTuple):
+    """What hindsight reaches with one limit on path changes.
+
+    Attributes:
+        plan: the best one found.
+        rating: its R.
+        bound: no policy within the limit has more.
+    """
+
+    plan: Plan
+    rating: float
+    bound: float
+
+
+class _Cut(NamedTuple):
+    """x + price_ms * s >= floor_ms."""
+
+    price_ms: float
+    floor_ms: float
+
+
+def best_ratings(seen: Seen, changes: Sequence[int], gap: float = GAP) -> list[Best]:
+    """The best R and its bound for each limit on path changes in the call.
+
+    Args:
+        seen: the world.
+        changes: ascending, `joint.UNLIMITED` last.
+        gap: how far apart bound and plan may lie without another price being tried.
+    """
+    levels = None
+    while True:
+        staged = stage(seen, levels)
+        found = _search(staged, tuple(changes), gap)
+        if max(best.plan.at_top for best in found) == 0 or staged.levels >= MOST_LEVELS:
+            break
+        levels = min(int(1.5 * staged.levels) + 4, MOST_LEVELS)
+    if changes[0] == 0 and found[0].bound - found[0].rating > gap and len(seen.delay_us) > 1:
+        found[0] = _best_fixed(seen, gap)
+    return found
+
+
+def _best_fixed(seen: Seen, gap: float) -> Best:
+    """Without a change paths cannot be mixed, so each one is looked at alone."""
+    alone = []
+    for p in range(len(seen.delay_us)):
+        one = Seen(seen.delay_us[p : p + 1], seen.chance[p : p + 1], seen.history[p : p + 1])
+        if (one.chance < 1.0).any():
+            best = best_ratings(one, (0,), gap)[0]
+            alone.append(best._replace(plan=best.plan._replace(path=np.full_like(best.plan.path, p))))
+    top = max(alone, key=lambda best: best.rating)
+    return top._replace(bound=max(best.bound for best in alone))
+
+
+def local_price_ms(share: float) -> tuple[float, float]:
+    """What one unit of concealed share is worth in ms of delay there: dIe/ds over dId/dx, above the knee of Id and below it."""
+    percent = 100.0 * share
+    slope = 100.0 * IE_MAX * BPL_G711_CONCEALED / (percent + BPL_G711_CONCEALED) ** 2
+    return slope / (REDUCED_SLOPE_PER_MS + REDUCED_KNEE_SLOPE_PER_MS), slope / REDUCED_SLOPE_PER_MS
+
+
+def highest_rating(cuts: Sequence[_Cut], lowest_ms: float) -> tuple[float, float]:
+    """Largest R in the region x >= lowest_ms, x + price s >= floor of every cut, and the share at which it stands."""
+    lines = np.array([(0.0, lowest_ms), *cuts])
+    (w, floor), knee = lines.T, REDUCED_KNEE_MS
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossings = (floor[:, None] - floor[None, :]) / (w[:, None] - w[None, :])
+        knees = (floor - knee) / w
+    shares = np.concatenate([crossings.ravel(), knees, [0.0, 1.0]])
+    shares = np.unique(shares[np.isfinite(shares) & (shares >= 0.0) & (shares <= 1.0)])
+    delays = (floor[:, None] - w[:, None] * shares).max(axis=0)
+    ratings = np.asarray(rating(delays, shares))
+    return float(ratings.max()), float(shares[int(ratings.argmax())])
+
+
+def _search(staged: Stage, changes: tuple[int, ...], gap: float) -> list[Best]:
+    """Ask prices until bound and plan meet, or no price promises more; then mix the two plans that the best one lies between."""
+    lowest_ms = staged.lowest * _LEVEL_MS
+    plans: list[list[Plan]] = [[] for _ in changes]
+    cuts: list[list[_Cut]] = [[] for _ in changes]
+    mean = staged.lowest + 0.5 * staged.levels
+    price_ms: float | None = 0.5 * sum(local_price_ms(0.01))
+    asked: list[float] = []
+    while price_ms is not None:
+        asked.append(price_ms)
+        for found, mine, plan in zip(plans, cuts, solve(staged, price_ms / _LEVEL_MS, mean, changes), strict=True):
+            found.append(plan)
+            mine.append(_Cut(price_ms, _floor_ms(plan.value, mean, staged)))
+        best = [_best(found, mine, lowest_ms) for found, mine in zip(plans, cuts, strict=True)]
+        price_ms = None
+        for n in sorted(range(len(changes)), key=lambda n: best[n].rating - best[n].bound):
+            if price_ms is None and best[n].bound - best[n].rating > gap and len(asked) < MOST_PRICES:
+                price_ms = _next_price(plans[n], cuts[n], lowest_ms, asked)
+                # Cuts lose least where the mean taken off is the one that is found.
+                mean = min(plan.delay_ms + (price_ms or 0.0) * plan.share for plan in plans[n]) / _LEVEL_MS
+    return _mixed(staged, changes, plans, cuts, best, gap)
+
+
+def _mixed(
+    staged: Stage, changes: tuple[int, ...], plans: list[list[Plan]], cuts: list[list[_Cut]], best: list[Best], gap: float
+) -> list[Best]:  # fmt: skip
+    """Where plan and bound still lie apart: one price up to some tick, another one after, in either order, bisected to the knee."""
+    lowest_ms = staged.lowest * _LEVEL_MS
+    for n in range(len(changes)):
+        if best[n].bound - best[n].rating <= gap or changes[n] == 0:
+            continue
+        share = highest_rating(cuts[n], lowest_ms)[1]
+        near = _binding(cuts[n], share)
+        ends = (min(near) / SPREAD, max(near) * SPREAD)
+        for early, late in (ends, ends[::-1]):
+            low, high = 0, staged.units
+            for _ in range(MIXTURES):
+                split = (low + high) // 2
+                found = solve(staged, early / _LEVEL_MS, float(staged.lowest), changes, late / _LEVEL_MS, split)
+                for other, plan in zip(plans, found, strict=True):
+                    other.append(plan)
+                # The lower price comes first in the first order: more of it means less delay.
+                if (found[n].delay_ms > REDUCED_KNEE_MS) == (early < late):
+                    low = split
+                else:
+                    high = split
+        best = [_best(found, mine, lowest_ms) for found, mine in zip(plans, cuts, strict=True)]
+    return best
+
+
+def _best(plans: Sequence[Plan], cuts: Sequence[_Cut], lowest_ms: float) -> Best:
+    ratings = [float(rating(plan.delay_ms, plan.share)) for plan in plans]
+    top = int(np.argmax(ratings))
+    return Best(plans[top], ratings[top], max(highest_rating(cuts, lowest_ms)[0], ratings[top]))
+
+
+def _floor_ms(value: float, mean: float, staged: Stage) -> float:
+    """Least mean cost that a sum of cost - mean leaves: ticks are the units, less those before the start, and the change of level."""
+    ticks = staged.units + staged.levels if value > 0.0 else max(staged.units - len(staged.start_top) - staged.levels, 1)
+    return (mean + value / ticks) * _LEVEL_MS
+
+
+def _binding(cuts: Sequence[_Cut], share: float) -> list[float]:
+    """Prices of the cuts that bound the delay at a share."""
+    floors = np.array([cut.floor_ms - cut.price_ms * share for cut in cuts])
+    return [cut.price_ms for cut, floor in zip(cuts, floors, strict=True) if floor > floors.max() - 0.05]
+
+
+def _next_price(plans: Sequence[Plan], cuts: Sequence[_Cut], lowest_ms: float, asked: Sequence[float]) -> float | None:
+    """A price that should lower the bound: where two cuts meet, the slope between their plans; at an end, one beyond. None: none is new."""
+    share = highest_rating(cuts, lowest_ms)[1]
+    near = _binding(cuts, share)
+    low, high = min(near), max(near)
+    if high > 1.01 * low:
+        one, other = (plans[[cut.price_ms for cut in cuts].index(price)] for price in (low, high))
+        apart = one.share - other.share
+        wanted = [(other.delay_ms - one.delay_ms) / apart if apart > 1e-9 else 0.0, float(np.sqrt(low * high))]
+        wanted = [price for price in wanted if low < price < high]
+    else:
+        wanted = [*local_price_ms(share), 2.0 * high if share <= min(plan.share for plan in plans) else 0.5 * low]
+    return next((price for price in wanted if all(abs(price / other - 1.0) > 0.01 for other in asked)), None)

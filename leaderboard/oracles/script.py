@@ -1,0 +1,51 @@
+"""A router that follows a path sequence written beforehand. It is decided at the sender, so nothing of it comes late."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
+from vcgym.envs.batch import CallBatch, Played
+from vcgym.network.scenario import Scenario
+from vcgym.network.world import World, WorldDraw
+
+
+class Script(NamedTuple):
+    """Parameters: path (sessions, packets) int16."""
+
+    path: NDArray[np.int16]
+
+
+class ScriptState(NamedTuple):
+    """Nothing is remembered."""
+
+
+learns_nothing(Script)
+
+
+@implements(allocate, Script)
+def _allocate(params, sessions, paths):
+    if not (params.path.shape[0] == sessions and params.path.min() >= 0 and params.path.max() < paths):
+        raise ValueError(f"a script of {params.path.shape} paths up to {params.path.max()} for {sessions} sessions over {paths} paths")
+    return ScriptState()
+
+
+@implements(init, Script)
+def _init(params, state, s, history, key):
+    pass
+
+
+@implements(decide, Script)
+def _decide(params, state, s, slot):
+    return params.path[s, slot]
+
+
+def play_script(
+    scenario: Scenario, draw: WorldDraw, path: NDArray[np.int16], receiver: Any, world: World | None = None
+) -> Played:  # fmt: skip
+    """One call on a drawn world, or on `world` made from it, with path sequence (packets,) and a receiver rule."""
+    batch = CallBatch(scenario, 1, Script(path[None]), receiver, place="sender", probe_rate=0.0, log=True, world=world)
+    batch.start(0, draw)
+    batch.play(np.arange(1))
+    return batch.played()

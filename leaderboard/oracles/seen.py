@@ -1,0 +1,164 @@
+"""A world as an oracle sees it: the delay that every packet would have on every path, and the probability that it is lost.
+
+Independent losses are coins, and whoever knew them beforehand would step aside of each: worth 0.2 to 1.8 points of R that no policy can
+ever reach. So the coin is hidden and its probability shown. A state that lasts is shown as it is:
+
+    independent losses (loss run 1, bad hours, events that lose a share)   hidden; their probability per slot
+    Gilbert-Elliott losses with runs (loss_run > 1)                        the state is seen: probability 0 or 1 (its bad state loses all)
+    outages (events that lose everything)                                  seen: probability 1
+    replay: OUTAGE_SLOTS missing replies in a row or more                  an outage, seen
+    replay: shorter gaps                                                   hidden; the share of missing replies within half a second
+
+A lost packet has a delay here, the one it would have had. In a replay world that is the last one, drained first-in-first-out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network import rng
+from vcgym.network.jit import allocating_kernel, kernel
+from vcgym.network.scenario import Scenario
+from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, LOST, MIN_DELAY_US, SLOT_US, World, WorldDraw, blocks
+from vcgym.network.world_bad_hours import LOSS_OFF, LOSS_ON, BadHours, allocate_bad_hours, next_phase, start_bad_hours
+from vcgym.network.world_replay import ReplayWorld
+
+OUTAGE_SLOTS = 10
+AROUND_SLOTS = 50
+
+
+class Seen(NamedTuple):
+    """What an oracle knows of one world, slots 0 to packets - 1.
+
+    Attributes:
+        delay_us: int32 (paths, packets), at least 1; LOST where the packet never arrives for certain.
+        chance: float64 (paths, packets), probability 0..1 that the packet is lost; 1 exactly where the delay is LOST.
+        history: (paths, 3) n, mean ms, sd ms before the call.
+    """
+
+    delay_us: NDArray[np.int32]
+    chance: NDArray[np.float64]
+    history: NDArray[np.float64]
+
+
+class SeenWorld(World):
+    """One seen world to play on, in which nothing is lost but what is lost for certain; losses are hidden from whoever plays, too."""
+
+    def __init__(self, seen: Seen) -> None:
+        paths, packets = seen.delay_us.shape
+        super().__init__(1, paths)
+        self.history[0] = seen.history
+        padded = np.full((paths, -(-packets // BLOCK_SLOTS) * BLOCK_SLOTS), LOST, np.int32)
+        padded[:, :packets] = seen.delay_us
+        self._blocks = padded.reshape(paths, -1, BLOCK_SLOTS)
+        self._next = 0
+
+    def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
+        """Back to block 0, whatever `draw` says; returns the history."""
+        self._begin(row, draw)
+        self.fill(np.array([row]))
+        return self.history[row].copy()
+
+    def _begin(self, row: int, draw: WorldDraw) -> None:
+        self._next = 0
+
+    def fill(self, which: NDArray[np.int64]) -> None:
+        """Show the next block."""
+        self.delay_us[0] = self._blocks[:, self._next]
+        self._next += 1
+
+
+def see(scenario: Scenario, draw: WorldDraw) -> Seen:
+    """A drawn world, losses hidden."""
+    world = scenario.world(1)
+    lossless = draw._replace(parameters=draw.parameters | {"lossless": True})
+    history = world.start(0, draw)
+    if isinstance(world, ReplayWorld):
+        delay_us = np.concatenate(list(blocks(world, scenario.packets)), axis=1)[:, : scenario.packets]
+        seen_us, chance = _hide_gaps(delay_us)
+        return Seen(seen_us, chance, history)
+    world.start(0, lossless)
+    delay_us = np.concatenate(list(blocks(world, scenario.packets)), axis=1)[:, : scenario.packets]
+    chance = path_chances(draw, scenario.layout.path_links, scenario.packets)
+    delay_us[chance >= 1.0] = LOST
+    return Seen(delay_us, chance, history)
+
+
+def along(seen: Seen, path: NDArray[np.int16]) -> Seen:
+    """The world of the packets on the paths (packets,) that they took, as a single path."""
+    packets = np.arange(len(path))
+    return Seen(seen.delay_us[path, packets][None], seen.chance[path, packets][None], seen.history[:1])
+
+
+def path_chances(draw: WorldDraw, path_links: NDArray[np.int64], packets: int) -> NDArray[np.float64]:
+    """Probability (paths, packets) that a packet sent in a slot is lost, of a drawn paper or correlated world."""
+    given, links = draw.parameters, int(path_links.max()) + 1
+    hours = allocate_bad_hours(1, links)
+    for name in ("bad_from", "bad_to", "loss", "loss_run"):
+        getattr(hours, name)[0] = given.get(name, 1.0 if name == "loss_run" else 0)
+    passes = np.empty((links, packets))
+    _links_pass(hours, np.uint64(draw.seed), -HISTORY_BLOCKS * BLOCK_SLOTS, passes)
+    for event in given.get("events", ()):
+        passes[event.link, max(event.from_slot, 0) : max(event.to_slot, 0)] *= 1.0 - event.loss
+    padded = np.vstack([passes, np.ones((1, packets))])  # NO_LINK, -1, is the last row
+    return 1.0 - np.prod(padded[path_links], axis=1)
+
+
+@allocating_kernel
+def _links_pass(hours: BadHours, seed: np.uint64, first_slot: int, passes: NDArray[np.float64]) -> None:
+    """Probability (links, packets) that a link passes the packet of a slot; bad hours begin at `first_slot`, before the call."""
+    start_bad_hours(hours, 0, seed, first_slot)
+    for link in range(passes.shape[0]):
+        for slot in range(first_slot, passes.shape[1]):
+            chance = _link_loses(hours, link, seed, slot)
+            if slot >= 0:
+                passes[link, slot] = 1.0 - chance
+
+
+@kernel
+def _link_loses(hours, link, seed, slot):
+    """Probability that a link loses the packet of `slot`, slots in order."""
+    losses = rng.stream_key(seed, link, rng.LOSS)
+    if hours.bad_from[0, link] <= slot < hours.bad_to[0, link]:
+        if slot >= hours.until[0, link]:
+            next_phase(hours, 0, link, rng.stream_key(seed, link, rng.BURST), slot)
+        chance = LOSS_ON if hours.on[0, link] == 1 else LOSS_OFF
+        hours.lost[0, link] = 1 if rng.uniform(losses, slot) < chance else 0
+        return chance
+    share, run = hours.loss[0, link], hours.loss_run[0, link]
+    if run <= 1.0 or share == 0.0:
+        return share
+    drawn = rng.uniform(losses, slot)
+    if drawn < 1.0 / run:
+        hours.lost[0, link] = 1 if drawn < share / run else 0
+    return 1.0 if hours.lost[0, link] == 1 else 0.0
+
+
+@allocating_kernel
+def _hide_gaps(measured_us):
+    """Delays and loss probabilities of measured slots (paths, packets), LOST where a reply is missing."""
+    paths, packets = measured_us.shape
+    delay_us, chance = measured_us.copy(), np.zeros((paths, packets))
+    for p in range(paths):
+        last = np.int32(MIN_DELAY_US)
+        run = 0
+        for i in range(packets):
+            last = max(np.int32(last - SLOT_US), np.int32(MIN_DELAY_US))
+            if measured_us[p, i] == LOST:
+                delay_us[p, i] = last
+                run += 1
+                if run >= OUTAGE_SLOTS:
+                    delay_us[p, i - run + 1 : i + 1] = LOST
+            else:
+                last = measured_us[p, i]
+                run = 0
+        for i in range(packets):
+            around = range(max(0, i - AROUND_SLOTS), min(packets, i + AROUND_SLOTS + 1))
+            missing, counted = 0, 0
+            for j in around:
+                if delay_us[p, j] != LOST:
+                    counted += 1
+                    missing += 1 if measured_us[p, j] == LOST else 0
+            chance[p, i] = 1.0 if delay_us[p, i] == LOST else missing / counted
+    return delay_us, chance

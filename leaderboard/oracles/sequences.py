@@ -1,0 +1,65 @@
+"""Best path sequences in hindsight, routing alone: least sum of one-way delay and priced expected loss, with at most k path changes.
+
+A packet costs its delay, and one second (`vcgym.network.quality.LOSS_PRICE`) times the probability that it is lost; a packet that never
+arrives for certain costs that second. With no change allowed it is the best fixed path. The clairvoyant sees every coin: of each packet
+it takes the path on which that very packet arrives soonest. It minimises delay, not R, and is shown, never an anchor.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.leaderboard.oracles.seen import Seen
+from vcgym.network.jit import allocating_kernel
+from vcgym.network.quality import LOSS_PRICE
+from vcgym.network.world import LOST
+
+LOSS_US = LOSS_PRICE * 100_000.0
+
+
+def costs(seen: Seen) -> NDArray[np.float64]:
+    """(paths, packets) cost of a packet in us."""
+    arrives = 1.0 - seen.chance
+    return np.where(seen.delay_us == LOST, 0.0, seen.delay_us) * arrives + LOSS_US * seen.chance
+
+
+def best_sequence(cost: NDArray[np.float64], changes: int | None) -> NDArray[np.int16]:
+    """(packets,) the path of each packet at least total cost (paths, packets), with at most `changes` changes; None: any number."""
+    if changes is None:
+        return np.argmin(cost, axis=0).astype(np.int16)
+    if changes < 0:
+        raise ValueError(f"changes = {changes}: allowed is 0 or more, or None")
+    return _best_sequence(cost, changes)
+
+
+def clairvoyant(delay_us: NDArray[np.int32]) -> NDArray[np.int16]:
+    """(packets,) the path on which each packet arrives soonest; where it arrives on none, the path of the packet before."""
+    path = np.argmin(np.where(delay_us == LOST, np.iinfo(np.int32).max, delay_us), axis=0)
+    arrives = (delay_us != LOST).any(axis=0)
+    last = np.maximum.accumulate(np.where(arrives, np.arange(len(path)), 0))
+    return path[last].astype(np.int16)
+
+
+@allocating_kernel
+def _best_sequence(cost, changes):
+    paths, packets = cost.shape
+    best = np.empty((changes + 1, paths))  # cost up to this packet, with as many changes at most, ending on this path
+    changed = np.zeros((packets, changes + 1, paths), np.bool_)
+    source = np.zeros((packets, changes + 1), np.int16)  # where a change at this packet comes from
+    best[:, :] = cost[:, 0]
+    for i in range(1, packets):
+        for k in range(changes, -1, -1):
+            if k > 0:
+                source[i, k] = np.argmin(best[k - 1])
+            for p in range(paths):
+                if k > 0 and best[k - 1, source[i, k]] < best[k, p]:
+                    best[k, p] = best[k - 1, source[i, k]]
+                    changed[i, k, p] = True
+                best[k, p] += cost[p, i]
+    path = np.empty(packets, np.int16)
+    k, p = changes, int(np.argmin(best[changes]))
+    for i in range(packets - 1, -1, -1):
+        path[i] = p
+        if changed[i, k, p]:
+            p = int(source[i, k])
+            k -= 1
+    return path

@@ -1,0 +1,30 @@
+"""vcgym-headroom: oracles on the worlds of a leaderboard run, and how much room its systems leave. See conf/headroom.yaml."""
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+
+from vcgym.agents.progress import progress
+from vcgym.leaderboard import results
+from vcgym.leaderboard.headroom.config import HeadroomConfig
+from vcgym.leaderboard.headroom.run import worlds, write_headroom
+from vcgym.leaderboard.scores.anchored import PUBLISHED
+from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.systems import load_systems
+
+
+@hydra.main(version_base="1.3", config_path=CONF, config_name="headroom")
+def main(composed: DictConfig) -> None:
+    """Compose, look for the best in hindsight, write."""
+    config = build(composed, HeadroomConfig)
+    config.data.export()
+    played = results.read(results.RESULTS, config.results / "results.parquet")
+    drawn, ranked = worlds(played), set(played["system"].to_pylist())
+    published = load_systems([name for name in PUBLISHED if name in ranked])
+    with progress("headroom", len(drawn)) as tell:
+        page = write_headroom(played, drawn, published, config.folder, config.threads, tell)
+    Console().print(f"Headroom: {page}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""vcgym-oracle-check: does any system beat its oracle on random worlds, losses hidden from all alike? See conf/oracle_check.yaml."""
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+
+from vcgym.agents.progress import progress
+from vcgym.leaderboard.headroom.config import OracleCheckConfig
+from vcgym.leaderboard.oracles.check import SCENARIOS, compare, summary
+from vcgym.network.scenario import Scenario
+from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.systems import load_systems
+
+
+@hydra.main(version_base="1.3", config_path=CONF, config_name="oracle_check")
+def main(composed: DictConfig) -> None:
+    """Compose, play, compare, print."""
+    config = build(composed, OracleCheckConfig)
+    scenarios = [Scenario(name, mode, config.packets) for name, mode in SCENARIOS]
+    with progress("oracle check", config.worlds) as tell:
+        found = compare(scenarios, load_systems(config.systems), config.worlds, config.per_world, tell, config.first)
+    Console().print(summary(found), highlight=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""From a leaderboard run to its headroom: oracles on its worlds, table and page; worlds that are done are not done again."""
+
+import pytest
+
+from vcgym.leaderboard import results
+from vcgym.leaderboard.headroom.run import HEADROOM, worlds, write_headroom
+from vcgym.leaderboard.run import prepare, run_suite
+from vcgym.leaderboard.suites import Part, Suite
+from vcgym.scripts.systems import load_systems
+
+SUITE = Suite("mini", "v0", 600, (Part("wonderproxy", "correlated", 1), Part("table1", "paper", 1)))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("headroom")
+    systems = load_systems(["DRT-WM", "VIA-WM", "DRT-FIX"])
+    run_suite(SUITE, prepare(SUITE), systems, folder / "run", lambda done, note: None)
+    played = results.read(results.RESULTS, folder / "run" / "results.parquet")
+    references = {name: systems[name] for name in ("DRT-WM", "VIA-WM")}
+
+    def write(threads):
+        return write_headroom(played, worlds(played), references, folder / "out", threads, lambda done, note: None)
+
+    return folder / "out", played, write, write(2)
+
+
+def test_every_world_has_its_oracles_and_no_system_is_above_the_unlimited_one_on_average(written):
+    folder, played, _, _ = written
+    oracles = results.read(results.RESULTS, folder / "oracles.parquet").to_pylist()
+    assert {row["kind"] for row in oracles} == {"oracle"}
+    wanted = {"oracle_informed", "oracle_path_any", "oracle_joint_6", "oracle_routing_VIA-WM", "oracle_playout_DRT-WM"}
+    assert {row["system"] for row in oracles} >= wanted
+    best = {(row["scenario"], row["pair"], row["seed"]): row["r"] for row in oracles if row["system"] == "oracle_joint_any"}
+    room = [best[row["scenario"], row["pair"], row["seed"]] - row["r"] for row in played.to_pylist()]
+    assert len(room) == 3 * len(best)
+    assert sum(room) > 0.0
+
+
+def test_rooms_are_differences_to_the_best_published(written):
+    rows = results.read(HEADROOM, written[0] / "headroom.parquet").to_pylist()
+    cells = {(row["mode"], row["stratum"]) for row in rows}
+    assert ("paper", "all") in cells
+    for cell in cells:
+        found = {row["what"]: row for row in rows if (row["mode"], row["stratum"]) == cell}
+        best = found["best published"]
+        assert best["system"] in ("DRT-WM", "VIA-WM")
+        assert found["best tuned rule"]["system"] == "DRT-FIX"
+        assert found["room"]["r"] == pytest.approx(found["joint k = 6"]["r"] - best["r"])
+        assert found["room, playout"]["system"] == f"oracle_playout_{best['system']}"
+        assert found["joint k = 0"]["r"] <= found["joint k = 6"]["r"] + 0.05
+
+
+def test_a_second_run_reads_what_is_there_and_gives_the_same_bytes(written, monkeypatch):
+    folder, _, write, page = written
+    before = {path.name: path.read_bytes() for path in folder.glob("*.*")}
+    monkeypatch.setattr("vcgym.leaderboard.oracles.rows.see", None)  # nothing may be made again
+    assert write(1) == page
+    assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
+    assert "## Suite mini-v0, mode correlated" in page.read_text()
