@@ -47,6 +47,11 @@ def holds_rate(params_class: type) -> None:
     _HOLDS_RATE.add(params_class)
 
 
+def is_rate_rule(params_class: type) -> bool:
+    """Whether rules of a class hold the rate, and not a path or a level."""
+    return params_class in _HOLDS_RATE
+
+
 def require_rate_rule(params: Any) -> None:
     """Refuse what is no rule of the rate.
 

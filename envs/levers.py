@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines import rule
 from vcgym.baselines.mechanism import holds, mechanism
+from vcgym.baselines.rate_rule import is_rate_rule
 from vcgym.network.by_type import constant_by_type
 from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
 
@@ -61,7 +62,8 @@ def require_rule(lever: str, params: Any) -> None:
     Raises:
         ValueError: naming the lever, the value and what is allowed.
     """
-    if type(params) in _HOLDERS or not _answers(rule.allocate, params, 1, 1) or _answers(mechanism, params) != (lever == "receiver"):
+    other = type(params) in _HOLDERS or is_rate_rule(type(params))
+    if other or not _answers(rule.allocate, params, 1, 1) or _answers(mechanism, params) != (lever == "receiver"):
         raise ValueError(f"{lever} = {params!r}: allowed are parameters of a {lever} rule of vcgym.baselines")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vcgym.baselines.gcc.gcc import GccWebrtc
 from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.rule import allocate
 from vcgym.envs.levers import require_rule
@@ -26,6 +27,12 @@ def test_every_system_builds(name):
     for lever, params in pair._asdict().items():
         require_rule(lever, params)
         assert isinstance(allocate(params, 2, 5), tuple | np.ndarray)
+
+
+@pytest.mark.parametrize("lever", ["router", "receiver"])
+def test_a_rule_of_the_rate_holds_no_path_and_no_level(lever):
+    with pytest.raises(ValueError, match=rf"{lever} = GccWebrtc\(.*allowed are parameters of a {lever} rule"):
+        require_rule(lever, GccWebrtc())
 
 
 @pytest.mark.parametrize("name", FILES)

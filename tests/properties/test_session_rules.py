@@ -13,6 +13,7 @@ import vcgym.envs
 from vcgym.baselines import mechanism, oracle, rule
 from vcgym.baselines.direct import Direct
 from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.rate_rule import is_rate_rule
 from vcgym.baselines.top_k import BEST_FIVE, TopK
 from vcgym.baselines.vcroute import VCRoute
 from vcgym.baselines.wmjitter import WMJitter
@@ -33,7 +34,8 @@ def every_rule():
     found = {kind for generic, kind in rule._IMPLEMENTATIONS if generic == "decide" and kind.__module__.startswith("vcgym.baselines.")}
     receivers = found & set(mechanism._MECHANISMS)
     oracles = {kind for kind in found if kind in oracle._WITNESSES}
-    return sorted(found - receivers - oracles, key=lambda kind: kind.__name__), sorted(receivers, key=lambda kind: kind.__name__)
+    rates = {kind for kind in found if is_rate_rule(kind)}
+    return sorted(found - receivers - oracles - rates, key=lambda kind: kind.__name__), sorted(receivers, key=lambda kind: kind.__name__)
 
 
 ROUTERS, RECEIVERS = every_rule()
