@@ -10,7 +10,7 @@ import importlib.resources
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -177,10 +177,18 @@ class Link(_Record):
     queue: Queue
 
 
-class LinkTable(_Record):
-    """Places and every ordered link between them, in the round-trip domain."""
+class Carded(_Record):
+    """A JSON document that holds its own card."""
 
     card: Card
+
+
+CardedT = TypeVar("CardedT", bound=Carded)
+
+
+class LinkTable(Carded):
+    """Places and every ordered link between them, in the round-trip domain."""
+
     places: tuple[Place, ...]
     links: tuple[Link, ...]
 
@@ -222,13 +230,26 @@ def load_links(name: str) -> LinkTable:
 
 def parse_links(file: str, text: str) -> LinkTable:
     """Validate the JSON text of a link table; `file` is what errors name. See `load_links`."""
+    return parse_carded(LinkTable, file, text)
+
+
+def parse_carded(kind: type[CardedT], file: str, text: str) -> CardedT:
+    """Validate a JSON document against its fields and its own card.
+
+    Args:
+        kind: the document's class.
+        file: what errors name.
+        text: the document.
+
+    Raises:
+        DataError: a field that is wrong, or content that does not match the card's hash.
+    """
     try:
-        table = LinkTable.model_validate_json(text)
+        document = kind.model_validate_json(text)
     except ValidationError as error:
-        raise DataError(file, "content", str(error), "the fields of vcgym.network.cards.LinkTable") from error
+        raise DataError(file, "content", str(error), f"the fields of {kind.__module__}.{kind.__name__}") from error
     body = json.loads(text)
-    del body["card"]
-    sha256 = canonical_sha256(body)
-    if sha256 != table.card.sha256:
-        raise DataError(file, "sha256 of everything but the card", sha256, f"{table.card.sha256}, as the card says")
-    return table
+    sha256 = canonical_sha256({name: value for name, value in body.items() if name != "card"})
+    if sha256 != document.card.sha256:
+        raise DataError(file, "sha256 of everything but the card", sha256, f"{document.card.sha256}, as the card says")
+    return document

@@ -3,6 +3,7 @@
 Methods are trained and compared offline; the ones that run inside calls (`vcgym.predictors.predictor`) come out of a fit of `Dnn`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -35,11 +36,11 @@ class Fitted(Protocol):
         """(n,) end-to-end delays in ms. Reads the inputs of the rows and of earlier rows of the same calls, never a target."""
 
 
-class Method(BaseModel):
+class Method(BaseModel, ABC):
     """Settings of a method; takes nothing it does not know and converts nothing silently."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
 
+    @abstractmethod
     def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> Fitted:
         """Learn from `rows`; `check` serves to stop early, `seed` for whatever is drawn."""
-        raise NotImplementedError

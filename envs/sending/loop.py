@@ -29,9 +29,10 @@ from vcgym.network.send_queue import AUDIO, KINDS, SEND_QUEUE, VIDEO, item_at, p
 from vcgym.network.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_bytes
 
 # Why the loop stopped.
-DECIDE_RATE, DECIDE_ORDER, DONE, TOO_MANY = 0, 1, 2, 3
+DECIDE_RATE, DECIDE_ORDER, DONE = 0, 1, 2
 _SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _OVER = 0, 1, 2, 3, 4
 
+# Weight of what was known before: CCID 3's of the mean packet size, and RFC 5348 4.3's of the round trip.
 _MEAN_KEEPS = 0.9
 _RTT_KEEPS = 0.9
 
@@ -111,11 +112,19 @@ def _counts(sender, created_us):
 
 
 @kernel
+def _audio_is_due(sender):
+    return sender.audio_every_us > 0 and sender.audio_number * sender.audio_every_us <= sender.now_us
+
+
+@kernel
+def _video_is_due(sender):
+    return sender.has_video and sender.frame * sender.source.frame_us <= sender.now_us
+
+
+@kernel
 def _capture(sender, tables, order, s):
     """What source is due, and of two due at once which first, by a coin."""
-    now_us = sender.now_us
-    audio = sender.audio_every_us > 0 and sender.audio_number * sender.audio_every_us <= now_us
-    video = sender.has_video and sender.frame * sender.source.frame_us <= now_us
+    audio, video = _audio_is_due(sender), _video_is_due(sender)
     video_first = video and rng.uniform(rng.stream_key(sender.seed, 1, rng.SOURCE), sender.frame) < 0.5
     if video_first:
         _capture_video(sender, tables, order, s)
@@ -154,9 +163,7 @@ def _enqueue(sender, order, size_bytes, kind, frame):
 
 @kernel
 def _send(sender, tables, s, i):
-    """The i-th oldest packet leaves; False if too many are on their way."""
-    if sender.packets - sender.reported >= FLYING:
-        return False
+    """The i-th oldest packet leaves; there is room in flight, or there would be no chance to send."""
     item = item_at(sender.queue, i)
     out_us = carry(tables.dumbbell, s, 0, sender.packets, sender.now_us, item.size_bytes, sender.loss)
     arrived_us = out_us + sender.forward_us if out_us >= 0 else np.int64(LOST)
@@ -172,18 +179,17 @@ def _send(sender, tables, s, i):
     sender.chance_us = sender.now_us + np.int64(gap_us)
     sender.packets += 1
     take_out(sender.queue, i)
-    return True
 
 
 @kernel
 def _order(sender, tables, s, answer):
-    """Do what was chosen for the chance to send: False if too many are on their way."""
+    """Do what was chosen for the chance to send."""
     if answer >= 0:
-        return _send(sender, tables, s, answer)
+        _send(sender, tables, s, answer)
+        return
     item = item_at(sender.queue, -1 - answer)
     sender.counts[item.kind].discarded += _counts(sender, item.created_us)
     take_out(sender.queue, -1 - answer)
-    return True
 
 
 @kernel
@@ -288,8 +294,8 @@ def _play(sender, tables, s, rate, rate_state, order):
     if sender.phase == _RATE_ANSWERED:
         if sender.answer_bps > 0.0:
             _set_target(sender, sender.answer_bps)
-    elif sender.phase == _ORDER_ANSWERED and not _order(sender, tables, s, sender.answer_order):
-        return TOO_MANY
+    elif sender.phase == _ORDER_ANSWERED:
+        _order(sender, tables, s, sender.answer_order)
     sender.phase = _GOES_ON
     while True:
         at_us = _next_us(sender, rate, rate_state, s)
@@ -309,19 +315,13 @@ def _play(sender, tables, s, rate, rate_state, order):
                 sender.phase = _RATE_ANSWERED
                 return DECIDE_RATE
             _ask(sender, tables, s, rate, rate_state)
-        elif _is_due(sender, at_us):
+        elif _audio_is_due(sender) or _video_is_due(sender):
             _capture(sender, tables, order, s)
         elif outside(order):
             sender.phase = _ORDER_ANSWERED
             return DECIDE_ORDER
-        elif not _order(sender, tables, s, choose(order, sender.queue, at_us, int(sender.rtt_us))):
-            return TOO_MANY
-
-
-@kernel
-def _is_due(sender, at_us):
-    audio = sender.audio_every_us > 0 and sender.audio_number * sender.audio_every_us <= at_us
-    return audio or (sender.has_video and sender.frame * sender.source.frame_us <= at_us)
+        else:
+            _order(sender, tables, s, choose(order, sender.queue, at_us, int(sender.rtt_us)))
 
 
 @kernel

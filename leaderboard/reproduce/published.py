@@ -6,15 +6,14 @@ where late packets teach (WML, `vcgym.baselines.wmjitter`).
 """
 
 import importlib.resources
-import json
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from vcgym.leaderboard.truth.claims import SYSTEMS
 from vcgym.leaderboard.truth.outcomes import STATISTICS
-from vcgym.network.cards import Card, DataError, canonical_sha256
+from vcgym.network.cards import Carded, parse_carded
 from vcgym.network.scenario import MODES
 
 FILE = "published_vcroute.json"
@@ -196,6 +195,9 @@ class Judged(_Record):
         return self
 
 
+JudgedT = TypeVar("JudgedT", bound=Judged)
+
+
 class Statement(Judged):
     """A statement of the VCRoute paper.
 
@@ -216,19 +218,23 @@ class Statement(Judged):
         return self
 
 
-class Published(_Record):
+def each_once(statements: tuple[JudgedT, ...]) -> tuple[JudgedT, ...]:
+    """Refuse statements of which two have one id.
+
+    Raises:
+        ValueError: naming the ids.
+    """
+    names = [statement.id for statement in statements]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"two statements are called {twice}; allowed: each id once")
+    return statements
+
+
+class Published(Carded):
     """The file: a card and the statements."""
 
-    card: Card
-    statements: tuple[Statement, ...]
-
-    @model_validator(mode="after")
-    def _each_once(self) -> "Published":
-        names = [statement.id for statement in self.statements]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"two statements are called {twice}; allowed: each id once")
-        return self
+    statements: Annotated[tuple[Statement, ...], AfterValidator(each_once)]
 
 
 def load_published() -> tuple[Statement, ...]:
@@ -243,16 +249,7 @@ def parse_published(text: str) -> Published:
     Raises:
         DataError: a field that is wrong, or content that does not match the card's hash.
     """
-    try:
-        published = Published.model_validate_json(text)
-    except ValidationError as error:
-        raise DataError(FILE, "content", str(error), "the fields of vcgym.leaderboard.reproduce.published.Published") from error
-    body = json.loads(text)
-    del body["card"]
-    sha256 = canonical_sha256(body)
-    if sha256 != published.card.sha256:
-        raise DataError(FILE, "sha256 of everything but the card", sha256, f"{published.card.sha256}, as the card says")
-    return published
+    return parse_carded(Published, FILE, text)
 
 
 def _readings(statement: Statement) -> Iterator[Statement]:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
-from vcgym.leaderboard.statistics import CONFIDENCE, Estimate
+from vcgym.leaderboard.statistics import Estimate
+from vcgym.leaderboard.statistics.resampling import student_quantile
 
 
 def interval(kinds: Sequence[ArrayLike]) -> Estimate:
@@ -20,10 +20,8 @@ def interval(kinds: Sequence[ArrayLike]) -> Estimate:
     mean = float(np.mean([one.mean() for one in values]))
     if any(len(one) < 2 for one in values):
         return Estimate(mean, math.nan, math.nan)
-    parts = [one.var(ddof=1) / len(one) for one in values]
-    variance = sum(parts)
-    if variance == 0.0:
+    parts = np.array([one.var(ddof=1) / len(one) for one in values])
+    if not parts.any():
         return Estimate(mean, mean, mean)
-    freedom = variance**2 / sum(part**2 / (len(one) - 1) for part, one in zip(parts, values, strict=True))
-    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2.0, freedom)) * math.sqrt(variance) / len(values)
+    half = student_quantile(parts, np.array([len(one) for one in values])) * math.sqrt(parts.sum()) / len(values)
     return Estimate(mean, mean - half, mean + half)

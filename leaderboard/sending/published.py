@@ -5,14 +5,13 @@ and judged by the rule that stands with it (`vcgym.leaderboard.reproduce.rules`)
 """
 
 import importlib.resources
-import json
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from vcgym.leaderboard.reproduce.published import Judged
+from vcgym.leaderboard.reproduce.published import Judged, each_once
 from vcgym.leaderboard.sending.columns import METRIC
-from vcgym.network.cards import Card, DataError, canonical_sha256
+from vcgym.network.cards import Carded, parse_carded
 
 FILE = "published_sending.json"
 
@@ -54,19 +53,10 @@ class SendingStatement(Judged):
     unit: Literal["%", "points", "ms", ""] = ""
 
 
-class Published(_Record):
+class Published(Carded):
     """The file: a card and the statements."""
 
-    card: Card
-    statements: Annotated[tuple[SendingStatement, ...], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _each_once(self) -> "Published":
-        names = [statement.id for statement in self.statements]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"two statements are called {twice}; allowed: each id once")
-        return self
+    statements: Annotated[tuple[SendingStatement, ...], Field(min_length=1), AfterValidator(each_once)]
 
 
 def load_published() -> tuple[SendingStatement, ...]:
@@ -80,13 +70,4 @@ def parse_published(text: str) -> Published:
     Raises:
         DataError: a field that is wrong, or content that does not match the card's hash.
     """
-    try:
-        published = Published.model_validate_json(text)
-    except ValidationError as error:
-        raise DataError(FILE, "content", str(error), "the fields of vcgym.leaderboard.sending.published.Published") from error
-    body = json.loads(text)
-    del body["card"]
-    sha256 = canonical_sha256(body)
-    if sha256 != published.card.sha256:
-        raise DataError(FILE, "sha256 of everything but the card", sha256, f"{published.card.sha256}, as the card says")
-    return published
+    return parse_carded(Published, FILE, text)

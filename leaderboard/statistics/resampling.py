@@ -112,6 +112,15 @@ def _student(values: np.ndarray, sizes: np.ndarray) -> float:
     spreads = np.array([len(kind.T) * kind.var(axis=-1, ddof=1).mean() for kind in kinds])
     if not spreads.any():
         return 1.0
-    freedom = spreads.sum() ** 2 / (spreads**2 / (sizes - 1)).sum()
-    beyond = 0.5 * (1.0 - CONFIDENCE)
-    return float(stats.t.isf(beyond, freedom) / stats.norm.isf(beyond))
+    return student_quantile(spreads, sizes) / float(stats.norm.isf(0.5 * (1.0 - CONFIDENCE)))
+
+
+def student_quantile(parts: np.ndarray, sizes: np.ndarray) -> float:
+    """Student's 97.5 % quantile, with Satterthwaite's degrees of freedom.
+
+    Args:
+        parts: (H,) what each kind adds to the variance of the whole, in any unit; not all 0.
+        sizes: (H,) values of each kind, at least 2.
+    """
+    freedom = parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum()
+    return float(stats.t.isf(0.5 * (1.0 - CONFIDENCE), freedom))
