@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import jinja2
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from vcgym.leaderboard import gate
-from vcgym.leaderboard.board import ORACLE, Board, Line, board_name, boards
+from vcgym.leaderboard.board import Board, Line, board_name, boards
 from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.columns import METRIC
 from vcgym.leaderboard.figure import Stroke, delay_figure, pareto_figure, strokes
@@ -60,7 +59,7 @@ def publish(folder: Path) -> Path:
     ranked = boards(stored.results)
     page = folder / "report.html"
     replace_file(page, render([(ranked, stored)]).encode())
-    replace_file(folder / "leaderboard.md", (markdown(ranked) + gate.markdown(ranked, _ranked_rows(stored))).encode())
+    replace_file(folder / "leaderboard.md", (markdown(ranked) + gate.markdown(ranked, stored.results)).encode())
     return page
 
 
@@ -92,7 +91,7 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     modes = [
         _mode(board, stored, drawn, shared) | {"gate": gate.sentence(passed)}
         for of_run, stored in runs
-        for board, passed in zip(of_run, gate.gates(of_run, _ranked_rows(stored)), strict=True)
+        for board, passed in zip(of_run, gate.gates(of_run, stored.results), strict=True)
     ]
     return template.render(
         modes=modes,
@@ -106,11 +105,6 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
         script=(_PAGE / "page.js").read_text(encoding="utf-8"),
         data=_data(modes, drawn),
     )
-
-
-def _ranked_rows(stored: Stored) -> pa.Table:
-    """Results less the oracles', which only set axes."""
-    return stored.results.filter(pc.field("kind") != ORACLE)
 
 
 def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[str, str]) -> dict[str, Any]:
