@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from vcgym.leaderboard.columns import EFFORT, G114_BANDS, METRIC, METRICS, Column, shown
 from vcgym.leaderboard.notes import notes
-from vcgym.leaderboard.scores.anchored import HUNDRED, Axis, anchored
+from vcgym.leaderboard.scores.anchored import ANCHORS, HUNDRED, Axis, anchored
 from vcgym.leaderboard.scores.pareto import AXES, Front, front
 from vcgym.leaderboard.scores.regret import regrets
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, Summary, pair_worlds, rank, summarise
@@ -115,7 +115,7 @@ def board_name(mode: str, stratum: str | None) -> str:
 def boards(results: pa.Table, rng_seed: int = 0) -> list[Board]:
     """Rank the systems of a results table by R, board by board in alphabetical order.
 
-    Rows of kind "oracle" set the axis of anchored scores; each oracle has to have every world of a board or none.
+    Rows of kind "oracle" set the axis of anchored scores; an oracle that lacks a world of a board is none of that board's.
 
     Raises:
         ValueError: on some board a system lacks a world that another one has.
@@ -125,10 +125,11 @@ def boards(results: pa.Table, rng_seed: int = 0) -> list[Board]:
 
 
 def _board(name: str, rows: pa.Table, rng_seed: int) -> Board:
-    kinds = dict(zip(rows["system"].to_pylist(), rows["kind"].to_pylist(), strict=True))
-    both = pair_worlds(rows)
     results = rows.filter(pc.field("kind") != ORACLE)
     paired = pair_worlds(results)
+    rows = pa.concat_tables([results, *_anchors(rows, paired.row.shape[1])])
+    kinds = dict(zip(rows["system"].to_pylist(), rows["kind"].to_pylist(), strict=True))
+    both = pair_worlds(rows)
     measured = [column.name for column in METRICS if column.type != "string"]
     summaries = {name: summarise(paired, name, rng_seed) for name in measured}
     standings = rank(paired, RANKED_BY, rng_seed=rng_seed)
@@ -145,6 +146,12 @@ def _board(name: str, rows: pa.Table, rng_seed: int) -> Board:
         name, paired.row.shape[1], _conditions(results), tuple(lines), _strata(rows, kinds, rng_seed), reference, axis,
         {accounting: front(paired, accounting, rng_seed) for accounting in AXES}, notes(paired, RANKED_BY, name, rng_seed),
     )  # fmt: skip
+
+
+def _anchors(rows: pa.Table, worlds: int) -> list[pa.Table]:
+    """Rows of the oracles that are on the axis and have all worlds."""
+    found = [rows.filter((pc.field("kind") == ORACLE) & (pc.field("system") == name)) for name in ANCHORS]
+    return [of_oracle for of_oracle in found if of_oracle.num_rows == worlds]
 
 
 def _worths(paired: Paired, both: Paired, axis: Axis | None, reference: str, rng_seed: int) -> dict[str, Worth]:

@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from vcgym.leaderboard import gate
 from vcgym.leaderboard.board import Board, Line, board_name, boards
+from vcgym.leaderboard.by_stratum import score_table
 from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.columns import METRIC
 from vcgym.leaderboard.figure import Stroke, delay_figure, pareto_figure, strokes
 from vcgym.leaderboard.page import explorer, tables
 from vcgym.leaderboard.page.axis import axis_marks
 from vcgym.leaderboard.page.data_cards import read_cards
-from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMELINE, read, replace_file
+from vcgym.leaderboard.results import DELAY_CDF, TIMELINE, read, read_with_oracles, replace_file
 from vcgym.leaderboard.table import markdown
 from vcgym.network.cards import Card
 
@@ -25,7 +26,10 @@ _PAGE = Path(__file__).parent / "page"
 
 
 class Stored(NamedTuple):
-    """What a finished run left: results, delay distributions, sessions over time, and cards (hash, scenarios, cards) of the data."""
+    """What a finished run left.
+
+    Results, with oracles where there are any; delay distributions; sessions over time; and cards (hash, scenarios, cards) of the data.
+    """
 
     results: pa.Table
     cdfs: Cdfs
@@ -40,7 +44,7 @@ class Stored(NamedTuple):
             FileNotFoundError: a file is not there.
             ValueError: one is not what a run writes.
         """
-        results = read(RESULTS, folder / "results.parquet")
+        results = read_with_oracles(folder)
         cdfs = read_cdfs(read(DELAY_CDF, folder / "cdf.parquet"))
         return cls(results, cdfs, read(TIMELINE, folder / "timeline.parquet").to_pylist(), read_cards(folder))
 
@@ -125,6 +129,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "conditions": {name: value for name, value in board.conditions.items() if name not in shared},
         "bodies": tables.bodies(results, board),
         "axis": axis_marks(board),
+        "scores": score_table(board),
         "notes": board.notes,
         "pairs": tables.pair_tables(results, board),
         "figures": [
@@ -133,6 +138,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         ],
         "legend": [(system, drawn[system]) for system in systems],
         "systems": systems,
+        "kinds": kinds,
         "explore": {
             "systems": systems,
             "drawn": explorer.drawn_at_first(systems, kinds),

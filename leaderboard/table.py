@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vcgym.leaderboard.board import SATISFIED_R, Board, Line, Stratum, Worth
+from vcgym.leaderboard.by_stratum import score_table
 from vcgym.leaderboard.columns import EFFORT, METRIC, shown
 from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED
 from vcgym.leaderboard.scores.anchored import shown as words
@@ -53,10 +54,16 @@ def markdown(boards: Iterable[Board]) -> str:
             markdown_table(_worth_headings(), _worth_rows(board)),
             markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
             *([markdown_table(_strata_headings(board.strata), _strata_rows(board, board.strata))] if board.strata else []),
+            *_scores(board),
             _footnote(board) + "\n",
             "\n".join(f"- {name}: {value}" for name, value in board.conditions.items()) + "\n",
         ]
     return "\n".join(parts)
+
+
+def _scores(board: Board) -> list[str]:
+    table = score_table(board)
+    return ["Score [95 %] in each stratum by itself:\n", markdown_table(table.headings, [*table.anchors, *table.scores])] if table else []
 
 
 def _title(board: Board) -> str:
@@ -74,7 +81,7 @@ def _footnote(board: Board) -> str:
 def _axis(board: Board) -> str:
     axis = board.axis
     if axis is None:
-        return "none, no oracle was played"
+        return "none, `vcgym-headroom` has not been run"
     scores = [f"100 = {HUNDRED}", *(f"{name} {words(axis.scores[name])}" for name in (axis.tuned, INFORMED) if name in axis.scores)]
     return f"0 = {axis.zero}, {', '.join(scores)}; room {axis.room.value:.2f} R [{axis.room.low:.2f}, {axis.room.high:.2f}]"
 

@@ -23,6 +23,7 @@ PUBLISHED = (
 
 HUNDRED = "oracle_joint_6"
 INFORMED = "oracle_informed"
+ANCHORS = (HUNDRED, INFORMED)
 LEAST_ROOM = 0.5
 NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
 

@@ -30,7 +30,9 @@ def board(tmp_path_factory):
     assert read(ACTIONS, board / "actions.parquet").num_rows == 0
     accept(ONNX, board, paths)
     systems = all_systems(rules, None, accepted(board, paths))
-    assert {name: kind(system) for name, system in systems.items()} == {"DRT-WM": "rule", "DRT-WM-tuned": "rule", "VCR-WM": "rule", "tiny onnx": "agent"}
+    assert {name: kind(system) for name, system in systems.items()} == {
+        "DRT-WM": "rule", "DRT-WM-tuned": "rule", "VCR-WM": "rule", "tiny onnx": "agent",
+    }  # fmt: skip
     told = []
     run_suite(SUITE, parts, systems, board, lambda done, note: told.append(note))
     assert all((board / "cells" / name).read_bytes() == content for name, content in before.items())
