@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
+from vcgym.leaderboard.notes import notes
 from vcgym.leaderboard.statistics import pair_worlds, rank, summarise, worlds_compared
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean
 from vcgym.leaderboard.statistics.coverage import expected, simulate
@@ -206,6 +207,15 @@ def test_a_difference_of_the_detectable_size_is_found_in_four_of_five_suites():
     # The power at size 1 that a median detectable size implies, by the normal law.
     implied = stats.norm.cdf((1.96 + 0.8416) / np.median(sizes) - 1.96)
     assert found_alone / 60 == pytest.approx(implied, abs=0.15)
+
+
+@pytest.mark.parametrize("worlds", [3, 6, 12])
+def test_what_few_worlds_could_have_shown_is_not_guessed(worlds):
+    draws = np.random.default_rng(4)
+    paired = pair_worlds(table({name: draws.normal(80.0, 5.0, worlds).tolist() for name in "ab"}, ["x"] * worlds))
+    said = notes(paired, "r", "paper")[-1]
+    assert np.isfinite(detectable(paired, "r").together) == (worlds == 12)
+    assert ("probability from" in said, "too few" in said) == (worlds == 12, worlds < 12)
 
 
 def test_worlds_won_medians_and_shortfalls():
