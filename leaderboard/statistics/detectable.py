@@ -1,11 +1,11 @@
 """The smallest difference that a suite could have shown: what would have been found with 80 % probability, had it been there.
 
-A difference is found if it exceeds c standard errors; one of size d is found with probability 80 % if d = (c + z) standard errors, z the
-80 % quantile of the law of its error (Bloom, Minimum detectable effects, Evaluation Review 19, 1995). The standard error is that of the
-paired difference of two systems, taken at the median over all pairs of systems that differ at all; the law is Student's with as many
-degrees of freedom as there are worlds less kinds; below `LEAST_FREEDOM` of them nothing is said, because the standard error, the quantile and
-the bound of `ranking` are then guesses themselves. Alone: c for one comparison chosen beforehand, two-sided at 5 %. Together: c as
-`ranking` asks of all comparisons of a board.
+A difference is found if it exceeds c standard errors; one of size d is found with probability 80 % if d = (c + z) standard errors, z the 80
+% quantile of the law of its error (Bloom, Minimum detectable effects, Evaluation Review 19, 1995). The standard error is that of the paired
+difference of two systems, taken at the median over all pairs of systems that differ at all; the law is Student's with as many degrees of
+freedom as there are worlds less kinds; below `LEAST_FREEDOM` of them nothing is said, because the standard error, the quantile and the
+bound of `ranking` are then guesses themselves. Alone: c for one comparison chosen beforehand, two-sided at 5 %. Together: c as `ranking`
+asks of all comparisons of a board.
 """
 
 from typing import NamedTuple
