@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from vcgym.leaderboard.board import ORACLE, RANKED_BY, Board, board_name
 from vcgym.leaderboard.columns import METRIC, shown
-from vcgym.leaderboard.statistics import Estimate, pair_worlds, rank
+from vcgym.leaderboard.statistics import Estimate, differences, pair_worlds
 
 TUNED = "tuned"
 
@@ -73,11 +73,11 @@ def _gate(board: Board, results: pa.Table, rng_seed: int) -> Gate:
     best = next((system for system, kind in kinds.items() if kind == TUNED), "")
     if not best:
         return Gate(board.mode, "", ())
-    standings = rank(pair_worlds(results), RANKED_BY, reference=best, rng_seed=rng_seed)
-    others = (Against(one.system, kinds[one.system], one.difference) for one in standings if one.system != best)
-    return Gate(board.mode, best, tuple(others))
+    found = differences(pair_worlds(results), RANKED_BY, best, rng_seed)
+    return Gate(board.mode, best, tuple(Against(name, kind, found[name]) for name, kind in kinds.items() if name != best))
 
 
 def _said(other: Against) -> str:
+    """By name; an agent with its difference too."""
     value, low, high = (shown(METRIC[RANKED_BY], end) for end in other.difference)
-    return f"{'agent ' if other.kind == 'agent' else ''}{other.system} ({value} [{low}, {high}])"
+    return f"agent {other.system} ({value} [{low}, {high}])" if other.kind == "agent" else other.system

@@ -9,11 +9,12 @@ import jinja2
 import pyarrow as pa
 
 from vcgym.leaderboard import gate
-from vcgym.leaderboard.board import Board, Line, board_name, boards
+from vcgym.leaderboard.board import PROFILE_R, Board, Line, board_name, boards
 from vcgym.leaderboard.by_stratum import score_table
 from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.columns import METRIC
-from vcgym.leaderboard.figure import Stroke, delay_figure, pareto_figure, strokes
+from vcgym.leaderboard.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
+from vcgym.leaderboard.fronts import front_tables, profile_table
 from vcgym.leaderboard.page import explorer, tables
 from vcgym.leaderboard.page.axis import axis_marks
 from vcgym.leaderboard.page.data_cards import read_cards
@@ -22,6 +23,7 @@ from vcgym.leaderboard.table import markdown
 from vcgym.network.cards import Card
 
 _CURVES = {"event": "Until emitted by the receiver", "clocked": "Until played to the listener"}
+_FRONTS = {"clocked": ("delay played", "ticks concealed"), "event": ("delay emitted", "packets never emitted")}
 _PAGE = Path(__file__).parent / "page"
 
 
@@ -90,7 +92,8 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
         loader=jinja2.FileSystemLoader(_PAGE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     ).get_template("page.html.j2")  # fmt: skip
     ranked = [board for of_run, _ in runs for board in of_run]
-    drawn = strokes({line.standing.system: line.kind for board in ranked for line in board.lines})
+    first = {name for board in ranked for name in _first(board)}
+    drawn = strokes({line.standing.system: line.kind for board in ranked for line in board.lines}, first)
     shared = {name: value for name, value in ranked[0].conditions.items() if all(board.conditions[name] == value for board in ranked)}
     modes = [
         _mode(board, stored, drawn, shared) | {"gate": gate.sentence(passed)}
@@ -111,6 +114,12 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     )
 
 
+def _first(board: Board) -> list[str]:
+    """The systems that figures of a board show at first."""
+    kinds = {line.standing.system: line.kind for line in board.lines}
+    return explorer.drawn_at_first(list(kinds), kinds)
+
+
 def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[str, str]) -> dict[str, Any]:
     systems = [line.standing.system for line in board.lines]
     cdfs = {accounting: of_board(stored.cdfs, board.mode, accounting) for accounting in ACCOUNTINGS}
@@ -118,7 +127,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         absent = sorted(set(systems) - set(by_system))
         if absent:
             raise ValueError(f"no {accounting} delay distribution in mode {board.mode!r} for systems {absent}")
-    here = {system: drawn[system] for system in sorted(systems, key=list(drawn).index)}
+    here = {system: drawn[system] for system in sorted(_first(board), key=list(drawn).index)}
     results = tables.of_board(stored.results, board)
     kinds = {line.standing.system: line.kind for line in board.lines}
     timelines = [row for row in stored.timelines if board_name(row["mode"], row["stratum"]) == board.mode]
@@ -134,14 +143,16 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "pairs": tables.pair_tables(results, board),
         "figures": [
             *(delay_figure(cdfs[accounting], here, title) for accounting, title in _CURVES.items()),
-            pareto_figure(board.fronts["clocked"], kinds, drawn),
+            profile_figure(PROFILE_R, board.profile_curves, here),
+            *(pareto_figure(board.fronts[accounting], kinds, here, *words) for accounting, words in _FRONTS.items()),
         ],
-        "legend": [(system, drawn[system]) for system in systems],
+        "tables": [*front_tables(board), profile_table(board)],
+        "legend": list(here.items()),
         "systems": systems,
         "kinds": kinds,
         "explore": {
             "systems": systems,
-            "drawn": explorer.drawn_at_first(systems, kinds),
+            "drawn": _first(board),
             "scenarios": explorer.curves(stored.cdfs, board.mode, systems),
             "sessions": explorer.sessions(timelines, systems),
         },

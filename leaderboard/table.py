@@ -9,6 +9,7 @@ from rich.table import Table
 from vcgym.leaderboard.board import SATISFIED_R, Board, Line, Stratum, Worth
 from vcgym.leaderboard.by_stratum import score_table
 from vcgym.leaderboard.columns import EFFORT, METRIC, shown
+from vcgym.leaderboard.fronts import front_tables, profile_table
 from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED
 from vcgym.leaderboard.scores.anchored import shown as words
 
@@ -55,6 +56,7 @@ def markdown(boards: Iterable[Board]) -> str:
             markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
             *([markdown_table(_strata_headings(board.strata), _strata_rows(board, board.strata))] if board.strata else []),
             *_scores(board),
+            *(f"{table.title}:\n\n{markdown_table(table.headings, table.rows)}" for table in (*front_tables(board), profile_table(board))),
             _footnote(board) + "\n",
             "\n".join(f"- {name}: {value}" for name, value in board.conditions.items()) + "\n",
         ]
