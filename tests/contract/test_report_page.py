@@ -307,6 +307,8 @@ def test_nothing_sticks_out_on_a_wide_and_a_narrow_screen(folder, visit, width):
     page.emulate_media(media="print")
     assert not page.locator("#filters").is_visible()
     assert page.locator("table.board").first.is_visible()
+    page.set_viewport_size({"width": 1496, "height": 900})  # A3 landscape within its margins
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1496
 
 
 @pytest.mark.browser
