@@ -28,7 +28,7 @@ def board(tmp_path_factory):
     run_suite(SUITE, parts, all_systems(rules, None, accepted(board, paths)), board, lambda done, note: None)
     before = {path.name: path.read_bytes() for path in (board / "cells").iterdir()}
     assert read(ACTIONS, board / "actions.parquet").num_rows == 0
-    accept(ONNX, board, paths)
+    accept(ONNX, board, paths, rules)
     systems = all_systems(rules, None, accepted(board, paths))
     assert {name: kind(system) for name, system in systems.items()} == {
         "DRT-WM": "rule", "DRT-WM-tuned": "rule", "VCR-WM": "rule", "tiny onnx": "agent",
