@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from vcgym.leaderboard import gate
 from vcgym.leaderboard.board import PROFILE_R, Board, Line, board_name, boards
-from vcgym.leaderboard.by_stratum import score_table
 from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.columns import METRIC
+from vcgym.leaderboard.details import details
 from vcgym.leaderboard.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
-from vcgym.leaderboard.fronts import front_tables, profile_table
 from vcgym.leaderboard.page import explorer, tables
 from vcgym.leaderboard.page.axis import axis_marks
 from vcgym.leaderboard.page.data_cards import read_cards
@@ -138,7 +137,6 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "conditions": {name: value for name, value in board.conditions.items() if name not in shared},
         "bodies": tables.bodies(results, board),
         "axis": axis_marks(board),
-        "scores": score_table(board),
         "notes": board.notes,
         "pairs": tables.pair_tables(results, board),
         "figures": [
@@ -146,7 +144,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
             profile_figure(PROFILE_R, board.profile_curves, here),
             *(pareto_figure(board.fronts[accounting], kinds, here, *words) for accounting, words in _FRONTS.items()),
         ],
-        "tables": [*front_tables(board), profile_table(board)],
+        "tables": details(board),
         "legend": list(here.items()),
         "systems": systems,
         "kinds": kinds,

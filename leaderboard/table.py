@@ -7,9 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 from vcgym.leaderboard.board import SATISFIED_R, Board, Line, Stratum, Worth
-from vcgym.leaderboard.by_stratum import score_table
 from vcgym.leaderboard.columns import EFFORT, METRIC, shown
-from vcgym.leaderboard.fronts import front_tables, profile_table
+from vcgym.leaderboard.details import details
 from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED
 from vcgym.leaderboard.scores.anchored import shown as words
 
@@ -55,17 +54,11 @@ def markdown(boards: Iterable[Board]) -> str:
             markdown_table(_worth_headings(), _worth_rows(board)),
             markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
             *([markdown_table(_strata_headings(board.strata), _strata_rows(board, board.strata))] if board.strata else []),
-            *_scores(board),
-            *(f"{table.title}:\n\n{markdown_table(table.headings, table.rows)}" for table in (*front_tables(board), profile_table(board))),
+            *(f"{table.title}:\n\n{markdown_table(table.headings, table.rows)}" for table in details(board)),
             _footnote(board) + "\n",
             "\n".join(f"- {name}: {value}" for name, value in board.conditions.items()) + "\n",
         ]
     return "\n".join(parts)
-
-
-def _scores(board: Board) -> list[str]:
-    table = score_table(board)
-    return ["Score [95 %] in each stratum by itself:\n", markdown_table(table.headings, [*table.anchors, *table.scores])] if table else []
 
 
 def _title(board: Board) -> str:

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from vcgym.leaderboard.board import boards
-from vcgym.leaderboard.by_stratum import score_table
 from vcgym.leaderboard.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
 from vcgym.leaderboard.columns import METRICS
+from vcgym.leaderboard.details import details
 from vcgym.leaderboard.page.axis import axis_marks
 from vcgym.leaderboard.page.data_cards import read_cards, write_cards
 from vcgym.leaderboard.page.explorer import curves
@@ -193,10 +193,10 @@ def test_the_anchored_axis_names_what_sets_it_and_where_agents_are(folder, tmp_p
     page = (publish(tmp_path / "with")).read_text()
     assert page.count("oracle_joint_6") >= len(MODES) and 'data-value="oracle_joint_6"' not in page  # on the axis, never in the table
     assert axis_marks(boards(read(RESULTS, folder / "results.parquet"))[0]) is None
-    table = score_table(boards(read(RESULTS, tmp_path / "with" / "results.parquet"))[0])
+    table = details(boards(read(RESULTS, tmp_path / "with" / "results.parquet"))[0])[0]
     assert table.headings == ["system", "all (6)", "quiet (3)", "user-node (3)"]
-    assert table.anchors[0] == ["0 = best published", *["DRT-BF"] * 3] and table.anchors[2][1].startswith("6.00 [")
-    scores = {name: [cell.split()[0] for cell in cells] for name, *cells in table.scores}
+    assert table.rows[0] == ["0 = best published", *["DRT-BF"] * 3] and table.rows[2][1].startswith("6.00 [")
+    scores = {name: [cell.split()[0] for cell in cells] for name, *cells in table.rows[3:]}
     assert scores["DRT-BF"] == ["0"] * 3 and scores["oracle_informed"] == ["50"] * 3 and scores["PPO Call <one>"] == ["-167"] * 3
     assert "| oracle_informed | 50 [" in (tmp_path / "with" / "leaderboard.md").read_text()
 
