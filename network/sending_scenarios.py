@@ -107,6 +107,7 @@ class SendingScenario:
         self.kinds = tuple(self._kinds)
         self.traces = list({id(t): t for kind in self._kinds.values() for split in kind.traces.values() for t in split}.values())
         self.flows = 2 if name == "order" else 1 if name == "rate" else 0
+        self.calls = 0
         self.series: tuple[Series, ...] = ()
         self.seconds = 125.0 if name == "rate" else _RUN_S
 
