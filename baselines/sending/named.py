@@ -48,9 +48,8 @@ holds_rate(NamedRate)
 @implements(allocate, NamedRate)
 def _allocate(params, sessions, paths):
     allocate(params.gcc_draft, sessions, paths)  # refuses parameters out of range
-    return NamedRateState(
-        np.zeros(sessions, np.int64), np.zeros(sessions), allocate(params.gcc_webrtc, sessions, paths), allocate(params.tfrc, sessions, paths)
-    )
+    gcc, tfrc = allocate(params.gcc_webrtc, sessions, paths), allocate(params.tfrc, sessions, paths)
+    return NamedRateState(np.zeros(sessions, np.int64), np.zeros(sessions), gcc, tfrc)
 
 
 @implements(init, NamedRate)

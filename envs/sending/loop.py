@@ -1,9 +1,9 @@
 """The loop of a call that shares a bottleneck: sources fill the sender's queue, a rule or an agent says what leaves and how fast.
 
-Events, in order of time; of equal ones this order: cross traffic and other calls, a report that is back, a rule that wanted to be asked again, capture of
-audio and video, a chance to send. Between a report and the next the receiver collects; a report tells what became of every packet up to
-the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the pacing rate has passed;
-what was not sent is not saved up.
+Events, in order of time; of equal ones this order: cross traffic and other calls, a report that is back, a rule that wanted to be asked
+again, capture of audio and video, a chance to send. Between a report and the next the receiver collects; a report tells what became of
+every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the
+pacing rate has passed; what was not sent is not saved up.
 
 A sender that has `FLYING` packets on their way of which no report has told waits for one. An agent that holds the rate
 is also asked when the call is set up, before anything is known.
