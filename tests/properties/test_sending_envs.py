@@ -167,8 +167,8 @@ def with_outage(env, at_us):
 def test_the_future_does_not_leak(env_id, observation, what):
     """Something changes at 2 s: capacity falls, a flow or another call begins, packets are lost, the last hop stands still.
 
-    Whatever is shown before is the same, afterwards it is not. Of what happens to packets on their way nothing is known before one sent then
-    could have been there and a report of it back.
+    Whatever is shown before is the same, afterwards it is not. What becomes of packets on their way is not known before one that is sent
+    then could have been there and a report of it back.
     """
     border_us = 2_000_000
     env, changed = (make(env_id, num_envs=1, observation=observation) for _ in range(2))
