@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.network.capacity import CapacityTrace, mean_bps, opportunity_trace, rate_trace
+from vcgym.network.capacity import CapacityTrace, constant, mean_bps, opportunity_trace, rate_trace
 from vcgym.network.capacity_sets import FOLDER, GENERATED, LEAST_BPS, MEASURED, OPPORTUNITIES, place_of_trace, read_set
 from vcgym.network.cards import DataError
 from vcgym.network.catalogue import shipped
@@ -59,6 +59,19 @@ def test_the_course_of_rfc_8867():
     assert link.seconds == 100
     assert [mean_bps(link.trace, at * 10**6, (at + 20) * 10**6) / 1e6 for at in (0, 20, 40, 60, 80)] == [1, 1, 2.5, 0.6, 1]
     assert link.queue_bytes == int(0.3 * (1.0 * 40 + 2.5 * 20 + 0.6 * 20 + 1.0 * 20) / 100 * 1e6 / 8)
+
+
+def test_queues_last_as_long_as_they_should():
+    rate, calls = SendingScenario("rate"), SendingScenario("calls")
+    for seed in range(20):
+        assert {rate.draw("train", seed, kind).queue_bytes for kind in ("cubic", "wifi")} == {15_000}
+        link = calls.draw("train", seed)
+        assert link.queue_bytes == max(int(0.3 * link.trace.rates_bps[0] / 8), 15_000)
+
+
+@pytest.mark.parametrize("mbps", [0.001, 1.0, 3.0, 1e4])
+def test_mean_of_a_rate_that_holds_for_ever(mbps):
+    assert mean_bps(constant(mbps * 1e6)) == pytest.approx(mbps * 1e6)
 
 
 def test_other_calls_of_a_world():
