@@ -15,7 +15,7 @@ from vcgym.envs.sending.loop import DONE, LOGGED, SENDER, Tables, play_sending
 from vcgym.envs.sending.others import Others, allocate_others, begin_others
 from vcgym.network.bottleneck import allocate_queue, require_limits, start_link
 from vcgym.network.capacity import CapacityTrace, choose_trace, pool
-from vcgym.network.cross_traffic import FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
+from vcgym.network.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
 from vcgym.network.jit import kernel
 from vcgym.network.other_call import OtherCall
 from vcgym.network.shared_link import SharedLink, require_link
@@ -170,8 +170,8 @@ class SendingBatch:
         Raises:
             ValueError: a call that is not there.
         """
-        others, link = self.tables.others, self.links[row]
-        there = 0 if link is None else sum(isinstance(flow, OtherCall) for flow in link.flows)
+        others = self.tables.others
+        there = int(np.count_nonzero(self.tables.dumbbell.flows.flow["kind"][row] == CALL))
         if not 0 <= call < there:
             raise ValueError(f"call = {call} of row {row}: {there} other calls are there, counted from 0")
         assert isinstance(others, Others)
