@@ -96,7 +96,9 @@ SENDER = np.dtype(
     )
 )
 
-LOGGED = np.dtype([("created_us", "i8"), ("sent_us", "i8"), ("arrived_us", "i8"), ("size_bytes", "i4"), ("kind", "i4")])
+LOGGED = np.dtype(
+    (np.record, [("created_us", "i8"), ("sent_us", "i8"), ("arrived_us", "i8"), ("size_bytes", "i4"), ("kind", "i4")])
+)  # fmt: skip
 
 
 class Tables(NamedTuple):

@@ -1,6 +1,9 @@
 """Several calls over one bottleneck against a plain simulator; a call that has it to itself; accounts at every instant; shares."""
 
 import math
+import os
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -306,6 +309,33 @@ def test_same_bytes_however_batched():
         kept.append([batch.log(row).tobytes() for row in range(6)] + [batch.log_of_other(*which).tobytes() for which in others])
     assert kept[0] == kept[1] == kept[2]
     assert len(set(kept[0])) == len(kept[0])
+
+
+SCRIPT = """
+import numpy as np
+from vcgym.baselines.gcc.gcc import GccWebrtc
+from vcgym.baselines.sending.fifo import Fifo
+from vcgym.envs.sending.batch import SendingBatch
+from vcgym.network.capacity import constant
+from vcgym.network.other_call import OtherCall
+from vcgym.network.shared_link import SharedLink
+
+flows = (OtherCall("tfrc", "sbpn2", 0.0, starts_s=0.1), OtherCall("gcc_draft", starts_s=0.2), OtherCall("fixed"))
+link = SharedLink("x", 3, constant(1e6), flows=flows, seconds=1.0, queue_packets=20)
+batch = SendingBatch(1, GccWebrtc(), Fifo(), [link.trace], 3, log_packets=999, calls=3)
+batch.start(0, link)
+batch.play(np.arange(1))
+print(*(log.tolist() for log in (batch.log(0), *(batch.log_of_other(0, call) for call in range(3)))))
+"""
+
+
+def test_plain_python_sends_the_same_packets():
+    said = [
+        subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=os.environ | extra).stdout
+        for extra in ({"NUMBA_DISABLE_JIT": "0"}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert said[0] == said[1]
+    assert len(said[0]) > 5000
 
 
 @pytest.mark.parametrize(
