@@ -90,7 +90,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         world = self.scenario
         lasts_s = world.seconds if seconds is None else seconds
         self.batch = SendingBatch(
-            num_envs, rate, order, world.traces, world.flows, world.series, pacing, log_packets, lasts_s, threads, world.calls
+            num_envs, rate, order, world.traces, world.flows, world.series, pacing, log_packets, lasts_s, threads, calls=world.calls
         )
         self._paid = np.zeros(num_envs, PAID).view(np.recarray)
         self._kinds = [""] * num_envs
