@@ -193,7 +193,9 @@ def _answered(call, now_us, receiver_lever):
 def _send(call, tables, s, now_us, delay_us, router, router_state):
     """The packet of this slot leaves on the path in force, and the probe that is due on an idle path."""
     packet = call.slot
-    if not (expect(call.receiver, packet) and players.expect_unit(tables.player, s, packet) and expect_slot(call.window, packet)):
+    expect(call.receiver, tables.log, s, packet, now_us)
+    expect_slot(call.window, packet)
+    if not players.expect_unit(tables.player, s, packet):
         return False
     path = in_force(call.to_sender, now_us)
     delay = delay_us[s, path, packet % BLOCK_SLOTS]

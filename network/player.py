@@ -93,10 +93,16 @@ def start_player(player, s, origin_us, units):
 
 @kernel
 def expect_unit(player, s, unit):
-    """One more packet of `unit` has been sent, the first one of it. False if the player is so far behind that its place is still in use."""
-    awaited = player.awaited
-    if unit - max(player.clock[s].next_unit, 0) >= awaited.shape[1]:
-        return False
+    """One more packet of `unit` has been sent, the first one of it. False if the player is so far behind that its place is still in use.
+
+    In an underrun as long as that, m moves on by a unit, which the concealment already heard pays for.
+    """
+    awaited, clock = player.awaited, player.clock[s]
+    if clock.next_unit >= 0 and unit - clock.next_unit >= awaited.shape[1]:
+        if clock.underrun_ticks < 2 or clock.newest_unit >= clock.next_unit:
+            return False
+        clock.next_unit += 1
+        clock.underrun_ticks -= 1
     awaited[s, unit & (awaited.shape[1] - 1)] = 1
     return True
 
@@ -154,7 +160,7 @@ def tick(player, s):
 @kernel
 def _tick_by_rule(clock, awaited, s, now_us):
     if clock.next_unit < 0:
-        clock.next_unit = _earliest_there(clock, awaited, s, 0)
+        clock.next_unit = _earliest_there(clock, awaited, s, max(clock.newest_unit - awaited.shape[1] + 1, 0))
     if clock.next_unit + clock.underrun_ticks >= clock.units:
         clock.tick_us = NEVER_US
         return ENDED, -1, 0

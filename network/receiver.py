@@ -59,15 +59,6 @@ def start_receiver(receiver):
 
 
 @kernel
-def expect(receiver, packet):
-    """A packet has been sent. False if its place in the ring is still in use: SLOTS packets wait for one that never came."""
-    if packet - receiver.passed >= SLOTS:
-        return False
-    receiver.standing[packet & _MASK] = _AWAITED
-    return True
-
-
-@kernel
 def is_late(receiver, packet, mechanism):
     """Whether the receiver would discard this packet if it arrived now."""
     if mechanism == WATERMARK:
@@ -105,6 +96,14 @@ def _pass_packet(receiver, log, s, now_us):
     receiver.passed += 1
     if packet < log.shape[1] and held == 1:
         log[s, packet].emitted_us = now_us
+
+
+@kernel
+def expect(receiver, log, s, packet, now_us):
+    """A packet is sent. Of the one SLOTS before it, 41 s, nothing more is waited for: held, it is emitted, awaited, it is given up."""
+    if packet - receiver.passed >= SLOTS:
+        _pass_packet(receiver, log, s, now_us)
+    receiver.standing[packet & _MASK] = _AWAITED
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from vcgym.network.jit import kernel
 from vcgym.network.world import SLOT_US
 
-SLOTS = 4096  # a power of two; bounds a delay to 41 s, and how long nothing may arrive to 39 s (slot_window.py)
+SLOTS = 4096  # a power of two; bounds a delay to 41 s, and how long a packet is waited for
 _MASK = SLOTS - 1
 _NONE = -1
 

@@ -26,10 +26,13 @@ class Packet:
 
 
 class Twin:
-    """The definition in its own words. Units go by their media time, and everything known by t is looked up anew at t."""
+    """The definition in its own words. Units go by their media time, and everything known by t is looked up anew at t.
 
-    def __init__(self, packets: list[Packet], by_arrival: bool) -> None:
-        self.packets, self.by_arrival = packets, by_arrival
+    An underrun's unit is `patience` units behind the newest one that has been sent, at most.
+    """
+
+    def __init__(self, packets: list[Packet], by_arrival: bool, patience: int = 1 << 40) -> None:
+        self.packets, self.by_arrival, self.patience = packets, by_arrival, patience
         self.origin = min(p.ts for p in packets)
         self.end = max(p.ts + p.media for p in packets)
         self.units = list(range(self.origin, self.end, UNIT))
@@ -70,6 +73,8 @@ class Twin:
         m, c, operation = next(u for u in self.units if self.available(u, t)), 0, None
         while m + c * UNIT <= self.last:
             target = self.target(t)
+            given_up = max(min(t - UNIT, self.last) // UNIT - m // UNIT - self.patience, 0) if c > 0 else 0
+            m, c = m + given_up * UNIT, c - given_up
             if self.silent(m + c * UNIT):
                 m, c = m + c * UNIT, 0
                 while self.silent(m) and t - m >= target + UNIT:

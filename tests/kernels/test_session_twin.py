@@ -116,6 +116,12 @@ class Receiver:
             self.emitted[packet] = now_us
             self.newest_out = packet
 
+    def lose_patience(self, newest, now_us):
+        """Let go what has been waited for while SLOTS packets were sent."""
+        for packet in sorted(self.queue):
+            if packet <= newest - SLOTS:
+                self._emit(packet, now_us)
+
     def left(self):
         """What the flush at the end lets go."""
         return {packet for packet in self.queue if packet > self.newest_out}
@@ -178,6 +184,7 @@ def twin(delays, packets, history, seed, probes, place, feedback_loss, route, le
                     route.learn(feed.pop(0))
                 to_sender.send(route.decide(slot), now_us)
             path = to_sender.at(now_us)
+            receiver.lose_patience(slot, now_us)
             used[path] = slot
             delay = int(delays[path, slot])
             log["path"].append(path)
@@ -209,7 +216,7 @@ def _heard(packets, arrivals):
     for packet in sorted(range(packets), key=lambda p: arrivals.get(p, (0, False, 0, packets + p))[3]):
         at_us, late, level_us, _ = arrivals.get(packet, (None, False, 0, 0))
         stream.append(PLAYER.Packet(packet * SLOT, SLOT, at_us, late, level_us))
-    heard = PLAYER.Twin(stream, by_arrival=True).run()
+    heard = PLAYER.Twin(stream, by_arrival=True, patience=SLOTS - 1).run()
     kinds = [kind for _, kind, _ in heard.ticks]
     sounding = [(kind, offset) for _, kind, offset in heard.ticks if kind != SILENT]
     runs = [len(run) for run in "".join("c" if kind == CONCEALED else " " for kind, _ in sounding).split()]
@@ -378,14 +385,21 @@ def test_nothing_ever_arrives(router, receiver):
     play_given(np.full((SMALL.paths, 700), LOST, np.int64), router, receiver)
 
 
-@pytest.mark.parametrize("arrive", [0, 100])
-def test_a_silence_that_the_rings_cannot_hold_is_told(arrive):
-    longest = SLOTS - WINDOW_SLOTS
-    delays = np.full((SMALL.paths, arrive + longest), LOST, np.int64)
-    delays[:, :arrive] = 50_000
-    play_given(delays[:, :-1], Direct(), FixedLag(60.0))
-    with pytest.raises(OverflowError, match=f"none of the last {longest} packets has arrived; allowed is a silence below 38.96 s"):
-        play_given(delays, Direct(), FixedLag(60.0))
+SILENCES = [
+    (0, SLOTS + 300, FixedLag(60.0)),
+    (100, SLOTS + 1, CountTarget(60.0)),
+    (100, SLOTS - WINDOW_SLOTS, PublishedBuffer()),
+    (300, SLOTS + 40, WMJitter()),
+]
+
+
+@pytest.mark.parametrize(("before", "silent", "receiver"), SILENCES, ids=["nothing ever", "count", "published", "watermark"])
+def test_a_silence_longer_than_the_rings(before, silent, receiver):
+    """As behind a relay that is dead for more than 41 s: what was held is let go, what never came is given up, and the call goes on."""
+    delays = np.full((SMALL.paths, before + silent + 300), LOST, np.int64)
+    delays[:, :before] = delays[:, before + silent :] = 50_000
+    delays[:, before + silent :: 7] = 90_000
+    play_given(delays, Direct(), receiver)
 
 
 def test_rings_are_run_through_more_than_once():

@@ -3,6 +3,7 @@
 import heapq
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,7 +71,7 @@ def test_the_smallest_delay_is_that_of_a_scan(data):
     slot = 0
     for _ in range(data.draw(st.integers(1, 60))):
         for _ in range(data.draw(st.sampled_from([1, 1, 1, 2, 150, 201]))):
-            assert expect_slot(window, slot)
+            expect_slot(window, slot)
             pending.append(slot)
             slot += 1
         while pending and data.draw(st.booleans()):
@@ -87,12 +88,24 @@ def test_the_smallest_delay_is_that_of_a_scan(data):
             break
 
 
-def test_a_ring_that_is_run_through_many_times_equals_a_scan_and_its_end_is_told():
+def test_a_ring_that_is_run_through_many_times_equals_a_scan():
     window = fresh_window()
     rng = np.random.default_rng(4)
     delay_us = rng.integers(1, 1000, 3 * SLOTS)
     for slot in range(3 * SLOTS):
-        assert expect_slot(window, slot)
+        expect_slot(window, slot)
         assert smallest_delay_us(window, slot, delay_us[slot]) == delay_us[max(0, slot - WINDOW_SLOTS) : slot + 1].min()
-    ahead = [expect_slot(window, 3 * SLOTS + k) for k in range(SLOTS)]
-    assert ahead.index(False) == SLOTS - WINDOW_SLOTS - 1
+
+
+@pytest.mark.parametrize("silent", [WINDOW_SLOTS - 1, SLOTS - WINDOW_SLOTS, SLOTS, 2 * SLOTS + 7])
+def test_after_a_silence_of_any_length_a_window_begins_anew(silent):
+    window = fresh_window()
+    for slot in range(50):
+        expect_slot(window, slot)
+        smallest_delay_us(window, slot, 5)
+    for slot in range(50, 50 + silent + 1):
+        expect_slot(window, slot)
+    newest = 50 + silent
+    assert smallest_delay_us(window, newest, 900) == (900 if silent >= WINDOW_SLOTS else 5)
+    expect_slot(window, newest + 1)
+    assert smallest_delay_us(window, newest + 1, 1000) == 900
