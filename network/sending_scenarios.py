@@ -93,6 +93,7 @@ class SendingScenario:
         traces: every capacity trace that a world may have.
         flows: largest number of other flows beside a call.
         series: every series of frame sizes that a world may have.
+        data: as given.
         seconds: length of the longest call.
 
     Raises:
@@ -102,7 +103,7 @@ class SendingScenario:
 
     def __init__(self, name: str, data: str | None = None) -> None:
         one_of("scenario", name, SENDING_SCENARIOS)
-        self.name = name
+        self.name, self.data = name, data
         self._kinds = _order_kinds() if name == "order" else _rate_kinds() if name == "rate" else _measured_kinds(data)
         self.kinds = tuple(self._kinds)
         self.traces = list({id(t): t for kind in self._kinds.values() for split in kind.traces.values() for t in split}.values())
