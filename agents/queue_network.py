@@ -6,8 +6,9 @@
     send_i, drop_i = score1 act(score0 [e_i, t]) + habit x_i
 
 Outputs are logits: to send each place, then to throw each away; a place that holds no packet has ABSENT. Features are compressed by
-arcsinh, but not for the habit. It begins near SBPN2: audio first, then the oldest; what would come too late is thrown away, unless it is
-alone. The value is linear in the t of a trunk of its own.
+arcsinh, but not for the habit. It begins near SBPN2, as a sensible rule: audio first; what would come too late is thrown away, unless it is
+alone. Other than SBPN2 it lets the newest go first, which has the best chance to be in time, and leaves the way to audio where video has
+less than half of its time to spare. The value is linear in the t of a trunk of its own.
 """
 
 import torch
@@ -20,7 +21,8 @@ from vcgym.envs.sending.features import PLACE_FEATURES, PLACE_WIDTH
 PRESENT, AUDIO, AGE, TO_SPARE, ALONE = (
     [feature.name for feature in PLACE_FEATURES].index(name) for name in ("present", "audio", "age", "to_spare", "alone")
 )
-_AUDIO, _AGE, _LATE, _ALONE, _KEEP = 15.0, 15.0, 50.0, 50.0, 5.0  # logits at the start
+_AUDIO, _NEWER, _LATE, _ALONE = 15.0, 15.0, 30.0, 30.0  # logits at the start
+_MARGIN = 0.5  # expiry times that video has to spare, or it makes room
 
 
 class QueueTrunk(nn.Module):
@@ -70,8 +72,10 @@ class QueueNet(QueueTrunk):
         with torch.no_grad():
             nn.init.orthogonal_(self.score1.weight, 0.01)
             self.habit.weight.zero_()
-            self.habit.weight[:, AUDIO], self.habit.weight[:, AGE] = _AUDIO, _AGE
-            self.habit.weight[1, TO_SPARE], self.habit.weight[1, ALONE], self.habit.weight[1, PRESENT] = -_LATE, -_ALONE, -_KEEP
+            self.habit.weight[:, AUDIO], self.habit.weight[:, AGE] = _AUDIO, -_NEWER
+            self.habit.weight[1, TO_SPARE], self.habit.weight[1, ALONE] = -_LATE, -_ALONE
+            self.habit.weight[1, PRESENT] += _MARGIN * _LATE
+            self.habit.weight[1, AUDIO] -= _MARGIN * _LATE
             self.habit.weight *= scale
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
