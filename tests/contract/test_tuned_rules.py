@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Any
 
 import pytest
+import yaml
 from hydra import compose, initialize_config_module
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
@@ -27,7 +28,7 @@ STUDIES = sorted(file.name.removesuffix(".yaml") for file in CONF.joinpath("stud
 
 
 def study(name):
-    return OmegaConf.to_container(OmegaConf.create(CONF.joinpath("study", f"{name}.yaml").read_text(encoding="utf-8")))
+    return yaml.safe_load(CONF.joinpath("study", f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
