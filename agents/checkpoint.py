@@ -1,8 +1,8 @@
 """Checkpoints between two rollouts, from which a killed training goes on as though nothing had happened.
 
-A checkpoint is a folder `step-<transitions>` with state.safetensors (every array) and state.json (everything else): model, optimiser,
-normalisation of rewards, Python's, numpy's and torch's random state, the environment's own state, the last observation and which sessions
-have just begun. Nothing is pickled. Exact on one platform and stack with one torch thread; the environment must offer
+A checkpoint is a folder `step-<transitions>` with state.safetensors (every array) and state.json (everything else): model, optimisers,
+normalisation of rewards, what SAC remembers, Python's, numpy's and torch's random state, the environment's own state, the last observation
+and which sessions have just begun. Nothing is pickled. Exact on one platform and stack with one torch thread; the environment must offer
 `get_state() -> dict of arrays` and `set_state(dict)`.
 """
 
@@ -18,11 +18,12 @@ import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 from safetensors.numpy import save as to_bytes
-from stable_baselines3 import PPO
+from stable_baselines3 import SAC
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
 from vcgym.agents.adapter import NativeVecEnv
 from vcgym.agents.atomic import new_folder
+from vcgym.agents.learners import Model
 
 ARRAYS = "state.safetensors"
 SCALARS = "state.json"
@@ -34,7 +35,7 @@ def newest(folder: Path) -> Path | None:
     return max(folder.glob("step-*"), default=None)
 
 
-def save(folder: Path, model: PPO, identity: dict[str, Any]) -> Path:
+def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
     """Write `folder`/step-<transitions> and remove all but the newest two.
 
     Args:
@@ -56,7 +57,7 @@ def save(folder: Path, model: PPO, identity: dict[str, Any]) -> Path:
     return target
 
 
-def load(checkpoint: Path, model: PPO, identity: dict[str, Any]) -> None:
+def load(checkpoint: Path, model: Model, identity: dict[str, Any]) -> None:
     """Put `model`, its environment and the process's random generators into the state of `checkpoint`.
 
     Raises:
@@ -86,7 +87,7 @@ class Resumable(Protocol):
     def set_state(self, state: dict[str, np.ndarray]) -> None: ...
 
 
-def _layers(model: PPO) -> tuple[VecNormalize, VecMonitor, Resumable]:
+def _layers(model: Model) -> tuple[VecNormalize, VecMonitor, Resumable]:
     normaliser = model.env
     assert isinstance(normaliser, VecNormalize)
     monitor = normaliser.venv
@@ -98,16 +99,18 @@ def _layers(model: PPO) -> tuple[VecNormalize, VecMonitor, Resumable]:
     return normaliser, monitor, envs
 
 
-def _capture(model: PPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _capture(model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     normaliser, monitor, envs = _layers(model)
-    optimiser = model.policy.optimizer.state_dict()
+    optimisers = {name: optimiser.state_dict() for name, optimiser in _optimisers(model).items()}
     draws = np.random.get_state(legacy=False)
     assert isinstance(draws, dict)
     assert model._last_obs is not None
     assert model._last_episode_starts is not None
     arrays = {f"policy/{name}": tensor.cpu().numpy() for name, tensor in model.policy.state_dict().items()}
-    for index, moments in optimiser["state"].items():
-        arrays |= {f"optimiser/{index}/{name}": tensor.cpu().numpy() for name, tensor in moments.items()}
+    for of, optimiser in optimisers.items():
+        for index, moments in optimiser["state"].items():
+            arrays |= {f"{of}/{index}/{name}": tensor.cpu().numpy() for name, tensor in moments.items()}
+    arrays |= _kept(model) if isinstance(model, SAC) else {}
     arrays |= {
         "rollout/last_observation": np.asarray(model._last_obs),
         "rollout/episode_starts": model._last_episode_starts,
@@ -125,7 +128,7 @@ def _capture(model: PPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     scalars = {
         "steps": model.num_timesteps,
         "updates": model._n_updates,
-        "optimiser": optimiser["param_groups"],
+        **{name: optimiser["param_groups"] for name, optimiser in optimisers.items()},
         "return_count": float(normaliser.ret_rms.count),
         "random_python": random.getstate(),
         "random_numpy": {"pos": draws["state"]["pos"], "has_gauss": draws["has_gauss"], "gauss": draws["gauss"]},
@@ -134,18 +137,22 @@ def _capture(model: PPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return {name: np.array(array, order="C") for name, array in arrays.items()}, scalars
 
 
-def _restore(model: PPO, arrays: dict[str, np.ndarray], scalars: dict[str, Any]) -> None:
+def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any]) -> None:
     normaliser, monitor, envs = _layers(model)
     model.policy.load_state_dict({name: torch.from_numpy(array) for name, array in _part(arrays, "policy").items()})
-    moments: dict[int, dict[str, torch.Tensor]] = {}
-    for key, array in _part(arrays, "optimiser").items():
-        index, name = key.split("/")
-        moments.setdefault(int(index), {})[name] = torch.from_numpy(array)
-    model.policy.optimizer.load_state_dict({"state": moments, "param_groups": scalars["optimiser"]})
+    for of, optimiser in _optimisers(model).items():
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for key, array in _part(arrays, of).items():
+            index, name = key.split("/")
+            moments.setdefault(int(index), {})[name] = torch.from_numpy(array)
+        optimiser.load_state_dict({"state": moments, "param_groups": scalars[of]})
+    if isinstance(model, SAC):
+        _take_kept(model, _part(arrays, "sac"))
 
     model.num_timesteps = scalars["steps"]
     model._n_updates = scalars["updates"]
     model._last_obs = arrays["rollout/last_observation"]
+    model._last_original_obs = arrays["rollout/last_observation"]  # observations are not normalised
     model._last_episode_starts = arrays["rollout/episode_starts"]
     model.ep_info_buffer = deque(scalars["episodes"], maxlen=model._stats_window_size)
     model.ep_success_buffer = deque(maxlen=model._stats_window_size)
@@ -163,6 +170,39 @@ def _restore(model: PPO, arrays: dict[str, np.ndarray], scalars: dict[str, Any])
     torch.set_rng_state(torch.from_numpy(arrays["random/torch"]))
     if model.device.type == "cuda":
         torch.cuda.set_rng_state(torch.from_numpy(arrays["random/cuda"]), model.device)
+
+
+def _optimisers(model: Model) -> dict[str, torch.optim.Optimizer]:
+    """By the name that their state is kept under."""
+    if not isinstance(model, SAC):
+        return {"optimiser": model.policy.optimizer}
+    found = {"optimiser_actor": model.actor.optimizer, "optimiser_critic": model.critic.optimizer}
+    return found | ({"optimiser_entropy": model.ent_coef_optimizer} if model.ent_coef_optimizer is not None else {})
+
+
+_BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
+
+
+def _kept(model: SAC) -> dict[str, np.ndarray]:
+    """What SAC remembers besides its networks: transitions, and the weight of the entropy where it is learned."""
+    buffer = model.replay_buffer
+    assert buffer is not None
+    arrays = {f"sac/{name}": getattr(buffer, name)[: buffer.size()] for name in _BUFFER}
+    arrays["sac/place"] = np.array([buffer.pos, buffer.full, model._episode_num], np.int64)
+    if model.log_ent_coef is not None:
+        arrays["sac/log_entropy"] = model.log_ent_coef.detach().cpu().numpy()
+    return arrays
+
+
+def _take_kept(model: SAC, arrays: dict[str, np.ndarray]) -> None:
+    buffer = model.replay_buffer
+    assert buffer is not None
+    for name in _BUFFER:
+        getattr(buffer, name)[: len(arrays[name])] = arrays[name]
+    buffer.pos, buffer.full, model._episode_num = int(arrays["place"][0]), bool(arrays["place"][1]), int(arrays["place"][2])
+    if model.log_ent_coef is not None:
+        with torch.no_grad():
+            model.log_ent_coef.copy_(torch.from_numpy(arrays["log_entropy"]))
 
 
 def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

@@ -162,6 +162,47 @@ class PPOConfig(Config):
     activation: Literal["tanh", "relu"] = "tanh"
 
 
+class MaskablePPOConfig(PPOConfig):
+    """Maskable PPO (Huang and Ontanon 2020, arXiv 2006.14171): as PPO, but what the environment does not allow is never drawn."""
+
+    masked: Literal[True] = True
+
+
+class SACConfig(Config):
+    """Soft actor-critic (Haarnoja et al. 2018, arXiv 1812.05905), for a Box of actions.
+
+    Attributes:
+        learning_rate: Adam's step size at the start.
+        schedule: the step size stays, or falls linearly to zero at the last step.
+        n_steps: decisions per session between updates; num_envs * n_steps transitions are called a rollout.
+        gradient_steps: of each update.
+        batch_size: transitions per gradient step, drawn from what is kept.
+        buffer_size: transitions that are kept.
+        learning_starts: transitions before the first update, with actions drawn evenly.
+        tau: how fast the target critics follow.
+        gamma: discount per decision.
+        ent_coef: weight of the entropy; "auto": learned.
+        hidden: units per layer, of actor and critics alike.
+        activation: between layers.
+    """
+
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3
+    schedule: Literal["constant", "linear"] = "linear"
+    n_steps: Annotated[int, Field(ge=1)] = 4
+    gradient_steps: Annotated[int, Field(ge=1)] = 8
+    batch_size: Annotated[int, Field(ge=2)] = 512
+    buffer_size: Annotated[int, Field(ge=1)] = 300_000
+    learning_starts: Annotated[int, Field(ge=0)] = 20_000
+    tau: Annotated[float, Field(gt=0, le=1)] = 0.005
+    gamma: Share = 0.97
+    ent_coef: Annotated[float, Field(ge=0)] | Literal["auto"] = "auto"
+    hidden: Annotated[int, Field(ge=1)] = 64
+    activation: Literal["tanh", "relu"] = "relu"
+
+
+Algorithm = PPOConfig | MaskablePPOConfig | SACConfig
+
+
 class DataConfig(Config):
     """Where measured data lies: `root`, else the environment variable VCGYM_DATA, else none (shipped worlds only)."""
 
@@ -200,7 +241,7 @@ class TrainConfig(Config):
     """
 
     env: EnvConfig = Field(default_factory=EnvConfig)
-    algorithm: PPOConfig = Field(default_factory=PPOConfig)
+    algorithm: Algorithm = Field(default_factory=PPOConfig)
     data: DataConfig = Field(default_factory=DataConfig)
     study: Annotated[str, Field(min_length=1)] = "train"
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1)] = [0]
@@ -217,7 +258,7 @@ class TrainConfig(Config):
     @model_validator(mode="after")
     def _batches_fill_rollouts(self) -> Self:
         rollout = self.num_envs * self.algorithm.n_steps
-        if rollout % self.algorithm.batch_size:
+        if isinstance(self.algorithm, PPOConfig) and rollout % self.algorithm.batch_size:
             raise ValueError(
                 f"algorithm.batch_size is {self.algorithm.batch_size}; it must divide num_envs * algorithm.n_steps = {rollout} transitions"
             )

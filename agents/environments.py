@@ -19,6 +19,11 @@ def paths_observed(envs: VectorEnv) -> int:
     return int(getattr(envs.unwrapped, "paths_observed", 0))
 
 
+def places_observed(envs: VectorEnv) -> int:
+    """How many places of a queue an observation describes; 0 for an environment without one."""
+    return int(getattr(envs.unwrapped, "places", 0))
+
+
 def feature_names(envs: VectorEnv) -> list[str]:
     """Names of the entries of an observation, in order; empty for an environment that names none."""
     return [feature.name for feature in getattr(envs.unwrapped, "layout", ())]

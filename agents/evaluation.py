@@ -7,10 +7,11 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from vcgym.agents.config import EvaluateConfig
-from vcgym.agents.environments import feature_names, make_envs, paths_observed
+from vcgym.agents.environments import feature_names, make_envs, paths_observed, places_observed
 from vcgym.agents.export import CARD, load_agent, read_card
-from vcgym.agents.spaces import build, with_paths
+from vcgym.agents.spaces import build, with_paths, with_places
 from vcgym.envs.features import path_width
+from vcgym.envs.sending.features import PLACE_WIDTH
 
 
 class Policy(Protocol):
@@ -53,32 +54,38 @@ def evaluate(policy: Policy, envs: VectorEnv, seed: int) -> Evaluation:
 def require_fit(folder: Path | str, envs: VectorEnv) -> None:
     """Refuse to let the published agent in `folder` play `envs` when it was trained on other features or other actions.
 
-    Which paths there are, and how many, is no part of it: an agent acts on any.
+    Which paths there are, how many, and how long a queue is, is no part of it: an agent acts on any.
 
     Raises:
         ValueError: it does not fit, naming the card, what it says and what is wanted.
     """
-    card, path, paths = read_card(Path(folder)), Path(folder) / CARD, paths_observed(envs)
-    wanted, found = _apart_from_paths(feature_names(envs), paths), _apart_from_paths(card.features, card.paths)
+    card, path = read_card(Path(folder)), Path(folder) / CARD
+    here, there = (paths_observed(envs), places_observed(envs)), (card.paths, card.places)
+    wanted, found = _apart(feature_names(envs), *here), _apart(card.features, *there)
     if found != wanted:
         raise ValueError(f"{path}: features of a path and of the call are {found}, expected {wanted}")
-    width, seen = _call_width(envs.single_observation_space.shape, paths), _call_width(build(card.observation_space).shape, card.paths)
+    width, seen = _call_width(envs.single_observation_space.shape, *here), _call_width(build(card.observation_space).shape, *there)
     if seen != width:
         raise ValueError(f"{path}: observation_space has {seen} entries besides those of {card.paths} paths, expected {width}")
-    action_space = with_paths(build(card.action_space), card.paths, paths)
+    space, paths = build(card.action_space), here[0]
+    action_space = with_places(space, here[1]) if card.places else with_paths(space, card.paths, paths)
     if action_space != envs.single_action_space:
         raise ValueError(f"{path}: action_space over {paths} paths is {action_space}, expected {envs.single_action_space}")
 
 
-def _apart_from_paths(features: list[str], paths: int) -> tuple[list[str], list[str]]:
-    """Names of the features of one path, without that path's name, and of the call."""
-    width = path_width(len(features), paths)
-    of_paths, of_call = features[: paths * width], features[paths * width :]
-    return [name.partition("[")[0] for name in of_paths[:width]], of_call
+def _width(features: int, paths: int, places: int) -> int:
+    return PLACE_WIDTH if places else path_width(features, paths)
 
 
-def _call_width(shape: tuple[int, ...] | None, paths: int) -> int | None:
-    return shape[0] - paths * path_width(shape[0], paths) if shape else None
+def _apart(features: list[str], paths: int, places: int) -> tuple[list[str], list[str]]:
+    """Names of the features of one path or place, without its number, and of the call."""
+    width, many = _width(len(features), paths, places), paths + places
+    of_many, of_call = features[: many * width], features[many * width :]
+    return [name.partition("[")[0] for name in of_many[:width]], of_call
+
+
+def _call_width(shape: tuple[int, ...] | None, paths: int, places: int) -> int | None:
+    return shape[0] - (paths + places) * _width(shape[0], paths, places) if shape else None
 
 
 def evaluate_agent(config: EvaluateConfig) -> Evaluation:

@@ -23,6 +23,8 @@ class AgentCard(BaseModel):
     Attributes:
         features: names of the observation's entries, in order; empty where the environment names none.
         paths: how many paths the observation describes, before everything else.
+        places: how many places of a queue the observation describes, before everything else.
+        squashed: whether outputs are squashed by tanh into the Box of actions.
         hidden: units per layer.
         steps: transitions trained on.
         config_hash: of the resolved training config.
@@ -37,6 +39,8 @@ class AgentCard(BaseModel):
     features: list[str]
     algorithm: str
     paths: Annotated[int, Field(ge=0)]
+    places: Annotated[int, Field(ge=0)] = 0
+    squashed: bool = False
     hidden: Annotated[int, Field(ge=1)]
     activation: Literal["tanh", "relu"]
     steps: int
@@ -57,6 +61,8 @@ def publish(folder: Path, agent: AgentPolicy, *, features: list[str], algorithm:
         features=features,
         algorithm=algorithm,
         paths=agent.paths,
+        places=agent.places,
+        squashed=agent.squashed,
         hidden=len(agent.tensors["trunk1.bias"]),
         activation="tanh" if agent.activation == "tanh" else "relu",
         steps=steps,
@@ -112,11 +118,12 @@ def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
     if not isinstance(observation_space, spaces.Box) or len(observation_space.shape) != 1:
         raise ValueError(f"{folder / CARD}: observation_space is {observation_space}, expected a Box with one axis")
     try:
-        shapes = tensor_shapes(observation_space.shape[0], card.paths, card.hidden, output_count(action_space))
+        shapes = tensor_shapes(observation_space.shape[0], card.paths, card.hidden, output_count(action_space), card.places)
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {error}") from error
     tensors = _checked_tensors(folder / WEIGHTS, weights, shapes)
-    return AgentPolicy(card.env_id, observation_space, action_space, card.paths, card.activation, tensors, card.steps)
+    trained = observation_space, action_space, card.paths, card.activation, tensors, card.steps, card.places, card.squashed
+    return AgentPolicy(card.env_id, *trained)
 
 
 def _checked_tensors(path: Path, weights: bytes, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:

@@ -18,11 +18,11 @@ excess of the last 2 s"; both are learned on. The value is linear in the t of a 
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
 from gymnasium import spaces
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import nn
 
@@ -135,10 +135,10 @@ def _level_logits(peak_100_ms: torch.Tensor, rest: torch.Tensor) -> torch.Tensor
     return -0.5 * ((places - (usual + rest[:, 0])[:, None]) / width[:, None]) ** 2
 
 
-class _TwoNets(nn.Module):
+class PathNets(nn.Module):
     """Policy and value network where SB3 expects its extractor: the policy's output is final, the value's still meets one linear layer."""
 
-    def __init__(self, features: int, paths: int, outputs: int, hidden: int, activation: str) -> None:
+    def __init__(self, features: int, outputs: int, paths: int, hidden: int, activation: str) -> None:
         super().__init__()
         self.policy = PathNet(features, paths, outputs - paths, hidden, activation)
         self.value = Trunk(features, paths, hidden, activation)
@@ -155,17 +155,24 @@ class _TwoNets(nn.Module):
         return self.value.trunk(features)[0]
 
 
+def _use(policy: ActorCriticPolicy | MaskableActorCriticPolicy, lr_schedule: Any) -> None:
+    """Let the extractor's policy network say the actions, from a sensible start, and give the optimiser what there is to learn."""
+    nets: Any = policy.mlp_extractor
+    nets.policy.start_sensibly(CONTINUOUS if isinstance(policy.action_space, spaces.Box) else 1.0)
+    policy.action_net = nn.Identity()
+    settings = {"lr": lr_schedule(1), **policy.optimizer_kwargs}
+    policy.optimizer = policy.optimizer_class(policy.parameters(), **settings)
+
+
 class PathPolicy(ActorCriticPolicy):
-    """SB3's actor-critic policy over `PathNet`.
+    """SB3's actor-critic policy over networks of ours.
 
     Args:
-        paths: how many paths an observation describes.
-        hidden: units per layer.
-        activation: a key of ACTIVATIONS.
+        nets: makes them, given the lengths of observation and output.
     """
 
-    def __init__(self, *arguments: Any, paths: int, hidden: int, activation: str, **others: Any) -> None:
-        self._nets = partial(_TwoNets, paths=paths, hidden=hidden, activation=activation)
+    def __init__(self, *arguments: Any, nets: Callable[..., nn.Module], **others: Any) -> None:
+        self._nets = nets
         super().__init__(*arguments, **{"log_std_init": LOG_SD, **others})
 
     def _build_mlp_extractor(self) -> None:
@@ -173,9 +180,19 @@ class PathPolicy(ActorCriticPolicy):
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
-        policy = self.mlp_extractor.policy
-        assert isinstance(policy, PathNet)
-        policy.start_sensibly(CONTINUOUS if isinstance(self.action_space, spaces.Box) else 1.0)
-        self.action_net = nn.Identity()
-        settings = {"lr": lr_schedule(1), **self.optimizer_kwargs}
-        self.optimizer = self.optimizer_class(self.parameters(), **settings)
+        _use(self, lr_schedule)
+
+
+class MaskablePathPolicy(MaskableActorCriticPolicy):
+    """The same for MaskablePPO."""
+
+    def __init__(self, *arguments: Any, nets: Callable[..., nn.Module], **others: Any) -> None:
+        self._nets = nets
+        super().__init__(*arguments, **others)
+
+    def _build_mlp_extractor(self) -> None:
+        self.add_module("mlp_extractor", self._nets(self.features_dim, outputs=output_count(self.action_space)).to(self.device))
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        _use(self, lr_schedule)

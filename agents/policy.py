@@ -1,4 +1,4 @@
-"""A trained agent as a policy: a small network, evaluated so that a session's action never depends on the batch it is in.
+"""A trained agent as a policy: a small network, evaluated so that a session's action never depends on the batch it is in (layers.py).
 
 A matrix product of a numerical library may round a row differently in batches of another size. Here each output adds its inputs in
 order, in double precision, so one session alone acts as it does among a thousand, with any number of threads. No torch is needed to act.
@@ -12,8 +12,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vcgym.agents.layers import affine, compress, squash
+from vcgym.agents.queue_policy import queue_outputs, queue_shapes
 from vcgym.envs.actions import LEVELS
 from vcgym.envs.features import CALL_FEATURES, CALL_WIDTH, PATH_FEATURES, path_width
+from vcgym.envs.sending.features import PLACE_WIDTH
 from vcgym.network.jit import allocating_kernel
 
 ACTIVATIONS = ("tanh", "relu")
@@ -42,18 +45,21 @@ def ranks_levels(call: int, rest: int) -> bool:
     return (call, rest) == (CALL_WIDTH, LEVELS)
 
 
-def tensor_shapes(features: int, paths: int, hidden: int, outputs: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the tensors of `vcgym.agents.network.PathNet`.
+def tensor_shapes(features: int, paths: int, hidden: int, outputs: int, places: int = 0) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the tensors of `vcgym.agents.network.PathNet`, or with places of `vcgym.agents.queue_network.QueueNet`.
 
     Args:
         features: length of an observation.
         paths: how many paths it describes.
         hidden: units per layer.
         outputs: see `output_count`.
+        places: how many places of a queue it describes.
 
     Raises:
-        ValueError: so many paths do not fit the observation or the outputs.
+        ValueError: so many paths or places do not fit the observation or the outputs.
     """
+    if places:
+        return queue_shapes(features, places, hidden, outputs)
     width = path_width(features, paths)
     call, rest = features - paths * width, outputs - paths
     if call < 0 or rest < 0:
@@ -68,35 +74,6 @@ def tensor_shapes(features: int, paths: int, hidden: int, outputs: int) -> dict[
     for name, shape in layers.items():
         shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
     return shapes
-
-
-@allocating_kernel
-def _affine(inputs, weight, bias):
-    outputs = np.empty((inputs.shape[0], weight.shape[0]))
-    transposed = weight.T.copy()
-    for s in range(inputs.shape[0]):
-        for o in range(bias.shape[0]):
-            outputs[s, o] = bias[o]
-        for i in range(inputs.shape[1]):
-            for o in range(bias.shape[0]):
-                outputs[s, o] += inputs[s, i] * transposed[i, o]
-    return outputs
-
-
-@allocating_kernel
-def _squash(values, tanh):
-    for s in range(values.shape[0]):
-        for o in range(values.shape[1]):
-            values[s, o] = math.tanh(values[s, o]) if tanh else max(values[s, o], 0.0)
-
-
-@allocating_kernel
-def _compress(values):
-    out = np.empty(values.shape)
-    for s in range(values.shape[0]):
-        for i in range(values.shape[1]):
-            out[s, i] = math.asinh(values[s, i])
-    return out
 
 
 @allocating_kernel
@@ -134,7 +111,7 @@ def _level_logits(observation, peak, rest):
 class AgentPolicy:
     """A published or just trained agent; acts deterministically and keeps no memory between decisions.
 
-    Trained on one number of paths it acts on any other: the observation says how many there are.
+    Trained on one number of paths, or of places in a queue, it acts on any other: the observation says how many there are.
 
     Attributes:
         env_id: the environment it was trained for.
@@ -142,8 +119,11 @@ class AgentPolicy:
         action_space: of one session, as in training.
         paths: how many paths an observation described in training; 0 if it described none.
         activation: "tanh" or "relu" between layers.
-        tensors: float32 weights and biases of `vcgym.agents.network.PathNet`, by their names there.
+        tensors: float32 weights and biases of `vcgym.agents.network.PathNet`, or of `vcgym.agents.queue_network.QueueNet` with places, by
+            their names there.
         training_decisions: how many it was trained on.
+        places: how many places of a queue an observation described in training; 0 without a queue.
+        squashed: outputs are squashed by tanh into a Box, as SAC has learned them; else cut to it.
     """
 
     env_id: str
@@ -153,6 +133,8 @@ class AgentPolicy:
     activation: str
     tensors: dict[str, NDArray[np.float32]]
     training_decisions: int = 0
+    places: int = 0
+    squashed: bool = False
 
     reads = "features"
 
@@ -180,34 +162,40 @@ class AgentPolicy:
             raise ValueError(f"observation has shape {np.shape(observation)}; {self.env_id} gives (sessions, {self._wanted()})")
         if not np.isfinite(rows).all():
             raise ValueError(f"observation holds {rows[~np.isfinite(rows)][0]}; allowed: finite values")
-        paths = self._paths_in(rows.shape[1])
-        actions = self._actions(self.outputs(rows), paths)
+        actions = self._actions(self.outputs(rows), self._count_in(rows.shape[1]))
         return (actions if batched else actions[0]), state
 
     @property
-    def _path_width(self) -> int:
-        return path_width(int(self.observation_space.shape[0]), self.paths)
+    def _many(self) -> int:
+        """Paths or places that an observation described in training."""
+        return self.paths or self.places
+
+    @property
+    def _width(self) -> int:
+        return PLACE_WIDTH if self.places else path_width(int(self.observation_space.shape[0]), self.paths)
 
     @property
     def _call_width(self) -> int:
-        return int(self.observation_space.shape[0]) - self.paths * self._path_width
+        return int(self.observation_space.shape[0]) - self._many * self._width
 
-    def _paths_in(self, features: int) -> int:
-        return (features - self._call_width) // self._path_width if self.paths else 0
+    def _count_in(self, features: int) -> int:
+        return (features - self._call_width) // self._width if self._many else 0
 
     def _fits(self, features: int) -> bool:
         rest = features - self._call_width
-        return rest == 0 if self.paths == 0 else rest > 0 and rest % self._path_width == 0
+        return rest == 0 if self._many == 0 else rest > 0 and rest % self._width == 0
 
     def _wanted(self) -> str:
-        return f"{self._path_width} * paths + {self._call_width}" if self.paths else str(self._call_width)
+        return f"{self._width} * {'places' if self.places else 'paths'} + {self._call_width}" if self._many else str(self._call_width)
 
     def outputs(self, rows: np.ndarray) -> NDArray[np.float64]:
-        """Network outputs float64 (sessions, paths + rest) for features (sessions, features): logits, or action means."""
-        paths = self._paths_in(rows.shape[1])
+        """Network outputs float64 for features (sessions, features): logits or means (sessions, paths + rest), or (sessions, 2 places)."""
+        paths = self._count_in(rows.shape[1])
         raw = np.ascontiguousarray(rows, np.float64)
-        x = _compress(raw)
-        width = self._path_width
+        if self.places:
+            return queue_outputs(self.tensors, raw, paths, self.activation == "tanh")
+        x = compress(raw)
+        width = self._width
         border = paths * width
         call = np.ascontiguousarray(x[:, border:])
         encoded, pooled = np.zeros((0, 0)), call
@@ -220,7 +208,7 @@ class AgentPolicy:
         if paths:
             both = np.concatenate([encoded, np.repeat(trunk, paths, axis=0)], axis=1)
             score = self._linear("score1", self._layer("score0", both))
-            habit = _affine(raw[:, :border].reshape(-1, width).copy(), self.tensors["habit.weight"], np.zeros(1, np.float32))
+            habit = affine(raw[:, :border].reshape(-1, width).copy(), self.tensors["habit.weight"], np.zeros(1, np.float32))
             parts.append((score + habit).reshape(len(rows), paths))
         if "rest.weight" in self.tensors:
             rest = self._linear("rest", trunk)
@@ -229,12 +217,12 @@ class AgentPolicy:
         return np.concatenate(parts, axis=1)
 
     def _linear(self, name: str, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        outputs: NDArray[np.float64] = _affine(inputs, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"])
+        outputs: NDArray[np.float64] = affine(inputs, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"])
         return outputs
 
     def _layer(self, name: str, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         outputs = self._linear(name, inputs)
-        _squash(outputs, self.activation == "tanh")
+        squash(outputs, self.activation == "tanh")
         return outputs
 
     def _actions(self, outputs: NDArray[np.float64], paths: int) -> np.ndarray:
@@ -247,4 +235,6 @@ class AgentPolicy:
         assert isinstance(self.action_space, spaces.Box)
         low, high = self.action_space.low, self.action_space.high
         low, high = (np.concatenate([np.repeat(end[:1], paths), end[self.paths :]]) for end in (low, high))
+        if self.squashed:
+            return (low + 0.5 * (np.tanh(outputs) + 1.0) * (high - low)).astype(self.action_space.dtype)
         return np.clip(outputs, low, high).astype(self.action_space.dtype)

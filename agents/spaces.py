@@ -34,6 +34,11 @@ def with_paths(space: spaces.Space, old: int, new: int) -> spaces.Space:
     return space
 
 
+def with_places(space: spaces.Space, new: int) -> spaces.Space:
+    """An action space over a queue, as it is over `new` places: as many choices of each kind as places."""
+    return spaces.Discrete(2 * new) if isinstance(space, spaces.Discrete) else space
+
+
 def build(description: dict[str, Any]) -> spaces.Space:
     """Rebuild a space from what `describe` returned.
 

@@ -1,4 +1,4 @@
-"""One training: PPO on the native vector environment, evaluated on the validation split, checkpointed, published.
+"""One training: an algorithm of `learners` on the native vector environment, evaluated on the validation split, checkpointed, published.
 
 The hydra script and the sweep both call `train`; what happens to the metrics is the caller's business.
 """
@@ -10,21 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gymnasium import spaces
-from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
-from stable_baselines3.common.utils import LinearSchedule, get_device, safe_mean
-from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+from stable_baselines3.common.utils import get_device, safe_mean
 
 from vcgym.agents import checkpoint
-from vcgym.agents.adapter import NativeVecEnv
 from vcgym.agents.config import TrainConfig
-from vcgym.agents.environments import feature_names, make_envs, paths_observed
+from vcgym.agents.environments import feature_names, make_envs
 from vcgym.agents.evaluation import Evaluation, evaluate
 from vcgym.agents.export import publish
-from vcgym.agents.network import PathNet, PathPolicy
-from vcgym.agents.policy import AgentPolicy, output_count
+from vcgym.agents.learners import Model, build_model, name_of, require_learnable, snapshot
 from vcgym.agents.progress import Tell, progress
 from vcgym.agents.spaces import describe
 
@@ -57,7 +52,7 @@ def require_trainable(config: TrainConfig) -> None:
     for split in ("train", "validation"):
         envs = make_envs(config.env, 1, split)
         try:
-            output_count(envs.single_action_space)
+            require_learnable(config.algorithm, envs)
         finally:
             envs.close()
 
@@ -87,42 +82,13 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
         checkpoint.save(home / "checkpoints", model, identity)
         if not (home / "agent").exists():
             features, agent, steps = feature_names(validation_envs), snapshot(model, config), model.num_timesteps
-            publish(home / "agent", agent, features=features, algorithm="PPO", steps=steps, seed=seed, config_hash=config.digest())
+            name, config_hash = name_of(config.algorithm), config.digest()
+            publish(home / "agent", agent, features=features, algorithm=name, steps=steps, seed=seed, config_hash=config_hash)
         return Trained(home / "agent", model.num_timesteps, validation)
     finally:
         validation_envs.close()
         assert model.env is not None
         model.env.close()
-
-
-def build_model(config: TrainConfig, seed: int) -> PPO:
-    """PPO with fresh weights, over monitored sessions of the training split whose rewards are normalised."""
-    envs = make_envs(config.env, config.num_envs, "train")
-    ppo = config.algorithm
-    return PPO(
-        PathPolicy,
-        VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, gamma=ppo.gamma),
-        learning_rate=LinearSchedule(ppo.learning_rate, 0.0, 1.0) if ppo.schedule == "linear" else ppo.learning_rate,
-        policy_kwargs={"paths": paths_observed(envs), "hidden": ppo.hidden, "activation": ppo.activation},
-        seed=seed,
-        device=config.device,
-        **ppo.model_dump(exclude={"learning_rate", "schedule", "hidden", "activation"}),
-    )
-
-
-def snapshot(model: PPO, config: TrainConfig) -> AgentPolicy:
-    """The model's policy as it is now, apart from the model."""
-    net = model.policy.mlp_extractor.policy
-    assert isinstance(net, PathNet)
-    assert isinstance(model.observation_space, spaces.Box)
-    return AgentPolicy(
-        env_id=config.env.id,
-        observation_space=model.observation_space,
-        action_space=model.action_space,
-        paths=net.paths,
-        activation=config.algorithm.activation,
-        tensors={name: tensor.cpu().numpy().copy() for name, tensor in net.state_dict().items()},
-    )
 
 
 def _newest_checkpoint(config: TrainConfig, seed: int) -> Path | None:
@@ -133,7 +99,7 @@ def _newest_checkpoint(config: TrainConfig, seed: int) -> Path | None:
     return newest
 
 
-def _identity(config: TrainConfig, seed: int, model: PPO) -> dict[str, Any]:
+def _identity(config: TrainConfig, seed: int, model: Model) -> dict[str, Any]:
     """Everything that must be the same for a resumed training to end as the uninterrupted one would."""
     parts: dict[str, Any] = {"format": _CHECKPOINT_FORMAT, "vcgym": version("vcgym"), "seed": seed}
     parts |= {"num_envs": config.num_envs, "steps": config.steps, "threads": config.threads, "device": get_device(config.device).type}
@@ -158,7 +124,7 @@ class _Forward(KVWriter):
 class _Border(BaseCallback):
     """Between two rollouts: evaluate, then checkpoint, each at its interval."""
 
-    model: PPO
+    model: Model
 
     def __init__(self, config: TrainConfig, folder: Path, identity: dict[str, Any], validation_envs: Any, log: Log, tell: Tell):
         super().__init__()

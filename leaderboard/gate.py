@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vcgym.leaderboard.board import ORACLE, RANKED_BY, Board, board_name
-from vcgym.leaderboard.columns import METRIC, shown
+from vcgym.leaderboard.columns import METRIC, Column, shown
 from vcgym.leaderboard.statistics import Estimate, differences, pair_worlds
 
 TUNED = "tuned"
@@ -46,15 +46,16 @@ def gates(ranked: Sequence[Board], results: pa.Table, rng_seed: int = 0) -> list
     return [_gate(board, results.filter(pc.equal(of_row, board.mode)), rng_seed) for board in ranked]
 
 
-def sentence(gate: Gate) -> str:
-    """What the gate says, agents first."""
+def sentence(gate: Gate, ranked_by: Column = METRIC[RANKED_BY]) -> str:
+    """What the gate says, agents first; differences are of the column that the board ranks by."""
     if not gate.tuned:
         return "No tuned rule was played on these worlds, so nothing is said about beating one."
     beaten = sorted((other for other in gate.others if other.beaten), key=lambda other: other.kind != "agent")
     agents = [other.system for other in gate.others if other.kind == "agent" and not other.beaten]
     said = [f"The best tuned rule is {gate.tuned}."]
     if beaten:
-        said.append(f"Beaten by a tuned rule (R against {gate.tuned}): {', '.join(map(_said, beaten))}.")
+        names = ", ".join(_said(other, ranked_by) for other in beaten)
+        said.append(f"Beaten by a tuned rule ({ranked_by.label} against {gate.tuned}): {names}.")
     else:
         said.append("It beats no other system.")
     if agents:
@@ -77,7 +78,7 @@ def _gate(board: Board, results: pa.Table, rng_seed: int) -> Gate:
     return Gate(board.mode, best, tuple(Against(name, kind, found[name]) for name, kind in kinds.items() if name != best))
 
 
-def _said(other: Against) -> str:
+def _said(other: Against, ranked_by: Column) -> str:
     """By name; an agent with its difference too."""
-    value, low, high = (shown(METRIC[RANKED_BY], end) for end in other.difference)
+    value, low, high = (shown(ranked_by, end) for end in other.difference)
     return f"agent {other.system} ({value} [{low}, {high}])" if other.kind == "agent" else other.system

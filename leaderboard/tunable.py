@@ -1,4 +1,4 @@
-"""A pair of rules as something to be tuned: its parameters by dotted names, and the pair as YAML of conf/system."""
+"""A system, a pair of rules or a sender, as something to be tuned: its parameters by dotted names, and the system as YAML."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,17 +8,16 @@ import yaml
 
 from vcgym.agents.search import Domain, Values
 from vcgym.leaderboard.identity import described
-from vcgym.leaderboard.rollout import RulePair
 from vcgym.predictors.published import shipped_network
 
 Spaces = Mapping[str, Mapping[str, Domain]]
 """For the class of a rule, as `_target_` names it, where each of its parameters is drawn; `lag.quantile` is one of a rule within."""
 
 
-def space_of(pair: RulePair, spaces: Spaces) -> dict[str, Domain]:
-    """Where each parameter of the pair is drawn, by names such as `receiver.quantile`."""
+def space_of(system: Any, spaces: Spaces) -> dict[str, Domain]:
+    """Where each parameter of the system is drawn, by names such as `receiver.quantile`."""
     return {
-        f"{lever}.{name}": domain for lever, rule in pair._asdict().items() for name, domain in spaces.get(target(rule), {}).items()
+        f"{lever}.{name}": domain for lever, rule in system._asdict().items() for name, domain in spaces.get(target(rule), {}).items()
     }  # fmt: skip
 
 
@@ -37,7 +36,9 @@ def with_values(params: Any, values: Mapping[str, float | int]) -> Any:
         field, _, rest = name.partition(".")
         if field not in params._fields:
             raise ValueError(f"{type(params).__name__} has no parameter {field!r}; allowed: {', '.join(params._fields)}")
-        params = params._replace(**{field: with_values(getattr(params, field), {rest: value}) if rest else short(value)})
+        before = getattr(params, field)
+        after = with_values(before, {rest: value}) if rest else bool(value) if isinstance(before, bool) else short(value)
+        params = params._replace(**{field: after})
     return params
 
 
@@ -58,14 +59,14 @@ def values_of(params: Any, names: Mapping[str, Any]) -> Values:
     return {name: of(name) for name in names}
 
 
-def short_hash(pair: RulePair) -> str:
-    """Sixteen hex digits that follow from the classes and all parameters of the pair."""
-    return hashlib.sha256(described(pair).encode()).hexdigest()[:16]
+def short_hash(system: Any) -> str:
+    """Sixteen hex digits that follow from the classes and all parameters of the system."""
+    return hashlib.sha256(described(system).encode()).hexdigest()[:16]
 
 
-def as_yaml(pair: RulePair, about: str) -> str:
-    """The pair as a file of conf/system; `about` is its first line, a comment."""
-    return f"# {about}\n" + yaml.safe_dump({lever: _written(rule) for lever, rule in pair._asdict().items()}, sort_keys=False)
+def as_yaml(system: Any, about: str) -> str:
+    """The system as a file of conf/system or conf/sender; `about` is its first line, a comment."""
+    return f"# {about}\n" + yaml.safe_dump({lever: _written(rule) for lever, rule in system._asdict().items()}, sort_keys=False)
 
 
 def _written(params: Any) -> Any:

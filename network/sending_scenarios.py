@@ -104,6 +104,7 @@ class SendingScenario:
         flows: largest number of other flows beside a call.
         calls: largest number of calls among them.
         series: every series of frame sizes that a world may have.
+        data: as given.
         seconds: length of the longest call.
 
     Raises:
@@ -113,7 +114,7 @@ class SendingScenario:
 
     def __init__(self, name: str, data: str | None = None) -> None:
         one_of("scenario", name, SENDING_SCENARIOS)
-        self.name = name
+        self.name, self.data = name, data
         without_data = {"order": _order_kinds, "rate": _rate_kinds, "calls": _calls_kinds}
         self._kinds = without_data[name]() if name in without_data else _measured_kinds(data)
         self.kinds = tuple(self._kinds)

@@ -10,7 +10,17 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from pydantic import TypeAdapter
 
-from vcgym.agents.config import Config, DataConfig, EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
+from vcgym.agents.config import (
+    Config,
+    DataConfig,
+    EnvConfig,
+    EvaluateConfig,
+    MaskablePPOConfig,
+    PPOConfig,
+    SACConfig,
+    SweepConfig,
+    TrainConfig,
+)
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
@@ -25,7 +35,8 @@ def register() -> None:
     data = _schema(DataConfig)
     store = ConfigStore.instance()
     store.store(group="env", name="env_schema", node=env)
-    store.store(group="algorithm", name="ppo_schema", node=_schema(PPOConfig))
+    for name, algorithm in (("ppo", PPOConfig), ("maskable_ppo", MaskablePPOConfig), ("sac", SACConfig)):
+        store.store(group="algorithm", name=f"{name}_schema", node=_schema(algorithm))
     store.store(name="train_schema", node=_schema(TrainConfig, data=data))
     store.store(name="evaluate_schema", node=_schema(EvaluateConfig, data=data))
     store.store(name="sweep_schema", node=_schema(SweepConfig, train=_schema(TrainConfig, data=data)))

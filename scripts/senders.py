@@ -10,13 +10,14 @@ from yaml import YAMLError
 
 from vcgym.baselines.order_rule import require_order_rule
 from vcgym.baselines.rule import allocate
+from vcgym.leaderboard.gate import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
 
 ORACLE = "oracle_"
 
 
-def load_senders(names: list[str] | None) -> dict[str, Sender]:
-    """Senders by name; None: every file of conf/sender.
+def load_senders(names: list[str] | None, scenario: str | None = None) -> dict[str, Sender]:
+    """Senders by name; None: every file of conf/sender, or with `scenario` all but those that were tuned for another one.
 
     Raises:
         ValueError: no such file, a key that is not rate, order or pacing, a rule or parameters that do not exist, an oracle under
@@ -25,7 +26,8 @@ def load_senders(names: list[str] | None) -> dict[str, Sender]:
     folder = files("vcgym.conf").joinpath("sender")
     known = {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
     senders = {}
-    for name in sorted(known) if names is None else names:
+    fits = {name for name in known if scenario is None or not name.endswith(TUNED) or name.endswith(f"-{scenario}{TUNED}")}
+    for name in sorted(fits) if names is None else names:
         if name not in known:
             raise ValueError(f"senders has {name!r}; allowed: {', '.join(sorted(known))}")
         try:

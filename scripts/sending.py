@@ -8,9 +8,10 @@ from rich.table import Table
 from vcgym.agents.progress import progress
 from vcgym.leaderboard.sending.board import show
 from vcgym.leaderboard.sending.config import SendingConfig
+from vcgym.leaderboard.sending.entrants import Entrant, study_agents
 from vcgym.leaderboard.sending.fairness import HEADINGS, fairness, meetings
 from vcgym.leaderboard.sending.reproduce import reproduce, steps
-from vcgym.leaderboard.sending.run import run_suite
+from vcgym.leaderboard.sending.run import oracles, run_suite, words
 from vcgym.leaderboard.sending.suites import SENDING_SUITES, playable
 from vcgym.network.cards import DATA_VARIABLE
 from vcgym.scripts.schema import CONF, build
@@ -30,13 +31,16 @@ def main(composed: DictConfig) -> None:
         _fairness(config, console)
         return
     suite = SENDING_SUITES[config.suite]
-    senders = load_senders(config.senders)
+    senders: dict[str, Entrant] = {**load_senders(config.senders, suite.scenarios[0])}
+    for name, folder in config.agents.items():
+        senders |= study_agents(name, folder)
     scenarios = playable(suite)
     if len(scenarios) < len(suite.scenarios):
         console.print(f"Measured capacity traces are left out: data.root or {DATA_VARIABLE} names no folder.")
     with progress(f"suite {suite.name}", len(senders) * sum(len(scenario.kinds) for scenario in scenarios)) as tell:
         results = run_suite(suite, scenarios, senders, config.folder, tell)
-    show(suite, results, [name for name, sender in senders.items() if sender.is_oracle], console)
+    show(suite, results, oracles(senders), console)
+    console.print(words(suite, results, senders), highlight=False, markup=False)
     console.print(f"Rows: {config.folder / 'sending.parquet'}", soft_wrap=True)
 
 

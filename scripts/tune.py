@@ -1,7 +1,10 @@
-"""vcgym-tune: search the parameters of rules on the training split as conf/tune.yaml says, and keep the best as systems."""
+"""vcgym-tune: search the parameters of rules on the training split as conf/tune.yaml says, and keep the best as systems and senders."""
 
 import logging
+from collections.abc import Mapping
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 import hydra
 from omegaconf import DictConfig, OmegaConf
@@ -9,8 +12,9 @@ from omegaconf import DictConfig, OmegaConf
 from vcgym.agents.search import Domain, ray_running
 from vcgym.leaderboard.tunable import space_of
 from vcgym.leaderboard.tune_config import TuneConfig, TunedRule
-from vcgym.leaderboard.tuning import Budget, keep, kept, tune_pair
+from vcgym.leaderboard.tuning import Ground, Search, keep, kept, tune_system
 from vcgym.scripts.schema import CONF, build, register
+from vcgym.scripts.senders import load_senders
 from vcgym.scripts.systems import load_systems
 
 register()
@@ -34,17 +38,22 @@ def load_spaces() -> dict[str, dict[str, Domain]]:
 def main(composed: DictConfig) -> None:
     """Compose, search each system that has no study yet, say what it brought."""
     config = build(composed, TuneConfig)
-    spaces, systems = load_spaces(), load_systems(config.systems)
-    budget = Budget(**{name: getattr(config, name) for name in Budget._fields})
+    spaces, systems, senders = load_spaces(), load_systems(config.systems), load_senders(config.sending.senders)
     with ray_running(config.workers, config.ray.address):
         for name, pair in systems.items():
-            space = space_of(pair, spaces)
-            if kept(name, space, budget, config.folder):
-                log.info(f"{name}: its study is in {config.folder}")
-                continue
-            tuned = tune_pair(name, pair, space, budget, config.workers)
-            keep(tuned, config.folder)
-            log.info(f"{name}: train {tuned.study['train']}, validation {tuned.study['validation']}")
+            _tune(name, pair, space_of(pair, spaces), config.ground(), config.how(config.trials), config.folder)
+        for ground in config.sending.grounds():
+            for name, sender in senders.items():
+                _tune(name, sender, space_of(sender, spaces), ground, config.how(config.sending.trials), config.folder)
+
+
+def _tune(name: str, system: Any, space: Mapping[str, Domain], ground: Ground, how: Search, folder: Path) -> None:
+    if kept(name, space, ground, how, folder):
+        log.info(f"{ground.name(name)}: its study is in {folder}")
+        return
+    tuned = tune_system(name, system, space, ground, how)
+    keep(tuned, ground, folder)
+    log.info(f"{ground.name(name)}: train {tuned.study['train']}, validation {tuned.study['validation']}")
 
 
 if __name__ == "__main__":

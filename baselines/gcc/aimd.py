@@ -51,7 +51,7 @@ def start_aimd(aimd, start_bps, now_us):
 
 
 @kernel
-def control(aimd, form, verdict, received_bps, rtt_us, now_us):
+def control(aimd, form, verdict, received_bps, rtt_us, now_us, beta=BETA, growth=GROWTH):
     """One update; `received_bps` negative: none yet, the last one holds. Returns the target in bit/s."""
     if received_bps >= 0.0:
         aimd.received_bps = received_bps
@@ -62,9 +62,9 @@ def control(aimd, form, verdict, received_bps, rtt_us, now_us):
     elif verdict == STEADY and aimd.state == HOLD:
         aimd.state, aimd.changed_us = INCREASE, now_us
     if aimd.state == INCREASE:
-        _increase(aimd, form, rtt_us, now_us)
+        _increase(aimd, form, rtt_us, now_us, growth)
     elif aimd.state == DECREASE:
-        _decrease(aimd, form)
+        _decrease(aimd, form, beta)
         aimd.state, aimd.changed_us = HOLD, now_us
     aimd.target_bps = max(aimd.target_bps, LEAST_BPS)
     return aimd.target_bps
@@ -96,7 +96,7 @@ def _near_capacity(aimd, form):
 
 
 @kernel
-def _increase(aimd, form, rtt_us, now_us):
+def _increase(aimd, form, rtt_us, now_us, growth):
     dt_s = (now_us - aimd.changed_us) * 1e-6
     response_s = rtt_us * 1e-6 + 0.1
     near = _near_capacity(aimd, form)
@@ -106,7 +106,7 @@ def _increase(aimd, form, rtt_us, now_us):
     elif near:
         more_bps = max(1000.0, 0.5 * min(dt_s / response_s, 1.0) * packet_bits(aimd.target_bps))
     else:
-        more_bps = aimd.target_bps * (GROWTH ** min(dt_s, 1.0) - 1.0)
+        more_bps = aimd.target_bps * (growth ** min(dt_s, 1.0) - 1.0)
         more_bps = max(more_bps, 1000.0) if form == WEBRTC else more_bps
     most_bps = 1.5 * aimd.received_bps + (10_000.0 if form == WEBRTC else 0.0)
     if aimd.target_bps < most_bps:
@@ -114,17 +114,17 @@ def _increase(aimd, form, rtt_us, now_us):
 
 
 @kernel
-def _decrease(aimd, form):
+def _decrease(aimd, form, beta):
     received_kbps = aimd.received_bps / 1000.0
     if form == WEBRTC:
-        lower_bps = BETA * aimd.received_bps
+        lower_bps = beta * aimd.received_bps
         lower_bps = lower_bps - 5000.0 if lower_bps > 5000.0 else lower_bps
         if lower_bps > aimd.target_bps and aimd.capacity_kbps >= 0.0:
-            lower_bps = BETA * aimd.capacity_kbps * 1000.0
+            lower_bps = beta * aimd.capacity_kbps * 1000.0
         aimd.target_bps = min(aimd.target_bps, lower_bps)
         _estimate_webrtc(aimd, received_kbps)
     else:
-        aimd.target_bps = BETA * aimd.received_bps
+        aimd.target_bps = beta * aimd.received_bps
         _estimate_draft(aimd, received_kbps)
 
 

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.gcc.aimd import AIMD, control, start_aimd
+from vcgym.baselines.gcc.aimd import AIMD, BETA, GROWTH, control, start_aimd
 from vcgym.baselines.gcc.grouping import DRAFT, GROUPS, WEBRTC, add, clear_groups
 from vcgym.baselines.gcc.kalman import KALMAN, OVERUSE, add_scalar, clear_kalman
-from vcgym.baselines.gcc.loss import LOSS, control_draft, control_webrtc, count, start_loss
+from vcgym.baselines.gcc.loss import HIGH, LOSS, LOW, control_draft, control_webrtc, count, start_loss
 from vcgym.baselines.gcc.overuse import DETECTOR, K_DOWN_DRAFT, K_DOWN_WEBRTC, K_UP_DRAFT, K_UP_WEBRTC, clear_detector, judge
 from vcgym.baselines.gcc.received_rate import RECEIVED, clear_received, receive
 from vcgym.baselines.gcc.trendline import MOST_COUNTED, TRENDLINE, add_variation, clear_trendline
@@ -38,16 +38,47 @@ _BACKOFF = 0.8
 
 
 class GccWebrtc(NamedTuple):
-    """Parameters of libwebrtc's form."""
+    """Parameters of libwebrtc's form, its own values unless said otherwise.
+
+    Attributes:
+        prefilter: bursts are joined (grouping.py).
+        k_up: how fast the threshold rises, per ms (overuse.py), 0 to 1.
+        k_down: how fast it falls.
+        beta: what is left of the rate received after over-use (aimd.py), 0.1 to 1.
+        growth: factor per second far from the capacity, 1 to 4.
+        loss_low: share lost up to which the loss controller lets the target grow (loss.py), 0 to 1.
+        loss_high: share lost above which it cuts.
+    """
 
     prefilter: bool = True
+    k_up: float = K_UP_WEBRTC
+    k_down: float = K_DOWN_WEBRTC
+    beta: float = BETA
+    growth: float = GROWTH
+    loss_low: float = LOW
+    loss_high: float = HIGH
 
 
 class GccDraft(NamedTuple):
-    """Parameters of the draft's form."""
+    """Parameters of the draft's form, its own values unless said otherwise; those of `GccWebrtc`, and one more.
+
+    Attributes:
+        noise_share: chi, how fast the variance of the measurement noise is learnt, 0.001 to 0.1; 0: it stays at 50 ms^2.
+    """
 
     prefilter: bool = False
-    noise_share: float = 0.01  # chi: how fast the variance of the measurement noise is learnt, 0.001 to 0.1; 0: it stays at 50 ms^2
+    noise_share: float = 0.01
+    k_up: float = K_UP_DRAFT
+    k_down: float = K_DOWN_DRAFT
+    beta: float = BETA
+    growth: float = GROWTH
+    loss_low: float = LOW
+    loss_high: float = HIGH
+
+
+_RANGES = {
+    "k_up": (0.0, 1.0), "k_down": (0.0, 1.0), "beta": (0.1, 1.0), "growth": (1.0, 4.0), "loss_low": (0.0, 1.0), "loss_high": (0.0, 1.0),
+}  # fmt: skip
 
 
 STATE = np.dtype(
@@ -84,12 +115,13 @@ holds_rate(GccDraft)
 
 @implements(allocate, GccWebrtc)
 def _allocate_webrtc(params, sessions, paths):
+    require_within(params, **_RANGES)
     return GccState(np.zeros(sessions, STATE).view(np.recarray))
 
 
 @implements(allocate, GccDraft)
 def _allocate_draft(params, sessions, paths):
-    require_within(params, noise_share=(0.0, 0.1))
+    require_within(params, noise_share=(0.0, 0.1), **_RANGES)
     return GccState(np.zeros(sessions, STATE).view(np.recarray))
 
 
@@ -113,7 +145,7 @@ def _update_webrtc(params, state, s, record):
         departures_ms = gcc.groups.departures_us / 1000.0
         modified = add_variation(gcc.trendline, gcc.groups.variation_us / 1000.0, _whole_ms(gcc.groups.at_us))
         judge(
-            gcc.detector, modified, gcc.trendline.slope, gcc.trendline.n, departures_ms, gcc.groups.at_us, K_UP_WEBRTC, K_DOWN_WEBRTC
+            gcc.detector, modified, gcc.trendline.slope, gcc.trendline.n, departures_ms, gcc.groups.at_us, params.k_up, params.k_down
         )
 
 
@@ -128,16 +160,17 @@ def _update_draft(params, state, s, record):
         trend = add_scalar(gcc.kalman, gcc.groups.variation_us / 1000.0, departures_ms, params.noise_share)
         gcc.trendline.n = min(gcc.trendline.n + 1, MOST_COUNTED)
         modified = gcc.trendline.n * trend
-        judge(gcc.detector, modified, trend, gcc.trendline.n, departures_ms, gcc.groups.at_us, K_UP_DRAFT, K_DOWN_DRAFT)
+        judge(gcc.detector, modified, trend, gcc.trendline.n, departures_ms, gcc.groups.at_us, params.k_up, params.k_down)
 
 
 @implements(decide, GccWebrtc)
 def _decide_webrtc(params, state, s, slot):
     now_us = slot
     gcc = state.gcc[s]
-    _control_delay(gcc, WEBRTC, now_us)
+    _control_delay(gcc, WEBRTC, now_us, params.beta, params.growth)
     # libwebrtc keeps one target, so that what delay forbids is the loss controller's new start.
-    gcc.loss.target_bps = min(control_webrtc(gcc.loss, gcc.rtt_us, now_us), gcc.aimd.target_bps)
+    may_bps = control_webrtc(gcc.loss, gcc.rtt_us, now_us, params.loss_low, params.loss_high)
+    gcc.loss.target_bps = min(may_bps, gcc.aimd.target_bps)
     if gcc.rtt_us > _BACKOFF_RTT_US and now_us - gcc.shrunk_us >= _BACKOFF_EVERY_US:
         gcc.loss.target_bps *= _BACKOFF
         gcc.shrunk_us = now_us
@@ -148,8 +181,8 @@ def _decide_webrtc(params, state, s, slot):
 def _decide_draft(params, state, s, slot):
     now_us = slot
     gcc = state.gcc[s]
-    _control_delay(gcc, DRAFT, now_us)
-    gcc.loss.target_bps = control_draft(gcc.loss)
+    _control_delay(gcc, DRAFT, now_us, params.beta, params.growth)
+    gcc.loss.target_bps = control_draft(gcc.loss, params.loss_low, params.loss_high)
     return _settle(gcc)
 
 
@@ -190,7 +223,7 @@ def _hear(gcc, record):
 
 
 @kernel
-def _control_delay(gcc, form, now_us):
+def _control_delay(gcc, form, now_us, beta, growth):
     """Once per report; over-use again only a round trip after the last change, or where far less arrives than is asked."""
     if gcc.rtt_us >= 1 << 40:
         gcc.rtt_us = _RTT_START_US
@@ -203,7 +236,7 @@ def _control_delay(gcc, form, now_us):
         waits_us = min(max(gcc.rtt_us, 10_000), 200_000)
         if now_us - gcc.aimd.changed_us < waits_us and received_bps >= 0.5 * gcc.aimd.target_bps:
             return
-    control(gcc.aimd, form, verdict, received_bps, gcc.rtt_us, now_us)
+    control(gcc.aimd, form, verdict, received_bps, gcc.rtt_us, now_us, beta, growth)
 
 
 @kernel

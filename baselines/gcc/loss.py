@@ -56,20 +56,20 @@ def count(loss, lost):
 
 
 @kernel
-def control_draft(loss):
+def control_draft(loss, low=LOW, high=HIGH):
     """After a report; returns the target."""
     if loss.packets > 0:
         loss.share = loss.lost / loss.packets
         loss.packets = loss.lost = 0
-        if loss.share > HIGH:
+        if loss.share > high:
             loss.target_bps *= 1.0 - 0.5 * loss.share
-        elif loss.share < LOW:
+        elif loss.share < low:
             loss.target_bps *= 1.05
     return loss.target_bps
 
 
 @kernel
-def control_webrtc(loss, rtt_us, now_us):
+def control_webrtc(loss, rtt_us, now_us, low=LOW, high=HIGH):
     """After a report; returns the target."""
     if loss.packets >= _LEAST_PACKETS:
         loss.share = np.float64((loss.lost * 256) // loss.packets) / 256.0
@@ -78,9 +78,9 @@ def control_webrtc(loss, rtt_us, now_us):
     _remember(loss, now_us)
     if loss.share < 0.0 or now_us - loss.share_us >= _REPORT_HOLDS_US:
         return loss.target_bps
-    if loss.share <= LOW:
+    if loss.share <= low:
         loss.target_bps = loss.then_bps[loss.oldest % _HISTORY] * 1.08 + 1000.0
-    elif loss.share > HIGH and loss.cut == 0 and now_us - loss.cut_us >= _CUT_EVERY_US + rtt_us:
+    elif loss.share > high and loss.cut == 0 and now_us - loss.cut_us >= _CUT_EVERY_US + rtt_us:
         loss.target_bps *= 1.0 - 0.5 * loss.share
         loss.cut, loss.cut_us = 1, now_us
     return loss.target_bps

@@ -2,7 +2,7 @@
 
 At a chance to send, the best packet is the one of the highest priority, of equals the one that expires first, of equals the oldest.
 
-    SBPN1   if it would come too late, expiry < now + RTT / 2, it is thrown away and the next one looked at
+    SBPN1   if it would come too late, expiry < now + way RTT, it is thrown away and the next one looked at
     SBPN2   the same, but a packet that is the only one waiting is sent even so: packets keep flowing, the receiver keeps reporting a rate,
             and TFRC does not take silence for a way that carries nothing
 
@@ -10,9 +10,8 @@ Audio has the higher priority. The best one of a full queue does not matter: wha
 worst of all, the one that comes included, gives way (`EVICTS`).
 
 Further ideas of the authors: `discard` WHEN_FULL throws expired packets away only when room is needed; `weight` above 0 orders by a score,
-weight x priority - time left / expiry time, where the paper only says that priority and expiry could be weighted.
-
-Left out: a one-way delay per link in place of RTT / 2.
+weight x priority - time left / expiry time, where the paper only says that priority and expiry could be weighted. `way` is half of the
+round trip in the paper; more of it where queueing is all on the way ahead.
 """
 
 from typing import NamedTuple
@@ -26,18 +25,19 @@ AT_ONCE, WHEN_FULL = 0, 1
 
 
 class Sbpn(NamedTuple):
-    """Parameters; SBPN1 is `keep_last` False."""
+    """Parameters; SBPN1 is `keep_last` False. `way`: share of the round trip that the way ahead takes, 0 to 2."""
 
     keep_last: bool = True
     overflow: int = REJECTS
     discard: int = AT_ONCE
     weight: float = 0.0
+    way: float = 0.5
 
 
 @kernel
-def is_expired(item, now_us, rtt_us):
+def is_expired(params, item, now_us, rtt_us):
     """Whether it would come too late if it left now; what comes just in time is sent."""
-    return 2 * item.expires_us < 2 * now_us + rtt_us
+    return item.expires_us - now_us < params.way * rtt_us
 
 
 @kernel
@@ -77,7 +77,7 @@ def _worst_of(params, queue, now_us):
 @orders(choose, Sbpn)
 def _choose(params, queue, now_us, rtt_us):
     best = best_of(params, queue, now_us)
-    if params.discard == WHEN_FULL or not is_expired(item_at(queue, best), now_us, rtt_us):
+    if params.discard == WHEN_FULL or not is_expired(params, item_at(queue, best), now_us, rtt_us):
         return best
     return best if params.keep_last and queue.waiting == 1 else drop(best)
 
@@ -86,7 +86,7 @@ def _choose(params, queue, now_us, rtt_us):
 def _make_room(params, queue, kind, expires_us, now_us, rtt_us):
     if params.discard == WHEN_FULL:
         for i in range(queue.waiting):
-            if is_expired(item_at(queue, i), now_us, rtt_us):
+            if is_expired(params, item_at(queue, i), now_us, rtt_us):
                 return i
     if params.overflow == REJECTS:
         return REJECT

@@ -3,7 +3,7 @@
 A packet is lost when three sent later have arrived. Losses sent within a round trip of a loss event's first one belong to the event. An
 interval counts the packets from one event's first loss to the next one's; I_0 is the open one, I_1 the newest closed.
 
-    w = 1, 1, 1, 1, .8, .6, .4, .2;  k closed intervals, at most 8
+    w = 1, 1, 1, 1, .8, .6, .4, .2;  k closed intervals, at most n = 8, or with another n those of RFC 5348 5.4
     I_tot0 = sum_{0 <= i < k} I_i w_i,  I_tot1 = sum_{1 <= i <= k} I_i w_{i-1}
     I_mean = max(I_tot0, I_tot1) / sum_{i < k} w_i,  p = 1 / I_mean
 
@@ -18,8 +18,7 @@ import numpy as np
 from vcgym.baselines.tfrc.equation import loss_rate_of
 from vcgym.network.jit import kernel
 
-WEIGHTS = (1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2)
-CLOSED = len(WEIGHTS)
+CLOSED = 8  # n
 LATER = 3  # RFC 5348 5.1, NDUPACK
 _WAITING = 1024  # losses not certain yet
 
@@ -103,22 +102,29 @@ def close_interval(intervals, length):
 
 
 @kernel
-def mean_interval(intervals, open_length):
-    """I_mean, with an open interval of `open_length` packets."""
-    if intervals.closed == 0:
+def weight(i, n):
+    """w_i of n: 1 for the newer half, then falling to 0 (RFC 5348 5.4)."""
+    return 1.0 if 2 * i < n else 2.0 * (n - i) / (n + 2)
+
+
+@kernel
+def mean_interval(intervals, open_length, n=CLOSED):
+    """I_mean, with an open interval of `open_length` packets, over n closed ones at most."""
+    closed = min(intervals.closed, n)
+    if closed == 0:
         return open_length
-    with_open, without, weights = open_length * WEIGHTS[0], 0.0, 0.0
-    for i in range(intervals.closed):
-        weights += WEIGHTS[i]
-        without += intervals.interval[i] * WEIGHTS[i]
-        if i + 1 < intervals.closed:
-            with_open += intervals.interval[i] * WEIGHTS[i + 1]
+    with_open, without, weights = open_length, 0.0, 0.0
+    for i in range(closed):
+        weights += weight(i, n)
+        without += intervals.interval[i] * weight(i, n)
+        if i + 1 < closed:
+            with_open += intervals.interval[i] * weight(i + 1, n)
     return max(with_open, without) / weights
 
 
 @kernel
-def loss_event_rate(intervals):
+def loss_event_rate(intervals, n=CLOSED):
     """p; 0 before the first event."""
     if intervals.closed == 0:
         return 0.0
-    return 1.0 / max(mean_interval(intervals, np.float64(intervals.newest_packet - intervals.event_packet + 1)), 1.0)
+    return 1.0 / max(mean_interval(intervals, np.float64(intervals.newest_packet - intervals.event_packet + 1), n), 1.0)

@@ -23,7 +23,7 @@ import numpy as np
 from vcgym.baselines.rate_rule import NEVER_US, holds_rate, report_every_us, times, wake_us
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.baselines.tfrc.equation import throughput_bps
-from vcgym.baselines.tfrc.loss_intervals import INTERVALS, clear_intervals, loss_event_rate, packet_fate
+from vcgym.baselines.tfrc.loss_intervals import CLOSED, INTERVALS, clear_intervals, loss_event_rate, packet_fate
 from vcgym.network.jit import kernel
 from vcgym.network.ranges import require_within
 
@@ -42,6 +42,8 @@ class Tfrc(NamedTuple):
     idle_rule: int = NONE
     size_bytes: float = 519.0  # packet size assumed before the first report
     rtt_ms: float = 100.0  # round trip of the handshake, used until the first report
+    rtt_keeps: float = 0.9  # weight of what was known of the round trip
+    intervals: int = CLOSED  # loss intervals that count, an even number
 
 
 STATE = np.dtype(
@@ -79,6 +81,7 @@ holds_rate(Tfrc)
 @implements(allocate, Tfrc)
 def _allocate(params, sessions, paths):
     require_within(params, idle_rule=(NONE, FASTER_RESTART), size_bytes=(1.0, 65535.0), rtt_ms=(1.0, 1e4))
+    require_within(params, rtt_keeps=(0.0, 0.999), intervals=(2, CLOSED))
     return TfrcState(np.zeros(sessions, STATE).view(np.recarray))
 
 
@@ -113,9 +116,9 @@ def _decide(params, state, s, slot):
     now_us = slot
     tfrc = state.tfrc[s]
     if tfrc.known_us > tfrc.decided_us:
-        _on_report(tfrc, params.idle_rule, now_us)
+        _on_report(tfrc, params, now_us)
     elif now_us >= tfrc.timer_us:
-        _on_silence(tfrc, params.idle_rule, now_us)
+        _on_silence(tfrc, params, now_us)
     return np.int64(tfrc.x_bps)
 
 
@@ -142,38 +145,39 @@ def _least_bps(tfrc):
 
 
 @kernel
-def _on_report(tfrc, idle_rule, now_us):
+def _on_report(tfrc, params, now_us):
     if tfrc.least_rtt_us < NEVER_US:
         sample = np.float64(tfrc.least_rtt_us)
-        tfrc.rtt_us = sample if tfrc.reports == 0 else _KEEPS * tfrc.rtt_us + (1.0 - _KEEPS) * sample
+        keeps = params.rtt_keeps if tfrc.reports > 0 else 0.0
+        tfrc.rtt_us = keeps * tfrc.rtt_us + (1.0 - keeps) * sample
     if tfrc.reports > 0:
         tfrc.x_recv_bps = 8.0 * tfrc.arrived_bytes / max((tfrc.known_us - tfrc.decided_us) * 1e-6, 1e-6)
     tfrc.reports += 1
     tfrc.decided_us = tfrc.known_us
-    _recompute(tfrc, idle_rule, now_us)
+    _recompute(tfrc, params, now_us)
     _set_timer(tfrc, now_us)
 
 
 @kernel
-def _on_silence(tfrc, idle_rule, now_us):
+def _on_silence(tfrc, params, now_us):
     """RFC 5348 4.4."""
-    p = loss_event_rate(tfrc.intervals)
-    idle = idle_rule != NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us
+    p = loss_event_rate(tfrc.intervals, params.intervals)
+    idle = params.idle_rule != NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us
     if p == 0.0 or tfrc.reports == 0:
         least_bps = initial_bps(tfrc) if idle else _least_bps(tfrc)
         tfrc.x_bps = max(tfrc.x_bps / 2.0, min(least_bps, tfrc.x_bps))
     else:
         x_calc_bps = throughput_bps(tfrc.size_bytes, tfrc.rtt_us * 1e-6, p)
         tfrc.x_recv_bps = tfrc.x_recv_bps / 2.0 if x_calc_bps > 2.0 * tfrc.x_recv_bps else x_calc_bps / 4.0
-        _recompute(tfrc, idle_rule, now_us)
+        _recompute(tfrc, params, now_us)
     _set_timer(tfrc, now_us)
 
 
 @kernel
-def _recompute(tfrc, idle_rule, now_us):
-    p = loss_event_rate(tfrc.intervals)
+def _recompute(tfrc, params, now_us):
+    p = loss_event_rate(tfrc.intervals, params.intervals)
     most_bps = 2.0 * tfrc.x_recv_bps
-    if idle_rule != NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us:
+    if params.idle_rule != NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us:
         most_bps = max(most_bps, initial_bps(tfrc))
         tfrc.before_idle_bps = max(tfrc.before_idle_bps, tfrc.x_bps)
     if p > 0.0:
@@ -181,7 +185,7 @@ def _recompute(tfrc, idle_rule, now_us):
         tfrc.x_bps = max(min(x_calc_bps, most_bps), _least_bps(tfrc))
         tfrc.before_idle_bps = 0.0
     elif now_us - tfrc.doubled_us >= tfrc.rtt_us:
-        restarts = idle_rule == FASTER_RESTART and tfrc.x_bps < tfrc.before_idle_bps
+        restarts = params.idle_rule == FASTER_RESTART and tfrc.x_bps < tfrc.before_idle_bps
         growth = 4.0 if restarts else 2.0
         tfrc.x_bps = max(min(growth * tfrc.x_bps, growth / 2.0 * most_bps), initial_bps(tfrc))
         tfrc.doubled_us = now_us

@@ -3,6 +3,9 @@
 The layout is data: the Box, the docs table and the tests read it. For SendOrder the features of the waiting packets come first, place after
 place, oldest first, then those of the call, which Rate has too. Rates stand on the log scale between the call's least and largest target,
 -1 to 1; delays are in units of 100 ms.
+
+When a packet would arrive is not known. `to_spare` takes half of what the round trip is without queueing, and all of the queueing, since
+reports meet no queue: (round trip + queueing) / 2.
 """
 
 import math
@@ -17,7 +20,9 @@ PLACE_FEATURES = (
     Feature("audio", "1 if it is audio", 0, 1, "0"),
     Feature("age", "expiry times, since its capture", 0, LIMIT, "0"),
     Feature("time_left", "expiry times, until it is worthless", -LIMIT, 1, "0"),
+    Feature("to_spare", "expiry times, between its likely arrival if it left now and its expiry", -LIMIT, 1, "report_age"),
     Feature("size", "1000 bytes", 0, LIMIT, "0"),
+    Feature("alone", "1 if nothing else waits", 0, 1, "0"),
 )
 RATE_FEATURES = (
     Feature("target", "place on the log scale of targets, -1 to 1", -1, 1, "0"),
@@ -35,7 +40,11 @@ RATE_FEATURES = (
     Feature("oldest_age", "expiry times, of the packet that waits longest", 0, LIMIT, "0"),
     Feature("elapsed", "share of the call", 0, 1, "0"),
 )
-ORDER_FEATURES = (*RATE_FEATURES, Feature("since_sent", "100 ms, since a packet left", 0, LIMIT, "0"))
+ORDER_FEATURES = (
+    *RATE_FEATURES,
+    Feature("since_sent", "100 ms, since a packet left", 0, LIMIT, "0"),
+    Feature("filled", "share of the places that the sender's queue has", 0, 1, "0"),
+)
 PLACE_WIDTH, RATE_WIDTH = len(PLACE_FEATURES), len(RATE_FEATURES)
 
 
@@ -102,9 +111,11 @@ def observe_order(senders, flight, places, which, out):
     """Features of SendOrder, with `places` places in the queue."""
     for s in which:
         sender = senders[s]
+        way_us = (sender.rtt_us + sender.senses.queueing_us) / 2.0
         for i in range(places):
             first = i * PLACE_WIDTH
-            out[s, first : first + PLACE_WIDTH] = 0.0
+            for k in range(PLACE_WIDTH):
+                out[s, first + k] = 0.0
             if i < sender.queue.waiting:
                 item = item_at(sender.queue, i)
                 age, left = _ages(item, sender.now_us)
@@ -112,8 +123,11 @@ def observe_order(senders, flight, places, which, out):
                 out[s, first + 1] = 1.0 if item.kind == AUDIO else 0.0
                 _put(out, s, first + 2, age, 0.0, LIMIT)
                 _put(out, s, first + 3, left, -LIMIT, 1.0)
-                _put(out, s, first + 4, item.size_bytes * 0.001, 0.0, LIMIT)
+                _put(out, s, first + 4, left - way_us / max(item.expires_us - item.created_us, 1), -LIMIT, 1.0)
+                _put(out, s, first + 5, item.size_bytes * 0.001, 0.0, LIMIT)
+                out[s, first + 6] = 1.0 if sender.queue.waiting == 1 else 0.0
         first = places * PLACE_WIDTH
         _write_call(sender, s, first, out)
         since_us = sender.now_us - flight.sent_us[s, place_of(sender.packets - 1)] if sender.packets > 0 else sender.now_us
         _put(out, s, first + RATE_WIDTH, since_us * 0.001 * PER_100_MS, 0.0, LIMIT)
+        out[s, first + RATE_WIDTH + 1] = sender.queue.waiting / sender.queue.limit

@@ -17,6 +17,7 @@ from vcgym.envs.sending.holders import OrderAgent
 from vcgym.envs.sending.records import ITEM_WIDTH, show_queue
 from vcgym.envs.sending.vector import SendingVectorEnv, require_order
 from vcgym.network.scenario import one_of
+from vcgym.network.sending_scenarios import SendingScenario
 
 RATE = Tfrc()
 OVERFLOW = Fifo()
@@ -38,7 +39,8 @@ class SendOrderVectorEnv(SendingVectorEnv):
         Paid when a report tells of the packet.
     End of episode: truncation when the call is over (60 s, about 90 decisions a second); what is on its way is settled in the last step.
     Source: the lever of SBPN over TFRC; the rate is held by `rate`, by default TFRC, what gives way in a full queue by the rule `overflow`,
-        by default the packet that comes.
+        by default the packet that comes. With ``send_queue=None`` the queue is as long as the world says, and there are as many places
+        as the longest of the scenario has.
     """
 
     rewards = ("on_time", "emodel")
@@ -50,7 +52,7 @@ class SendOrderVectorEnv(SendingVectorEnv):
         rate: NamedTuple = RATE,
         overflow: NamedTuple = OVERFLOW,
         scenario: str = "order",
-        send_queue: int = PLACES,
+        send_queue: int | None = PLACES,
         pacing: float = BY_PACKET,
         reward: str = "on_time",
         empty_place: str = "refuse",
@@ -59,7 +61,8 @@ class SendOrderVectorEnv(SendingVectorEnv):
         require_rate_rule(rate)
         require_order(overflow, "overflow")
         one_of("empty_place", empty_place, EMPTY_PLACE)
-        self.places, self.empty_place = send_queue, empty_place
+        self.places = most_waiting(SendingScenario(scenario, arguments.get("data"))) if send_queue is None else send_queue
+        self.empty_place = empty_place
         super().__init__(
             num_envs, rate, OrderAgent(overflow), scenario, send_queue=send_queue, pacing=pacing, reward=reward, **arguments
         )  # fmt: skip
@@ -110,6 +113,11 @@ class SendOrderVectorEnv(SendingVectorEnv):
         shown["rtt_us"][rows] = batch.senders["rtt_us"][rows].astype(np.int64)
         shown["records"][rows] = 0
         show_queue(batch.senders, rows, shown["records"], shown["count"])
+
+
+def most_waiting(scenario: SendingScenario) -> int:
+    """Packets that may wait at the sender in the longest queue of a scenario."""
+    return max(scenario.draw("train", 0, kind).send_queue for kind in scenario.kinds)
 
 
 class SendOrderEnv(ScalarEnv):

@@ -4,7 +4,7 @@ Ranks go by the mean over kinds of the primary metric. A rank is a range: 1 + th
 all less those that are worse. There is no correction for the number of pairs, and the footnote says so. An oracle has no rank.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,7 @@ def values(results: pa.Table, system: str, metric: str, kind: tuple[str, str] | 
     return [column[[name == one for name in names]] for one in ([kind] if kind else dict.fromkeys(names))]
 
 
-def ranks(results: pa.Table, metric: str, oracles: Sequence[str]) -> dict[str, str]:
+def ranks(results: pa.Table, metric: str, oracles: Collection[str]) -> dict[str, str]:
     """Systems, best first, with the ranks that the runs allow; an oracle has none."""
     better = METRIC[metric].better
     found = {name: values(results, name, metric) for name in sorted(set(results["system"].to_pylist()))}
@@ -54,11 +54,16 @@ def ranks(results: pa.Table, metric: str, oracles: Sequence[str]) -> dict[str, s
     return shown
 
 
+def ahead(results: pa.Table, metric: str, system: str, other: str) -> Estimate:
+    """By how much a system is better than another, in paired runs."""
+    return _gap(values(results, system, metric), values(results, other, metric), METRIC[metric].better)
+
+
 def _gap(ours: list[np.ndarray], theirs: list[np.ndarray], better: int) -> Estimate:
     return interval([better * (one - other) for one, other in zip(ours, theirs, strict=True)])
 
 
-def show(suite: SendingSuite, results: pa.Table, oracles: Sequence[str], console: Console) -> None:
+def show(suite: SendingSuite, results: pa.Table, oracles: Collection[str], console: Console) -> None:
     """Print the board."""
     for title, headings, rows in _tables(suite, results, oracles, _ABREAST):
         table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
@@ -70,7 +75,7 @@ def show(suite: SendingSuite, results: pa.Table, oracles: Sequence[str], console
     console.print(_footnote(suite), style="dim", highlight=False)
 
 
-def markdown(suite: SendingSuite, results: pa.Table, oracles: Sequence[str]) -> str:
+def markdown(suite: SendingSuite, results: pa.Table, oracles: Collection[str]) -> str:
     """The same as Markdown."""
     parts = [f"# Senders, {suite.name}\n"]
     for title, headings, rows in _tables(suite, results, oracles, 100):
@@ -78,7 +83,7 @@ def markdown(suite: SendingSuite, results: pa.Table, oracles: Sequence[str]) -> 
     return "\n".join([*parts, _footnote(suite) + "\n"])
 
 
-def _tables(suite: SendingSuite, results: pa.Table, oracles: Sequence[str], abreast: int) -> Iterable[_Text]:
+def _tables(suite: SendingSuite, results: pa.Table, oracles: Collection[str], abreast: int) -> Iterable[_Text]:
     order = ranks(results, suite.primary, oracles)
     columns = [METRIC[suite.primary], *(METRIC[name] for name in SHOWN if name != suite.primary)]
     kinds = list(dict.fromkeys(zip(results["scenario"].to_pylist(), results["kind"].to_pylist(), strict=True)))

@@ -15,7 +15,7 @@ from vcgym.network.quality import rating
 from vcgym.network.send_queue import AUDIO, VIDEO
 from vcgym.network.shared_link import SharedLink
 
-_MOST_PACKETS = 1 << 17  # of a call that are kept
+MOST_PACKETS = 1 << 17  # of a call that are kept
 
 
 class Sender(NamedTuple):
@@ -39,7 +39,7 @@ def play_sender(sender: Sender, links: Sequence[SharedLink], traces: Sequence[Ca
     """
     longest_s = max(link.seconds for link in links)
     batch = SendingBatch(
-        len(links), sender.rate, sender.order, traces, flows, (), sender.pacing, log_packets=_MOST_PACKETS, seconds=longest_s,
+        len(links), sender.rate, sender.order, traces, flows, (), sender.pacing, log_packets=MOST_PACKETS, seconds=longest_s,
         calls=max(sum(isinstance(flow, OtherCall) for flow in link.flows) for link in links),
     )  # fmt: skip
     for row, link in enumerate(links):
@@ -51,8 +51,8 @@ def play_sender(sender: Sender, links: Sequence[SharedLink], traces: Sequence[Ca
 
 def metrics(link: SharedLink, log: NDArray[np.void], totals: SendingTotals, row: int) -> dict[str, float]:
     """Metrics of one call, from its packets and its totals; what was captured before `counts_from_s` does not count."""
-    if len(log) >= _MOST_PACKETS:
-        raise OverflowError(f"{link.name}: more than {_MOST_PACKETS} packets were sent")
+    if len(log) >= MOST_PACKETS:
+        raise OverflowError(f"{link.name}: more than {MOST_PACKETS} packets were sent")
     from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
     sent = log[log["created_us"] >= from_us]
     heard = sent[sent["arrived_us"] >= 0]

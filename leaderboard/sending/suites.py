@@ -7,6 +7,7 @@ rate-v0    every kind of `rate`, and of `rate-measured` where the measured trace
 
 import hashlib
 import os
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from vcgym.network.cards import DATA_VARIABLE
@@ -64,9 +65,13 @@ def links(scenario: SendingScenario, kind: str, runs: int) -> list[SharedLink]:
 
 def worlds_hash(scenario: SendingScenario, runs: int = RUNS) -> str:
     """Of all worlds of a scenario in the suites."""
+    return links_hash(link for kind in scenario.kinds for link in links(scenario, kind, runs))
+
+
+def links_hash(drawn: Iterable[SharedLink]) -> str:
+    """Sixteen hex digits of worlds with the traces in them."""
     digest = hashlib.sha256()
-    for kind in scenario.kinds:
-        for link in links(scenario, kind, runs):
-            digest.update(repr(link._replace(trace=_HASHED_APART)).encode())
-            digest.update(link.trace.name.encode() + link.trace.times_us.tobytes() + link.trace.rates_bps.tobytes())
+    for link in drawn:
+        digest.update(repr(link._replace(trace=_HASHED_APART)).encode())
+        digest.update(link.trace.name.encode() + link.trace.times_us.tobytes() + link.trace.rates_bps.tobytes())
     return digest.hexdigest()[:16]

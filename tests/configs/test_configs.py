@@ -12,7 +12,7 @@ from hydra import compose, initialize_config_module
 from hydra.errors import ConfigCompositionException, InstantiationException
 from pydantic import ValidationError
 
-from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, SweepConfig, TrainConfig
+from vcgym.agents.config import EnvConfig, EvaluateConfig, MaskablePPOConfig, PPOConfig, SACConfig, SweepConfig, TrainConfig
 from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
 from vcgym.leaderboard.decision_value.config import DecisionValueConfig
@@ -92,7 +92,11 @@ def test_a_rule_may_be_an_argument():
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_builds(algorithm):
-    assert isinstance(built("train", f"algorithm={algorithm}").algorithm, PPOConfig)
+    config = built("train", f"algorithm={algorithm}")
+    assert type(config.algorithm) is {"ppo": PPOConfig, "maskable_ppo": MaskablePPOConfig, "sac": SACConfig}[algorithm]
+    again = TrainConfig.model_validate_json(config.model_dump_json())
+    assert again == config and type(again.algorithm) is type(config.algorithm)
+    assert again.digest() == config.digest()
 
 
 @pytest.mark.parametrize("method", sorted(path.stem for path in (CONF / "predictor").glob("*.yaml")))

@@ -2,29 +2,33 @@
 
 from importlib.resources import files
 from itertools import chain
+from typing import Any
 
 import pytest
+import yaml
 from hydra import compose, initialize_config_module
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from pydantic import ValidationError
 
 from vcgym.agents.search import Domain
+from vcgym.baselines.order_rule import require_order_rule
 from vcgym.baselines.rule import allocate
 from vcgym.leaderboard.gate import TUNED
-from vcgym.leaderboard.rollout import RulePair
+from vcgym.leaderboard.sending.rollout import Sender
 from vcgym.leaderboard.tunable import as_yaml, short_hash, space_of, target, values_of, with_values
-from vcgym.scripts.systems import load_systems
+from vcgym.scripts.senders import load_senders
+from vcgym.scripts.systems import ORACLE, load_systems
 from vcgym.scripts.tune import load_spaces
 
 SPACES = load_spaces()
-SYSTEMS = load_systems(None)
+SYSTEMS: dict[str, Any] = {**load_systems(None), **load_senders(None)}
 CONF = files("vcgym.conf")
 STUDIES = sorted(file.name.removesuffix(".yaml") for file in CONF.joinpath("study").iterdir() if file.name.endswith(".yaml"))
 
 
 def study(name):
-    return OmegaConf.to_container(OmegaConf.create(CONF.joinpath("study", f"{name}.yaml").read_text(encoding="utf-8")))
+    return yaml.safe_load(CONF.joinpath("study", f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -33,40 +37,52 @@ def config():
         yield instantiate(compose("tune"), _convert_="all")
 
 
+def grounds(config):
+    """What is tuned, and on what: names of systems, the ground and the trials."""
+    of_senders = [(config.sending.senders, ground, config.sending.trials) for ground in config.sending.grounds()]
+    return [(config.systems, config.ground(), config.trials), *of_senders]
+
+
 def ends(domain):
     if domain.choices:
         return domain.choices
     return [int(end) if domain.whole else end for end in (domain.low, domain.high)]
 
 
+def rules(system):
+    return [rule for rule in system if hasattr(rule, "_fields") and rule._fields]
+
+
 def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
-    ranked = {type(rule) for pair in SYSTEMS.values() for rule in pair if type(rule)._fields}
-    tuned = {type(rule) for name in config.systems for rule in load_systems([name])[name]}
-    assert ranked <= tuned
-    assert {target(rule) for name in config.systems for rule in load_systems([name])[name] if type(rule)._fields} == SPACES.keys()
+    ranked = {type(rule) for name, system in SYSTEMS.items() if not name.startswith(ORACLE) for rule in rules(system)}
+    tuned = [rule for name in (*config.systems, *config.sending.senders) for rule in rules(SYSTEMS[name])]
+    assert ranked <= {type(rule) for rule in tuned}
+    assert {target(rule) for rule in tuned} == SPACES.keys()
 
 
-@pytest.mark.parametrize("name", sorted({name.removesuffix(TUNED) for name in STUDIES}))
+@pytest.mark.parametrize("name", sorted({study(name)["system"] for name in STUDIES}))
 def test_both_ends_of_each_range_are_allowed(name):
-    pair = load_systems([name])[name]
-    for parameter, domain in space_of(pair, SPACES).items():
+    system = SYSTEMS[name]
+    for parameter, domain in space_of(system, SPACES).items():
         for value in ends(domain):
-            changed = with_values(pair, {parameter: value})
+            changed = with_values(system, {parameter: value})
             assert values_of(changed, [parameter]) == {parameter: pytest.approx(value, rel=5e-4)}
-            assert [allocate(rule, 1, 5) is not None for rule in changed] == [True, True]
+            if isinstance(changed, Sender):
+                require_order_rule(changed.order)
+                assert allocate(changed.rate, 1, 1) is not None
+            else:
+                assert [allocate(rule, 1, 5) is not None for rule in changed] == [True, True]
 
 
 def test_each_study_has_the_budget_of_the_configuration_and_there_is_one_for_each_system(config):
-    assert sorted(name + TUNED for name in config.systems) == STUDIES
-    for name in STUDIES:
-        told = study(name)
-        assert told["system"] + TUNED == name
-        assert {key: told["budget"][key] for key in ("trials", "worlds", "packets", "scenario", "mode", "seed")} == {
-            key: getattr(config, key) for key in ("trials", "worlds", "packets", "scenario", "mode", "seed")
-        }
-        pair = load_systems([told["system"]])[told["system"]]
-        assert {name: Domain(**domain) for name, domain in told["space"].items()} == space_of(pair, SPACES)
-        assert told["train"]["r_tuned"] >= told["train"]["r_printed"]
+    expected = {ground.name(name) + TUNED: (name, ground, trials) for names, ground, trials in grounds(config) for name in names}
+    assert sorted(expected) == STUDIES
+    for study_name, (name, ground, trials) in expected.items():
+        told = study(study_name)
+        assert told["system"] == name
+        assert told["budget"] == {"trials": trials, **ground.spent(trials), "seed": config.seed}
+        assert {parameter: Domain(**domain) for parameter, domain in told["space"].items()} == space_of(SYSTEMS[name], SPACES)
+        assert told["train"][f"{ground.metric}_tuned"] >= told["train"][f"{ground.metric}_printed"]
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -75,7 +91,7 @@ def test_a_tuned_system_plays_the_values_of_its_study(name):
     if told["tuned"] == told["printed"]:
         assert name not in SYSTEMS
         return
-    printed = load_systems([told["system"]])[told["system"]]
+    printed = SYSTEMS[told["system"]]
     assert told["hash"] == short_hash(SYSTEMS[name])
     assert values_of(printed, told["printed"]) == told["printed"]
     assert SYSTEMS[name] == with_values(printed, told["tuned"])
@@ -85,10 +101,10 @@ def test_no_tuned_system_is_without_a_study():
     assert {name for name in SYSTEMS if name.endswith(TUNED)} <= set(STUDIES)
 
 
-@pytest.mark.parametrize("name", ["VIA5-WM", "VCR5D-WM", "GRD-WMR", "DRT-FIX"])
-def test_a_pair_written_as_yaml_is_the_same_pair(name):
-    pair = load_systems([name])[name]
-    assert RulePair(**instantiate(OmegaConf.create(as_yaml(pair, "A comment.")))) == pair
+@pytest.mark.parametrize("name", ["VIA5-WM", "VCR5D-WM", "GRD-WMR", "DRT-FIX", "SBPN2-E", "GCC-WEBRTC-NOPRE"])
+def test_a_system_written_as_yaml_is_the_same_system(name):
+    system = SYSTEMS[name]
+    assert type(system)(**instantiate(OmegaConf.create(as_yaml(system, "A comment.")))) == system
 
 
 @pytest.mark.parametrize(

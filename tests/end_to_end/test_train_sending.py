@@ -1,18 +1,24 @@
-"""Tiny trainings on the senders' levers: an agent of the rate beats GCC on worlds it has not seen, and MaskablePPO keeps to its masks."""
+"""Tiny trainings on the senders' levers: an agent of the rate beats GCC on worlds it has not seen, MaskablePPO keeps to its masks, and SAC
+goes on after a stop as though there had been none.
+"""
+
+import shutil
 
 import gymnasium
 import numpy as np
+import pytest
 from gymnasium.vector import AutoresetMode
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.adapter import NativeVecEnv
-from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+from vcgym.agents.config import EnvConfig, MaskablePPOConfig, PPOConfig, SACConfig, TrainConfig
 from vcgym.agents.environments import make_envs
 from vcgym.agents.evaluation import episode_returns
-from vcgym.agents.export import load_agent
-from vcgym.agents.training import train
+from vcgym.agents.export import load_agent, read_card
+from vcgym.agents.learners import build_model, snapshot
+from vcgym.agents.training import require_trainable, train
 from vcgym.baselines.gcc.gcc import GccWebrtc
 from vcgym.baselines.sending.policy import RatePolicy
 
@@ -50,3 +56,59 @@ def test_maskable_ppo_keeps_to_its_masks():
 def test_maskable_ppo_on_the_scalar_face():
     model = MaskablePPO("MlpPolicy", gymnasium.make(ORDER, seconds=3.0), n_steps=64, batch_size=64, seed=0, device="cpu").learn(128)
     assert model.num_timesteps == 128
+
+
+def test_maskable_ppo_trains_and_publishes_an_agent_of_the_order(tmp_path):
+    ppo = MaskablePPOConfig(n_steps=32, batch_size=64, n_epochs=1, hidden=8)
+    env = EnvConfig(id=ORDER, options={"seconds": 2.0})
+    config = TrainConfig(env=env, algorithm=ppo, num_envs=4, steps=256, evaluation_episodes=2, device="cpu", folder=tmp_path)
+    folder = train(config, 0).agent
+    card = read_card(folder)
+    assert (card.algorithm, card.paths, card.places, card.squashed) == ("MaskablePPO", 0, 5, False)
+    longer = make_envs(env.model_copy(update={"options": env.options | {"send_queue": 32}}), 3, "validation")
+    assert episode_returns(load_agent(folder, ORDER), longer, seed=1).shape == (3,)  # refuses a place without a packet
+
+
+SAC_SMALL = SACConfig(n_steps=2, gradient_steps=2, batch_size=16, buffer_size=200, learning_starts=60, hidden=8)
+
+
+def sac(folder, **changes):
+    env = EnvConfig(id=RATE, options={"seconds": 2.0})
+    common = {"num_envs": 4, "steps": 400, "evaluation_episodes": 2, "evaluate_every": 20, "checkpoint_every": 10, "device": "cpu"}
+    return TrainConfig(env=env, algorithm=SAC_SMALL, folder=folder, resume=True, **common | changes)
+
+
+def test_a_sac_snapshot_acts_as_its_model(tmp_path):
+    config = sac(tmp_path)
+    model = build_model(config, seed=1)
+    model.learn(200)
+    observations = np.random.default_rng(1).normal(size=(300, model.observation_space.shape[0])).astype(np.float32)
+    expected, _ = model.predict(observations, deterministic=True)
+    found, _ = snapshot(model, config).predict(observations)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.ptp(found) > 0.01
+
+
+def test_sac_that_was_stopped_ends_as_one_that_was_not(tmp_path):
+    agent = train(sac(tmp_path), 0).agent
+    assert (read_card(agent).algorithm, read_card(agent).squashed) == ("SAC", True)
+    home = tmp_path / "seed-0"
+    last, before = sorted((home / "checkpoints").iterdir(), reverse=True)
+    assert before.name == "step-000000000320"
+    whole = {path.name: path.read_bytes() for path in (*agent.iterdir(), *last.iterdir())}
+    shutil.rmtree(agent)
+    shutil.rmtree(last)
+    train(sac(tmp_path), 0)
+    assert {path.name: path.read_bytes() for path in (*agent.iterdir(), *last.iterdir())} == whole
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "env_id", "message"),
+    [
+        (SACConfig(), ORDER, r"algorithm is SAC and action space is Discrete\(10\); allowed: a Box of floats"),
+        (MaskablePPOConfig(), RATE, r"algorithm is MaskablePPO and .* has no action_masks; allowed: algorithm=ppo"),
+    ],
+)
+def test_an_algorithm_that_cannot_act_is_refused(tmp_path, algorithm, env_id, message):
+    with pytest.raises(ValueError, match=message):
+        require_trainable(TrainConfig(env=EnvConfig(id=env_id), algorithm=algorithm, folder=tmp_path))

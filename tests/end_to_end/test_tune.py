@@ -1,4 +1,4 @@
-"""vcgym-tune with a tiny budget: a study and a system for each pair, and a second call finds them done."""
+"""vcgym-tune with a tiny budget: a study and a system for each pair and sender, and a second call finds them done."""
 
 import os
 import subprocess
@@ -9,15 +9,21 @@ from omegaconf import OmegaConf
 
 from vcgym.baselines.direct import Direct
 from vcgym.baselines.fixed_lag import FixedLag
+from vcgym.baselines.sending.fifo import Fifo
+from vcgym.baselines.sending.fixed_rate import FixedRate
 from vcgym.leaderboard.rollout import RulePair
-from vcgym.leaderboard.tuning import Budget, call_ratings
+from vcgym.leaderboard.sending.rollout import Sender
+from vcgym.leaderboard.sending.tuning import SenderGround
+from vcgym.leaderboard.tune_calls import CallGround
 
-SMALL = ["systems=[DRT-FIX]", "trials=5", "worlds=6", "validation_worlds=4", "packets=300", "folder=found"]
-BUDGET = Budget(5, 6, 4, 300, "wonderproxy", "correlated", 0)
+SMALL = ["systems=[DRT-FIX]", "sending.senders=[]", "trials=5", "worlds=6", "validation_worlds=4", "packets=300", "folder=found"]
+GROUND = CallGround(6, 4, 300, "wonderproxy", "correlated")
+SENDERS = ["systems=[]", "sending.senders=[FIXED]", "sending.scenarios=[rate]", "sending.trials=4", "sending.worlds=4",
+           "sending.validation_worlds=3", "folder=found"]  # fmt: skip
 
 
-def tune(cwd, *overrides):
-    command = [sys.executable, "-m", "vcgym.scripts.tune", *SMALL, *overrides]
+def tune(cwd, *overrides, small=SMALL):
+    command = [sys.executable, "-m", "vcgym.scripts.tune", *small, *overrides]
     done = subprocess.run(command, cwd=cwd, env=os.environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -30,11 +36,25 @@ def test_a_search_is_kept_as_a_system_with_its_study(tmp_path):
     assert system == RulePair(Direct(), FixedLag(study["tuned"]["receiver.lag_ms"]))
     assert study.printed == {"receiver.lag_ms": 60.0}
     assert study.budget.packets_in_all == 5 * 6 * 300
-    for split, worlds in (("train", 6), ("validation", 4)):
+    for split in ("train", "validation"):
         for which, pair in (("r_printed", RulePair(Direct(), FixedLag(60.0))), ("r_tuned", system)):
-            assert study[split][which] == round(float(call_ratings(pair, BUDGET, split, worlds).mean()), 3)
+            assert study[split][which] == round(float(GROUND.scores(pair, split).mean()), 3)
     assert study.train.r_tuned > study.train.r_printed
     before = study.copy()
     assert "its study is in" in tune(tmp_path)
     assert OmegaConf.load(tmp_path / "found" / "study" / "DRT-FIX-tuned.yaml") == before
     assert "validation" in tune(tmp_path, "trials=3")  # another budget is another study
+
+
+def test_a_sender_is_tuned_for_a_scenario(tmp_path):
+    tune(tmp_path, small=SENDERS)
+    study = OmegaConf.load(tmp_path / "found" / "study" / "FIXED-rate-tuned.yaml")
+    sender = Sender(**instantiate(OmegaConf.load(tmp_path / "found" / "sender" / "FIXED-rate-tuned.yaml")))
+    assert sender == Sender(FixedRate(study["tuned"]["rate.rate_kbps"]), Fifo(), 2.5)
+    assert (study.objective, study.budget.calls_in_all) == ("mean utility over training worlds", 16)
+    ground = SenderGround(4, 3, "rate")
+    for split in ("train", "validation"):
+        found = float(ground.scores(sender, split).mean())
+        assert study[split].utility_tuned == (round(found, 3) if abs(found) >= 1.0 else float(f"{found:.3g}"))
+    assert study.train.utility_tuned > study.train.utility_printed
+    assert "its study is in" in tune(tmp_path, small=SENDERS)

@@ -10,7 +10,6 @@ from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.baselines.tfrc.equation import loss_rate_of, slowdown, throughput_bps
 from vcgym.baselines.tfrc.loss_intervals import (
     INTERVALS,
-    WEIGHTS,
     clear_intervals,
     close_interval,
     loss_event_rate,
@@ -93,7 +92,7 @@ def test_loss_events_equal_a_plain_reading(lost, packets_per_rtt):
         return
     first = 1 / loss_rate_of(1000.0, rtt_us * 1e-6, 1e6)
     closed = [*np.diff(events)[::-1], first][:8]
-    weights = WEIGHTS[: len(closed)]
+    weights = (1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2)[: len(closed)]
     without = np.dot(closed, weights)
     with_open = np.dot([len(lost) - events[-1], *closed[:-1]], weights)
     assert loss_event_rate(intervals) == pytest.approx(min(1.0, sum(weights) / max(without, with_open)))

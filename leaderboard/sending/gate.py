@@ -1,0 +1,27 @@
+"""The tuned-rule gate of a senders' board: whoever the best tuned rule there beats is said to be beaten, in words (leaderboard/gate.py)."""
+
+from collections.abc import Collection
+
+import pyarrow as pa
+
+from vcgym.leaderboard.gate import TUNED, Against, Gate, sentence
+from vcgym.leaderboard.sending.board import ahead, ranks
+from vcgym.leaderboard.sending.columns import METRIC
+from vcgym.leaderboard.sending.suites import SendingSuite
+
+
+def gate(suite: SendingSuite, results: pa.Table, oracles: Collection[str], agents: Collection[str]) -> Gate:
+    """Everything that is ranked against the tuned rule with the best mean of the suite's primary metric, over the same runs."""
+    order = [name for name in ranks(results, suite.primary, oracles) if name not in oracles]
+    best = next((name for name in order if name.endswith(TUNED) and name not in agents), "")
+    if not best:
+        return Gate(suite.name, "", ())
+    others = (
+        Against(name, "agent" if name in agents else "rule", ahead(results, suite.primary, name, best)) for name in order if name != best
+    )  # fmt: skip
+    return Gate(suite.name, best, tuple(others))
+
+
+def said(suite: SendingSuite, results: pa.Table, oracles: Collection[str], agents: Collection[str]) -> str:
+    """The gate in words."""
+    return sentence(gate(suite, results, oracles, agents), METRIC[suite.primary])
