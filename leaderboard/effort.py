@@ -34,8 +34,8 @@ def kind(system: RulePair | Policy | Published, tuning_trials: int = 0) -> str:
 
 @cache
 def tuning_trials(name: str) -> int:
-    """Trials of the study that system `name` comes from (conf/study); 0 where there is none: its constants are printed ones."""
-    study = files("vcgym.conf").joinpath("study", f"{name}.yaml")
+    """Trials of the study that system `name` comes from (conf/tuning); 0 where there is none: its constants are printed ones."""
+    study = files("vcgym.conf").joinpath("tuning", f"{name}.yaml")
     return int(yaml.safe_load(study.read_text(encoding="utf-8"))["budget"]["trials"]) if study.is_file() else 0
 
 

@@ -15,7 +15,8 @@ from vcgym.leaderboard.board import ORACLE, RANKED_BY, Board, board_name
 from vcgym.leaderboard.columns import METRIC, Column, shown
 from vcgym.leaderboard.statistics import Estimate, differences, pair_worlds
 
-TUNED = "tuned"
+TUNED = "-tuned"  # ends the names of tuned systems
+_KIND = "tuned"
 
 
 class Against(NamedTuple):
@@ -71,7 +72,7 @@ def markdown(ranked: Sequence[Board], results: pa.Table) -> str:
 
 def _gate(board: Board, results: pa.Table, rng_seed: int) -> Gate:
     kinds = {line.standing.system: line.kind for line in board.lines}
-    best = next((system for system, kind in kinds.items() if kind == TUNED), "")
+    best = next((system for system, kind in kinds.items() if kind == _KIND), "")
     if not best:
         return Gate(board.mode, "", ())
     found = differences(pair_worlds(results), RANKED_BY, best, rng_seed)

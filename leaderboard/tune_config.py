@@ -65,7 +65,7 @@ class TuneConfig(Config):
         seed: of the draws of values.
         workers: trials at a time.
         ray: a cluster to search on.
-        folder: receives system/, sender/ and study/; `conf` keeps them.
+        folder: receives system/, sender/ and tuning/; `conf` keeps them.
     """
 
     systems: list[str]

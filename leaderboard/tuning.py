@@ -106,7 +106,7 @@ def _rounded(value: float) -> float:
 
 def kept(name: str, space: Mapping[str, Domain], ground: Ground, how: Search, folder: Path) -> bool:
     """Whether `folder` has a study of this system, space and budget, so that a search that was killed goes on with the next system."""
-    path = folder / "study" / f"{ground.name(name)}{TUNED}.yaml"
+    path = folder / "tuning" / f"{ground.name(name)}{TUNED}.yaml"
     if not path.is_file():
         return False
     study = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -125,6 +125,6 @@ def keep(tuned: Tuned, ground: Ground, folder: Path) -> None:
     """Write the study to folder/study, and the system beside it, as `ground.folder` says, if its values are not the printed ones."""
     name = f"{ground.name(tuned.study['system'])}{TUNED}"
     if tuned.study["tuned"] != tuned.study["printed"]:
-        about = f"{tuned.study['system']} tuned on the training split: conf/study/{name}.yaml."
+        about = f"{tuned.study['system']} tuned on the training split: conf/tuning/{name}.yaml."
         replace_file(folder / ground.folder / f"{name}.yaml", as_yaml(tuned.system, about).encode())
-    replace_file(folder / "study" / f"{name}.yaml", yaml.safe_dump(tuned.study, sort_keys=False).encode())
+    replace_file(folder / "tuning" / f"{name}.yaml", yaml.safe_dump(tuned.study, sort_keys=False).encode())

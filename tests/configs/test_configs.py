@@ -229,3 +229,9 @@ def test_an_environment_that_is_refused_leaves_no_work_behind(tmp_path, monkeypa
         run_sweep(SweepConfig(train=config)) if search else run_study(config)
     assert not list(tmp_path.iterdir())
     assert not ray.is_initialized()
+
+
+def test_no_folder_of_conf_takes_a_key_of_a_config_for_a_group():
+    """`study=mine` sets a key only as long as no folder conf/study makes hydra look for a file there."""
+    keys = {key for model in (TrainConfig, SweepConfig, LeaderboardConfig) for key in model.model_fields}
+    assert not keys & {path.name for path in CONF.iterdir() if path.is_dir()} - {"env", "algorithm"}

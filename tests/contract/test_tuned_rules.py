@@ -24,11 +24,11 @@ from vcgym.scripts.tune import load_spaces
 SPACES = load_spaces()
 SYSTEMS: dict[str, Any] = {**load_systems(None), **load_senders(None)}
 CONF = files("vcgym.conf")
-STUDIES = sorted(file.name.removesuffix(".yaml") for file in CONF.joinpath("study").iterdir() if file.name.endswith(".yaml"))
+STUDIES = sorted(file.name.removesuffix(".yaml") for file in CONF.joinpath("tuning").iterdir() if file.name.endswith(".yaml"))
 
 
 def study(name):
-    return yaml.safe_load(CONF.joinpath("study", f"{name}.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load(CONF.joinpath("tuning", f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ def tune(cwd, *overrides, small=SMALL):
 
 def test_a_search_is_kept_as_a_system_with_its_study(tmp_path):
     tune(tmp_path)
-    study = OmegaConf.load(tmp_path / "found" / "study" / "DRT-FIX-tuned.yaml")
+    study = OmegaConf.load(tmp_path / "found" / "tuning" / "DRT-FIX-tuned.yaml")
     system = RulePair(**instantiate(OmegaConf.load(tmp_path / "found" / "system" / "DRT-FIX-tuned.yaml")))
     assert system == RulePair(Direct(), FixedLag(study["tuned"]["receiver.lag_ms"]))
     assert study.printed == {"receiver.lag_ms": 60.0}
@@ -42,13 +42,13 @@ def test_a_search_is_kept_as_a_system_with_its_study(tmp_path):
     assert study.train.r_tuned > study.train.r_printed
     before = study.copy()
     assert "its study is in" in tune(tmp_path)
-    assert OmegaConf.load(tmp_path / "found" / "study" / "DRT-FIX-tuned.yaml") == before
+    assert OmegaConf.load(tmp_path / "found" / "tuning" / "DRT-FIX-tuned.yaml") == before
     assert "validation" in tune(tmp_path, "trials=3")  # another budget is another study
 
 
 def test_a_sender_is_tuned_for_a_scenario(tmp_path):
     tune(tmp_path, small=SENDERS)
-    study = OmegaConf.load(tmp_path / "found" / "study" / "FIXED-rate-tuned.yaml")
+    study = OmegaConf.load(tmp_path / "found" / "tuning" / "FIXED-rate-tuned.yaml")
     sender = Sender(**instantiate(OmegaConf.load(tmp_path / "found" / "sender" / "FIXED-rate-tuned.yaml")))
     assert sender == Sender(FixedRate(study["tuned"]["rate.rate_kbps"]), Fifo(), 2.5)
     assert (study.objective, study.budget.calls_in_all) == ("mean utility over training worlds", 16)
