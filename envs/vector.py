@@ -1,4 +1,4 @@
-"""The native vector environment of calls over paths: path and level. The scalar face and three ids stand over it."""
+"""The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
 
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from vcgym.envs.observe import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.render import picture
 from vcgym.envs.rewards import ACCOUNTS, REWARDS, earn_emodel, earn_event
 from vcgym.envs.session import DONE
+from vcgym.envs.uplink.bare import BARE, Bare
 from vcgym.network.quality import mos, rating
 from vcgym.network.scenario import TAU_MS, Scenario, one_of
 from vcgym.network.wire import SLOTS
@@ -27,11 +28,12 @@ LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in f
 
 
 class Held(NamedTuple):
-    """Which levers the agent holds, and where it is asked."""
+    """Which levers of the paths the agent holds, and where it is asked. The uplink knows which of its own."""
 
     path: bool
     level: bool
     at_arrivals: bool
+    interval: int = 1  # packets from decision to decision; without effect at arrivals
 
 
 class LeverVectorEnv(EpisodeVectorEnv):
@@ -42,6 +44,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         held: which levers the agent holds.
         router: who holds the path: `vcgym.envs.levers.Agent`, or parameters of a rule.
         receiver: who holds the level: a holder of `vcgym.envs.levers`, or parameters of a rule.
+        sender: what packets pass before they go onto a path, see `vcgym.envs.uplink.bare`.
         scenario: name of the scenario, see `vcgym.network.scenario`.
         mode: how its statistics become packets: correlated, paper or replay.
         split: train or validation; test is the leaderboard's.
@@ -89,10 +92,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
-        interval = getattr(router, "interval", 1)
         require_whole(
             num_envs=(num_envs, 1, 1 << 20),
-            interval=(interval, 1, RECORDS_SHOWN // 2),
+            interval=(held.interval, 1, RECORDS_SHOWN // 2),
             packets=(packets, 1, 1_000_000),
             threads=(threads, 1, 256),
         )
@@ -111,17 +113,26 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self._forecast = forecaster(predictor)
         self.held, self.split = held, split
         self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
-        self.batch = CallBatch(world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads)
+        self.uplink = self._make_uplink(num_envs, world)
+        self.batch = CallBatch(
+            world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads, uplink=self.uplink, interval=held.interval
+        )
         self._senses = allocate_senses(num_envs, world.paths, self._forecast)
-        self.layout = layout(() if held.at_arrivals else world.layout.path_names, isinstance(self._forecast, Forecast))
+        of_paths = layout(() if held.at_arrivals else world.layout.path_names, isinstance(self._forecast, Forecast))
+        self.layout = [*of_paths, *self.uplink.layout]
         self._paid = np.zeros((num_envs, ACCOUNTS), np.int64)
         # The data included.
         arguments = (
             router, receiver, scenario, mode, split, packets, reward, observation, action, place, feedback_loss, probe_rate, burst,
-            float(tau_ms), log, world.layout.card, named(self._forecast),
+            float(tau_ms), log, world.layout.card, named(self._forecast), held.interval, *self.uplink.arguments,
         )  # fmt: skip
-        spaces_of_one = self._observation_space(world.paths), action_space(action, world.paths, held.path, held.level)
+        self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
+        spaces_of_one = self._observation_space(world.paths), action_space(action, world.paths, *self._levers)
         super().__init__(num_envs, *spaces_of_one, arguments, autoreset_mode)
+
+    def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
+        """What packets pass before they go onto a path."""
+        return BARE
 
     def _observation_space(self, paths: int) -> spaces.Space[Any]:
         if self.observation_kind == "features":
@@ -142,10 +153,12 @@ class LeverVectorEnv(EpisodeVectorEnv):
         """How many paths the features describe."""
         return 0 if self.held.at_arrivals else self.batch.scenario.paths
 
-    def _refuse_options(self, **options: Any) -> None:
+    def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
+        self.uplink.refuse(self.split, kind)
         self.batch.scenario.draw(self.split, 0, **options)
 
-    def _start(self, row: int, seed: int, **options: Any) -> None:
+    def _start(self, row: int, seed: int, kind: str | None = None, **options: Any) -> None:
+        self.uplink.draw(row, self.split, seed, kind)
         self.batch.start(row, self.batch.scenario.draw(self.split, seed, **options))
         clear_senses(self._senses, row)
         self._paid[row] = 0
@@ -163,14 +176,15 @@ class LeverVectorEnv(EpisodeVectorEnv):
         return done
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        path, level = decode(self.action_form, self.batch.scenario.paths, self.held.path, self.held.level, actions)
-        self.batch.calls["answer_path"] = path
-        self.batch.calls["answer_level_us"] = level
+        decided = decode(self.action_form, self.batch.scenario.paths, actions, *self._levers)
+        self.batch.calls["answer_path"] = decided.path
+        self.batch.calls["answer_level_us"] = decided.level_us
+        self.uplink.answer(decided.rate, self.action_form != "exact", decided.order)
 
     def _rewards(self) -> NDArray[np.float64]:
         earned = np.empty(self.num_envs)
         (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, self._paid, earned)
-        return earned
+        return earned + self.uplink.earned()
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
@@ -179,6 +193,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
                 observe_arrival(batch.calls, rows, self._senses, batch.receiver, shown["features"])
             else:
                 observe_feed(batch.calls, rows, self._senses, batch.history, self._forecast, shown["features"])
+                self.uplink.observe(batch.calls, rows, shown["features"])
             return
         shown["history"][rows] = batch.history[rows]
         shown["slot"][rows] = batch.calls["slot"][rows]
@@ -199,6 +214,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         return {
             "r": r, "mos": mos(r), "mouth_to_ear_ms": offset_ms, "concealed_share": concealed,
             "pair": np.array([draw.pair for draw in draws]), "stratum": np.array([draw.stratum for draw in draws]),
+            **self.uplink.outcomes(),
         }  # fmt: skip
 
     def picture(self, row: int) -> NDArray[np.uint8]:
@@ -214,7 +230,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         return {
             "calls": batch.calls, "tables": batch.tables, "router": batch.router_state, "receiver": batch.receiver_state,
             "history": batch.history, "senses": self._senses, "world": batch.world.rows, "delay_us": batch.world.delay_us,
-            "env._paid": self._paid,
+            "env._paid": self._paid, **self.uplink.living(),
         }  # fmt: skip
 
     def _world_names(self) -> list[str]:

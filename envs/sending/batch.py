@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vcgym.baselines import rule
 from vcgym.baselines.order_rule import require_order_rule
 from vcgym.baselines.rule import init
-from vcgym.envs.sending.flight import allocate_flight
+from vcgym.envs.sending.flight import allocate_exits, allocate_flight
 from vcgym.envs.sending.loop import DONE, LOGGED, SENDER, Tables, play_sending
 from vcgym.envs.sending.senses import clear_senses
 from vcgym.network import rng
@@ -87,6 +87,7 @@ class SendingBatch:
         log_packets: how many packets of each call are kept, for `log`.
         seconds: length of the longest call.
         threads: how many threads share the sessions; without effect on the result.
+        goes_on: paths follow the bottleneck (vcgym.envs.uplink), so that a call is played from slot to slot.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class SendingBatch:
         log_packets: int = 0,
         seconds: float = 600.0,
         threads: int = 1,
+        goes_on: bool = False,
     ) -> None:
         require_order_rule(order)
         counts = (("sessions", sessions, 1, 1 << 20), ("flows", flows, 0, 64), ("threads", threads, 1, 256))
@@ -123,6 +125,7 @@ class SendingBatch:
         self.tables = Tables(
             dumbbell,
             allocate_flight(sessions),
+            allocate_exits(sessions if goes_on else 0),
             np.concatenate(sizes),
             np.zeros((sessions, log_packets), LOGGED),
             np.zeros((sessions, int(seconds) + 1)),
@@ -168,7 +171,8 @@ class SendingBatch:
         for name in ("forward", "backward", "expiry"):
             sender[f"{name}_us"] = round(getattr(link, f"{name}_ms") * 1000)
         sender["loss"], sender["report_loss"], sender["pacing"] = link.loss, link.report_loss, self.pacing
-        sender["ends_us"], sender["counts_from_us"] = round(link.seconds * 1e6), round(link.counts_from_s * 1e6)
+        sender["ends_us"] = sender["until_us"] = round(link.seconds * 1e6)
+        sender["counts_from_us"] = round(link.counts_from_s * 1e6)
         sender["usual_us"] = sender["report_us"] = round(link.report_every_ms * 1000)
         audio = link.audio
         sender["audio_every_us"] = 0 if audio is None else round(audio.interval_ms * 1000)
