@@ -48,7 +48,7 @@ def action_space(
         most = np.array([{"level": EXACT_MOST_US, "rate": EXACT_MOST_BPS}.get(lever, size - 1) for lever, size in held.items()])
         return spaces.Box(np.zeros_like(most), most, dtype=np.int64) if len(most) > 1 else spaces.Box(0, int(most[0]), (), np.int64)
     if len(held) == 1:
-        return spaces.Discrete(*held.values())
+        return spaces.Discrete(next(iter(held.values())))
     return spaces.MultiDiscrete(list(held.values()))
 
 

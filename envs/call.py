@@ -1,6 +1,6 @@
 """Call: the agent chooses path and lag, and behind an uplink rate and order of sending; a named rule may hold any of them."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from vcgym.envs.levers import Agent, Commanded, require_rule
 from vcgym.envs.scalar import ScalarEnv
@@ -13,24 +13,24 @@ from vcgym.network.sending_scenarios import SendingScenario
 
 
 class CallVectorEnv(LeverVectorEnv):
-    """The levers of a call together, decided every `interval` packets, by default at a central place: path and lag; with `uplink` rate and order.
+    """The levers of a call together, path and lag, with `uplink` rate and order too, decided every `interval` packets, usually centrally.
 
     Observation: as of Relay: float32 features (docs/envs.md) of the records that have reached the place, or the records themselves. With an
         uplink also the features of the sender, as old as a command to it.
     Action: ``MultiDiscrete([paths, 32])``: the path, and the lag on a log scale, 10 ms * 100 ** (a / 31); with an uplink
         ``MultiDiscrete([paths, 32, 32, 3])``: also the target bitrate on a log scale from the call's least to its largest, and the order of
         sending: first in, first out; SBPN2; audio first. Less the levers that rules hold; of one lever alone ``Discrete``. Continuous:
-        ``Box(-1, 1)`` of a score for each path, the lag, the rate, a score for each order; the largest score wins. Commands reach sender and
-        receiver after the parts of the control delay that lie between them and the place; the first one belongs to call set-up and holds
-        at once.
-    Reward: as of Relay: ``emodel`` (default) or ``event``. With an uplink 0.25 more per video packet on time, paid when it and all sent before
-        it have arrived.
+        ``Box(-1, 1)`` of a score for each path, the lag, the rate, a score for each order; the largest score wins. Commands reach sender
+        and receiver after the parts of the control delay that lie between them and the place; the first one belongs to call set-up and
+        holds at once.
+    Reward: as of Relay: ``emodel`` (default) or ``event``. With an uplink 0.25 more per video packet on time, paid when it and all sent
+        before it have arrived.
     End of episode: truncation when the call is over (6,000 packets, 600 steps); what waits at the sender or is in flight is settled in the
         last step.
     Source: VCRoute with WMJitter (arXiv 2310.05054), both levers in one hand; the uplink's levers are those of GCC, and of SBPN over TFRC.
     """
 
-    reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum", "kind")
+    reset_options = ("pair", "stratum", "kind")
 
     def __init__(
         self,
@@ -48,17 +48,16 @@ class CallVectorEnv(LeverVectorEnv):
             if rule is not None:
                 require_rule(lever, rule)
         _require_levers(uplink, router=router, receiver=receiver, rate=rate, order=order)
-        self._uplink = uplink, rate, order, pacing
-        self._data = arguments.get("data")
+        self._uplink = uplink
+        self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}
         held = Held(path=router is None, level=receiver is None, at_arrivals=False, interval=interval)
         holders = Agent(interval) if router is None else router, Commanded() if receiver is None else receiver
         super().__init__(num_envs, held, *holders, **arguments)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
-        uplink, *levers = self._uplink
-        if uplink is None:
+        if self._uplink is None:
             return BARE
-        return UplinkBatch(sessions, scenario.paths, uplink, *levers, keeps_order=scenario.mode == "correlated", data=self._data)
+        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **self._sender)
 
 
 def _require_levers(uplink: Any, **rules: Any) -> None:

@@ -5,8 +5,8 @@ the router's decision, the packet (and possibly a probe) leaves. The loop stops 
 must decide, and at the end. After the last packet everything in flight is settled: arrivals go on, the receiver flushes, the player plays
 to the end.
 
-With an uplink (vcgym.envs.uplink) a packet does not leave in its slot at once, but when send queue, pacer and a shared bottleneck let it; and
-after the last one the sender is drained first.
+With an uplink (vcgym.envs.uplink) a packet does not leave in its slot at once, but when send queue, pacer and a shared bottleneck let it;
+and after the last one the sender is drained first.
 """
 
 from typing import Any, NamedTuple

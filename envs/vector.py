@@ -1,6 +1,6 @@
 """The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -44,7 +44,6 @@ class LeverVectorEnv(EpisodeVectorEnv):
         held: which levers the agent holds.
         router: who holds the path: `vcgym.envs.levers.Agent`, or parameters of a rule.
         receiver: who holds the level: a holder of `vcgym.envs.levers`, or parameters of a rule.
-        sender: what packets pass before they go onto a path, see `vcgym.envs.uplink.bare`.
         scenario: name of the scenario, see `vcgym.network.scenario`.
         mode: how its statistics become packets: correlated, paper or replay.
         split: train or validation; test is the leaderboard's.
@@ -65,7 +64,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         render_mode: None; only the scalar face draws.
     """
 
-    reset_options = ("pair", "stratum")
+    reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum")
 
     def __init__(
         self,
@@ -141,17 +140,20 @@ class LeverVectorEnv(EpisodeVectorEnv):
         most = np.iinfo(np.int64).max
         history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, LONGEST_DELAY_MS, LONGEST_DELAY_MS], (paths, 1)).astype(np.float64)
         return spaces.Dict(
-            count=spaces.Box(0, RECORDS_SHOWN, (), np.int64),
-            history=spaces.Box(np.zeros_like(history), history, dtype=np.float64),
-            key=spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
-            records=spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
-            slot=spaces.Box(0, most, (), np.int64),
+            {
+                "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
+                "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
+                "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
+                "records": spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
+                "slot": spaces.Box(0, most, (), np.int64),
+                **self.uplink.records(),
+            }
         )
 
     @property
     def paths_observed(self) -> int:
-        """How many paths the features describe."""
-        return 0 if self.held.at_arrivals else self.batch.scenario.paths
+        """How many paths the agent chooses among, seen by the first features, those of each path alike; 0 if it does not hold the path."""
+        return self.batch.scenario.paths if self.held.path else 0
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
         self.uplink.refuse(self.split, kind)
@@ -203,6 +205,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
             show_arrival(batch.calls, rows, batch.receiver, shown["records"], shown["count"])
         elif not show_feed(batch.calls, rows, shown["records"], shown["count"]):
             raise OverflowError(f"more than {RECORDS_SHOWN} records have come since the last decision: use a smaller interval")
+        self.uplink.show(batch.calls, rows, shown)
 
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """R, MOS, mean mouth-to-ear delay, concealed share, pair, stratum."""
@@ -235,8 +238,13 @@ class LeverVectorEnv(EpisodeVectorEnv):
 
     def _world_names(self) -> list[str]:
         """A drawn world goes by its name: its parameters stand in the world's rows."""
-        return [f"{draw.pair}\t{draw.stratum}\t{draw.seed}" if draw else "" for draw in self.batch.draws]
+        kinds = map(self.uplink.kind, range(self.num_envs))
+        return [
+            f"{draw.pair}\t{draw.stratum}\t{draw.seed}\t{kind}" if draw else "" for draw, kind in zip(self.batch.draws, kinds, strict=True)
+        ]
 
     def _take_world_names(self, names: list[str]) -> None:
         named = [name.split("\t") if name else None for name in names]
         self.batch.draws = [WorldDraw(of[0], of[1], int(of[2]), {}) if of else None for of in named]
+        for row, of in enumerate(named):
+            self.uplink.take_kind(row, of[3] if of else "")

@@ -41,8 +41,8 @@ class Exits(NamedTuple):
 
 def allocate_exits(sessions: int) -> Exits:
     """Room for `sessions` calls, none for a way of constant length."""
-    rings = (np.zeros((sessions, FLYING), np.int64) for _ in range(4))
-    return Exits(*rings, np.zeros(sessions, np.int64), np.zeros(sessions, np.int64))
+    ring, mark = (sessions, FLYING), (sessions,)
+    return Exits(*(np.zeros(shape, np.int64) for shape in (ring, ring, ring, ring, mark, mark)))
 
 
 @kernel

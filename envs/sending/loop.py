@@ -11,9 +11,9 @@ is also asked when the call is set up, before anything is known.
 A lost report's packets come with the next one. Reports are small and meet no queue. After the end nothing more is sent, and what is on its
 way is settled.
 
-Where paths follow the bottleneck (vcgym.envs.uplink) a call is played slot by slot: `until_us` is as far as it may go. What became of a packet
-is not known here then before it has come out, a packet that a later one has overtaken is told as passed over, and after the last capture
-sending goes on.
+Where paths follow the bottleneck (vcgym.envs.uplink) a call is played slot by slot: `until_us` is as far as it may go. What became of a
+packet is not known here then before it has come out, a packet that a later one has overtaken is told as passed over, and after the last
+capture sending goes on.
 """
 
 from typing import NamedTuple
@@ -326,9 +326,12 @@ def play_one(sender, tables, s, rate, rate_state, order):
         run_flows(tables.dumbbell, s, at_us)
         _note_target(sender, tables, s, at_us)
         sender.now_us = at_us
-        if at_us >= sender.until_us:
-            return PAUSED if goes_on(tables.exits) else _finish(sender, tables, s)
-        if sender.report_us + sender.backward_us <= at_us:
+        is_back = sender.report_us + sender.backward_us <= at_us
+        if at_us >= sender.until_us and not goes_on(tables.exits):
+            return _finish(sender, tables, s)
+        if at_us >= sender.until_us and not is_back:  # who decides at that instant knows the report that is back at it
+            return PAUSED
+        if is_back:
             if _report(sender, tables, s, rate, rate_state):
                 if outside(rate):
                     sender.phase = _RATE_ANSWERED

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.envs.features import Feature
@@ -60,9 +61,27 @@ class Bare:
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
         """Write the features of `layout`, the last columns of `out`."""
 
+    def records(self) -> dict[str, spaces.Space[Any]]:
+        """Parts that it adds to an observation of records."""
+        return {}
+
+    def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
+        """Write the parts of `records`.
+
+        Raises:
+            OverflowError: they do not fit.
+        """
+
     def outcomes(self) -> dict[str, NDArray[Any]]:
         """What infos say of a session that is over."""
         return {}
+
+    def kind(self, row: int) -> str:
+        """Kind of the world of a row."""
+        return ""
+
+    def take_kind(self, row: int, kind: str) -> None:
+        """The inverse of `kind`."""
 
     def living(self) -> dict[str, Any]:
         """Everything that moves."""

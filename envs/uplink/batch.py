@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.rate_rule import require_rate_rule
@@ -10,10 +11,12 @@ from vcgym.envs.feed import clear_commands
 from vcgym.envs.sending.batch import PACING, SendingBatch
 from vcgym.envs.sending.features import RATE_WIDTH
 from vcgym.envs.sending.holders import ORDERS, OrderCommanded, RateCommanded
+from vcgym.envs.sending.records import FATE_WIDTH, FATES_SHOWN
 from vcgym.envs.sending.vector import card, require_order
 from vcgym.envs.uplink.bare import Bare
 from vcgym.envs.uplink.features import observe_sender, sender_layout
 from vcgym.envs.uplink.loop import OWN, STATUSES, Uplink, prepare
+from vcgym.envs.uplink.records import show_told
 from vcgym.envs.uplink.rewards import earn_video
 from vcgym.network import rng
 from vcgym.network.jit import kernel
@@ -87,7 +90,9 @@ class UplinkBatch(Bare):
         self.layout = sender_layout(self.rate_held, self.orders_held > 0)
         self.arguments = (world.name, card(world), rate, order, float(pacing))
         self.links: list[SharedLink | None] = [None] * sessions
+        self._kinds = [""] * sessions
         self._paid = np.zeros(sessions, np.int64)
+        self._told = np.zeros(sessions, np.int64)
 
     def refuse(self, split: str, kind: str | None) -> None:
         """As of Bare."""
@@ -104,13 +109,16 @@ class UplinkBatch(Bare):
         assert link is not None
         # A report takes whole slots, at least one: nothing it tells of is still to come out of the bottleneck.
         slots = max(-(-control_us // SLOT_US), 1)
-        changes = {"forward_ms": 0.0, "backward_ms": slots * SLOT_US / 1000.0, "report_loss": report_loss, "counts_from_s": 0.0}
-        self.sending.start(row, link._replace(audio=AUDIO_PER_SLOT, **changes))
+        link = link._replace(
+            audio=AUDIO_PER_SLOT, forward_ms=0.0, backward_ms=slots * SLOT_US / 1000.0, report_loss=report_loss, counts_from_s=0.0
+        )
+        self.sending.start(row, link)
         self.sending.senders["ends_us"][row] = packets * SLOT_US
         if -(-to_sender_us // SLOT_US) >= STATUSES:
             raise OverflowError(f"session {row}: the sender is {to_sender_us} us away, allowed are less than {STATUSES * SLOT_US}")
         _start(self.inside, row, int(self.sending.senders["target_bps"][row]), to_sender_us)
-        self._paid[row] = 0
+        self._kinds[row] = link.name
+        self._paid[row] = self._told[row] = 0
 
     def answer(self, rate: NDArray[np.float64], is_place: bool, order: NDArray[np.int64]) -> None:
         """As of Bare."""
@@ -130,6 +138,21 @@ class UplinkBatch(Bare):
         """As of Bare."""
         observe_sender(self.inside, calls, rows, self.rate_held, self.orders_held, out.shape[1] - len(self.layout), out)
 
+    def records(self) -> dict[str, spaces.Space[Any]]:
+        """As of Bare."""
+        return {
+            "fates": spaces.Box(-1, np.iinfo(np.int64).max, (FATES_SHOWN, FATE_WIDTH), np.int64),
+            "fates_count": spaces.Box(0, FATES_SHOWN, (), np.int64),
+            "rates": spaces.Box(0.0, 1e9, (1, 3), np.float64),
+        }
+
+    def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
+        """As of Bare."""
+        shown["fates"][rows] = 0
+        shown["rates"][rows] = self.sending.history[rows]
+        if not show_told(self.inside, calls, rows, self._told, shown["fates"], shown["fates_count"]):
+            raise OverflowError(f"more than {FATES_SHOWN} packets have been told of since the last decision: use a smaller interval")
+
     def outcomes(self) -> dict[str, NDArray[Any]]:
         """Video on time, audio that never left, both as shares of what was captured; mean delay of video in ms; kind of the world."""
         totals = self.sending.totals()
@@ -138,9 +161,18 @@ class UplinkBatch(Bare):
             "video_on_time": totals.on_time[:, VIDEO] / created[:, VIDEO],
             "audio_unsent": 1.0 - totals.sent[:, AUDIO] / created[:, AUDIO],
             "video_delay_ms": totals.delay_us[:, VIDEO] / np.maximum(totals.delivered[:, VIDEO], 1) / 1000.0,
-            "kind": np.array([link.name if link else "" for link in self.links]),
+            "kind": np.array(self._kinds),
         }
 
     def living(self) -> dict[str, Any]:
         """As of Bare."""
-        return {"uplink": self.inside._replace(rate=(), order=()), "env._video_paid": self._paid, "uplink.history": self.sending.history}
+        own = {"uplink.history": self.sending.history, "uplink.paid": self._paid, "uplink.told": self._told}
+        return own | {"uplink": self.inside._replace(rate=(), order=())}
+
+    def kind(self, row: int) -> str:
+        """As of Bare."""
+        return self._kinds[row]
+
+    def take_kind(self, row: int, kind: str) -> None:
+        """As of Bare."""
+        self._kinds[row] = kind

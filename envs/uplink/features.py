@@ -7,7 +7,9 @@ from vcgym.envs.uplink.loop import STATUSES
 from vcgym.network.jit import kernel
 
 SENDER_FEATURES = tuple(
-    feature._replace(age="command" if feature.age == "0" else f"{feature.age}, command") for feature in RATE_FEATURES if feature.name != "elapsed"
+    feature._replace(age="command" if feature.age == "0" else f"{feature.age}, command")
+    for feature in RATE_FEATURES
+    if feature.name != "elapsed"
 )
 SENDER_WIDTH = len(SENDER_FEATURES)
 RATE_COMMANDED = Feature("rate_commanded", "place on the log scale of targets, -1 to 1", -1, 1, "0")

@@ -1,7 +1,7 @@
 """Where the loop of a call meets an uplink: five functions chosen by the class of what stands in `Tables.uplink`.
 
-Without an uplink (`NoUplink`) a packet leaves in its slot, at once, and none of this costs anything: the class decides while compiling. With
-one (vcgym.envs.uplink.loop) packets leave when send queue, pacer and bottleneck let them.
+Without an uplink (`NoUplink`) a packet leaves in its slot, at once, and none of this costs anything: the class decides while compiling.
+With one (vcgym.envs.uplink.loop) packets leave when send queue, pacer and bottleneck let them.
 """
 
 from collections.abc import Callable

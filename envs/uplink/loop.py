@@ -1,9 +1,9 @@
 """Between the sender and the paths: slot by slot, what comes out of the shared bottleneck goes onto the path in force.
 
 In each slot, after the decisions of that slot: commands that have reached the sender take effect, the sender's own loop
-(vcgym.envs.sending.loop) runs to the end of the slot, and each packet that comes out of the bottleneck in it takes the path in force at that
-instant, for as long as the path takes in this slot. Within a path packets keep their order where the world's mode says so. An audio packet
-goes onto the wire of the call, where it belongs to the slot of its capture; a video packet is on time or not.
+(vcgym.envs.sending.loop) runs to the end of the slot, and each packet that comes out of the bottleneck in it takes the path in force at
+that instant, for as long as the path takes in this slot. Within a path packets keep their order where the world's mode says so. An audio
+packet goes onto the wire of the call, where it belongs to the slot of its capture; a video packet is on time or not.
 
 Reports reach the sender after the control delay of the call, rounded up to whole slots, so that nothing they tell is still to come out.
 Probes go onto their paths past the bottleneck. What is on its way for longer than the wire holds (41 s after its capture) is lost; as long
@@ -23,7 +23,6 @@ from vcgym.envs.sending.features import write_sender
 from vcgym.envs.sending.flight import LOST, place_of
 from vcgym.envs.sending.holders import commanded
 from vcgym.envs.uplink.hooks import is_commanded, is_draining, leave, pass_on, sent_onto_path_us, through
-from vcgym.envs.uplink.silence import make_place
 from vcgym.network.jit import kernel
 from vcgym.network.send_queue import AUDIO
 from vcgym.network.wire import SLOTS, push
