@@ -91,7 +91,8 @@ _FORECAST = f"""\
 place on the media records that have come there."""
 _SENDER = """\
 Call with an uplink has these behind those of the call, as they were when they left the sender: as old as a command from the place to it
-(`command`). `rate_commanded` is there if the agent holds the rate, `order_commanded`, once for each order, if it holds the order."""
+(`command`). `rate_commanded` is there if the agent holds the rate; `order_commanded`, once for each order but the first, if it holds the
+order."""
 _RECORDS = f"""\
 `observation="records"`: a dict of `records` ({RECORDS_SHOWN}, {len(Record._fields)}) int64, of which the first `count` are new, in order of
 arrival at the place; `history` (paths, 3) float64: n, mean and sd in ms of the slots before the call; `key` uint64 for the policy's own

@@ -13,13 +13,13 @@ SENDER_FEATURES = tuple(
 )
 SENDER_WIDTH = len(SENDER_FEATURES)
 RATE_COMMANDED = Feature("rate_commanded", "place on the log scale of targets, -1 to 1", -1, 1, "0")
-ORDER_COMMANDED = Feature("order_commanded", "1 for the order last decided", 0, 1, "0")
+ORDER_COMMANDED = Feature("order_commanded", "1 for the order last decided, if it is not the first", 0, 1, "0")
 
 
 def sender_layout(rate_held: bool, orders_held: bool) -> tuple[Feature, ...]:
     """The features in order; names end in [sender], those of orders in the order's name."""
     shown = (*SENDER_FEATURES, RATE_COMMANDED) if rate_held else SENDER_FEATURES
-    orders = tuple(ORDER_COMMANDED._replace(name=f"{ORDER_COMMANDED.name}[{name}]") for name in ORDERS) if orders_held else ()
+    orders = tuple(ORDER_COMMANDED._replace(name=f"{ORDER_COMMANDED.name}[{name}]") for name in ORDERS[1:]) if orders_held else ()
     return (*(feature._replace(name=f"{feature.name}[sender]") for feature in shown), *orders)
 
 
@@ -34,5 +34,5 @@ def observe_sender(uplink, calls, which, rate_held, orders_held, first, out):
         if rate_held:
             out[s, column] = rate_place(uplink.senders[s], float(own.rate.latest))
             column += 1
-        for order in range(orders_held):
-            out[s, column + order] = 1.0 if own.order.latest == order else 0.0
+        for order in range(1, orders_held):
+            out[s, column + order - 1] = 1.0 if own.order.latest == order else 0.0

@@ -14,12 +14,14 @@ from stable_baselines3.common.env_checker import check_env as check_env_sb3
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.direct import Direct
 from vcgym.baselines.gcc.gcc import GccWebrtc
+from vcgym.baselines.greedy import Greedy
 from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.vcroute import VCRoute
 from vcgym.baselines.wmjitter import WMJitter
-from vcgym.envs.sending.holders import ORDERS, RateAgent
+from vcgym.envs.features import PATH_FEATURES, SENDER_WIDTHS, path_width
+from vcgym.envs.sending.holders import ORDERS, OrderCommanded, RateAgent
 from vcgym.envs.tables import markdown
 from vcgym.network.cards import DataError
+from vcgym.predictors.last_value import LastValue
 
 CALL = "vcgym/Call-v0"
 SHORT = {"uplink": "rate", "packets": 150, "scenario": "table1"}
@@ -33,8 +35,9 @@ def make(**arguments):
     ("arguments", "message"),
     [
         ({"uplink": "mars"}, "scenario = 'mars': allowed are order, rate, rate-measured"),
-        ({"rate": Fifo()}, r"rate = Fifo\(\): allowed are FixedRate, GccDraft, GccWebrtc"),
+        ({"rate": Fifo()}, r"rate = Fifo\(\): allowed are .*GccDraft, GccWebrtc"),
         ({"rate": RateAgent()}, r"rate = RateAgent\(\): allowed are "),
+        ({"order": OrderCommanded()}, r"order = OrderCommanded\(.*\): allowed are parameters of an order rule"),
         ({"order": GccWebrtc()}, r"order = GccWebrtc\(.*\): allowed are Fifo, "),
         ({"router": WMJitter()}, r"router = WMJitter\(.*\): allowed are parameters of a router rule"),
         ({"receiver": Direct()}, r"receiver = Direct\(\): allowed are parameters of a receiver rule"),
@@ -113,7 +116,7 @@ def test_what_an_action_means(action):
     assert own["order"]["latest"].tolist() == senders["queue"]["governs"].tolist() == [0, 1, 2]
     columns = [i for i, feature in enumerate(env.layout) if feature.name.startswith("order_commanded")]
     seen = env.step(said[action])[0]
-    np.testing.assert_array_equal(seen[:, columns], np.eye(3))
+    np.testing.assert_array_equal(seen[:, columns], [[0, 0], [1, 0], [0, 1]])
     np.testing.assert_allclose(seen[:, columns[0] - 1], [-1.0, 1.0, 2 * 16 / 31 - 1.0], atol=1e-5)
 
 
@@ -129,8 +132,8 @@ FORMS = [
     {},
     {"action": "continuous"},
     {"uplink": "order", "reward": "event"},
-    {"router": VCRoute(), "receiver": WMJitter(), "rate": GccWebrtc(), "mode": "paper"},
-    {"observation": "records", "router": VCRoute(), "receiver": WMJitter()},
+    {"router": Greedy(), "receiver": WMJitter(), "rate": GccWebrtc(), "mode": "paper"},
+    {"observation": "records", "router": Greedy(), "receiver": WMJitter()},
 ]
 
 
@@ -166,6 +169,18 @@ def test_every_feature_has_its_line():
     page, env = markdown(), make()
     names = [feature.name for feature in env.layout]
     assert len(names) == len(set(names)) == env.single_observation_space.shape[0]
-    assert names[-3:] == [f"order_commanded[{name}]" for name in ORDERS]
+    assert names[-2:] == [f"order_commanded[{name}]" for name in ORDERS[1:]]
     for feature in env.layout:
         assert f"| `{feature.name.split('[')[0]}` |" in page
+
+
+@pytest.mark.parametrize("rules", [{}, {"rate": GccWebrtc()}, {"order": Fifo()}, {"rate": GccWebrtc(), "order": Fifo()}], ids=str)
+@pytest.mark.parametrize("scenario", ["table1", "wonderproxy", "synthetic-9"])
+@pytest.mark.parametrize("predictor", [None, LastValue()], ids=["", "forecast"])
+def test_the_width_of_a_path_follows_from_the_number_of_features(scenario, rules, predictor):
+    """What a network is built from: no two environments of as many paths have as many features, but another width."""
+    for uplink in ("rate", None):
+        env = make(uplink=uplink, scenario=scenario, predictor=predictor, **rules if uplink else {})
+        width = path_width(env.single_observation_space.shape[0], env.paths_observed)
+        assert width == len(PATH_FEATURES) + (predictor is not None)
+        assert len(env.uplink.layout) in SENDER_WIDTHS

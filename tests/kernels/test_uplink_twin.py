@@ -18,6 +18,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.gcc.gcc import GccWebrtc
+from vcgym.baselines.greedy import Greedy
 from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.order_rule import REJECT, choose, make_room
 from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, wake_us
@@ -26,7 +27,6 @@ from vcgym.baselines.rule import MEDIA, PROBE, Record
 from vcgym.baselines.sending.fifo import Fifo
 from vcgym.baselines.sending.sbpn import WHEN_FULL, Sbpn
 from vcgym.baselines.tfrc.tfrc import Tfrc
-from vcgym.baselines.vcroute import VCRoute
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import PLACES, CallBatch
 from vcgym.envs.uplink.batch import AUDIO_PER_SLOT, UplinkBatch
@@ -370,7 +370,7 @@ AUDIO_ALONE = SharedLink("audio", 7, constant(0.3e6), video=None, flows=(Udp(0.2
 LINKS = [TIGHT, STEPS, AUDIO_ALONE]
 RULES = [
     (RoundRobin(), WMJitter(), GccWebrtc(), Sbpn()),
-    (VCRoute(), WMJitter(), Tfrc(), Sbpn(keep_last=False)),
+    (Greedy(), WMJitter(), Tfrc(), Sbpn(keep_last=False)),
 ]
 SETTINGS = [("central", 1.0, 0.0), ("sender", 7.0, 0.3)]
 WORLDS = [("wonderproxy", "correlated"), ("table1", "paper")]
@@ -410,8 +410,8 @@ def test_rules_inside(rules, link):
 
 HELD = {
     "all four": {},
-    "rate and order": {"router": VCRoute(), "receiver": WMJitter()},
-    "order": {"router": VCRoute(), "receiver": WMJitter(), "rate": GccWebrtc()},
+    "rate and order": {"router": Greedy(), "receiver": WMJitter()},
+    "order": {"router": Greedy(), "receiver": WMJitter(), "rate": GccWebrtc()},
     "path": {"receiver": WMJitter(), "rate": GccWebrtc(), "order": Sbpn()},
 }
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.gcc.gcc import GccWebrtc
+from vcgym.baselines.greedy import Greedy
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.sending.fifo import Fifo
 from vcgym.baselines.sending.policy import RatePolicy
 from vcgym.baselines.sending.sbpn import Sbpn
-from vcgym.baselines.vcroute import VCRoute
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.sending.rewards import ON_TIME_WORTH
 from vcgym.network.capacity import constant, rate_trace, steps
@@ -81,19 +81,21 @@ def assert_accounts(env):
     return totals
 
 
-links = st.builds(
-    SharedLink,
-    name=st.just("drawn"),
-    seed=st.integers(0, 1 << 30),
-    trace=st.sampled_from([constant(5e4), constant(4e5), constant(5e6), steps("s", [(0.0, 2.0), (0.7, 0.05), (1.4, 1.0)], 2.0)]),
-    queue_packets=st.sampled_from([1, 5, 500]),
-    loss=st.sampled_from([0.0, 0.1]),
-    works_ms=st.sampled_from([0.0, 200.0]),
-    flows=st.sampled_from([(), (Udp(3e5),), (Udp(3e5, poisson=True), Udp(1e6, on_s=0.3, off_s=0.5))]),
-    expiry_ms=st.sampled_from([0.0, 100.0, 400.0]),
-    send_queue=st.sampled_from([1, 6, 300]),
-    rates_kbps=st.sampled_from([(300.0, 50.0, 2500.0), (20.0, 10.0, 100.0)]),
-)
+links = st.fixed_dictionaries(
+    {
+        "name": st.just("drawn"),
+        "seed": st.integers(0, 1 << 30),
+        "trace": st.sampled_from([constant(5e4), constant(4e5), constant(5e6), steps("s", [(0.0, 2.0), (0.7, 0.05), (1.4, 1.0)], 2.0)]),
+        "queue_packets": st.sampled_from([1, 5, 500]),
+        "loss": st.sampled_from([0.0, 0.1]),
+        "works_ms": st.sampled_from([0.0, 200.0]),
+        "flows": st.sampled_from([(), (Udp(3e5),), (Udp(3e5, poisson=True), Udp(1e6, on_s=0.3, off_s=0.5))]),
+        "expiry_ms": st.sampled_from([0.0, 100.0, 400.0]),
+        "send_queue": st.sampled_from([1, 6, 300]),
+        "rates_kbps": st.sampled_from([(300.0, 50.0, 2500.0), (20.0, 10.0, 100.0)]),
+    }
+).map(lambda fields: SharedLink(**fields))
+
 
 @settings(max_examples=40)
 @given(links, st.sampled_from(["correlated", "paper"]), st.integers(0, 1000))
@@ -107,13 +109,14 @@ def test_packets_in_are_accounted_for(link, mode, seed):
         _, rewards, _, truncated, _ = env.step(env.action_space.sample())
         earned, over = earned + rewards[0], truncated[0]
     totals, played = assert_accounts(env), env.played()
-    sender = env.uplink.inside.senders[0]
     assert totals.created[0, AUDIO] == 300
     arrived = played.arrived_us[0] >= 0
-    drained = sender.queue.waiting == 0
-    if drained:
+    if env.batch.calls["slot"][0] < 300 + 4096:  # drained
+        assert env.uplink.inside.senders[0].queue.waiting == 0
         assert totals.sent.sum() == totals.delivered.sum() + totals.lost.sum()
         assert np.count_nonzero(arrived) == totals.delivered[0, AUDIO]
+    else:
+        assert link.trace.rates_bps[0] <= 4e5
     emitted, heard = played.emitted_us[0] >= 0, played.played_us[0] >= 0
     assert not (emitted & ~arrived).any() and not (heard & ~arrived).any()
     assert ((played.path[0] >= 0) | ~arrived).all()
@@ -234,10 +237,10 @@ def test_a_rule_of_the_path_outside_equals_the_rule_inside(feedback_loss):
     arguments = {"place": "sender", "interval": 1, "observation": "records", "feedback_loss": feedback_loss, "action": "exact"}
     others = {"receiver": WMJitter(), "rate": GccWebrtc()}
     outside = make(TIGHT, order=Sbpn(), **others, **arguments)
-    inside = make(TIGHT, router=VCRoute(), **others, **arguments)
+    inside = make(TIGHT, router=Greedy(), **others, **arguments)
     observation, _ = outside.reset(seed=3)
     inside.reset(seed=3)
-    policy, state, over = RulePolicy(VCRoute()), None, False
+    policy, state, over = RulePolicy(Greedy()), None, False
     while not over:
         action, state = policy.predict(observation, state)
         observation, _, _, truncated, _ = outside.step(action)
@@ -251,7 +254,7 @@ def test_a_rule_of_the_path_outside_equals_the_rule_inside(feedback_loss):
 def test_a_rule_of_the_rate_outside_equals_the_rule_inside(feedback_loss):
     """Asked whenever a report is back, at the sender: the same rates at the same instants."""
     arguments = {"place": "sender", "interval": 1, "observation": "records", "feedback_loss": feedback_loss, "action": "exact"}
-    others = {"router": VCRoute(), "receiver": WMJitter()}
+    others = {"router": Greedy(), "receiver": WMJitter()}
     outside = make(TIGHT, **others, **arguments)
     inside = make(TIGHT, rate=GccWebrtc(), **others, **arguments)
     observation, _ = outside.reset(seed=3)
@@ -268,18 +271,18 @@ def test_a_rule_of_the_rate_outside_equals_the_rule_inside(feedback_loss):
         over = truncated[0]
         targets.add(float(outside.uplink.inside.senders[0].target_bps))
     assert of_all(outside) == of_all(inside)
-    assert asked > 20 and len(targets) > 10
+    assert asked > 20 and len(targets) > 5
 
 
 def test_a_rule_inside_shares_what_the_agent_is_shown():
     """The path by a rule and the lag by an agent, no uplink: the same call as Relay's other way round, and the agent sees every record."""
     arguments = {"scenario": "table1", "packets": 400, "log": True, "action": "exact", "observation": "records", "feedback_loss": 0.1}
     arguments["autoreset_mode"] = AutoresetMode.DISABLED
-    alone = gymnasium.make_vec(CALL, num_envs=1, router=VCRoute(), **arguments).unwrapped
+    alone = gymnasium.make_vec(CALL, num_envs=1, router=Greedy(), **arguments).unwrapped
     both = gymnasium.make_vec(CALL, num_envs=1, interval=1, **arguments).unwrapped
     seen, _ = alone.reset(seed=3)
     told, _ = both.reset(seed=3)
-    policy, state, records, expected = RulePolicy(VCRoute()), None, [], []
+    policy, state, records, expected = RulePolicy(Greedy()), None, [], []
     for slot in range(400):
         if slot % 10 == 0:
             records.append(seen["records"][0, : seen["count"][0]])
@@ -299,21 +302,22 @@ ALONE = np.array([[0, 60_000, 0, 0]])  # the direct path, 60 ms, the rate as it 
 @pytest.mark.parametrize("back_s", [47.0, 1000.0])
 def test_a_link_that_falls_silent(back_s):
     """Nothing comes through for longer than any ring is long, and then it does again; or never."""
-    trace = steps("silent", [(0.0, 1.0), (1.0, 1e-3), (back_s, 1.0)], 2000.0)
+    trace = steps("silent", [(0.0, 1.0), (1.0, 1e-6), (back_s, 1.0)], 2000.0)
     env = make(SharedLink("silent", 3, trace, queue_packets=4, send_queue=30), packets=5000, action="exact")
     env.reset(seed=1)
     play_out(env, itertools.repeat(ALONE))
     assert_accounts(env)
-    assert (back_s < 50.0) == (env.played().played_us[0, 4800:] >= 0).any()
+    heard = env.played().played_us[0, 4800:] >= 0
+    assert heard.all() if back_s < 50.0 else not heard.any()
 
 
 def test_a_silence_from_the_start():
-    trace = steps("late", [(0.0, 1e-3), (45.0, 1.0)], 2000.0)
+    trace = steps("late", [(0.0, 1e-6), (45.0, 1.0)], 2000.0)
     env = make(SharedLink("late", 3, trace, queue_packets=4, send_queue=30), packets=5000, action="exact")
     env.reset(seed=1)
     play_out(env, itertools.repeat(ALONE))
     assert_accounts(env)
-    assert (env.played().played_us[0, 4700:] >= 0).mean() > 0.5
+    assert (env.played().played_us[0, 4700:] >= 0).all()
     assert (env.played().played_us[0, :4000] < 0).all()
 
 
