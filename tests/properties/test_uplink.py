@@ -299,26 +299,33 @@ def test_a_rule_inside_shares_what_the_agent_is_shown():
 ALONE = np.array([[0, 60_000, 0, 0]])  # the direct path, 60 ms, the rate as it is, first in, first out
 
 
-@pytest.mark.parametrize("back_s", [47.0, 1000.0])
+def silent(from_s, to_s):
+    """Between two moments a thousandth of the capacity is left, and the packets of another flow take minutes."""
+    trace = steps("silent", [(0.0, 1.0), (from_s, 1e-3), (to_s, 1.0)] if from_s else [(0.0, 1e-3), (to_s, 1.0)], 2000.0)
+    flow = Udp(1e8, 65535, starts_s=from_s, stops_s=to_s - 0.1)
+    return make(SharedLink("silent", 3, trace, queue_packets=4, send_queue=30, flows=(flow,)), packets=5000, action="exact")
+
+
+@pytest.mark.parametrize("back_s", [45.0, 1000.0])
 def test_a_link_that_falls_silent(back_s):
     """Nothing comes through for longer than any ring is long, and then it does again; or never."""
-    trace = steps("silent", [(0.0, 1.0), (1.0, 1e-6), (back_s, 1.0)], 2000.0)
-    env = make(SharedLink("silent", 3, trace, queue_packets=4, send_queue=30), packets=5000, action="exact")
+    env = silent(1.0, back_s)
     env.reset(seed=1)
     play_out(env, itertools.repeat(ALONE))
     assert_accounts(env)
-    heard = env.played().played_us[0, 4800:] >= 0
-    assert heard.all() if back_s < 50.0 else not heard.any()
+    played = env.played()
+    assert np.count_nonzero(played.arrived_us[0, 200:4400] >= 0) <= 8  # what was in the bottleneck's queue
+    heard = played.played_us[0, 4800:] >= 0
+    assert heard.mean() > 0.9 if back_s < 50.0 else not heard.any()
 
 
 def test_a_silence_from_the_start():
-    trace = steps("late", [(0.0, 1e-6), (45.0, 1.0)], 2000.0)
-    env = make(SharedLink("late", 3, trace, queue_packets=4, send_queue=30), packets=5000, action="exact")
+    env = silent(0.0, 45.0)
     env.reset(seed=1)
     play_out(env, itertools.repeat(ALONE))
     assert_accounts(env)
-    assert (env.played().played_us[0, 4700:] >= 0).all()
-    assert (env.played().played_us[0, :4000] < 0).all()
+    played = env.played().played_us[0]
+    assert (played[4700:] >= 0).mean() > 0.9 and (played[:4400] < 0).all()
 
 
 def test_the_sender_is_seen_as_late_as_it_is_commanded():
