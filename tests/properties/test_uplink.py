@@ -315,8 +315,8 @@ def test_a_link_that_falls_silent(back_s):
     assert_accounts(env)
     played = env.played()
     assert np.count_nonzero(played.arrived_us[0, 200:4400] >= 0) <= 8  # what was in the bottleneck's queue
-    heard = played.played_us[0, 4800:] >= 0
-    assert heard.mean() > 0.9 if back_s < 50.0 else not heard.any()
+    emitted = played.emitted_us[0, 4800:] >= 0
+    assert emitted.all() if back_s < 50.0 else not emitted.any()
 
 
 def test_a_silence_from_the_start():
