@@ -1,6 +1,9 @@
 """Call with an uplink: what is refused, what actions mean, both checkers, and features that have their line."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import gymnasium
@@ -184,3 +187,28 @@ def test_the_width_of_a_path_follows_from_the_number_of_features(scenario, rules
         width = path_width(env.single_observation_space.shape[0], env.paths_observed)
         assert width == len(PATH_FEATURES) + (predictor is not None)
         assert len(env.uplink.layout) in SENDER_WIDTHS
+
+
+SCRIPT = """
+import hashlib
+import gymnasium, numpy as np
+import vcgym.envs
+
+env = gymnasium.make_vec("vcgym/Call-v0", num_envs=2, packets=60, scenario="table1", uplink="rate").unwrapped
+observations, _ = env.reset(seed=3)
+env.action_space.seed(1)
+digest = hashlib.sha256(observations.tobytes())
+for _ in range(7):
+    observations, rewards, *_ = env.step(env.action_space.sample())
+    digest.update(np.round(observations, 5).tobytes() + np.round(rewards, 9).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_plain_python_does_the_same():
+    digests = set()
+    for disabled in ("0", "1"):
+        command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", SCRIPT]  # numpy's wrapping of uint64 is meant
+        environment = os.environ | {"NUMBA_DISABLE_JIT": disabled}
+        digests.add(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+    assert len(digests) == 1
