@@ -17,9 +17,9 @@ import numpy as np
 
 from vcgym.baselines.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
 from vcgym.baselines.mechanism import holds, microseconds
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 from vcgym.network.receiver import WATERMARK
 
 MOST_MS = 2000

@@ -12,9 +12,9 @@ count buffer takes in first, so that the steady wait equals the target).
 from typing import NamedTuple
 
 from vcgym.baselines.mechanism import holds, microseconds
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
 from vcgym.baselines.wmjitter import FORGETTING, UPPER, allocate_lag, calculate_lag, reset_lag
+from vcgym.network.ranges import require_within
 from vcgym.network.receiver import COUNT
 
 

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from vcgym.baselines.mechanism import holds, microseconds
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
+from vcgym.network.ranges import require_within
 from vcgym.network.receiver import COUNT
 
 

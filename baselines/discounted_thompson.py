@@ -22,9 +22,9 @@ import numpy as np
 from vcgym.baselines.draws import FARTHEST_SD, draw_below
 from vcgym.baselines.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
 from vcgym.baselines.mechanism import microseconds
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 from vcgym.network.rng import POLICY, stream_key
 
 MOST_MEMORIES = 30.0  # from the reference to now

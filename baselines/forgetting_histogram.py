@@ -14,6 +14,7 @@ from vcgym.network.jit import kernel
 BUCKETS = 100
 
 _FULL = 1 << 15  # factor 1
+_TOGETHER = 4  # buckets whose costs are worked out at once
 _LEAST_BITS, _MOST_BITS = 32, 48  # of the total weight
 
 FORGETTING_HISTOGRAM = np.dtype(
@@ -26,7 +27,7 @@ FORGETTING_HISTOGRAM = np.dtype(
             ("total", "i8"),
             ("place", "i8"),  # the quantile's bucket
             ("below", "i8"),  # weight of the buckets below it
-            ("weight", "i8", (BUCKETS,)),
+            ("weight", "i8", (BUCKETS + _TOGETHER - 1,)),  # the last ones stay 0
         ],
     )
 )
@@ -67,8 +68,7 @@ def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
         weight = int(histogram.total * histogram.gain)
         histogram.weight[bucket] += weight
         histogram.total += weight
-        if bucket < histogram.place:
-            histogram.below += weight
+        histogram.below += weight if bucket < histogram.place else 0
         if histogram.total >> _MOST_BITS > 0:
             _shorten(histogram)
     _move_quantile(histogram, quantile)
@@ -140,12 +140,11 @@ def cheapest_bucket(histogram, first, bucket_us, base_us, us_per_loss_percent):
     total, price_us = float(histogram.total), 100.0 * us_per_loss_percent
     best = first
     best_cost = max(0, first * bucket_us - base_us) * total + price_us * (histogram.total - up_to)
-    for i in range(first + 1, BUCKETS):
-        waiting = max(0, i * bucket_us - base_us) * total
-        if waiting >= best_cost:
+    for following in range(first + 1, BUCKETS, _TOGETHER):
+        if max(0, following * bucket_us - base_us) * total >= best_cost:
             break
-        up_to += histogram.weight[i]
-        cost = waiting + price_us * (histogram.total - up_to)
-        if cost < best_cost:
-            best, best_cost = i, cost
+        for i in range(following, following + _TOGETHER):
+            up_to += histogram.weight[i]
+            cost = max(0, i * bucket_us - base_us) * total + price_us * (histogram.total - up_to)
+            best, best_cost = i if cost < best_cost else best, min(cost, best_cost)
     return best

@@ -21,9 +21,9 @@ import numpy as np
 
 from vcgym.baselines.history import usual_means
 from vcgym.baselines.mechanism import microseconds
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 
 MOST_HALF_LIVES = 30.0  # from the reference to now
 FARTHEST_BACK = 500.0  # half lives; feedback still older counts for nothing all the same

@@ -15,22 +15,24 @@ only when it leaves are the others looked through again.
 import numpy as np
 
 from vcgym.network.jit import kernel
+from vcgym.network.ring_minimum import newest_smallest
 
 JITTER_WINDOW_US = 2_000_000
 NO_JITTER = -1  # of the first packet
 
 _PLACES = 256  # a power of two above 201
 _MASK = _PLACES - 1
-_NEVER_US = np.iinfo(np.int64).min
+_NEVER_US = -(2**62)
+_NO_DELAY_US = np.iinfo(np.int64).max
 
 JITTER_WINDOW = np.dtype(
     (
         np.record,
         [
-            ("first", "i8"),  # entries first..end-1, number n in place n modulo the length
-            ("end", "i8"),
+            ("end", "i8"),  # how many entries there have been; number n stands in place n modulo the length
             ("best", "i8"),  # number of the newest entry that has the smallest delay
             ("best_us", "i8"),
+            ("best_expiry_us", "i8"),
             ("newest_us", "i8"),  # newest sent time of a packet that has a d
             ("last_delay_us", "i8"),
             ("started", "i8"),
@@ -44,10 +46,12 @@ JITTER_WINDOW = np.dtype(
 @kernel
 def reset_window(window):
     """Forget every packet."""
-    window.first = 0
     window.end = 0
+    window.best_us = _NO_DELAY_US
     window.newest_us = _NEVER_US
     window.started = 0
+    for place in range(_PLACES):
+        window.expiry_us[place] = _NEVER_US
 
 
 @kernel
@@ -64,9 +68,7 @@ def accumulated_jitter(window, sent_us, arrived_us):
         return NO_JITTER
     window.newest_us = max(window.newest_us, sent_us)
     _append(window, before_us, window.newest_us)
-    while window.newest_us - window.expiry_us[window.first & _MASK] > JITTER_WINDOW_US:
-        window.first += 1
-    if window.best < window.first:
+    if window.best_expiry_us < window.newest_us - JITTER_WINDOW_US:
         _look_through(window)
     return max(0, delay_us - window.best_us)
 
@@ -74,22 +76,25 @@ def accumulated_jitter(window, sent_us, arrived_us):
 @kernel
 def _append(window, delay_us, expiry_us):
     last = (window.end - 1) & _MASK
-    if window.end > window.first and window.expiry_us[last] == expiry_us:
-        window.delay_us[last] = min(window.delay_us[last], delay_us)
+    if window.expiry_us[last] == expiry_us:
+        delay_us = min(window.delay_us[last], delay_us)
     else:
-        if window.end - window.first == _PLACES:
-            raise ValueError("jitter window: more than 256 packets of rising sent time in 2000 ms; allowed are packets of at least 8 ms")
         last = window.end & _MASK
-        window.delay_us[last] = delay_us
+        if window.expiry_us[last] >= expiry_us - JITTER_WINDOW_US:
+            raise ValueError("jitter window: more than 256 packets of rising sent time in 2000 ms; allowed are packets of at least 8 ms")
         window.expiry_us[last] = expiry_us
         window.end += 1
-    if window.end - window.first == 1 or delay_us <= window.best_us:
-        window.best, window.best_us = window.end - 1, window.delay_us[last]
+    window.delay_us[last] = delay_us
+    if delay_us <= window.best_us:
+        window.best, window.best_us, window.best_expiry_us = window.end - 1, delay_us, expiry_us
 
 
 @kernel
 def _look_through(window):
-    window.best, window.best_us = window.first, window.delay_us[window.first & _MASK]
-    for number in range(window.first + 1, window.end):
-        if window.delay_us[number & _MASK] <= window.best_us:
-            window.best, window.best_us = number, window.delay_us[number & _MASK]
+    """The entries count the longer, the newer they are: when the best one leaves, so have all before it."""
+    first = window.best + 1
+    while window.expiry_us[first & _MASK] < window.newest_us - JITTER_WINDOW_US:
+        first += 1
+    window.best = newest_smallest(window.delay_us, first, window.end)
+    window.best_us = window.delay_us[window.best & _MASK]
+    window.best_expiry_us = window.expiry_us[window.best & _MASK]

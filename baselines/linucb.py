@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.history import usual_means
 from vcgym.baselines.mechanism import microseconds
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 
 FEATURES = 4
 SCALE_MS = 100.0

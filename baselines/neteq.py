@@ -15,9 +15,9 @@ from vcgym.baselines.arrivals import integers, require_arrivals
 from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.neteq_delay import DelayState, allocate_delay, packet_arrived, reset_delay
 from vcgym.baselines.neteq_history import WINDOW_MS
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 from vcgym.network.receiver import COUNT
 
 

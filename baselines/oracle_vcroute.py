@@ -8,10 +8,10 @@ receiver besides, which is the same for every path.
 from typing import NamedTuple
 
 from vcgym.baselines.oracle import witnesses
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.baselines.top_k import refresh, watch
 from vcgym.baselines.vcroute import PREDICTED, VCRoute, learn, lowest_draw
+from vcgym.network.ranges import require_within
 
 
 class OracleVCRoute(NamedTuple):

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.history import usual_means
-from vcgym.baselines.ranges import require_within
 from vcgym.network.jit import allocating_kernel, kernel
+from vcgym.network.ranges import require_within
 
 INTERVAL, BEST_FIVE, PUBLISHED = 0, 1, 2
 CONFIDENCE_Z = 1.96  # two-sided 95 %

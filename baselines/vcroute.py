@@ -42,11 +42,11 @@ import numpy as np
 from vcgym.baselines.bars import AIM, MANY, TOGETHER, Bars, allocate_bars, hold_against, renew_limit, start_aim
 from vcgym.baselines.draws import bar, draw_below
 from vcgym.baselines.history import usual_means, usual_variances
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
 from vcgym.baselines.top_k import KEPT, KEPT_PATH, TopK, is_settled, refresh, require_top_k, start_kept, watch
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 from vcgym.network.rng import POLICY, stream_key
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.predictor import predict_e2e, require_predictor

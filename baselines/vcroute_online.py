@@ -20,11 +20,11 @@ import numpy as np
 
 from vcgym.baselines.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
 from vcgym.baselines.mechanism import microseconds
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
 from vcgym.baselines.top_k import is_settled, refresh
 from vcgym.baselines.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 from vcgym.predictors.predictor import predict_e2e
 
 PER_100_MS = 0.01

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.baselines.top_k import is_settled, refresh
 from vcgym.baselines.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw
+from vcgym.network.ranges import require_within
 from vcgym.predictors.predictor import predict_e2e
 
 

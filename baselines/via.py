@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
 from vcgym.baselines.top_k import KEPT, KEPT_PATH, TopK, is_settled, mean_bound, refresh, require_top_k, start_kept, watch
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 from vcgym.network.rng import POLICY, stream_key, uniform
 
 

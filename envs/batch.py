@@ -20,7 +20,7 @@ from vcgym.network.player import allocate_player, start_player
 from vcgym.network.quality import LOSS_PRICE, emission_reward, emodel_return, impairment_sum
 from vcgym.network.receiver import START_LEVEL_US, start_receiver
 from vcgym.network.scenario import Scenario, one_of
-from vcgym.network.slot_window import clear_slot_window
+from vcgym.network.slot_window import WINDOW_SLOTS, clear_slot_window
 from vcgym.network.wire import SLOTS, clear_wire
 from vcgym.network.world import SLOT_US, World, WorldDraw
 
@@ -189,7 +189,7 @@ class CallBatch:
         """Play each of `rows` to its next decision, or to its end; afterwards `why[row]` is DECIDE or DONE.
 
         Raises:
-            OverflowError: more is under way than the rings hold.
+            OverflowError: more is under way than the rings hold, or nothing has arrived for 39 s.
         """
         while len(rows):
             rows = self.play_block(rows)
@@ -201,17 +201,26 @@ class CallBatch:
         """Play each of `rows` as far as the loaded block of the world reaches; returns those that wait for the next one.
 
         Raises:
-            OverflowError: more is under way than the rings hold.
+            OverflowError: more is under way than the rings hold, or nothing has arrived for 39 s.
         """
         self._each_thread(rows, self._play)
         why = self.calls["why"][rows]
         if (why == RING_FULL).any():
-            row = int(rows[why == RING_FULL][0])
-            raise OverflowError(
-                f"session {row}, slot {self.calls[row].slot}: more is under way than the rings hold "
-                f"({SLOTS} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
-            )
+            raise OverflowError(self._why_full(int(rows[why == RING_FULL][0])))
         return rows[why == BLOCK]
+
+    def _why_full(self, row: int) -> str:
+        slot = int(self.calls[row].slot)
+        silent = slot - int(self.calls[row].window.newest)
+        if silent >= SLOTS - WINDOW_SLOTS:
+            return (
+                f"session {row}, slot {slot}: none of the last {silent} packets has arrived; allowed is a silence below "
+                f"{(SLOTS - WINDOW_SLOTS) * SLOT_US / 1e6:g} s, so let the router leave a path that loses everything"
+            )
+        return (
+            f"session {row}, slot {slot}: more is under way than the rings hold "
+            f"({SLOTS} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
+        )
 
     def _play(self, rows: NDArray[np.int64]) -> None:
         play(self.calls, self.tables, rows, self.world.delay_us, self.router, self.router_state, self.receiver, self.receiver_state)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import MEDIA, allocate, decide, update
 from vcgym.envs.actions import level_place
+from vcgym.envs.ahead import ask_for_beginnings, ask_for_records
 from vcgym.envs.feed import read_next, unread
 from vcgym.envs.forecast import ForecastState
-from vcgym.envs.session import DECIDE, record_in_hand
+from vcgym.envs.session import BEGINNINGS, DECIDE, FEED_ROWS, record_in_hand
 from vcgym.network.jit import kernel
 from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US
 
@@ -69,8 +70,19 @@ CALL_FEATURES = (
 )
 PATH_WIDTH, CALL_WIDTH = len(PATH_FEATURES), len(CALL_FEATURES)
 
+# Of a path not heard of, history stands in.
 PATH_SENSE = np.dtype(
-    (np.record, [("heard", "i8"), ("newest_sent_us", "i8"), ("newest_ms", "f8"), ("smoothed_ms", "f8"), ("deviation_ms", "f8")])
+    (
+        np.record,
+        [
+            ("heard", "i8"),
+            ("newest_sent_us", "i8"),
+            ("newest_ms", "f8"),
+            ("smoothed_ms", "f8"),
+            ("deviation_ms", "f8"),
+            ("news", "i8"),  # what of it has changed since it was shown
+        ],
+    )
 )
 CALL_SENSE = np.dtype(
     (
@@ -89,9 +101,13 @@ CALL_SENSE = np.dtype(
             ("peak_ms", "f8", (3,)),
             ("late_share", "f8"),
             ("missing_share", "f8"),
+            ("shown_us", "i8", (2,)),  # levels commanded and reported that were shown last
         ],
     )
 )
+_NO_NEWS, _HEARD, _ALL = 0, 1, 2
+_NOT_SHOWN_US = -1
+_NEVER_US = -(2**62)
 
 
 class Senses(NamedTuple):
@@ -108,8 +124,8 @@ def allocate_senses(sessions: int, paths: int, forecast: NamedTuple) -> Senses:
 
 
 @kernel
-def clear_senses(senses, s):
-    """Forget everything heard in session `s`."""
+def clear_senses(senses, s, history):
+    """Forget everything heard in session `s`, whose paths have `history` (sessions, paths, 3) and whose features are to be written anew."""
     call = senses.call[s]
     call.heard = 0
     call.newest_packet = -1
@@ -119,8 +135,14 @@ def clear_senses(senses, s):
     call.peak_ms[:] = 0.0
     call.late_share = 0.0
     call.missing_share = 0.0
+    call.shown_us[:] = _NOT_SHOWN_US
     for p in range(senses.paths.shape[1]):
-        senses.paths[s, p].heard = 0
+        path = senses.paths[s, p]
+        path.heard = 0
+        path.newest_sent_us = _NEVER_US
+        path.newest_ms = path.smoothed_ms = history[s, p, 1]
+        path.deviation_ms = history[s, p, 2]
+        path.news = _ALL
 
 
 @kernel
@@ -140,6 +162,7 @@ def sense(senses, s, record):
         path.deviation_ms += DEVIATION_SMOOTHING * (abs(delay_ms - path.smoothed_ms) - path.deviation_ms)
         path.smoothed_ms += SMOOTHING * (delay_ms - path.smoothed_ms)
     path.heard += 1
+    path.news = max(path.news, _HEARD)
     if record.kind == MEDIA:
         _sense_media(senses.call[s], record, delay_ms)
 
@@ -181,47 +204,63 @@ def _put(out, s, i, value, low, high):
 
 @kernel
 def _write_paths(senses, s, now_us, history, commanded, width, out):
+    """Features of the paths. Of a path that nothing has come of, those that time does not change stand in row `s` already."""
     paths = senses.paths.shape[1]
     best_ms = np.inf
     for p in range(paths):
-        sensed = senses.paths[s, p]
-        best_ms = min(best_ms, sensed.smoothed_ms if sensed.heard > 0 else history[s, p, 1])
+        best_ms = min(best_ms, senses.paths[s, p].smoothed_ms)
     for p in range(paths):
-        sensed = senses.paths[s, p]
-        first = p * width
-        mean_ms = history[s, p, 1]
-        heard = sensed.heard > 0
-        now_ms = sensed.smoothed_ms if heard else mean_ms
-        _put(out, s, first, mean_ms * PER_100_MS, 0.0, LIMIT)
-        _put(out, s, first + 1, history[s, p, 2] * PER_100_MS, 0.0, LIMIT)
-        _put(out, s, first + 2, 100.0 - history[s, p, 0] * (100.0 / HISTORY_SLOTS), 0.0, LIMIT)
-        _put(out, s, first + 3, (sensed.newest_ms if heard else mean_ms) * PER_100_MS, 0.0, LIMIT)
-        _put(out, s, first + 4, (now_us - sensed.newest_sent_us) * PER_SECOND if heard else LIMIT, 0.0, LIMIT)
-        _put(out, s, first + 5, now_ms * PER_100_MS, 0.0, LIMIT)
-        _put(out, s, first + 6, (sensed.deviation_ms if heard else history[s, p, 2]) * PER_100_MS, 0.0, LIMIT)
-        _put(out, s, first + 7, (now_ms - best_ms) * PER_100_MS, 0.0, LIMIT)
+        path, first = senses.paths[s, p], p * width
+        if path.news == _ALL:
+            _write_history(s, history[s, p], first, out)
+        if path.news != _NO_NEWS:
+            _write_news(path, s, first, out)
+        _put(out, s, first + 4, (now_us - path.newest_sent_us) * PER_SECOND, 0.0, LIMIT)
+        _put(out, s, first + 7, (path.smoothed_ms - best_ms) * PER_100_MS, 0.0, LIMIT)
         out[s, first + 8] = 1.0 if p == commanded else 0.0
     return paths * width
 
 
 @kernel
-def _write_forecasts(senses, s, slot, history, forecast, width, out):
+def _write_history(s, history, first, out):
+    _put(out, s, first, history[1] * PER_100_MS, 0.0, LIMIT)
+    _put(out, s, first + 1, history[2] * PER_100_MS, 0.0, LIMIT)
+    _put(out, s, first + 2, 100.0 - history[0] * (100.0 / HISTORY_SLOTS), 0.0, LIMIT)
+
+
+@kernel
+def _write_news(path, s, first, out):
+    path.news = _NO_NEWS
+    _put(out, s, first + 3, path.newest_ms * PER_100_MS, 0.0, LIMIT)
+    _put(out, s, first + 5, path.smoothed_ms * PER_100_MS, 0.0, LIMIT)
+    _put(out, s, first + 6, path.deviation_ms * PER_100_MS, 0.0, LIMIT)
+
+
+@kernel
+def _write_forecasts(senses, s, slot, forecast, width, out):
     """The last feature of each path, if there is a forecaster."""
     paths = senses.forecast.e2e_ms.shape[1]
     for p in range(paths):
-        sensed = senses.paths[s, p]
-        senses.forecast.transmit_ms[s, p] = sensed.newest_ms if sensed.heard > 0 else history[s, p, 1]
+        senses.forecast.transmit_ms[s, p] = senses.paths[s, p].newest_ms
     decide(forecast, senses.forecast, s, slot)
     for p in range(paths):
         _put(out, s, (p + 1) * width - 1, senses.forecast.e2e_ms[s, p] * PER_100_MS, 0.0, LIMIT)
 
 
 @kernel
+def _write_level(sensed, s, which, level_us, i, out):
+    """A level, `which` of those shown: a logarithm costs as much as the features of a path, and levels often stay."""
+    if level_us != sensed.shown_us[which]:
+        sensed.shown_us[which] = level_us
+        out[s, i] = level_place(level_us)
+
+
+@kernel
 def _write_call(sensed, s, now_us, elapsed, level_us, first, out):
     heard = sensed.heard > 0
     _put(out, s, first, elapsed, 0.0, 1.0)
-    out[s, first + 1] = level_place(level_us)
-    out[s, first + 2] = level_place(sensed.level_us if heard else level_us)
+    _write_level(sensed, s, 0, level_us, first + 1, out)
+    _write_level(sensed, s, 1, sensed.level_us if heard else level_us, first + 2, out)
     _put(out, s, first + 3, (now_us - sensed.newest_sent_us) * PER_SECOND if heard else LIMIT, 0.0, LIMIT)
     _put(out, s, first + 4, sensed.feedback_us * (10.0 * PER_SECOND) if heard else 0.0, 0.0, LIMIT)
     _put(out, s, first + 5, sensed.jitter_ms * PER_100_MS, 0.0, LIMIT)
@@ -234,9 +273,17 @@ def _write_call(sensed, s, now_us, elapsed, level_us, first, out):
 
 @kernel
 def observe_feed(calls, which, senses, history, forecast, out):
-    """Features at the router's place, for each session of `which`: take in what has arrived there, then write row `s` of `out`."""
+    """Features at the router's place, for each session of `which`: take in what has arrived there, then renew row `s` of `out`.
+
+    `out` is the same at every call: only what has changed is written.
+    """
     width = PATH_WIDTH + (1 if senses.forecast.e2e_ms.shape[1] > 0 else 0)
-    for s in which:
+    for turn in range(which.size):
+        if turn + 2 < which.size:
+            ask_for_beginnings(calls, which[turn + 2], BEGINNINGS)
+        if turn + 1 < which.size:
+            ask_for_records(calls, which[turn + 1], FEED_ROWS)
+        s = which[turn]
         call = calls[s]
         now_us = call.slot * SLOT_US
         while unread(call.feed, now_us):
@@ -244,13 +291,13 @@ def observe_feed(calls, which, senses, history, forecast, out):
             sense(senses, s, record)
             update(forecast, senses.forecast, s, record)
         first = _write_paths(senses, s, now_us, history, call.to_sender.latest, width, out)
-        _write_forecasts(senses, s, call.slot, history, forecast, width, out)
+        _write_forecasts(senses, s, call.slot, forecast, width, out)
         _write_call(senses.call[s], s, now_us, call.slot / call.packets, call.to_receiver.latest, first, out)
 
 
 @kernel
 def observe_arrival(calls, which, senses, receiver_lever, out):
-    """Features at the receiver: take in the arrival in hand, then write row `s` of `out`."""
+    """Features at the receiver: take in the arrival in hand, then renew row `s` of `out`, the same at every call."""
     for s in which:
         call = calls[s]
         now_us = call.slot * SLOT_US

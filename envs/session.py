@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.oracle import witness
 from vcgym.baselines.rule import MEDIA, PROBE, Record, decide, learns, update
+from vcgym.envs.ahead import ask_for_beginnings, ask_for_places, beginnings, ring
 from vcgym.envs.books import BOOKS, NOT_LOGGED, book_send, book_tick
 from vcgym.envs.feed import COMMANDS, FEED, RECORDS, append, command, in_force, read_next, unread
 from vcgym.envs.levers import COMMANDED, INSIDE, OUTSIDE, holder
@@ -64,6 +65,16 @@ CALL = np.dtype(
         ],
     )
 )
+
+# Where in a call lies what a slot touches (ahead.py).
+BEGINNINGS = beginnings(CALL)
+_BY_SLOT = tuple(
+    ring(CALL, part, name)
+    for part, name in (
+        ("wire", "arrival_us"), ("wire", "next_node"), ("wire", "path"), ("wire", "head"), ("receiver", "standing"), ("window", "delay_us"),
+    )
+)  # fmt: skip
+FEED_ROWS = ring(CALL, "feed", "rows")
 
 
 class Tables(NamedTuple):
@@ -285,7 +296,12 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
 @kernel
 def play(calls, tables, which, delay_us, router, router_state, receiver_lever, receiver_state):
     """Play each call of `which` until it has to wait; its `why` says for what (DECIDE, BLOCK, DONE, RING_FULL)."""
-    for s in which:
+    for turn in range(which.size):
+        if turn + 2 < which.size:
+            ask_for_beginnings(calls, which[turn + 2], BEGINNINGS)
+        if turn + 1 < which.size:
+            ask_for_places(calls, tables, which[turn + 1], _BY_SLOT, FEED_ROWS, delay_us)
+        s = which[turn]
         call = calls[s]
         if call.phase != _OVER:
             call.why = _play(call, tables, s, delay_us, router, router_state, receiver_lever, receiver_state)

@@ -144,7 +144,7 @@ def markdown() -> str:
 
 def _of_senders() -> Iterable[str]:
     """The part on senders that share a bottleneck."""
-    kinds = "; ".join(f"`{name}`: {', '.join(SendingScenario(name).kinds)}" for name in SENDING_SCENARIOS if name in ("order", "rate"))
+    kinds = "; ".join(f"`{name}`: {', '.join(SendingScenario(name).kinds)}" for name in SENDING_SCENARIOS if name != "rate-measured")
     places = QUEUE_PLACES
     actions = (
         ("Rate", "`continuous`", "`Box(-1.0, 1.0, (1,), float32)`", "place of the target on a log scale from the least to the largest"),

@@ -162,7 +162,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
     def _start(self, row: int, seed: int, kind: str | None = None, **options: Any) -> None:
         self.uplink.draw(row, self.split, seed, kind)
         self.batch.start(row, self.batch.scenario.draw(self.split, seed, **options))
-        clear_senses(self._senses, row)
+        clear_senses(self._senses, row, self.batch.history)
         self._paid[row] = 0
 
     def _begun(self, rows: NDArray[np.int64]) -> None:

@@ -6,22 +6,28 @@ natural mix, a control) make another. Oracles are on a board's axis and never ra
 
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from vcgym.leaderboard.columns import EFFORT, G114_BANDS, METRIC, METRICS, Column, shown
 from vcgym.leaderboard.notes import notes
-from vcgym.leaderboard.scores.anchored import HUNDRED, Axis, anchored
+from vcgym.leaderboard.scores.anchored import ANCHORS, HUNDRED, Axis, anchored
 from vcgym.leaderboard.scores.pareto import AXES, Front, front
 from vcgym.leaderboard.scores.regret import regrets
-from vcgym.leaderboard.statistics import Estimate, Paired, Standing, Summary, pair_worlds, rank, summarise
-from vcgym.leaderboard.statistics.summaries import medians, shortfalls, worlds_won
+from vcgym.leaderboard.statistics import Estimate, Paired, Standing, interquartile_means, means, pair_worlds, rank
+from vcgym.leaderboard.statistics.summaries import Profile, medians, profile_curves, profiles, shortfalls, worlds_won
 from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS
 from vcgym.network.strata import NATURAL
 
 RANKED_BY = "r"
 SATISFIED_R = 80.0
 """Of ITU-T G.109: from here on users are satisfied."""
+SATISFACTION = {90.0: "users very satisfied", 80.0: "satisfied", 70.0: "some dissatisfied", 60.0: "many dissatisfied"}
+"""Bands of ITU-T G.109 by the R where they begin; below the last one nearly all are dissatisfied."""
+PROFILE_R = np.arange(101.0)
+"""Where performance profiles are drawn."""
+_CENTRES = {"mean": means, "iqm": interquartile_means}
 BY_NAME = (NATURAL, ONE_SECOND_BURSTS)
 ORACLE = "oracle"
 
@@ -49,15 +55,14 @@ class Line(NamedTuple):
 
     kind: str
     standing: Standing
-    summaries: dict[str, Summary]
+    summaries: dict[str, Estimate]
     bands: dict[str, float]
     worth: Worth
     effort: dict[str, int]
 
     def estimate(self, column: Column) -> Estimate:
         """The summary that tables show for `column`: its interquartile mean or its mean."""
-        summary = self.summaries[column.name]
-        return summary.iqm if column.centre == "iqm" else summary.mean
+        return self.summaries[column.name]
 
     def shown(self, column: Column) -> str:
         """That summary, rounded for reading, in the column's unit."""
@@ -92,8 +97,8 @@ class Board(NamedTuple):
     """Worlds ranked together: of one mode in the declared weights (`mode` is "correlated"), or of a stratum by name ("correlated-natural").
 
     The number of worlds, what was held constant, the systems, best first, and the strata, if there is more than one; the system that
-    `Worth.won` refers to; the axis of anchored scores, None without oracle rows; Pareto fronts by accounting; and what has to be said
-    beside the numbers.
+    `Worth.won` refers to; the axis of anchored scores, None without oracle rows; Pareto fronts by accounting; the performance profile of
+    each system at `SATISFACTION`, with intervals, and at `PROFILE_R`; and what has to be said beside the numbers.
     """
 
     mode: str
@@ -104,6 +109,8 @@ class Board(NamedTuple):
     reference: str
     axis: Axis | None
     fronts: dict[str, Front]
+    profiles: dict[str, Profile]
+    profile_curves: dict[str, np.ndarray]
     notes: tuple[str, ...]
 
 
@@ -115,7 +122,7 @@ def board_name(mode: str, stratum: str | None) -> str:
 def boards(results: pa.Table, rng_seed: int = 0) -> list[Board]:
     """Rank the systems of a results table by R, board by board in alphabetical order.
 
-    Rows of kind "oracle" set the axis of anchored scores; each oracle has to have every world of a board or none.
+    Rows of kind "oracle" set the axis of anchored scores; an oracle that lacks a world of a board is none of that board's.
 
     Raises:
         ValueError: on some board a system lacks a world that another one has.
@@ -125,12 +132,12 @@ def boards(results: pa.Table, rng_seed: int = 0) -> list[Board]:
 
 
 def _board(name: str, rows: pa.Table, rng_seed: int) -> Board:
-    kinds = dict(zip(rows["system"].to_pylist(), rows["kind"].to_pylist(), strict=True))
-    both = pair_worlds(rows)
     results = rows.filter(pc.field("kind") != ORACLE)
     paired = pair_worlds(results)
-    measured = [column.name for column in METRICS if column.type != "string"]
-    summaries = {name: summarise(paired, name, rng_seed) for name in measured}
+    rows = pa.concat_tables([results, *_anchors(rows, paired.row.shape[1])])
+    kinds = dict(zip(rows["system"].to_pylist(), rows["kind"].to_pylist(), strict=True))
+    both = pair_worlds(rows)
+    summaries = {column.name: _CENTRES[column.centre](paired, column.name, rng_seed) for column in METRICS if column.type != "string"}
     standings = rank(paired, RANKED_BY, rng_seed=rng_seed)
     axis = anchored(both, kinds, RANKED_BY, rng_seed)
     reference = axis.zero if axis else standings[0].system
@@ -139,12 +146,20 @@ def _board(name: str, rows: pa.Table, rng_seed: int) -> Board:
     for standing in standings:
         of_system = results.filter(pc.field("system") == standing.system)
         effort = {column: of_system[column][0].as_py() for column in EFFORT}
-        of_metrics = {name: summaries[name][standing.system] for name in measured}
+        of_metrics = {name: summary[standing.system] for name, summary in summaries.items()}
         lines.append(Line(kinds[standing.system], standing, of_metrics, _bands(of_system), worths[standing.system], effort))
     return Board(
         name, paired.row.shape[1], _conditions(results), tuple(lines), _strata(rows, kinds, rng_seed), reference, axis,
-        {accounting: front(paired, accounting, rng_seed) for accounting in AXES}, notes(paired, RANKED_BY, name, rng_seed),
+        {accounting: front(paired, accounting, rng_seed) for accounting in AXES},
+        profiles(paired, RANKED_BY, np.array(list(SATISFACTION)), rng_seed), profile_curves(paired, RANKED_BY, PROFILE_R),
+        notes(paired, RANKED_BY, name, rng_seed),
     )  # fmt: skip
+
+
+def _anchors(rows: pa.Table, worlds: int) -> list[pa.Table]:
+    """Rows of the oracles that are on the axis and have all worlds."""
+    found = [rows.filter((pc.field("kind") == ORACLE) & (pc.field("system") == name)) for name in ANCHORS]
+    return [of_oracle for of_oracle in found if of_oracle.num_rows == worlds]
 
 
 def _worths(paired: Paired, both: Paired, axis: Axis | None, reference: str, rng_seed: int) -> dict[str, Worth]:
@@ -162,7 +177,7 @@ def _strata(rows: pa.Table, kinds: dict[str, str], rng_seed: int) -> tuple[Strat
     for name in names if len(names) > 1 else ():
         both = pair_worlds(rows.filter(pc.field("stratum") == name))
         paired = both.of(*(system for system in both.systems if kinds[system] != ORACLE))
-        r = {system: summary.iqm for system, summary in summarise(paired, RANKED_BY, rng_seed).items()}
+        r = interquartile_means(paired, RANKED_BY, rng_seed)
         standings = {standing.system: standing for standing in rank(paired, RANKED_BY, rng_seed=rng_seed)}
         found.append(Stratum(name, paired.row.shape[1], r, standings, anchored(both, kinds, RANKED_BY, rng_seed)))
     return tuple(found)

@@ -13,6 +13,14 @@ from vcgym.leaderboard.published import AGENT_ENV, Published, System
 from vcgym.leaderboard.rollout import RulePair
 from vcgym.predictors.table import DelayTable
 
+AGENT, OF_SEED = "PPO", "PPO seed "
+"""What the agents trained here are called: one alone, or by their seeds."""
+
+
+def is_agent_name(name: str) -> bool:
+    """Whether an agent trained here may have this name."""
+    return name == AGENT or name.startswith(OF_SEED)
+
 
 def all_systems(
     rules: Mapping[str, RulePair], train: TrainConfig | None, submitted: Mapping[str, Published] | None = None
@@ -30,7 +38,7 @@ def all_systems(
     others: dict[str, System] = {**rules, **(submitted or {})}
     if train is None:
         return others
-    names = {"PPO" if len(train.seeds) == 1 else f"PPO seed {seed}": seed for seed in train.seeds}
+    names = {AGENT if len(train.seeds) == 1 else f"{OF_SEED}{seed}": seed for seed in train.seeds}
     twice = sorted(names.keys() & others.keys())
     if twice:
         raise ValueError(f"systems has {twice}; allowed: names other than the agents' {sorted(names)}")

@@ -1,7 +1,8 @@
 """The tuned-rule gate: an agent, or any system, that a tuned rule beats is said to be beaten, in words, on every board.
 
-A tuned rule is a system of conf/system whose name ends in `-tuned`, made by `vcgym-tune`. On each board everything is held against the one
-with the highest interquartile mean of R: beaten is what has a paired difference whose 95 % interval lies below 0.
+A tuned rule is a system of kind "tuned": one of conf/system with a study, made by `vcgym-tune`. On each board every ranked system (oracles
+are not) is held against the one with the highest interquartile mean of R: beaten is what has a paired difference whose 95 % interval lies
+below 0.
 """
 
 from collections.abc import Sequence
@@ -10,11 +11,11 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vcgym.leaderboard.board import RANKED_BY, Board, board_name
+from vcgym.leaderboard.board import ORACLE, RANKED_BY, Board, board_name
 from vcgym.leaderboard.columns import METRIC, shown
-from vcgym.leaderboard.statistics import Estimate, pair_worlds, rank
+from vcgym.leaderboard.statistics import Estimate, differences, pair_worlds
 
-TUNED = "-tuned"
+TUNED = "tuned"
 
 
 class Against(NamedTuple):
@@ -40,6 +41,7 @@ class Gate(NamedTuple):
 
 def gates(ranked: Sequence[Board], results: pa.Table, rng_seed: int = 0) -> list[Gate]:
     """The gate of each board that `vcgym.leaderboard.board.boards` made of a results table."""
+    results = results.filter(pc.field("kind") != ORACLE)
     of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
     return [_gate(board, results.filter(pc.equal(of_row, board.mode)), rng_seed) for board in ranked]
 
@@ -68,14 +70,14 @@ def markdown(ranked: Sequence[Board], results: pa.Table) -> str:
 
 def _gate(board: Board, results: pa.Table, rng_seed: int) -> Gate:
     kinds = {line.standing.system: line.kind for line in board.lines}
-    best = next((system for system in kinds if system.endswith(TUNED)), "")
+    best = next((system for system, kind in kinds.items() if kind == TUNED), "")
     if not best:
         return Gate(board.mode, "", ())
-    standings = rank(pair_worlds(results), RANKED_BY, reference=best, rng_seed=rng_seed)
-    others = (Against(one.system, kinds[one.system], one.difference) for one in standings if one.system != best)
-    return Gate(board.mode, best, tuple(others))
+    found = differences(pair_worlds(results), RANKED_BY, best, rng_seed)
+    return Gate(board.mode, best, tuple(Against(name, kind, found[name]) for name, kind in kinds.items() if name != best))
 
 
 def _said(other: Against) -> str:
+    """By name; an agent with its difference too."""
     value, low, high = (shown(METRIC[RANKED_BY], end) for end in other.difference)
-    return f"{'agent ' if other.kind == 'agent' else ''}{other.system} ({value} [{low}, {high}])"
+    return f"agent {other.system} ({value} [{low}, {high}])" if other.kind == "agent" else other.system

@@ -39,7 +39,7 @@ def _ranks(paired: Paired, metric: str, rng_seed: int) -> str:
     found, column = detectable(paired, metric, rng_seed), METRIC[metric]
     corrected = f"Ranks are corrected for all {found.comparisons} comparisons of two systems (max-T bootstrap, 5 % for the whole board)"
     if math.isnan(found.together):
-        return f"{corrected}."
+        return f"{corrected}. Worlds are too few, or systems too alike, to say which difference would have been found."
     return (
         f"{corrected}. A difference of {column.label} between any two would have been found with 80 % probability from "
         f"{found.together:.{column.decimals}f} on; between two named beforehand from {found.alone:.{column.decimals}f} on."

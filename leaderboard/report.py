@@ -7,26 +7,30 @@ from typing import Any, NamedTuple
 
 import jinja2
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from vcgym.leaderboard import gate
-from vcgym.leaderboard.board import ORACLE, Board, Line, board_name, boards
+from vcgym.leaderboard.board import PROFILE_R, Board, Line, board_name, boards
 from vcgym.leaderboard.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.columns import METRIC
-from vcgym.leaderboard.figure import Stroke, delay_figure, pareto_figure, strokes
+from vcgym.leaderboard.details import details
+from vcgym.leaderboard.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
 from vcgym.leaderboard.page import explorer, tables
 from vcgym.leaderboard.page.axis import axis_marks
 from vcgym.leaderboard.page.data_cards import read_cards
-from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMELINE, read, replace_file
+from vcgym.leaderboard.results import DELAY_CDF, TIMELINE, read, read_with_oracles, replace_file
 from vcgym.leaderboard.table import markdown
 from vcgym.network.cards import Card
 
 _CURVES = {"event": "Until emitted by the receiver", "clocked": "Until played to the listener"}
+_FRONTS = {"clocked": ("delay played", "ticks concealed"), "event": ("delay emitted", "packets never emitted")}
 _PAGE = Path(__file__).parent / "page"
 
 
 class Stored(NamedTuple):
-    """What a finished run left: results, delay distributions, sessions over time, and cards (hash, scenarios, cards) of the data."""
+    """What a finished run left.
+
+    Results, with oracles where there are any; delay distributions; sessions over time; and cards (hash, scenarios, cards) of the data.
+    """
 
     results: pa.Table
     cdfs: Cdfs
@@ -41,7 +45,7 @@ class Stored(NamedTuple):
             FileNotFoundError: a file is not there.
             ValueError: one is not what a run writes.
         """
-        results = read(RESULTS, folder / "results.parquet")
+        results = read_with_oracles(folder)
         cdfs = read_cdfs(read(DELAY_CDF, folder / "cdf.parquet"))
         return cls(results, cdfs, read(TIMELINE, folder / "timeline.parquet").to_pylist(), read_cards(folder))
 
@@ -60,7 +64,7 @@ def publish(folder: Path) -> Path:
     ranked = boards(stored.results)
     page = folder / "report.html"
     replace_file(page, render([(ranked, stored)]).encode())
-    replace_file(folder / "leaderboard.md", (markdown(ranked) + gate.markdown(ranked, _ranked_rows(stored))).encode())
+    replace_file(folder / "leaderboard.md", (markdown(ranked) + gate.markdown(ranked, stored.results)).encode())
     return page
 
 
@@ -87,12 +91,13 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
         loader=jinja2.FileSystemLoader(_PAGE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     ).get_template("page.html.j2")  # fmt: skip
     ranked = [board for of_run, _ in runs for board in of_run]
-    drawn = strokes({line.standing.system: line.kind for board in ranked for line in board.lines})
+    first = {name for board in ranked for name in _first(board)}
+    drawn = strokes({line.standing.system: line.kind for board in ranked for line in board.lines}, first)
     shared = {name: value for name, value in ranked[0].conditions.items() if all(board.conditions[name] == value for board in ranked)}
     modes = [
         _mode(board, stored, drawn, shared) | {"gate": gate.sentence(passed)}
         for of_run, stored in runs
-        for board, passed in zip(of_run, gate.gates(of_run, _ranked_rows(stored)), strict=True)
+        for board, passed in zip(of_run, gate.gates(of_run, stored.results), strict=True)
     ]
     return template.render(
         modes=modes,
@@ -108,9 +113,10 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     )
 
 
-def _ranked_rows(stored: Stored) -> pa.Table:
-    """Results less the oracles', which only set axes."""
-    return stored.results.filter(pc.field("kind") != ORACLE)
+def _first(board: Board) -> list[str]:
+    """The systems that figures of a board show at first."""
+    kinds = {line.standing.system: line.kind for line in board.lines}
+    return explorer.drawn_at_first(list(kinds), kinds)
 
 
 def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[str, str]) -> dict[str, Any]:
@@ -120,7 +126,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         absent = sorted(set(systems) - set(by_system))
         if absent:
             raise ValueError(f"no {accounting} delay distribution in mode {board.mode!r} for systems {absent}")
-    here = {system: drawn[system] for system in sorted(systems, key=list(drawn).index)}
+    here = {system: drawn[system] for system in sorted(_first(board), key=list(drawn).index)}
     results = tables.of_board(stored.results, board)
     kinds = {line.standing.system: line.kind for line in board.lines}
     timelines = [row for row in stored.timelines if board_name(row["mode"], row["stratum"]) == board.mode]
@@ -135,13 +141,16 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "pairs": tables.pair_tables(results, board),
         "figures": [
             *(delay_figure(cdfs[accounting], here, title) for accounting, title in _CURVES.items()),
-            pareto_figure(board.fronts["clocked"], kinds, drawn),
+            profile_figure(PROFILE_R, board.profile_curves, here),
+            *(pareto_figure(board.fronts[accounting], kinds, here, *words) for accounting, words in _FRONTS.items()),
         ],
-        "legend": [(system, drawn[system]) for system in systems],
+        "tables": details(board),
+        "legend": list(here.items()),
         "systems": systems,
+        "kinds": kinds,
         "explore": {
             "systems": systems,
-            "drawn": explorer.drawn_at_first(systems, kinds),
+            "drawn": _first(board),
             "scenarios": explorer.curves(stored.cdfs, board.mode, systems),
             "sessions": explorer.sessions(timelines, systems),
         },

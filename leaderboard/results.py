@@ -33,7 +33,7 @@ def _layout(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
 
 
 RESULTS = _layout(IDENTITY | {column.name: column.type for column in METRICS}, (*WORLD, "system"))
-"""`results.parquet`: one row per system x world."""
+"""`results.parquet`: one row per system x world; `oracles.parquet`: the same of oracles."""
 
 DELAY_CDF = _layout(
     dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},
@@ -100,6 +100,25 @@ def read(layout: Layout, path: Path) -> pa.Table:
         if found.type != wanted.type:
             raise ValueError(f"{path}: column {wanted.name!r} holds {found.type}, wanted {wanted.type}")
     return table
+
+
+def read_with_oracles(folder: Path) -> pa.Table:
+    """Results of the run in `folder`, and behind them its worlds' oracles, where `vcgym-headroom` has made them.
+
+    Raises:
+        FileNotFoundError, ValueError: as `read`, for either file.
+    """
+    played, oracles = read(RESULTS, folder / "results.parquet"), folder / "oracles.parquet"
+    if not oracles.is_file():
+        return played
+    made = read(RESULTS, oracles)
+    worlds = set(_worlds(played))
+    return pa.concat_tables([played, made.filter(pa.array([world in worlds for world in _worlds(made)], pa.bool_()))])
+
+
+def _worlds(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Of each row what tells its world from those of another suite, version or data."""
+    return list(zip(*(table[name].to_pylist() for name in (*WORLD, "suite", "suite_version", "card", "packets")), strict=True))
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -48,13 +48,6 @@ class Rollout(NamedTuple):
     wall_clock_s: float
 
 
-def play_rules(
-    pair: RulePair, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
-) -> Rollout:  # fmt: skip
-    """Play a pair of rules on each world."""
-    return next(play_rules_together([pair], scenario, split, worlds, threads, stratum))
-
-
 def play_rules_together(
     pairs: Sequence[RulePair], scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
 ) -> Iterator[Rollout]:  # fmt: skip

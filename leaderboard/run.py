@@ -73,7 +73,7 @@ def run_suite(
 
 def show(folder: Path, console: Console) -> None:
     """Print the ranks of a finished suite."""
-    found = results.read(results.RESULTS, folder / "results.parquet")
+    found = results.read_with_oracles(folder)
     ranked = boards(found)
     print_boards(ranked, console)
     for passed in gates(ranked, found):

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from vcgym.leaderboard.board import SATISFIED_R, Board, Line, Stratum, Worth
 from vcgym.leaderboard.columns import EFFORT, METRIC, shown
+from vcgym.leaderboard.details import details
 from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED
 from vcgym.leaderboard.scores.anchored import shown as words
 
@@ -53,6 +54,7 @@ def markdown(boards: Iterable[Board]) -> str:
             markdown_table(_worth_headings(), _worth_rows(board)),
             markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
             *([markdown_table(_strata_headings(board.strata), _strata_rows(board, board.strata))] if board.strata else []),
+            *(f"{table.title}:\n\n{markdown_table(table.headings, table.rows)}" for table in details(board)),
             _footnote(board) + "\n",
             "\n".join(f"- {name}: {value}" for name, value in board.conditions.items()) + "\n",
         ]
@@ -74,7 +76,7 @@ def _footnote(board: Board) -> str:
 def _axis(board: Board) -> str:
     axis = board.axis
     if axis is None:
-        return "none, no oracle was played"
+        return "none, `vcgym-headroom` has not been run"
     scores = [f"100 = {HUNDRED}", *(f"{name} {words(axis.scores[name])}" for name in (axis.tuned, INFORMED) if name in axis.scores)]
     return f"0 = {axis.zero}, {', '.join(scores)}; room {axis.room.value:.2f} R [{axis.room.low:.2f}, {axis.room.high:.2f}]"
 

@@ -182,7 +182,7 @@ def capacity_between_bps(capacity, s, from_us, to_us):
         else:
             next_us = cycle_us + length_us + (0 if rated else capacity.times_us[first])
         if rated:
-            bits += capacity.rates_bps[first + place - 1] * (min(next_us, ends_us) - at_us) * 1e-6
+            bits += np.float64(capacity.rates_bps[first + place - 1]) * (min(next_us, ends_us) - at_us) * 1e-6  # may exceed 64 bits
         elif next_us <= ends_us:
             bits += 8.0 * OPPORTUNITY_BYTES
         at_us = next_us

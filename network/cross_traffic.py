@@ -1,8 +1,9 @@
-"""Other flows in the queue of a call: TCP connections (Reno, CUBIC) and on-off UDP, in exact order of time.
+"""Other flows in the queue of a call: TCP connections (Reno, CUBIC), on-off UDP and other calls, in exact order of time.
 
 A flow is asked for the instant of its next event, and the earliest goes first, of equals the one with the lower number. `run_flows` plays
 all events up to an instant; whoever has something to send then offers it to the same queue and asks again later. So the flows of a call
-and these make one order of time, and none knows of the others but through the queue.
+and these make one order of time, and none knows of the others but through the queue. Another call is played elsewhere (other_call.py):
+`run_flows` stops when it is its turn.
 
 Ways: sender to bottleneck takes no time; from the bottleneck to the receiver `forward_us`, back to the sender `backward_us`, without a
 queue.
@@ -24,6 +25,9 @@ from vcgym.network import rng
 from vcgym.network.bottleneck import DROPPED, Queue, offer
 from vcgym.network.capacity import Capacity
 from vcgym.network.jit import kernel
+from vcgym.network.other_call import OtherCall, require_other_call
+from vcgym.network.ranges import require_within
+from vcgym.network.splits import one_of
 from vcgym.network.tcp_flow import (
     CONNECTION,
     NEVER_US,
@@ -39,7 +43,7 @@ from vcgym.network.tcp_flow import (
 from vcgym.network.tcp_window import CONTROLS
 from vcgym.network.wireless import is_lost, pass_outages
 
-TCP, UDP = 0, 1
+TCP, UDP, CALL = 0, 1, 2
 LOST_AT_RANDOM = -2  # beside DROPPED
 EVEN, POISSON = 0, 1
 
@@ -64,6 +68,7 @@ FLOW = np.dtype(
             ("off_us", "f8"),
             ("spacing", "i8"),
             ("draws", "i8"),
+            ("call", "i8"),  # which of the other calls it is
             ("sent", "i8"),
             ("lost", "i8"),
             ("dropped", "i8"),
@@ -122,17 +127,21 @@ def allocate_flows(bottlenecks: int, flows: int, connections: bool = True) -> Fl
     return Flows(np.zeros((bottlenecks, flows), FLOW), pipe, np.zeros(bottlenecks, np.uint64))
 
 
-def describe_flow(which: Tcp | Udp) -> NDArray[np.void]:
+def describe_flow(which: Tcp | Udp | OtherCall) -> NDArray[np.void]:
     """The flow as the kernel takes it, () of FLOW.
 
     Raises:
-        ValueError: an unknown control, a number out of range.
+        ValueError: an unknown control or rule, a number out of range.
     """
     _require(which)
     flow = np.zeros((), FLOW)
     flow["starts_us"] = round(which.starts_s * 1e6)
     flow["stops_us"] = NEVER_US if which.stops_s == math.inf else round(which.stops_s * 1e6)
-    flow["size_bytes"], flow["loss"] = which.size_bytes, which.loss
+    flow["loss"] = which.loss
+    if isinstance(which, OtherCall):
+        flow["kind"] = CALL
+        return flow
+    flow["size_bytes"] = which.size_bytes
     if isinstance(which, Tcp):
         flow["kind"] = TCP
         flow["forward_us"], flow["backward_us"] = round(which.forward_ms * 1000), round(which.backward_ms * 1000)
@@ -145,21 +154,18 @@ def describe_flow(which: Tcp | Udp) -> NDArray[np.void]:
     return flow
 
 
-def _require(which: Tcp | Udp) -> None:
-    name = type(which).__name__
-    ranges = {"size_bytes": (1, 65535), "starts_s": (0.0, 1e9), "stops_s": (which.starts_s, math.inf), "loss": (0.0, 0.999)}
-    if isinstance(which, Tcp):
-        ranges |= {"forward_ms": (0.0, 60e3), "backward_ms": (0.0, 60e3), "jitter_ms": (0.0, 1e3)}
-        if which.control not in CONTROLS:
-            raise ValueError(f"control = {which.control!r} of {name}: allowed are {', '.join(CONTROLS)}")
-        if which.forward_ms + which.backward_ms <= 0.0:
-            raise ValueError(f"forward_ms + backward_ms = 0 of {name}: allowed is a round trip above 0")
-    else:
-        ranges |= {"rate_bps": (1e3, 1e10), "on_s": (1e-3, 1e9), "off_s": (0.0, 1e9)}
-    for field, (low, high) in ranges.items():
-        value = getattr(which, field)
-        if not low <= value <= high:
-            raise ValueError(f"{field} = {value} of {name}: allowed is {low:g} to {high:g}")
+def _require(which: Tcp | Udp | OtherCall) -> None:
+    if isinstance(which, OtherCall):
+        require_other_call(which)
+        return
+    require_within(which, size_bytes=(1, 65535), starts_s=(0.0, 1e9), stops_s=(which.starts_s, math.inf), loss=(0.0, 0.999))
+    if isinstance(which, Udp):
+        require_within(which, rate_bps=(1e3, 1e10), on_s=(1e-3, 1e9), off_s=(0.0, 1e9))
+        return
+    require_within(which, forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), jitter_ms=(0.0, 1e3))
+    one_of("Tcp.control", which.control, tuple(CONTROLS))
+    if which.forward_ms + which.backward_ms <= 0.0:
+        raise ValueError("Tcp.forward_ms + Tcp.backward_ms is 0; allowed is a round trip above 0")
 
 
 @kernel
@@ -173,7 +179,7 @@ def start_flows(dumbbell, s, seed):
         flow.draws = flow.sent = flow.lost = flow.dropped = flow.acked_us = 0
         if flow.kind == TCP:
             start_connection(flow.connection, flows.pipe, s, f, flow.connection.window.control)
-        else:
+        elif flow.kind == UDP:
             flow.due_us = np.float64(flow.starts_us)
             flow.on_until_us = flow.due_us
             _next_packet(flow, seed, f)
@@ -190,7 +196,7 @@ def next_flow_us(dumbbell, s):
 
 @kernel
 def run_flows(dumbbell, s, until_us):
-    """Play all events of all flows up to and at `until_us`."""
+    """Play all events of all flows up to and at `until_us`. Returns -1, or the flow whose turn it is where that is a call."""
     flow = dumbbell.flows.flow
     while True:
         earliest, at_us = -1, np.int64(until_us)
@@ -198,8 +204,8 @@ def run_flows(dumbbell, s, until_us):
             next_us = flow[s, f].next_us
             if next_us < at_us or (next_us == at_us and earliest < 0):
                 earliest, at_us = f, next_us
-        if earliest < 0:
-            return
+        if earliest < 0 or flow[s, earliest].kind == CALL:
+            return earliest
         if flow[s, earliest].kind == TCP:
             _tcp(dumbbell, s, earliest, at_us)
         else:

@@ -30,6 +30,7 @@ CROSS = 9
 OUTAGE = 10
 PACKET_LOSS = 11
 SOURCE = 12
+OTHER_CALL = 13
 
 
 @kernel
@@ -97,4 +98,4 @@ def _tail(q):
 @kernel
 def normal(key, counter):
     """Draw number `counter` of stream `key`: a standard normal float64, finite for every counter."""
-    return normal_quantile(uniform(key, counter) + 0.5 * _TO_UNIT)
+    return normal_quantile(min(uniform(key, counter) + 0.5 * _TO_UNIT, 1.0 - _TO_UNIT))

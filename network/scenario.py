@@ -80,6 +80,8 @@ class Scenario:
         self.recipe = _RECIPES[name][1](settings)
         self.share_of_rtt = settings.share_of_rtt
         self.layout = self.recipe.layout
+        self._pairs: dict[str, list[str]] = {}
+        self._strata = list(self.recipe.strata), np.cumsum(list(self.recipe.strata.values()))
 
     @property
     def paths(self) -> int:
@@ -102,7 +104,9 @@ class Scenario:
             ValueError: an unknown split, or the test split outside the leaderboard.
         """
         check_split(split)
-        return self.recipe.pairs(split)
+        if split not in self._pairs:
+            self._pairs[split] = self.recipe.pairs(split)
+        return list(self._pairs[split])
 
     def draw(self, split: str, seed: int, pair: str | None = None, stratum: str | None = None) -> WorldDraw:
         """Draw one world.
@@ -123,7 +127,7 @@ class Scenario:
         if pair is not None:
             one_of(f"pair of split {split}", pair, tuple(pairs))
             chosen = pair
-        names, weights = list(self.strata), np.cumsum(list(self.strata.values()))
+        names, weights = self._strata
         drawn = names[0] if len(names) == 1 else names[int(np.searchsorted(weights, draws.random() * (1.0 - 1e-12)))]
         if stratum is not None:
             one_of("stratum" if self.mode == "correlated" else f"stratum of mode {self.mode}", stratum, (*names, *self.recipe.by_name))

@@ -8,6 +8,10 @@ rate            what a rate rule has to follow, nothing measured
     cellular    generated traces (cellular_like.py)
     cubic       1 to 4 Mbit/s, in which a CUBIC flow takes what it can
     wifi        2 to 4 Mbit/s, and a last hop that stands still now and then (the report on GCC over Wi-Fi, S4)
+calls           other calls in the queue, 1 to 3 of them over 1 to 4 Mbit/s, each with a way and a beginning of its own
+    gcc, tfrc   which adapt, by GCC as in libwebrtc, or by TFRC
+    fixed       which do not, each at 30 to 90 % of an equal share
+    mixed       any of these, and GCC of the draft
 rate-measured   capacity traces found under the data root
     us-cellular    3G and LTE, chances to send (mahimahi and New York)
     norway-hsdpa   3G on roads, rails and water
@@ -17,8 +21,8 @@ rate-measured   capacity traces found under the data root
 S1 names neither the rate of its bottleneck nor its levels of loss: both are ours. `order_link` takes any.
 
 Splits: of traces by the place they were measured at (60 % train, 20 % validation, 20 % test, by a hash of the name), of all else by seed. A
-queue of `rate` and `rate-measured` holds 0.3 s of the trace's mean rate, or of the call's largest rate where that is less (RFC 8867's
-queue; beside CUBIC 0.3 or 1 s, as in its case 5.6).
+queue holds 0.3 s of the trace's mean rate, or of the call's largest rate where that is less (RFC 8867's queue); in `cubic` and `wifi`
+15,000 bytes, 30 to 120 ms.
 """
 
 import hashlib
@@ -33,11 +37,12 @@ from vcgym.network import rng
 from vcgym.network.capacity import CapacityTrace, constant, mean_bps, rate_trace, steps
 from vcgym.network.capacity_sets import GENERATED, place_of_trace, read_set
 from vcgym.network.cross_traffic import Tcp
+from vcgym.network.other_call import OtherCall
 from vcgym.network.shared_link import SharedLink
 from vcgym.network.sources import Series, Timeline
 from vcgym.network.splits import SPLITS, check_split, one_of
 
-SENDING_SCENARIOS = ("order", "rate", "rate-measured")
+SENDING_SCENARIOS = ("order", "rate", "calls", "rate-measured")
 
 RTT_MS = (30.0, 80.0, 150.0)
 SEND_QUEUE = (5, 32)  # packets; 32 is what 16 KB hold of 519 bytes
@@ -49,12 +54,17 @@ _RUN_S, _DISCARDED_S = 60.0, 3.0
 _INITIAL_BYTES = 4 * TCP_BYTES  # of TFRC, RFC 3390
 
 _QUEUE_S = 0.3
-_LEAST_QUEUE_BYTES = 15_000.0
+_LEAST_QUEUE_BYTES = 15_000
 _RATE_KBPS = (300.0, 50.0, 4000.0)
 _WIFI_KBPS = (300.0, 50.0, 2500.0)  # S4's encoder goes no further
 _WIFI_WORKS_MS = 200.0
 _MBPS = {"cubic": (1.0, 2.0, 3.0, 4.0), "wifi": (2.0, 3.0, 4.0)}
 _FORWARD_MS = (10.0, 75.0)
+_CALLS_MBPS = (1.0, 2.0, 3.0, 4.0)
+_MOST_CALLS = 3
+_CALLS = {"gcc": ("gcc_webrtc",), "tfrc": ("tfrc",), "fixed": ("fixed",), "mixed": ("gcc_webrtc", "gcc_draft", "tfrc", "fixed")}
+_FIXED_SHARE = (0.3, 0.9)
+_BY_PACKET = ("tfrc",)  # whose packets leave as far apart as the rate says; the others' pacer is libwebrtc's
 _STEPS = {"train": 24, "validation": 8}
 _STEP_MBPS = (0.4, 4.0)
 _STEP_S = (8.0, 30.0)
@@ -92,6 +102,7 @@ class SendingScenario:
         kinds: names of its kinds of world, each drawn as often as the others.
         traces: every capacity trace that a world may have.
         flows: largest number of other flows beside a call.
+        calls: largest number of calls among them.
         series: every series of frame sizes that a world may have.
         seconds: length of the longest call.
 
@@ -103,10 +114,12 @@ class SendingScenario:
     def __init__(self, name: str, data: str | None = None) -> None:
         one_of("scenario", name, SENDING_SCENARIOS)
         self.name = name
-        self._kinds = _order_kinds() if name == "order" else _rate_kinds() if name == "rate" else _measured_kinds(data)
+        without_data = {"order": _order_kinds, "rate": _rate_kinds, "calls": _calls_kinds}
+        self._kinds = without_data[name]() if name in without_data else _measured_kinds(data)
         self.kinds = tuple(self._kinds)
         self.traces = list({id(t): t for kind in self._kinds.values() for split in kind.traces.values() for t in split}.values())
-        self.flows = 2 if name == "order" else 1 if name == "rate" else 0
+        self.calls = _MOST_CALLS if name == "calls" else 0
+        self.flows = {"order": 2, "rate": 1}.get(name, self.calls)
         self.series: tuple[Series, ...] = ()
         self.seconds = 125.0 if name == "rate" else _RUN_S
 
@@ -209,6 +222,11 @@ def _rate_kinds() -> dict[str, _Kind]:
     }
 
 
+def _calls_kinds() -> dict[str, _Kind]:
+    traces = _everywhere(*(constant(mbps * 1e6) for mbps in _CALLS_MBPS))
+    return {kind: _Kind(traces, partial(_draw_calls, rates=rates)) for kind, rates in _CALLS.items()}
+
+
 def _measured_kinds(data: str | None) -> dict[str, _Kind]:
     kinds = {}
     for kind, names in _SETS.items():
@@ -228,9 +246,9 @@ def _draw_steps(split: str, number: int) -> CapacityTrace:
     return rate_trace(f"steps-{split}-{number}", times_s, np.round(mbps, 3) * 1e6, _STEPS_LENGTH_S)
 
 
-def _link(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator, queue_s: float = _QUEUE_S) -> SharedLink:
+def _link(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
     forward_ms = round(float(draws.uniform(*_FORWARD_MS)), 3)
-    queue_bytes = int(max(queue_s * min(mean_bps(trace), 1000.0 * _RATE_KBPS[2]) / 8.0, _LEAST_QUEUE_BYTES))
+    queue_bytes = int(max(_QUEUE_S * min(mean_bps(trace), 1000.0 * _RATE_KBPS[2]) / 8.0, _LEAST_QUEUE_BYTES))
     return SharedLink(
         name, seed, trace, queue_packets=8192, queue_bytes=queue_bytes, forward_ms=forward_ms, backward_ms=forward_ms,
         rates_kbps=_RATE_KBPS, seconds=_RUN_S,
@@ -246,10 +264,27 @@ def _draw_trace(name: str, seed: int, trace: CapacityTrace, draws: np.random.Gen
 
 
 def _draw_cubic(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
-    link = _link(name, seed, trace, draws, draws.choice((0.3, 1.0)))
+    draws.choice(2)  # without effect; what is drawn after it has to stay as it is
+    link = _link(name, seed, trace, draws)._replace(queue_bytes=_LEAST_QUEUE_BYTES)
     begins_s = float(draws.uniform(0.0, 10.0))
     return link._replace(flows=(Tcp("cubic", 1500, link.forward_ms, link.backward_ms, starts_s=begins_s),))
 
 
+def _draw_calls(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator, rates: tuple[str, ...]) -> SharedLink:
+    link = _link(name, seed, trace, draws)
+    others = int(draws.integers(1, _MOST_CALLS + 1))
+    return link._replace(flows=tuple(_draw_call(str(draws.choice(rates)), mean_bps(trace) / (others + 1), draws) for _ in range(others)))
+
+
+def _draw_call(rate: str, share_bps: float, draws: np.random.Generator) -> OtherCall:
+    way_ms, starts_s = round(float(draws.uniform(*_FORWARD_MS)), 3), float(draws.uniform(0.0, 10.0))
+    fixed_kbps = float(draws.uniform(*_FIXED_SHARE)) * share_bps / 1000.0
+    return OtherCall(
+        rate, pacing=0.0 if rate in _BY_PACKET else 2.5, rates_kbps=(fixed_kbps,) * 3 if rate == "fixed" else _RATE_KBPS,
+        forward_ms=way_ms, backward_ms=way_ms, starts_s=starts_s,
+    )  # fmt: skip
+
+
 def _draw_wifi(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
-    return _link(name, seed, trace, draws)._replace(works_ms=_WIFI_WORKS_MS, rates_kbps=_WIFI_KBPS)
+    link = _link(name, seed, trace, draws)._replace(queue_bytes=_LEAST_QUEUE_BYTES)
+    return link._replace(works_ms=_WIFI_WORKS_MS, rates_kbps=_WIFI_KBPS)

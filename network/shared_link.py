@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 from vcgym.network.capacity import CapacityTrace
 from vcgym.network.cross_traffic import Tcp, Udp
+from vcgym.network.other_call import OtherCall, require_rates, require_something
+from vcgym.network.ranges import require_within
 from vcgym.network.sources import Audio, Encoder, Series, Timeline
 
 
@@ -46,7 +48,7 @@ class SharedLink(NamedTuple):
     report_loss: float = 0.0
     works_ms: float = 0.0
     outage_ms: tuple[float, float] = (10.0, 80.0)
-    flows: tuple[Tcp | Udp, ...] = ()
+    flows: tuple[Tcp | Udp | OtherCall, ...] = ()
     audio: Audio | None = Audio()
     video: Timeline | Series | Encoder | None = Encoder()
     seconds: float = 60.0
@@ -63,22 +65,14 @@ def require_link(link: SharedLink) -> None:
     Raises:
         ValueError: a number out of its range, an expiry before creation, a queue of length 0, a call with nothing to send.
     """
-    ranges = {
-        "queue_packets": (1, 8192), "forward_ms": (0.0, 60e3), "backward_ms": (0.0, 60e3), "loss": (0.0, 0.999),
-        "report_loss": (0.0, 0.999), "works_ms": (0.0, 1e9), "seconds": (0.1, 86_400.0), "expiry_ms": (0.0, 1e6), "send_queue": (1, 1024),
-        "report_every_ms": (1.0, 10e3), "counts_from_s": (0.0, link.seconds),
-    }  # fmt: skip
-    for field, (low, high) in ranges.items():
-        value = getattr(link, field)
-        if not low <= value <= high:
-            what = ", an expiry before creation" if field == "expiry_ms" and value < 0 else ""
-            raise ValueError(f"{field} = {value} of {link.name}{what}: allowed is {low:g} to {high:g}")
-    start, least, most = link.rates_kbps
-    if not 1.0 <= least <= start <= most <= 1e6:
-        raise ValueError(f"rates_kbps = {link.rates_kbps} of {link.name}: allowed is 1 <= least <= start <= largest <= 1e6")
+    if link.expiry_ms < 0.0:
+        raise ValueError(f"SharedLink.expiry_ms is {link.expiry_ms} in {link.name}, an expiry before creation; allowed is 0 or more")
+    require_within(
+        link, queue_packets=(1, 8192), forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), loss=(0.0, 0.999), report_loss=(0.0, 0.999),
+        works_ms=(0.0, 1e9), seconds=(0.1, 86_400.0), expiry_ms=(0.0, 1e6), send_queue=(1, 1024), report_every_ms=(1.0, 10e3),
+        counts_from_s=(0.0, link.seconds),
+    )  # fmt: skip
+    require_rates(link.rates_kbps, link.name)
     if not 0.0 <= link.outage_ms[0] <= link.outage_ms[1] <= 10e3:
         raise ValueError(f"outage_ms = {link.outage_ms} of {link.name}: allowed is 0 <= least <= largest <= 10,000")
-    if link.audio is None and link.video is None:
-        raise ValueError(f"audio and video of {link.name} are None: allowed is a call with something to send")
-    if link.audio is not None and not (1 <= link.audio.size_bytes <= 65535 and 0.1 <= link.audio.interval_ms <= 1e4):
-        raise ValueError(f"audio = {link.audio} of {link.name}: allowed are 1 to 65,535 bytes every 0.1 to 10,000 ms")
+    require_something(link.audio, link.video, link.name)

@@ -7,6 +7,7 @@ a window's time on steady paths, at every packet at worst, while delays rise wit
 import numpy as np
 
 from vcgym.network.jit import kernel
+from vcgym.network.ring_minimum import newest_smallest
 from vcgym.network.wire import SLOTS
 
 WINDOW_SLOTS = 200
@@ -57,7 +58,5 @@ def smallest_delay_us(window, slot, delay_us):
 
 @kernel
 def _look_through(window):
-    window.best_us = _ABSENT_US
-    for slot in range(max(window.newest - WINDOW_SLOTS, 0), window.newest + 1):
-        if window.delay_us[slot & _MASK] <= window.best_us:
-            window.best, window.best_us = slot, window.delay_us[slot & _MASK]
+    window.best = newest_smallest(window.delay_us, max(window.newest - WINDOW_SLOTS, 0), window.newest + 1)
+    window.best_us = window.delay_us[window.best & _MASK]

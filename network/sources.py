@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vcgym.network import rng
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 
 TIMELINE, SERIES, ENCODER = 0, 1, 2
 _MOST_PARTS = 8
@@ -93,7 +94,7 @@ def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
         ValueError: a value out of its range, an empty series or timeline.
     """
     source = np.zeros((), VIDEO_SOURCE)
-    _within(which, frames_per_s=(0.1, 240.0), packet_bytes=(1, 65535))
+    require_within(which, frames_per_s=(0.1, 240.0), packet_bytes=(1, 65535))
     source["frame_us"], source["packet_bytes"] = round(1e6 / which.frames_per_s), which.packet_bytes
     if isinstance(which, Timeline):
         if not 1 <= len(which.parts) <= _MOST_PARTS:
@@ -106,8 +107,10 @@ def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
     elif isinstance(which, Series):
         source["model"], source["entries"] = SERIES, len(require_sizes(which.sizes_bytes))
     else:
-        _within(which, lag_ms=(0.0, 1e5), step_kbps=(0.0, 1e6), least_kbps=(1.0, 1e6), spread=(0.0, 1.0), key_every=(0, 1 << 30))
-        _within(which, key_factor=(1.0, 100.0))
+        require_within(
+            which, lag_ms=(0.0, 1e5), step_kbps=(0.0, 1e6), least_kbps=(1.0, 1e6), spread=(0.0, 1.0), key_every=(0, 1 << 30),
+            key_factor=(1.0, 100.0),
+        )  # fmt: skip
         source["model"], source["lag_us"] = ENCODER, which.lag_ms * 1000
         source["step_bps"], source["least_bps"] = which.step_kbps * 1000, which.least_kbps * 1000
         source["spread"], source["key_every"], source["key_factor"] = which.spread, which.key_every, which.key_factor
@@ -127,13 +130,6 @@ def require_sizes(sizes_bytes: ArrayLike) -> NDArray[np.int64]:
     if not fine.all():
         raise ValueError(f"frame size {sizes[np.argmin(fine)]} at {np.argmin(fine)}: allowed are 1 to 10,000,000 bytes")
     return sizes.astype(np.int64)
-
-
-def _within(which: NamedTuple, **ranges: tuple[float, float]) -> None:
-    for field, (low, high) in ranges.items():
-        value = getattr(which, field)
-        if not low <= value <= high:
-            raise ValueError(f"{type(which).__name__}.{field} = {value}: allowed is {low:g} to {high:g}")
 
 
 @kernel

@@ -22,8 +22,10 @@ def main(composed: DictConfig) -> None:
     drawn, ranked = worlds(played), set(played["system"].to_pylist())
     published = load_systems([name for name in PUBLISHED if name in ranked])
     with progress("headroom", len(drawn)) as tell:
-        page = write_headroom(played, drawn, published, config.folder, config.threads, tell)
-    Console().print(f"Headroom: {page}", soft_wrap=True)
+        page = write_headroom(config.results, drawn, published, config.folder, config.threads, tell)
+    console = Console()
+    console.print(f"Headroom: {config.results / 'headroom.md'}", soft_wrap=True)
+    console.print(f"Report: {page}", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -17,22 +17,30 @@ from vcgym.leaderboard.entrants import all_systems, table_errors
 from vcgym.leaderboard.report import publish_together
 from vcgym.leaderboard.run import prepare, run_suite, show
 from vcgym.leaderboard.submissions.accept import accept, accepted
+from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.verify import verify
 from vcgym.leaderboard.suites import SUITES
 from vcgym.scripts.schema import CONF, build, register
-from vcgym.scripts.systems import load_systems
+from vcgym.scripts.systems import load_systems, system_names
 
 register()
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="leaderboard")
 def main(composed: DictConfig) -> None:
-    """Compose, train, rank, print."""
+    """Compose, do it; a submission that is refused and a file that is not there end with their error and status 1."""
     config = build(composed, LeaderboardConfig)
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=120)
-    if config.do == "verify":
-        sys.exit(_verify(config, console))
+    try:
+        if config.do == "verify":
+            sys.exit(_verify(config, console))
+        _run(config, console)
+    except (RefusedError, FileNotFoundError) as error:
+        sys.exit(f"vcgym-leaderboard: {error}")
+
+
+def _run(config: LeaderboardConfig, console: Console) -> None:
     if config.do == "page":
         home = config.folder.parent
         publish_together(sorted(path.parent for path in home.glob("*/results.parquet")), home / "report.html")
@@ -41,14 +49,14 @@ def main(composed: DictConfig) -> None:
     board = config.board if config.do == "add" else config.folder
     suite = SUITES[config.suite]
     parts = prepare(suite)
-    if len(parts) < len(suite.parts):
-        console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
     rules = load_systems(config.systems)
-    for said in table_errors(rules):
-        console.print(f"{said}.")
     paths = [scenario.paths for _, scenario in parts]
     if config.do == "add":
-        console.print(f"Taken: {accept(config.folder, board, paths)}")
+        console.print(f"Taken: {accept(config.folder, board, paths, system_names())}")
+    if len(parts) < len(suite.parts):
+        console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
+    for said in table_errors(rules):
+        console.print(f"{said}.")
     systems = all_systems(rules, config.train, accepted(board, paths))
     with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, systems))) as tell:
         page = run_suite(suite, parts, systems, board, tell, config.threads, config.workers, config.ray.address)
@@ -57,7 +65,10 @@ def main(composed: DictConfig) -> None:
 
 
 def _verify(config: LeaderboardConfig, console: Console) -> int:
-    verdicts = verify(config.folder, lambda done, name: console.print(f"replayed {done} calls of {name}", highlight=False))
+    try:
+        verdicts = verify(config.folder, lambda done, name: console.print(f"replayed {done} calls of {name}", highlight=False))
+    except ValueError as error:  # a file that is not what a run writes
+        sys.exit(f"vcgym-leaderboard: {error}")
     for verdict in verdicts:
         said = f"{verdict.system}: {', '.join(map(str, verdict.world))}  {verdict.said}".rstrip()
         console.print(f"{'equal' if verdict.equal else 'NOT equal'}: {said}", highlight=False, soft_wrap=True, markup=False)

@@ -8,6 +8,7 @@ from rich.table import Table
 from vcgym.agents.progress import progress
 from vcgym.leaderboard.sending.board import show
 from vcgym.leaderboard.sending.config import SendingConfig
+from vcgym.leaderboard.sending.fairness import HEADINGS, fairness, meetings
 from vcgym.leaderboard.sending.reproduce import reproduce, steps
 from vcgym.leaderboard.sending.run import run_suite
 from vcgym.leaderboard.sending.suites import SENDING_SUITES, playable
@@ -24,6 +25,9 @@ def main(composed: DictConfig) -> None:
     console = Console() if Console().is_terminal else Console(width=150)
     if config.do == "reproduce":
         _reproduce(config, console)
+        return
+    if config.do == "fairness":
+        _fairness(config, console)
         return
     suite = SENDING_SUITES[config.suite]
     senders = load_senders(config.senders)
@@ -44,6 +48,16 @@ def _reproduce(config: SendingConfig, console: Console) -> None:
         table.add_row(row["text"], row["mode"], f"{row['ours']:.3g}", row["verdict"])
     console.print(table)
     console.print(f"Page: {config.folder / 'sending_reproduction.md'}", soft_wrap=True)
+
+
+def _fairness(config: SendingConfig, console: Console) -> None:
+    with progress("calls that share", len(meetings())) as tell:
+        rows = fairness(config.folder, tell)
+    table = Table(*HEADINGS, title="calls that share a bottleneck", title_justify="left")
+    for row in rows:
+        table.add_row(*(cell.replace("[", r"\[") for cell in row))
+    console.print(table)
+    console.print(f"Page: {config.folder / 'sending_fairness.md'}", soft_wrap=True)
 
 
 if __name__ == "__main__":

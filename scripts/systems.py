@@ -1,6 +1,7 @@
 """Systems as YAML: each file of conf/system names a router and a receiver, and so a line of the leaderboard."""
 
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from hydra.errors import HydraException
 from hydra.utils import instantiate
@@ -14,14 +15,23 @@ from vcgym.leaderboard.rollout import RulePair
 ORACLE = "oracle_"  # how the name of a system begins that is told what no place can know
 
 
+def system_names() -> list[str]:
+    """Names of all files of conf/system."""
+    return sorted(_files())
+
+
+def _files() -> dict[str, Traversable]:
+    folder = files("vcgym.conf").joinpath("system")
+    return {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
+
+
 def load_systems(names: list[str] | None) -> dict[str, RulePair]:
     """Pairs of rules by name; None: every file of conf/system but the oracles, which are never ranked and have to be asked for.
 
     Raises:
         ValueError: no such file, a key that is not router or receiver, or parameters that the rule does not have.
     """
-    folder = files("vcgym.conf").joinpath("system")
-    known = {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
+    known = _files()
     systems = {}
     for name in sorted(name for name in known if not name.startswith(ORACLE)) if names is None else names:
         if name not in known:

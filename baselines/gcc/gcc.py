@@ -25,10 +25,10 @@ from vcgym.baselines.gcc.loss import LOSS, control_draft, control_webrtc, count,
 from vcgym.baselines.gcc.overuse import DETECTOR, K_DOWN_DRAFT, K_DOWN_WEBRTC, K_UP_DRAFT, K_UP_WEBRTC, clear_detector, judge
 from vcgym.baselines.gcc.received_rate import RECEIVED, clear_received, receive
 from vcgym.baselines.gcc.trendline import MOST_COUNTED, TRENDLINE, add_variation, clear_trendline
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rate_rule import holds_rate
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 
 _SILENCE_US = 2_000_000  # without packets, after which groups and filter begin anew
 _RTT_START_US = 200_000

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rate_rule import holds_rate
 from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.network.ranges import require_within
 
 
 class FixedRate(NamedTuple):

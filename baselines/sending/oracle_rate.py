@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rate_rule import holds_rate, see_capacity, times, wake_us
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.network.capacity import capacity_between_bps
+from vcgym.network.ranges import require_within
 
 _AHEAD_US = 100_000  # how far it sees; an encoder follows no faster (RFC 8867, reaction time)
 

@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.ranges import require_within
 from vcgym.baselines.rate_rule import NEVER_US, holds_rate, report_every_us, times, wake_us
 from vcgym.baselines.rule import allocate, decide, implements, init, update
 from vcgym.baselines.tfrc.equation import throughput_bps
 from vcgym.baselines.tfrc.loss_intervals import INTERVALS, clear_intervals, loss_event_rate, packet_fate
 from vcgym.network.jit import kernel
+from vcgym.network.ranges import require_within
 
 NONE, RFC4342, FASTER_RESTART = 0, 1, 2
 

@@ -9,23 +9,21 @@ from numpy.typing import NDArray
 
 from vcgym.baselines import rule
 from vcgym.baselines.order_rule import require_order_rule
-from vcgym.baselines.rule import init
+from vcgym.envs.sending.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.sending.flight import allocate_exits, allocate_flight
 from vcgym.envs.sending.loop import DONE, LOGGED, SENDER, Tables, play_sending
-from vcgym.envs.sending.senses import clear_senses
-from vcgym.network import rng
+from vcgym.envs.sending.others import Others, allocate_others, begin_others
 from vcgym.network.bottleneck import allocate_queue, require_limits, start_link
 from vcgym.network.capacity import CapacityTrace, choose_trace, pool
-from vcgym.network.cross_traffic import FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
-from vcgym.network.jit import allocating_kernel, kernel
-from vcgym.network.send_queue import KINDS, clear_send_queue
+from vcgym.network.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
+from vcgym.network.jit import kernel
+from vcgym.network.other_call import OtherCall
 from vcgym.network.shared_link import SharedLink, require_link
-from vcgym.network.sources import Series, describe_video, start_source
+from vcgym.network.sources import Series
 from vcgym.network.tcp_flow import NEVER_US
 from vcgym.network.wireless import OUTAGES, start_outages
 
 PACING = 2.5  # libwebrtc's pacer: so many times as fast as the target
-MEAN_BYTES = 519  # of a packet, before any has been sent; the mean of the seed paper on SBPN, section 4.1
 BY_PACKET = 0.0  # chances as far apart as packets of mean size are at the target: CCID 3
 
 
@@ -44,33 +42,8 @@ class SendingTotals(NamedTuple):
 
 
 @kernel
-def _restart(senders, s, seed):
-    sender = senders[s]
-    sender.seed = seed
-    sender.now_us = sender.phase = sender.why = sender.reports = sender.audio_number = sender.frame = 0
-    sender.chance_us = sender.packets = sender.reported = 0
-    sender.rtt_us = 0.0
-    clear_senses(sender.senses)
-    start_source(sender.source, sender.target_bps)
-    for kind in range(KINDS):
-        counts = sender.counts[kind]
-        counts.created = counts.rejected = counts.discarded = counts.sent = counts.delivered = counts.on_time = counts.lost = 0
-        counts.bytes_delivered = counts.delay_us = 0
-
-
-@kernel
-def _start_queue(senders, s, limit):
-    clear_send_queue(senders[s].queue, limit)
-
-
-@kernel
 def _start_outages(outages, s, seed, works_ms, low_ms, high_ms):
     start_outages(outages[s], seed, works_ms, low_ms, high_ms)
-
-
-@allocating_kernel
-def _init_rate(rate, state, s, history, key):
-    init(rate, state, s, history[s], key)
 
 
 class SendingBatch:
@@ -87,6 +60,7 @@ class SendingBatch:
         log_packets: how many packets of each call are kept, for `log`.
         seconds: length of the longest call.
         threads: how many threads share the sessions; without effect on the result.
+        calls: largest number of other calls among the flows.
         goes_on: paths follow the bottleneck (vcgym.envs.uplink), so that a call is played from slot to slot.
     """
 
@@ -102,14 +76,15 @@ class SendingBatch:
         log_packets: int = 0,
         seconds: float = 600.0,
         threads: int = 1,
+        calls: int = 0,
         goes_on: bool = False,
     ) -> None:
         require_order_rule(order)
-        counts = (("sessions", sessions, 1, 1 << 20), ("flows", flows, 0, 64), ("threads", threads, 1, 256))
+        counts = (("sessions", sessions, 1, 1 << 20), ("flows", flows, 0, 64), ("threads", threads, 1, 256), ("calls", calls, 0, flows))
         for name, value, low, high in (*counts, ("pacing", pacing, 0.0, 1000.0)):
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
-        self.sessions, self.rate, self.order, self.pacing, self.threads = sessions, rate, order, pacing, threads
+        self.sessions, self.rate, self.order, self.pacing, self.threads, self.calls = sessions, rate, order, pacing, threads, calls
         self._pool: ThreadPoolExecutor | None = None
         self.traces = {id(trace): place for place, trace in enumerate(traces)}
         self.series, sizes = {}, [np.ones(1, np.int64)]
@@ -122,13 +97,15 @@ class SendingBatch:
         dumbbell = Dumbbell(
             allocate_queue(sessions), pool(traces, sessions), np.zeros(sessions, OUTAGES), allocate_flows(sessions, flows)
         )
+        frame_bytes = np.concatenate(sizes)
         self.tables = Tables(
             dumbbell,
             allocate_flight(sessions),
             allocate_exits(sessions if goes_on else 0),
-            np.concatenate(sizes),
+            frame_bytes,
             np.zeros((sessions, log_packets), LOGGED),
             np.zeros((sessions, int(seconds) + 1)),
+            allocate_others(dumbbell, calls, frame_bytes, log_packets),
         )
         self.rate_state = rule.allocate(rate, sessions, 1)
         self.history = np.zeros((sessions, 1, 3))
@@ -141,9 +118,14 @@ class SendingBatch:
             ValueError: a world that cannot be played, or of a trace or with more flows than the batch was made for.
         """
         require_link(link)
-        dumbbell = self.tables.dumbbell
-        if id(link.trace) not in self.traces or len(link.flows) > dumbbell.flows.flow.shape[1]:
-            raise ValueError(f"{link.name}: trace {link.trace.name} and {len(link.flows)} flows are not among those the batch was made for")
+        dumbbell, others = self.tables.dumbbell, self.tables.others
+        described = [describe_flow(flow) for flow in link.flows]
+        calls = sum(isinstance(flow, OtherCall) for flow in link.flows)
+        if id(link.trace) not in self.traces or len(described) > dumbbell.flows.flow.shape[1] or calls > self.calls:
+            raise ValueError(
+                f"{link.name}: trace {link.trace.name} and {len(described)} flows, {calls} of them calls, are not among those the batch "
+                "was made for"
+            )
         self.links[row] = link
         seed = np.uint64(link.seed)
         choose_trace(dumbbell.capacity, row, self.traces[id(link.trace)], link.start_us)
@@ -152,37 +134,18 @@ class SendingBatch:
         nothing = np.zeros((), FLOW)
         nothing["starts_us"], nothing["stops_us"] = NEVER_US, NEVER_US
         for f in range(dumbbell.flows.flow.shape[1]):
-            dumbbell.flows.flow[row, f] = describe_flow(link.flows[f]) if f < len(link.flows) else nothing
+            dumbbell.flows.flow[row, f] = described[f] if f < len(described) else nothing
         start_flows(dumbbell, row, seed)
-        self._describe(row, link)
-        _restart(self.senders, row, seed)
-        _start_queue(self.senders, row, link.send_queue)
+        if isinstance(others, Others):
+            begin_others(others, row, link, self.series)
+        begin_sender(self.senders, row, link, self.pacing, self.series)
+        self.senders["bottleneck"][row] = row
         self.tables.targets[row] = 0.0
-        _init_rate(self.rate, self.rate_state, row, self.history, self.key(row))
+        begin_rule(self.senders, row, self.rate, self.rate_state, self.history)
 
     def key(self, row: int) -> np.uint64:
         """Key for the own draws of whoever holds the rate, unrelated to the world's."""
-        return np.uint64(rng.stream_key(self.senders["seed"][row], 2, rng.POLICY))
-
-    def _describe(self, row: int, link: SharedLink) -> None:
-        sender = self.senders[row]
-        self.history[row, 0] = [1000.0 * rate for rate in link.rates_kbps]
-        sender["target_bps"], sender["least_bps"], sender["most_bps"] = self.history[row, 0]
-        for name in ("forward", "backward", "expiry"):
-            sender[f"{name}_us"] = round(getattr(link, f"{name}_ms") * 1000)
-        sender["loss"], sender["report_loss"], sender["pacing"] = link.loss, link.report_loss, self.pacing
-        sender["ends_us"] = sender["until_us"] = round(link.seconds * 1e6)
-        sender["counts_from_us"] = round(link.counts_from_s * 1e6)
-        sender["usual_us"] = sender["report_us"] = round(link.report_every_ms * 1000)
-        audio = link.audio
-        sender["audio_every_us"] = 0 if audio is None else round(audio.interval_ms * 1000)
-        sender["audio_bytes"] = 0 if audio is None else audio.size_bytes
-        sender["has_video"] = link.video is not None
-        if link.video is not None:
-            sender["source"] = describe_video(link.video)
-            if isinstance(link.video, Series):
-                sender["source"]["first"] = self.series[id(link.video)]
-        sender["mean_bytes"] = sender["audio_bytes"] if link.video is None else min(link.video.packet_bytes, MEAN_BYTES)
+        return rule_key(self.senders, row)
 
     def play(self, rows: NDArray[np.int64]) -> None:
         """Play each of `rows` to its next decision, or to its end."""
@@ -203,3 +166,20 @@ class SendingBatch:
     def log(self, row: int) -> NDArray[np.void]:
         """The packets of one call that were kept, in order of sending, of LOGGED."""
         return self.tables.log[row, : self.senders["packets"][row]].copy()
+
+    def log_of_other(self, row: int, call: int) -> NDArray[np.void]:
+        """The same of the other call number `call` of one row, in time of the first call.
+
+        Raises:
+            ValueError: a call that is not there.
+        """
+        others = self.tables.others
+        there = int(np.count_nonzero(self.tables.dumbbell.flows.flow["kind"][row] == CALL))
+        if not 0 <= call < there:
+            raise ValueError(f"call = {call} of row {row}: {there} other calls are there, counted from 0")
+        assert isinstance(others, Others)
+        place = row * others.calls + call
+        log = others.tables.log[place, : others.senders["packets"][place]].copy()
+        for name in ("created_us", "sent_us", "arrived_us"):
+            log[name] += np.where(log[name] >= 0, others.senders["begins_us"][place], 0)
+        return log

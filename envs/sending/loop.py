@@ -1,9 +1,9 @@
 """The loop of a call that shares a bottleneck: sources fill the sender's queue, a rule or an agent says what leaves and how fast.
 
-Events, in order of time; of equal ones this order: cross traffic, a report that is back, a rule that wanted to be asked again, capture of
-audio and video, a chance to send. Between a report and the next the receiver collects; a report tells what became of every packet up to
-the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the pacing rate has passed;
-what was not sent is not saved up.
+Events, in order of time; of equal ones this order: cross traffic and other calls, a report that is back, a rule that wanted to be asked
+again, capture of audio and video, a chance to send. Between a report and the next the receiver collects; a report tells what became of
+every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the
+pacing rate has passed; what was not sent is not saved up.
 
 A sender that has `FLYING` packets on their way of which no report has told waits for one. An agent that holds the rate
 is also asked when the call is set up, before anything is known.
@@ -16,24 +16,25 @@ packet is not known here then before it has come out, a packet that a later one 
 capture sending goes on.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vcgym.baselines.order_rule import REJECT, choose, make_room
 from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, see_capacity, wake_us
 from vcgym.baselines.rule import decide, update
+from vcgym.envs.sending.beside import Alone, run_beside
 from vcgym.envs.sending.flight import FLYING, LOST, NOT_YET, Exits, Flight, goes_on, place_of, reported_by, take_off
 from vcgym.envs.sending.holders import commanded, outside
 from vcgym.envs.sending.senses import SENSES, feel_packet, feel_report
 from vcgym.network import rng
-from vcgym.network.cross_traffic import Dumbbell, carry, run_flows
+from vcgym.network.cross_traffic import Dumbbell, carry
 from vcgym.network.jit import kernel
 from vcgym.network.send_queue import AUDIO, KINDS, SEND_QUEUE, VIDEO, item_at, put, take_out
 from vcgym.network.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_bytes
 
 # Why the loop stopped.
-DECIDE_RATE, DECIDE_ORDER, DONE, PAUSED = 0, 1, 2, 3
+DECIDE_RATE, DECIDE_ORDER, DONE, GOES_ON, PAUSED = 0, 1, 2, 3, 4
 _SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _OVER = 0, 1, 2, 3, 4
 
 # Weight of what was known before: CCID 3's of the mean packet size, and RFC 5348 4.3's of the round trip.
@@ -59,6 +60,9 @@ SENDER = np.dtype(
         np.record,
         [
             ("seed", "u8"),
+            ("bottleneck", "i8"),
+            ("flow", "i8"),  # which of those that share it, 0 the first call
+            ("begins_us", "i8"),  # where time 0 of the call lies in time of the bottleneck
             ("now_us", "i8"),
             ("ends_us", "i8"),
             ("until_us", "i8"),  # as far as the loop may go; without paths the end
@@ -97,7 +101,9 @@ SENDER = np.dtype(
     )
 )
 
-LOGGED = np.dtype([("created_us", "i8"), ("sent_us", "i8"), ("arrived_us", "i8"), ("size_bytes", "i4"), ("kind", "i4")])
+LOGGED = np.dtype(
+    (np.record, [("created_us", "i8"), ("sent_us", "i8"), ("arrived_us", "i8"), ("size_bytes", "i4"), ("kind", "i4")])
+)  # fmt: skip
 
 
 class Tables(NamedTuple):
@@ -109,6 +115,7 @@ class Tables(NamedTuple):
     series: np.ndarray  # frame sizes of all series
     log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
     targets: np.ndarray  # (sessions, seconds) mean target of each second of the call, bit/s
+    others: Any = Alone()  # calls beside the first
 
 
 @kernel
@@ -175,7 +182,9 @@ def _enqueue(sender, order, size_bytes, kind, frame):
 def _send(sender, tables, s, i):
     """The i-th oldest packet leaves; there is room in flight, or there would be no chance to send."""
     item = item_at(sender.queue, i)
-    out_us = carry(tables.dumbbell, s, 0, sender.packets, sender.now_us, item.size_bytes, sender.loss)
+    enters_us = sender.begins_us + sender.now_us
+    out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, sender.packets, enters_us, item.size_bytes, sender.loss)
+    out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
     arrived_us = np.int64(LOST)
     if out_us >= 0:
         arrived_us = np.int64(NOT_YET) if goes_on(tables.exits) else out_us + sender.forward_us
@@ -279,7 +288,7 @@ def _flying(sender, exits, s):
 
 
 @kernel
-def _next_us(sender, exits, rate, rate_state, s):
+def next_us(sender, exits, rate, rate_state, s):
     """When the next event of the call itself is."""
     at_us = min(sender.report_us + sender.backward_us, sender.until_us, wake_us(rate, rate_state, s))
     at_us = min(at_us, _audio_us(sender), _video_us(sender))
@@ -310,6 +319,37 @@ def _finish(sender, tables, s):
 
 
 @kernel
+def take_turn(sender, tables, s, rate, rate_state, order, at_us):
+    """The next event of the call itself, at `at_us`. Returns why the call has to wait, or GOES_ON."""
+    sender.now_us = at_us
+    is_back = sender.report_us + sender.backward_us <= at_us
+    if at_us >= sender.until_us and not goes_on(tables.exits):
+        return _finish(sender, tables, s)
+    if at_us >= sender.until_us and not is_back:  # who decides at that instant knows the report that is back at it
+        return PAUSED
+    if is_back:
+        if _report(sender, tables, s, rate, rate_state):
+            if outside(rate):
+                sender.phase = _RATE_ANSWERED
+                return DECIDE_RATE
+            if not commanded(rate):
+                _ask(sender, tables, s, rate, rate_state)
+    elif wake_us(rate, rate_state, s) <= at_us:
+        if outside(rate):
+            sender.phase = _RATE_ANSWERED
+            return DECIDE_RATE
+        _ask(sender, tables, s, rate, rate_state)
+    elif _audio_us(sender) <= at_us or _video_us(sender) <= at_us:
+        _capture(sender, tables, order, s)
+    elif outside(order):
+        sender.phase = _ORDER_ANSWERED
+        return DECIDE_ORDER
+    else:
+        _order(sender, tables, s, choose(order, sender.queue, at_us, int(sender.rtt_us)))
+    return GOES_ON
+
+
+@kernel
 def play_one(sender, tables, s, rate, rate_state, order):
     """Play a call until it has to wait; returns why."""
     if sender.phase == _SET_UP and outside(rate):
@@ -322,34 +362,12 @@ def play_one(sender, tables, s, rate, rate_state, order):
         _order(sender, tables, s, sender.answer_order)
     sender.phase = _GOES_ON
     while True:
-        at_us = _next_us(sender, tables.exits, rate, rate_state, s)
-        run_flows(tables.dumbbell, s, at_us)
+        at_us = next_us(sender, tables.exits, rate, rate_state, s)
+        run_beside(tables.others, tables.dumbbell, s, at_us)
         _note_target(sender, tables, s, at_us)
-        sender.now_us = at_us
-        is_back = sender.report_us + sender.backward_us <= at_us
-        if at_us >= sender.until_us and not goes_on(tables.exits):
-            return _finish(sender, tables, s)
-        if at_us >= sender.until_us and not is_back:  # who decides at that instant knows the report that is back at it
-            return PAUSED
-        if is_back:
-            if _report(sender, tables, s, rate, rate_state):
-                if outside(rate):
-                    sender.phase = _RATE_ANSWERED
-                    return DECIDE_RATE
-                if not commanded(rate):
-                    _ask(sender, tables, s, rate, rate_state)
-        elif wake_us(rate, rate_state, s) <= at_us:
-            if outside(rate):
-                sender.phase = _RATE_ANSWERED
-                return DECIDE_RATE
-            _ask(sender, tables, s, rate, rate_state)
-        elif _audio_us(sender) <= at_us or _video_us(sender) <= at_us:
-            _capture(sender, tables, order, s)
-        elif outside(order):
-            sender.phase = _ORDER_ANSWERED
-            return DECIDE_ORDER
-        else:
-            _order(sender, tables, s, choose(order, sender.queue, at_us, int(sender.rtt_us)))
+        why = take_turn(sender, tables, s, rate, rate_state, order, at_us)
+        if why != GOES_ON:
+            return why
 
 
 @kernel

@@ -89,7 +89,9 @@ class SendingVectorEnv(EpisodeVectorEnv):
         self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
         world = self.scenario
         lasts_s = world.seconds if seconds is None else seconds
-        self.batch = SendingBatch(num_envs, rate, order, world.traces, world.flows, world.series, pacing, log_packets, lasts_s, threads)
+        self.batch = SendingBatch(
+            num_envs, rate, order, world.traces, world.flows, world.series, pacing, log_packets, lasts_s, threads, calls=world.calls
+        )
         self._paid = np.zeros(num_envs, PAID).view(np.recarray)
         self._kinds = [""] * num_envs
         everything = (
@@ -178,7 +180,8 @@ class SendingVectorEnv(EpisodeVectorEnv):
         batch = self.batch
         return {
             "senders": batch.senders, "dumbbell": batch.tables.dumbbell, "flight": batch.tables.flight, "log": batch.tables.log,
-            "targets": batch.tables.targets, "rate": batch.rate_state, "history": batch.history, "env._paid": self._paid,
+            "targets": batch.tables.targets, "others": batch.tables.others, "rate": batch.rate_state, "history": batch.history,
+            "env._paid": self._paid,
         }  # fmt: skip
 
     def _world_names(self) -> list[str]:

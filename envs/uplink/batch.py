@@ -73,7 +73,9 @@ class UplinkBatch(Bare):
             require_order(order)
         holders = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
         self.scenario, self.rate_held, self.orders_held = world, rate is None, len(ORDERS) if order is None else 0
-        self.sending = SendingBatch(sessions, *holders, world.traces, world.flows, world.series, pacing, goes_on=True)
+        self.sending = SendingBatch(
+            sessions, *holders, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls, goes_on=True
+        )
         own = np.zeros(sessions, OWN)
         own["keeps_order"] = keeps_order
         self.inside: Uplink = Uplink(
@@ -109,14 +111,13 @@ class UplinkBatch(Bare):
         assert link is not None
         # A report takes whole slots, at least one: nothing it tells of is still to come out of the bottleneck.
         slots = max(-(-control_us // SLOT_US), 1)
-        link = link._replace(
-            audio=AUDIO_PER_SLOT, forward_ms=0.0, backward_ms=slots * SLOT_US / 1000.0, report_loss=report_loss, counts_from_s=0.0
-        )
-        self.sending.start(row, link)
-        self.sending.senders["ends_us"][row] = packets * SLOT_US
+        seconds = packets * SLOT_US * 1e-6
+        self.sending.start(row, link._replace(audio=AUDIO_PER_SLOT, seconds=max(seconds, 0.1), counts_from_s=0.0))
+        sender = self.sending.senders[row]
+        sender["ends_us"], sender["backward_us"], sender["report_loss"] = packets * SLOT_US, slots * SLOT_US, report_loss
         if -(-to_sender_us // SLOT_US) >= STATUSES:
             raise OverflowError(f"session {row}: the sender is {to_sender_us} us away, allowed are less than {STATUSES * SLOT_US}")
-        _start(self.inside, row, int(self.sending.senders["target_bps"][row]), to_sender_us)
+        _start(self.inside, row, int(sender["target_bps"]), to_sender_us)
         self._kinds[row] = link.name
         self._paid[row] = self._told[row] = 0
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from vcgym.leaderboard.decision_value.drift import AS_TRAINED, CORRECTED, KIND, Drift
 from vcgym.leaderboard.decision_value.entrants import ABOUT, BASIS, KINDS, REFERENCE, REWARDS
 from vcgym.leaderboard.decision_value.outcomes import label
-from vcgym.leaderboard.statistics import Estimate, Paired, difference, pair_worlds, summarise
+from vcgym.leaderboard.statistics import Estimate, Paired, difference, means, pair_worlds
 from vcgym.leaderboard.suites import Part
 from vcgym.leaderboard.table import markdown_table
 from vcgym.predictors.published import Training
@@ -76,16 +76,16 @@ def _summary(paired: Mapping[tuple[Part, str], Paired]) -> str:
 
 
 def _regret(paired: Paired) -> str:
-    means = {metric: summarise(paired, metric) for metric in (EVENT, CLOCKED, R, "path_changes", "concealed_share")}
+    found = {metric: means(paired, metric) for metric in (EVENT, CLOCKED, R, "path_changes", "concealed_share")}
     rows = []
     for reward in (reward.name for reward in REWARDS):
-        cells = [f"{means[metric][reward].mean.value:.{decimals}f}" for metric, decimals in DECIMALS.items()]
+        cells = [f"{found[metric][reward].value:.{decimals}f}" for metric, decimals in DECIMALS.items()]
         regrets = [difference(paired, metric, reward, REFERENCE, False) for metric in DECIMALS]
         regrets[-1] = Estimate(-regrets[-1].value, -regrets[-1].high, -regrets[-1].low)  # R: more is better
         shown = [_interval(found, decimals) for found, decimals in zip(regrets, DECIMALS.values(), strict=True)]
         both = [f"{cell} {regret}" for cell, regret in zip(cells, shown if reward != REFERENCE else [""] * 3, strict=True)]
         against = "" if reward == BASIS else _verdict(difference(paired, R, reward, BASIS, False))
-        other = [f"{100 * means['concealed_share'][reward].mean.value:.2f}", f"{means['path_changes'][reward].mean.value:.1f}"]
+        other = [f"{100 * found['concealed_share'][reward].value:.2f}", f"{found['path_changes'][reward].value:.1f}"]
         rows.append([reward, *(cell.strip() for cell in both), against, *other])
     headings = ["reward", "event ms, regret", "clocked ms, regret", "R, regret", f"R against {BASIS}", "concealed %", "path changes"]
     return markdown_table(headings, rows, text=("reward",))
@@ -102,8 +102,8 @@ def _drift(drifts: Sequence[tuple[Drift, pa.Table]]) -> str:
         paired = pair_worlds(found)
         cells = [drift.label]
         for metric, decimals in (("forecast_error_ms", 1), (R, 2)):
-            means = summarise(paired, metric)
-            cells += [f"{means[system].mean.value:.{decimals}f}" for system in (AS_TRAINED, CORRECTED)]
+            average = means(paired, metric)
+            cells += [f"{average[system].value:.{decimals}f}" for system in (AS_TRAINED, CORRECTED)]
             cells.append(_interval(difference(paired, metric, CORRECTED, AS_TRAINED, False), decimals))
         rows.append(cells)
     headings = ["worlds", "error ms, as trained", "corrected", "difference", "R, as trained", "corrected", "difference"]

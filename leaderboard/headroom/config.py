@@ -12,8 +12,9 @@ class HeadroomConfig(Config):
     """Oracles on the worlds of a finished leaderboard run, and the room above its systems.
 
     Attributes:
-        results: folder of the run, with its results.parquet.
-        folder: receives oracles.parquet, headroom.parquet and headroom.md, and keeps in `worlds` one file per world that is done.
+        results: folder of the run, with its results.parquet; receives oracles.parquet, headroom.parquet and headroom.md, and its page and
+            leaderboard.md anew, with anchored scores.
+        folder: keeps in `worlds` one file per world that is done; runs may share it.
         threads: how many threads share the worlds; without effect on the results.
         data: where measured series lie; needed if the run played replay worlds.
     """

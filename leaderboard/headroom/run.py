@@ -1,4 +1,4 @@
-"""Oracles on every world of a leaderboard run, then table and page. A killed run goes on: worlds that are done are files."""
+"""Oracles on every world of a leaderboard run, then its table and page. A killed run goes on: worlds that are done are files."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +13,7 @@ from vcgym.leaderboard.columns import IDENTITY, WORLD
 from vcgym.leaderboard.headroom.page import page
 from vcgym.leaderboard.headroom.table import CELL, COLUMNS, headroom
 from vcgym.leaderboard.oracles.rows import Drawn, drawn, oracle_rows
+from vcgym.leaderboard.report import publish
 from vcgym.leaderboard.rollout import RulePair
 from vcgym.network.scenario import Scenario
 
@@ -23,20 +24,20 @@ HEADROOM = results.Layout(
 
 
 def write_headroom(
-    played: pa.Table, drawn_worlds: Sequence[Drawn], references: Mapping[str, RulePair], folder: Path, threads: int, tell: Tell
+    run: Path, drawn_worlds: Sequence[Drawn], references: Mapping[str, RulePair], folder: Path, threads: int, tell: Tell
 ) -> Path:  # fmt: skip
-    """Make the oracles of each world, and from them oracles.parquet, headroom.parquet and headroom.md.
+    """Make the oracles of each world, put oracles.parquet, headroom.parquet and headroom.md beside the results, and publish these anew.
 
     Args:
-        played: results of a leaderboard run.
+        run: folder of a leaderboard run.
         drawn_worlds: its worlds, from `worlds`.
         references: published systems by name, to be taken apart into routing and playout.
-        folder: receives the files, and keeps in `worlds` one file per world that is done.
+        folder: keeps in `worlds` one file per world that is done.
         threads: how many threads share the worlds.
         tell: told how many worlds are done.
 
     Returns:
-        The page.
+        The page of the run, now with anchored scores.
     """
     found: list[dict[str, Any]] = []
     with ThreadPoolExecutor(threads) as pool:
@@ -45,11 +46,11 @@ def write_headroom(
             tell(done, f"{world.identity['scenario']}, {world.identity['mode']}, {world.draw.stratum}")
             found += rows
     tell(len(drawn_worlds), "table")
-    results.write(results.RESULTS, found, folder / "oracles.parquet")
-    lines = headroom(played, results.read(results.RESULTS, folder / "oracles.parquet"))
-    results.write(HEADROOM, lines, folder / "headroom.parquet")
-    results.replace_file(folder / "headroom.md", page(lines).encode())
-    return folder / "headroom.md"
+    results.write(results.RESULTS, found, run / "oracles.parquet")
+    lines = headroom(results.read_with_oracles(run))
+    results.write(HEADROOM, lines, run / "headroom.parquet")
+    results.replace_file(run / "headroom.md", page(lines).encode())
+    return publish(run)
 
 
 def worlds(played: pa.Table) -> list[Drawn]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from vcgym.leaderboard.board import BY_NAME
 from vcgym.leaderboard.oracles.rows import JOINT as LIMITS
 from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED, PUBLISHED
 
@@ -30,20 +31,18 @@ class Line(NamedTuple):
     values: dict[str, float]
 
 
-def headroom(results: pa.Table, oracles: pa.Table) -> list[dict[str, Any]]:
-    """Rows of `COLUMNS` for each suite, mode and stratum, and for each mode as a whole (stratum `all`).
+def headroom(results: pa.Table) -> list[dict[str, Any]]:
+    """Rows of `COLUMNS` for each suite, mode and stratum, and for each mode as a whole (stratum `all`), less what is drawn only by name.
 
     Args:
-        results: rows of a leaderboard run.
-        oracles: rows of its worlds from `vcgym.leaderboard.oracles.rows`.
+        results: rows of a leaderboard run, its oracles' among them.
     """
     found = []
-    table = [*results.to_pylist(), *oracles.to_pylist()]
     cells: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in table:
+    for row in results.to_pylist():
         key = tuple(row[name] for name in CELL)
         cells.setdefault(key, []).append(row)
-        if row["stratum"] != "natural":
+        if row["stratum"] not in BY_NAME:
             cells.setdefault((*key[:-1], ALL), []).append(row)
     for key in sorted(cells):
         rows = cells[key]

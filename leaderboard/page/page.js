@@ -33,8 +33,8 @@ function filter() {
     section.hidden = (suite && section.dataset.suite !== suite) || (mode && section.dataset.mode !== mode);
   const wanted = find.trim().toLowerCase();
   for (const row of document.querySelectorAll("tbody tr")) {
-    const name = row.cells[0].dataset.value.toLowerCase();
-    row.hidden = (kind && !row.classList.contains(kind)) || !name.includes(wanted);
+    const name = row.cells[0].dataset.value;
+    row.hidden = name && ((kind && !row.classList.contains(kind)) || !name.toLowerCase().includes(wanted));
   }
 }
 filters.addEventListener("input", filter);

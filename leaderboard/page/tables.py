@@ -9,6 +9,7 @@ from scipy import stats
 
 from vcgym.leaderboard.board import ORACLE, Board, Line, Stratum, board_name
 from vcgym.leaderboard.columns import EFFORT, G114_BANDS, METRIC, METRICS, Column, shown
+from vcgym.leaderboard.page.scale import robust
 from vcgym.leaderboard.scores.anchored import Axis
 from vcgym.leaderboard.scores.anchored import shown as in_words
 from vcgym.leaderboard.statistics import Estimate
@@ -104,7 +105,7 @@ def _worth(line: Line, axis: Axis | None) -> list[tuple[str, str]]:
 def _body(
     name: str, worlds: int, axis: Axis | None, lines: list[tuple[Line, str, Estimate, dict[str, float], dict[str, float]]]
 ) -> Body:
-    low, high = _span([r for _, _, r, _, _ in lines])
+    scale = robust([r for _, _, r, _, _ in lines])
     rows = [
         {
             "system": line.standing.system,
@@ -113,26 +114,18 @@ def _body(
             "rank": rank,
             "r": (_key(r.value), shown(METRIC["r"], r.value)),
             "interval": f"{shown(METRIC['r'], r.low)} to {shown(METRIC['r'], r.high)}",
-            "marks": [f"{100.0 * (end - low) / (high - low):.1f}%" for end in r] if r.low <= r.high else [],
+            "mark": scale.interval(r),
             "groups": [[(_key(values[metric]), shown(METRIC[metric], values[metric])) for metric in names] for _, names in GROUPS],
             "bands": " / ".join(f"{100.0 * share:.0f}" for share in bands.values()),
         }
         for line, rank, r, values, bands in lines
     ]
-    return Body(name, worlds, (f"{low:.1f}", f"{high:.1f}"), rows)
+    return Body(name, worlds, (f"{scale.low:.1f}", f"{scale.high:.1f}"), rows)
 
 
 def _key(value: float) -> str:
     """What a column is sorted by."""
     return f"{value:.6g}"
-
-
-def _span(estimates: list[Estimate]) -> tuple[float, float]:
-    """Range that holds all intervals, with a margin."""
-    ends = [end for estimate in estimates for end in estimate if end == end]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
-    margin = max(0.05, 0.04 * (high - low))
-    return low - margin, high + margin
 
 
 def pair_tables(results: pa.Table, board: Board) -> list[PairTable]:

@@ -20,7 +20,7 @@ from vcgym.baselines.jitter_window import JITTER_WINDOW_US
 from vcgym.baselines.wmjitter import WMJitter
 from vcgym.leaderboard.reproduce import published as p
 from vcgym.leaderboard.reproduce.forecasts import FIGURES, sums
-from vcgym.leaderboard.statistics import Estimate, difference, pair_worlds, summarise
+from vcgym.leaderboard.statistics import Estimate, difference, means, pair_worlds
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES
 from vcgym.leaderboard.truth.outcomes import STATISTICS
 from vcgym.network.cards import load_links
@@ -206,7 +206,7 @@ def _of_system(material: Material, pattern: str, system: str) -> pa.Table:
 def _mean_of(rows: pa.Table, values: Callable[[pa.Table], np.ndarray]) -> Estimate:
     """Mean of one number per row, rows of one system."""
     table = rows.append_column("number", pa.array(np.asarray(values(rows), np.float64)))
-    return next(iter(summarise(pair_worlds(table), "number").values())).mean
+    return next(iter(means(pair_worlds(table), "number").values()))
 
 
 def _path_means(rows: pa.Table, path: int) -> np.ndarray:

@@ -23,6 +23,7 @@ PUBLISHED = (
 
 HUNDRED = "oracle_joint_6"
 INFORMED = "oracle_informed"
+ANCHORS = (HUNDRED, INFORMED)
 LEAST_ROOM = 0.5
 NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
 
@@ -85,5 +86,5 @@ def shown(score: Estimate) -> str:
     """A score for reading, "63 [51, 74]", or "no room"."""
     if not np.isfinite(score.value):
         return "no room"
-    ends = f" [{score.low:.0f}, {score.high:.0f}]" if np.isfinite(score.low) else ""
-    return f"{score.value:.0f}{ends}"
+    ends = f" [{round(score.low)}, {round(score.high)}]" if np.isfinite(score.low) else ""
+    return f"{round(score.value)}{ends}"

@@ -25,6 +25,7 @@ SHOWN = ("audio_on_time", "video_on_time", "r", "utility", "throughput_kbps", "u
 KIND_METRICS = {
     "order-v0": ("audio_on_time", "video_on_time", "audio_late", "video_late"),
     "rate-v0": ("utility", "throughput_kbps", "delay_p95_ms", "audio_on_time"),
+    "calls-v0": ("utility", "throughput_kbps", "delay_p95_ms", "audio_on_time"),
 }
 _ABREAST = 6
 _TEXT = ("rank", "system")

@@ -10,6 +10,7 @@ from vcgym.baselines.rate_rule import is_rate_oracle
 from vcgym.envs.sending.batch import SendingBatch, SendingTotals
 from vcgym.leaderboard.sending.columns import METRICS
 from vcgym.network.capacity import CapacityTrace, mean_bps
+from vcgym.network.other_call import OtherCall
 from vcgym.network.quality import rating
 from vcgym.network.send_queue import AUDIO, VIDEO
 from vcgym.network.shared_link import SharedLink
@@ -38,8 +39,9 @@ def play_sender(sender: Sender, links: Sequence[SharedLink], traces: Sequence[Ca
     """
     longest_s = max(link.seconds for link in links)
     batch = SendingBatch(
-        len(links), sender.rate, sender.order, traces, flows, (), sender.pacing, log_packets=_MOST_PACKETS, seconds=longest_s
-    )
+        len(links), sender.rate, sender.order, traces, flows, (), sender.pacing, log_packets=_MOST_PACKETS, seconds=longest_s,
+        calls=max(sum(isinstance(flow, OtherCall) for flow in link.flows) for link in links),
+    )  # fmt: skip
     for row, link in enumerate(links):
         batch.start(row, link)
     batch.play(np.arange(len(links)))

@@ -1,6 +1,7 @@
 """Suites of senders. A suite's worlds never change; a changed suite gets a new version, and `FROZEN` tells when one has changed.
 
 order-v0   every kind of the scenario `order`, 30 runs each, as S1
+calls-v0   every kind of `calls`, 30 runs each
 rate-v0    every kind of `rate`, and of `rate-measured` where the measured traces are there, 30 runs each
 """
 
@@ -42,10 +43,11 @@ SENDING_SUITES = {
     for suite in (
         SendingSuite("order-v0", ("order",), RUNS, "audio_on_time", "UNMOD"),
         SendingSuite("rate-v0", ("rate", MEASURED), RUNS, "utility", "GCC-WEBRTC"),
+        SendingSuite("calls-v0", ("calls",), RUNS, "utility", "GCC-WEBRTC"),
     )
 }
 
-FROZEN = {"order": "1eb940c7fd9ea1a7", "rate": "8abd9db936302428", MEASURED: "ba00f9126b0c8e90"}
+FROZEN = {"order": "1eb940c7fd9ea1a7", "rate": "8abd9db936302428", "calls": "ae398e92065724ed", MEASURED: "ba00f9126b0c8e90"}
 """Sixteen hex digits of the SHA-256 of the worlds of each scenario in the suites."""
 
 

@@ -14,8 +14,9 @@ docs/statistics.md says what each number means.
 from vcgym.leaderboard.statistics.paired import Paired, pair_worlds, worlds_compared
 from vcgym.leaderboard.statistics.ranking import Standing, rank
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate
-from vcgym.leaderboard.statistics.summaries import Summary, difference, summarise
+from vcgym.leaderboard.statistics.summaries import difference, differences, interquartile_means, means
 
 __all__ = [
-    "CONFIDENCE", "Estimate", "Paired", "Standing", "Summary", "difference", "pair_worlds", "rank", "summarise", "worlds_compared",
+    "CONFIDENCE", "Estimate", "Paired", "Standing", "difference", "differences", "interquartile_means", "means", "pair_worlds", "rank",
+    "worlds_compared",
 ]  # fmt: skip

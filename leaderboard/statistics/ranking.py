@@ -21,7 +21,7 @@ import numpy as np
 from vcgym.leaderboard.columns import METRIC
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean
 from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
-from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, Estimate, resample
+from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample
 
 ROUNDING = 1e-9  # relative: what arithmetic alone may make of two equal systems
 # A resample's standard error counts as this share of the sample's at least: with fewer than `FEW` worlds of some kind, and else.
@@ -35,13 +35,11 @@ class Standing(NamedTuple):
         system: its name.
         rank_low: best rank that the data allow: 1 + systems significantly better.
         rank_high: worst rank that they allow: all systems - systems significantly worse.
-        difference: interquartile mean minus that of the reference, on the same worlds; its interval stands for itself, uncorrected.
     """
 
     system: str
     rank_low: int
     rank_high: int
-    difference: Estimate
 
     @property
     def ranks(self) -> str:
@@ -63,32 +61,26 @@ class Comparison(NamedTuple):
     bound: float
 
 
-def rank(paired: Paired, metric: str, reference: str | None = None, rng_seed: int = 0) -> list[Standing]:
+def rank(paired: Paired, metric: str, rng_seed: int = 0) -> list[Standing]:
     """Systems by interquartile mean of `metric`, best first, with rank intervals.
 
     Args:
         paired: results of one mode.
         metric: name of a column that has a better end.
-        reference: system that `difference` is taken to; by default the first in the ranking.
         rng_seed: seed of the resampling; the same seed gives the same worlds to every metric.
 
     Raises:
-        ValueError: `metric` has no better end, or `reference` is not among the systems.
+        ValueError: `metric` has no better end.
     """
     better = METRIC[metric].better
     if not better:
         raise ValueError(f"metric {metric!r} has no better end to rank by")
-    if reference is not None and reference not in paired.systems:
-        raise ValueError(f"reference {reference!r} is not one of the systems {list(paired.systems)}")
     found = sample(paired, metric)
-    spread = resample(*found, interquartile_mean, rng_seed)
+    centres = interquartile_mean(found.values) if found.sizes.size else np.full(len(paired.systems), np.nan)
     size = len(paired.systems)
-    order = sorted(range(size), key=lambda s: (-better * np.nan_to_num(spread.centre[s]), paired.systems[s]))
-    anchor = order[0] if reference is None else paired.systems.index(reference)
-    apart = spread._replace(centre=spread.centre - spread.centre[anchor], resampled=spread.resampled - spread.resampled[anchor])
-    differences = apart.estimates()
+    order = sorted(range(size), key=lambda s: (-better * np.nan_to_num(centres[s]), paired.systems[s]))
     beats = separated(found, better, rng_seed).beats
-    return [Standing(paired.systems[s], 1 + int(beats[:, s].sum()), size - int(beats[s].sum()), differences[s]) for s in order]
+    return [Standing(paired.systems[s], 1 + int(beats[:, s].sum()), size - int(beats[s].sum())) for s in order]
 
 
 def separated(found: Sample, better: int, rng_seed: int = 0, resamples: int = RESAMPLES) -> Comparison:

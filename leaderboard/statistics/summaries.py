@@ -17,13 +17,6 @@ from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, Spread, resample
 
 
-class Summary(NamedTuple):
-    """Mean and interquartile mean of one system over the worlds."""
-
-    mean: Estimate
-    iqm: Estimate
-
-
 class Profile(NamedTuple):
     """Share of worlds in which a system is above each threshold, (T,) each, with the ends of its interval."""
 
@@ -32,14 +25,34 @@ class Profile(NamedTuple):
     high: np.ndarray
 
 
-def summarise(paired: Paired, metric: str, rng_seed: int = 0) -> dict[str, Summary]:
-    """Mean and interquartile mean of `metric` for each system, with intervals.
+def means(paired: Paired, metric: str, rng_seed: int = 0) -> dict[str, Estimate]:
+    """Mean of `metric` over worlds for each system, with intervals.
 
     A world in which some system has no value (no packet came out) is left out for all of them; see `worlds_compared`.
     """
-    found = sample(paired, metric)
-    means, middles = (_estimates(found, centre, rng_seed) for centre in (mean, interquartile_mean))
-    return {system: Summary(*both) for system, *both in zip(paired.systems, means, middles, strict=True)}
+    return dict(zip(paired.systems, _estimates(sample(paired, metric), mean, rng_seed), strict=True))
+
+
+def interquartile_means(paired: Paired, metric: str, rng_seed: int = 0) -> dict[str, Estimate]:
+    """Interquartile mean, of the same worlds as `means`."""
+    return dict(zip(paired.systems, _estimates(sample(paired, metric), interquartile_mean, rng_seed), strict=True))
+
+
+def differences(paired: Paired, metric: str, reference: str, rng_seed: int = 0) -> dict[str, Estimate]:
+    """Interquartile mean of each system minus that of `reference`, on the same worlds; each interval stands for itself, uncorrected.
+
+    Raises:
+        ValueError: `reference` is not among the systems.
+    """
+    if reference not in paired.systems:
+        raise ValueError(f"reference {reference!r} is not one of the systems {list(paired.systems)}")
+    place = paired.systems.index(reference)
+
+    def apart(values: np.ndarray) -> np.ndarray:
+        centres = interquartile_mean(values)
+        return centres - centres[place]
+
+    return dict(zip(paired.systems, _estimates(sample(paired, metric), apart, rng_seed), strict=True))
 
 
 def medians(paired: Paired, metric: str, rng_seed: int = 0) -> dict[str, Estimate]:
@@ -79,6 +92,12 @@ def profiles(paired: Paired, metric: str, thresholds: np.ndarray, rng_seed: int 
     spread = resample(*found, lambda values: performance_profile(values, thresholds), rng_seed)
     low, high = (np.clip(end, 0.0, 1.0) for end in spread.interval())
     return {system: Profile(spread.centre[:, s], low[:, s], high[:, s]) for s, system in enumerate(paired.systems)}
+
+
+def profile_curves(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, np.ndarray]:
+    """The profiles alone, (T,) each, without intervals."""
+    found = performance_profile(sample(paired, metric).values, thresholds)
+    return {system: found[:, s] for s, system in enumerate(paired.systems)}
 
 
 def difference(paired: Paired, metric: str, system: str, reference: str, relative: bool, rng_seed: int = 0) -> Estimate:

@@ -1,9 +1,10 @@
 """Submissions that a leaderboard has taken: copies beside its results, played with the others from then on."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from vcgym.agents.atomic import new_folder
+from vcgym.leaderboard.entrants import is_agent_name
 from vcgym.leaderboard.published import Published
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.load import take
@@ -11,13 +12,21 @@ from vcgym.leaderboard.submissions.load import take
 FOLDER = "submissions"  # within that of the results
 
 
-def accept(folder: Path, board: Path, paths: Iterable[int]) -> str:
+def accept(folder: Path, board: Path, paths: Iterable[int], rules: Collection[str]) -> str:
     """Check the submission in `folder`, copy it to the results in `board`, and return its name.
 
+    Args:
+        folder: of the submission.
+        board: of the results.
+        paths: how many paths the worlds have that it is to play.
+        rules: names of all rules that may be played beside it.
+
     Raises:
-        RefusedError: it is not taken, or another one of its name is there already.
+        RefusedError: it is not taken, or a rule, an agent of ours or another submission has its name.
     """
     card, published = take(folder, paths)
+    if card.name in rules or is_agent_name(card.name):
+        raise RefusedError(folder, f"is called {card.name!r}, as a system of this leaderboard is", "another name")
     kept = board / FOLDER / card.name
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from vcgym.envs.features import CALL_FEATURES, PATH_FEATURES, layout
 from vcgym.leaderboard.published import AGENT_ENV
 from vcgym.leaderboard.submissions.folder import RefusedError
 
+ORACLE = "oracle_"  # how hindsight is called, which is never ranked
 Line = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
 MOST_PATHS, MOST_HIDDEN = 1000, 512
 
@@ -42,7 +43,7 @@ class SubmissionCard(BaseModel):
     """What card.json of a submission says.
 
     Attributes:
-        name: what the leaderboard calls it.
+        name: what the leaderboard calls it; not as an oracle is called.
         authors, description, licence: a line each.
         weights: which file holds them.
         agent: with agent.safetensors, the card that training published, unchanged.
@@ -61,7 +62,9 @@ class SubmissionCard(BaseModel):
     onnx: OnnxCard | None = None
 
     @model_validator(mode="after")
-    def _describes_its_weights(self) -> Self:
+    def _says_what_it_is(self) -> Self:
+        if self.name.startswith(ORACLE):
+            raise ValueError(f"name is {self.name!r}; allowed: one that does not begin with {ORACLE!r}")
         described = {"agent.safetensors": self.agent, "policy.onnx": self.onnx}
         if [name for name, card in described.items() if card is not None] != [self.weights]:
             raise ValueError(f"weights is {self.weights!r}; allowed: 'agent' with agent.safetensors alone, 'onnx' with policy.onnx alone")

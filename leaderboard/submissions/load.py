@@ -89,7 +89,8 @@ def policy_of(files: dict[str, bytes], folder: Path) -> Policy:
     try:
         return agent_from(card.agent, files[SAFETENSORS], folder)
     except ValueError as error:
-        raise RefusedError(folder / SAFETENSORS, str(error), "the tensors of vcgym.agents.network.PathNet, finite float32") from error
+        found = str(error).removeprefix(f"{folder / SAFETENSORS}: ")
+        raise RefusedError(folder / SAFETENSORS, found, "the tensors of vcgym.agents.network.PathNet, finite float32") from error
 
 
 def _refuse_other_size(path: Path, card: AgentCard, weights: bytes) -> None:

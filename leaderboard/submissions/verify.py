@@ -22,6 +22,7 @@ from vcgym.leaderboard.suites import SUITES, Part, Suite, worlds
 from vcgym.network.scenario import Scenario
 from vcgym.network.splits import test_opened
 
+AGENT = "agent"  # rows of the log are of agents, and name no kind
 TOLERANCE = 1e-9  # of floats, across platforms; integers and words must be the same
 
 World = tuple[Any, ...]
@@ -53,7 +54,7 @@ def verify(folder: Path, tell: Tell) -> list[Verdict]:
     claimed = results.read(results.RESULTS, folder / "results.parquet").to_pylist()
     suite = _suite(log)
     found: list[Verdict] = []
-    for name in sorted({row["system"] for row in (*log, *claimed) if row.get("kind") != "rule"}):
+    for name in sorted({row["system"] for row in (*log, *claimed) if row.get("kind", AGENT) == AGENT}):
         logged, of_results = ({_world(row): row for row in rows if row["system"] == name} for rows in (log, claimed))
         found += _system(name, suite, logged, of_results, partial(_told, tell, name, len(found)))
     return found

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from vcgym.leaderboard.columns import METRIC
 from vcgym.leaderboard.figure import as_svg, strokes, style
-from vcgym.leaderboard.statistics import pair_worlds, rank
+from vcgym.leaderboard.statistics import differences, pair_worlds, rank
 from vcgym.leaderboard.table import markdown_table
 from vcgym.leaderboard.truth.claims import REFERENCE
 from vcgym.leaderboard.truth.outcomes import Setting
@@ -46,7 +46,7 @@ def picture(results: Sequence[tuple[Setting, pa.Table]]) -> str:
     with style():
         figure = Figure(figsize=(10.5, 3.4), layout="constrained", facecolor="white")
         for axes, (metric, what) in zip(figure.subplots(1, len(RANKED_BY)), RANKED_BY.items(), strict=True):
-            changes = [{line.system: line.difference for line in rank(paired, metric, REFERENCE)} for _, paired in here]
+            changes = [differences(paired, metric, REFERENCE) for _, paired in here]
             for place, (system, stroke) in enumerate(drawn.items()):
                 value, low, high = np.array([change[system] for change in changes]).T
                 # Taus stand evenly spaced: they span three decades and begin at 0. Systems stand side by side.

@@ -32,7 +32,7 @@ def said(*systems):
 
 def test_who_is_beaten_is_said_agents_first():
     found, words = said(
-        ("A-tuned", "rule", 80.0, 1.0), ("B-tuned", "rule", 82.0, 1.0), ("B", "rule", 75.0, 1.0),
+        ("A-tuned", "tuned", 80.0, 1.0), ("B-tuned", "tuned", 82.0, 1.0), ("B", "rule", 75.0, 1.0),
         ("slow", "agent", 79.0, 1.0), ("same", "agent", 82.05, 1.0), ("fast", "rule", 85.0, 1.0),
     )  # fmt: skip
     assert found.tuned == "B-tuned"
@@ -43,7 +43,7 @@ def test_who_is_beaten_is_said_agents_first():
 
 
 def test_the_difference_is_that_of_the_same_worlds():
-    found, _ = said(("A-tuned", "rule", 80.0, 0.0), ("B", "rule", 79.5, 0.0))
+    found, _ = said(("A-tuned", "tuned", 80.0, 0.0), ("B", "rule", 79.5, 0.0))
     (other,) = found.others
     assert other.difference == pytest.approx((-0.5, -0.5, -0.5))
 
@@ -54,7 +54,18 @@ def test_nothing_is_said_without_a_tuned_rule():
 
 
 def test_the_markdown_has_a_line_for_each_board():
-    table = results(("A-tuned", "rule", 80.0, 1.0), ("B", "rule", 80.0, 1.0))
+    table = results(("A-tuned", "tuned", 80.0, 1.0), ("B", "rule", 80.0, 1.0))
     assert "## Beaten by a tuned rule\n\n- Mode paper: The best tuned rule is A-tuned. It beats no other system.\n" in markdown(
         boards(table), table
     )
+
+
+def test_oracles_and_names_alone_make_no_tuned_rule():
+    systems = (("A-tuned", "tuned", 80.0, 1.0), ("B", "rule", 80.0, 1.0), ("C-tuned", "agent", 85.0, 1.0))
+    oracles = (("oracle_joint_6", "oracle", 90.0, 1.0), ("oracle_routing_A-tuned", "oracle", 88.0, 1.0))
+    table = results(*systems, *oracles)
+    (found,) = gates(boards(table), table)
+    assert found.tuned == "A-tuned"
+    assert [other.system for other in found.others] == ["C-tuned", "B"]
+    assert found == said(*systems)[0]
+    assert "oracle" not in markdown(boards(table), table)

@@ -1,6 +1,7 @@
 """The leaderboard as a page, in Markdown and on a terminal: every system, the same bytes for the same files, nothing from a network."""
 
 import io
+import re
 import shutil
 
 import numpy as np
@@ -11,11 +12,14 @@ from rich.console import Console
 from vcgym.leaderboard.board import boards
 from vcgym.leaderboard.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
 from vcgym.leaderboard.columns import METRICS
+from vcgym.leaderboard.details import details
 from vcgym.leaderboard.page.axis import axis_marks
 from vcgym.leaderboard.page.data_cards import read_cards, write_cards
 from vcgym.leaderboard.page.explorer import curves
+from vcgym.leaderboard.page.scale import robust
 from vcgym.leaderboard.report import Stored, publish, publish_together, render
 from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMELINE, read, write
+from vcgym.leaderboard.statistics import Estimate
 from vcgym.leaderboard.table import print_boards
 from vcgym.network.scenario import Scenario
 
@@ -127,7 +131,15 @@ def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
         assert f"## Mode {mode} ({WORLDS} worlds)" in text
     for fact in ("suite: small 1", "seeds: 6 (0 to 5)", "data card: 12ab34cd", "environment: vcgym/Call-v0", "delay impairment: reduced"):
         assert text.count(f"- {fact}\n") == len(MODES)
-    assert all(text.count(f"| {system} |") == 4 * len(MODES) for system in SYSTEMS)
+    for mode, of_mode in zip(MODES, text.split("## Mode ")[1:], strict=True):
+        assert of_mode.startswith(mode)
+        profile = of_mode.split("Performance profile")[1]
+        cells = [line.split(" | ") for line in profile.splitlines() if line.startswith("| ") and "[0" in line]
+        shares = {name[2:]: [cell.split()[0] for cell in of_system] for name, *of_system in cells}
+        best, sixth, last = (shares[SYSTEMS[place]] for place in (0, 5, 11))
+        assert (best, sixth, last) == (["0", *["100"] * 3], ["0", "83", "100", "100"], ["0", "0", "100", "100"])
+        assert all(of_mode.split("Pareto front")[0].count(f"| {system} |") == 4 for system in SYSTEMS)
+        assert of_mode.count("hypervolume of all systems ") == 2
 
 
 def test_a_system_without_a_distribution_is_named(folder):
@@ -181,6 +193,36 @@ def test_the_anchored_axis_names_what_sets_it_and_where_agents_are(folder, tmp_p
     page = (publish(tmp_path / "with")).read_text()
     assert page.count("oracle_joint_6") >= len(MODES) and 'data-value="oracle_joint_6"' not in page  # on the axis, never in the table
     assert axis_marks(boards(read(RESULTS, folder / "results.parquet"))[0]) is None
+    table = details(boards(read(RESULTS, tmp_path / "with" / "results.parquet"))[0])[0]
+    assert table.headings == ["system", "all (6)", "quiet (3)", "user-node (3)"]
+    assert table.rows[0] == ["0 = best published", *["DRT-BF"] * 3] and table.rows[2][1].startswith("6.00 [")
+    scores = {name: [cell.split()[0] for cell in cells] for name, *cells in table.rows[3:]}
+    assert scores["DRT-BF"] == ["0"] * 3 and scores["oracle_informed"] == ["50"] * 3 and scores["PPO Call <one>"] == ["-167"] * 3
+    assert "| oracle_informed | 50 [" in (tmp_path / "with" / "leaderboard.md").read_text()
+
+
+def test_a_very_bad_system_does_not_squeeze_the_scale_and_its_mark_says_so(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "bad")
+    rows = read(RESULTS, folder / "results.parquet").to_pylist()
+    bad = [row | {"r": row["r"] - 60.0} if row["system"] == "RandomPath-WM" else row for row in rows]
+    write(RESULTS, bad, tmp_path / "bad" / "results.parquet")
+    page = publish(tmp_path / "bad").read_text()
+    low, high = (float(end) for end in re.search(r'data-stratum="all" data-low="([-\d.]+)" data-high="([-\d.]+)"', page).groups())
+    assert 70.0 < low < 75.0 and 85.0 < high < 90.0
+    assert re.search(r'class="range beyond">&lsaquo; 2\d\.\d+ to 2\d\.\d+</span>', page)
+    assert 'class="range beyond' not in (folder / "report.html").read_text()
+
+
+def test_a_scale_holds_all_but_outliers_and_always_the_best():
+    usual = [Estimate(80.0 + place, 79.0 + place, 81.0 + place) for place in range(5)]
+    assert robust(usual) == pytest.approx((79.0 - 0.24, 85.0 + 0.24))
+    scale = robust([*usual, Estimate(20.0, 10.0, 30.0), Estimate(99.0, 70.0, 100.0)])
+    assert scale.high > 99.0 and 70.0 < scale.low < 80.0
+    assert scale.interval(Estimate(20.0, 10.0, 30.0)) == ("0.00%", "0.00%", "0.00%", "left", (True, False))
+    assert scale.interval(Estimate(99.0, 70.0, 110.0))[3:] == ("", (True, True))
+    assert scale.interval(Estimate(float("nan"), 1.0, 2.0)) is None
+    assert robust([Estimate(-one.value, -one.high, -one.low) for one in usual], -1) == pytest.approx((-85.24, -78.76))
+    assert robust([]) == (0.0, 1.0)
 
 
 def test_names_of_systems_cannot_break_out_of_the_page(folder):
@@ -202,8 +244,8 @@ def test_the_page_opens_alone_with_all_rows_and_sorts(folder, visit):
         assert names(page, mode) == SYSTEMS
         assert page.locator(f"#mode-{mode} .board tbody:not([hidden]) svg.interval circle").count() == len(SYSTEMS)
         assert page.locator(f"#mode-{mode} .board tbody:not([hidden]) tr.agent").count() == 1
-        assert page.locator(f"#mode-{mode} .curves > svg").count() == 3
-        assert page.locator(f"#mode-{mode} .legend li").count() == len(SYSTEMS)
+        assert page.locator(f"#mode-{mode} .curves > svg").count() == 5
+        assert page.locator(f"#mode-{mode} .legend li").all_inner_texts()[-1] == f"{len(SYSTEMS) - 8} more"
         head = page.locator(f"#mode-{mode} table.board thead button").get_by_text("R", exact=True)
         for wanted in (SYSTEMS[::-1], SYSTEMS):  # ascending in R first, then descending
             head.click()
@@ -255,7 +297,7 @@ def test_a_session_opens_with_its_path_changes_and_systems_come_and_go(folder, v
 def test_nothing_sticks_out_on_a_wide_and_a_narrow_screen(folder, visit, width):
     page = visit(folder / "report.html")
     page.set_viewport_size({"width": width, "height": 900})
-    page.locator("details").first.locator("summary").press("Enter")
+    page.locator("details.pairs-of").first.locator("summary").press("Enter")
     assert page.locator("table.pairs").first.is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for colours in ("light", "dark"):
@@ -265,6 +307,8 @@ def test_nothing_sticks_out_on_a_wide_and_a_narrow_screen(folder, visit, width):
     page.emulate_media(media="print")
     assert not page.locator("#filters").is_visible()
     assert page.locator("table.board").first.is_visible()
+    page.set_viewport_size({"width": 1496, "height": 900})  # A3 landscape within its margins
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1496
 
 
 @pytest.mark.browser

@@ -49,7 +49,7 @@ REFUSED = [
     ({"send_queue": 2.5}, r"send_queue = 2\.5: allowed are integers"),
     ({"pacing": -1.0}, r"pacing = -1\.0: allowed are numbers from 0 to 1000"),
     ({"log_packets": -1}, "log_packets = -1: allowed are integers from 0"),
-    ({"scenario": "mars"}, "scenario = 'mars': allowed are order, rate, rate-measured"),
+    ({"scenario": "mars"}, "scenario = 'mars': allowed are order, rate, calls, rate-measured"),
     ({"split": "holdout"}, "split = 'holdout': allowed are train, validation, test"),
     ({"split": "test"}, "split = 'test': allowed are train, validation; worlds of the test split are for the leaderboard alone"),
     ({"reward": "event"}, "reward = 'event': allowed are "),
@@ -236,9 +236,10 @@ def test_the_picture_shows_the_past_alone(sender_id):
 
 
 @pytest.mark.parametrize("observation", ["features", "records"])
-def test_stop_and_go_on(sender_id, observation):
-    arguments = {"num_envs": 3, "observation": observation, "autoreset_mode": AutoresetMode.SAME_STEP}
-    arguments |= {"empty_place": "newest"} if sender_id == ORDER else {"seconds": 1.5}
+@pytest.mark.parametrize("scenario", ["order", "rate", "calls"])
+def test_stop_and_go_on(sender_id, scenario, observation):
+    arguments = {"num_envs": 3, "observation": observation, "scenario": scenario, "autoreset_mode": AutoresetMode.SAME_STEP}
+    arguments |= {"empty_place": "newest"} if sender_id == ORDER else {"seconds": 2.5 if scenario == "calls" else 1.5}
     whole = make(sender_id, **arguments)
     whole.reset(seed=9)
     whole.action_space.seed(4)
@@ -253,6 +254,8 @@ def test_stop_and_go_on(sender_id, observation):
         other = make(sender_id, **arguments)
         other.set_state(state)
         assert [_bytes(other.step(action)) for action in actions[step:]] == shown[step:]
+    if scenario == "calls" and sender_id == RATE:
+        assert sum(whole.batch.tables.others.senders["packets"]) > 100
     different = make(sender_id, **arguments | {"seconds": 2.0})
     with pytest.raises(ValueError, match="state of another env: "):
         different.set_state(states[0])

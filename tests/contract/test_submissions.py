@@ -5,6 +5,8 @@ import os
 import pickle
 import shutil
 import socket
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -107,12 +109,39 @@ def test_an_honest_model_acts_as_the_runtime_says_one_session_or_many(onnx):
 
 def test_what_was_taken_is_kept_and_a_second_one_of_its_name_is_not(agent, onnx, tmp_path):
     board = tmp_path / "board"
-    assert accept(agent, board, [5]) == accept(agent, board, [5]) == "tiny agent"
-    assert accept(onnx, board, [5]) == "tiny onnx"
+    assert accept(agent, board, [5], ()) == accept(agent, board, [5], ()) == "tiny agent"
+    assert accept(onnx, board, [5], ()) == "tiny onnx"
     assert accepted(board, [5]) == {"tiny agent": take(agent, [])[1], "tiny onnx": take(onnx, [])[1]}
     edit_card(agent, "description", value="Another one.")
     with pytest.raises(RefusedError, match=r"is called .tiny agent. as .* is, which differs; allowed: another name"):
-        accept(agent, board, [5])
+        accept(agent, board, [5], ())
+
+
+@pytest.mark.parametrize("name", ["DRT-WM", "PPO", "PPO seed 3"])
+def test_a_name_that_a_system_has_is_refused_before_anything_is_kept(agent, tmp_path, name):
+    edit_card(agent, "name", value=name)
+    with pytest.raises(RefusedError, match=f"is called '{name}', as a system of this leaderboard is; allowed: another name"):
+        accept(agent, tmp_path / "board", [5], ["DRT-WM"])
+    assert not (tmp_path / "board").exists()
+
+
+def test_the_name_of_an_oracle_is_refused(agent):
+    edit_card(agent, "name", value="oracle_joint_6")
+    with pytest.raises(RefusedError, match="allowed: one that does not begin with 'oracle_'"):
+        take(agent, [])
+
+
+@pytest.mark.parametrize("arguments", [["do=add"], ["do=verify"]])
+def test_the_command_refuses_in_one_line_and_with_status_1(agent, tmp_path, arguments):
+    (agent / "setup.py").write_text("raise SystemExit")
+    board = tmp_path / "board"
+    command = [sys.executable, "-m", "vcgym.scripts.leaderboard", *arguments, "train=null", f"folder={agent}", f"board={board}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("vcgym-leaderboard: ")
+    assert "setup.py: does not belong here; allowed: card.json and" in line or "no leaderboard file" in line
 
 
 class Bomb:

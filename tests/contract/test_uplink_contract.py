@@ -37,7 +37,7 @@ def make(**arguments):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"uplink": "mars"}, "scenario = 'mars': allowed are order, rate, rate-measured"),
+        ({"uplink": "mars"}, "scenario = 'mars': allowed are order, rate, calls, rate-measured"),
         ({"rate": Fifo()}, r"rate = Fifo\(\): allowed are .*GccDraft, GccWebrtc"),
         ({"rate": RateAgent()}, r"rate = RateAgent\(\): allowed are "),
         ({"order": OrderCommanded()}, r"order = OrderCommanded\(.*\): allowed are parameters of an order rule"),
@@ -155,7 +155,7 @@ def test_scalar_matches_the_native_env_of_one():
     check_environments_match(gymnasium.make(CALL, **SHORT), module.OneOfNative(CALL, **SHORT), num_steps=60, seed=3)
 
 
-@pytest.mark.parametrize("uplink", ["rate", "order"])
+@pytest.mark.parametrize("uplink", ["rate", "order", "calls"])
 @pytest.mark.parametrize("observation", ["features", "records"])
 def test_observations_lie_in_their_space(uplink, observation):
     env = make(uplink=uplink, observation=observation, mode="paper", feedback_loss=0.1)

@@ -3,6 +3,7 @@
 import pytest
 
 from vcgym.leaderboard import results
+from vcgym.leaderboard.board import boards
 from vcgym.leaderboard.headroom.run import HEADROOM, worlds, write_headroom
 from vcgym.leaderboard.run import prepare, run_suite
 from vcgym.leaderboard.suites import Part, Suite
@@ -20,13 +21,13 @@ def written(tmp_path_factory):
     references = {name: systems[name] for name in ("DRT-WM", "VIA-WM")}
 
     def write(threads):
-        return write_headroom(played, worlds(played), references, folder / "out", threads, lambda done, note: None)
+        return write_headroom(folder / "run", worlds(played), references, folder / "kept", threads, lambda done, note: None)
 
-    return folder / "out", played, write, write(2)
+    return folder / "run", played, write, write(2)
 
 
 def test_every_world_has_its_oracles_and_no_system_is_above_the_unlimited_one_on_average(written):
-    folder, played, _, _ = written
+    folder, played, *_ = written
     oracles = results.read(results.RESULTS, folder / "oracles.parquet").to_pylist()
     assert {row["kind"] for row in oracles} == {"oracle"}
     wanted = {"oracle_informed", "oracle_path_any", "oracle_joint_6", "oracle_routing_VIA-WM", "oracle_playout_DRT-WM"}
@@ -52,9 +53,37 @@ def test_rooms_are_differences_to_the_best_published(written):
 
 
 def test_a_second_run_reads_what_is_there_and_gives_the_same_bytes(written, monkeypatch):
-    folder, _, write, page = written
+    folder, _, write, report = written
     before = {path.name: path.read_bytes() for path in folder.glob("*.*")}
     monkeypatch.setattr("vcgym.leaderboard.oracles.rows.see", None)  # nothing may be made again
-    assert write(1) == page
+    assert write(1) == report
     assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
-    assert "## Suite mini-v0, mode correlated" in page.read_text()
+    assert "## Suite mini-v0, mode correlated" in (folder / "headroom.md").read_text()
+
+
+def test_the_run_has_anchored_scores_from_then_on(written):
+    folder, played, _, report = written
+    for board in boards(results.read_with_oracles(folder)):
+        assert board.axis.zero in ("DRT-WM", "VIA-WM")
+        assert board.axis.scores["oracle_joint_6"].value == pytest.approx(100.0) or not board.axis.has_room
+        assert {line.standing.system for line in board.lines} == {"DRT-WM", "VIA-WM", "DRT-FIX"}
+    assert "100 = oracle_joint_6" in (folder / "leaderboard.md").read_text()
+    assert "Anchored score" in report.read_text()
+    before = (folder / "leaderboard.md").read_bytes()
+    run_suite(SUITE, prepare(SUITE), load_systems(["DRT-WM", "VIA-WM", "DRT-FIX"]), folder, lambda done, note: None)
+    assert (folder / "leaderboard.md").read_bytes() == before  # a run that goes on keeps its oracles
+    assert results.read(results.RESULTS, folder / "results.parquet").equals(played)
+
+
+def test_oracles_of_other_worlds_and_of_a_part_of_a_board_are_left_out(written, tmp_path):
+    folder, played, _, _ = written
+    made = results.read(results.RESULTS, folder / "oracles.parquet").to_pylist()
+    worlds_made = {(row["mode"], row["pair"], row["seed"]) for row in made}
+    (tmp_path / "results.parquet").write_bytes((folder / "results.parquet").read_bytes())
+    results.write(results.RESULTS, [row | {"suite_version": "v1"} for row in made], tmp_path / "oracles.parquet")
+    assert results.read_with_oracles(tmp_path).equals(played)
+    one = next(world for world in sorted(worlds_made) if world[0] == "paper")
+    lacking = [row for row in made if (row["mode"], row["pair"], row["seed"]) != one]
+    results.write(results.RESULTS, lacking, tmp_path / "oracles.parquet")
+    correlated, paper = boards(results.read_with_oracles(tmp_path))
+    assert correlated.axis is not None and paper.axis is None

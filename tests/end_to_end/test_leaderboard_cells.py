@@ -191,3 +191,12 @@ def test_what_differs_is_described_apart(one, other):
 def test_what_cannot_be_described_is_refused():
     with pytest.raises(TypeError, match=r"a system holds .*allowed: tuples of numbers"):
         identity.described((object(),))
+
+
+def test_what_plays_loads_nothing_that_the_hash_leaves_out():
+    plays = ("shares", "submissions.load", "entrants")  # what a worker imports: the cells, and the loaders of agents
+    asked = "import sys; " + "; ".join(f"import vcgym.leaderboard.{name}" for name in plays) + "; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
+    files = [f"leaderboard/{name.removeprefix('vcgym.leaderboard.').replace('.', '/')}" for name in loaded if "vcgym.leaderboard." in name]
+    assert len(files) > 10
+    assert [file for file in files if f"{file}.py".startswith(identity.LEFT_OUT)] == []

@@ -15,7 +15,7 @@ from vcgym.leaderboard.cells import plan
 from vcgym.leaderboard.entrants import published_agent
 from vcgym.leaderboard.published import AGENT_ENV
 from vcgym.leaderboard.results import DELAY_CDF, RESULTS, read
-from vcgym.leaderboard.rollout import RulePair, play_policy, play_rules
+from vcgym.leaderboard.rollout import RulePair, play_policy, play_rules_together
 from vcgym.leaderboard.run import prepare, run_suite
 from vcgym.leaderboard.suites import Part, Suite, worlds
 from vcgym.scripts.systems import load_systems
@@ -85,8 +85,10 @@ def test_rows_hold_what_the_totals_of_the_calls_give(systems, found):
     for name, system in systems.items():
         for part, scenario in prepare(SUITE):
             which = worlds(part, scenario)
-            play = (play_rules, system) if isinstance(system, RulePair) else (play_policy, system.policy(), AGENT_ENV)
-            totals = play[0](*play[1:], scenario, part.split, which).played.totals
+            if isinstance(system, RulePair):
+                totals = next(play_rules_together([system], scenario, part.split, which)).played.totals
+            else:
+                totals = play_policy(system.policy(), AGENT_ENV, scenario, part.split, which).played.totals
             ticks = totals.ticks_played + totals.ticks_stretched + totals.ticks_concealed
             delay_ms, percent = totals.offset_us_sum / ticks / 1000.0, 100.0 * totals.ticks_concealed / ticks
             impairment = 0.024 * delay_ms + 0.11 * np.maximum(0.0, delay_ms - 177.3) + 95.0 * percent / (percent + 25.1)

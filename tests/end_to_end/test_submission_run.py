@@ -22,15 +22,17 @@ ONNX = Path(__file__).parents[1] / "contract" / "submission_onnx"
 @pytest.fixture(scope="module")
 def board(tmp_path_factory):
     board = tmp_path_factory.mktemp("board")
-    rules = load_systems(["DRT-WM", "VCR-WM"])
+    rules = load_systems(["DRT-WM", "DRT-WM-tuned", "VCR-WM"])
     parts = prepare(SUITE)
     paths = [scenario.paths for _, scenario in parts]
     run_suite(SUITE, parts, all_systems(rules, None, accepted(board, paths)), board, lambda done, note: None)
     before = {path.name: path.read_bytes() for path in (board / "cells").iterdir()}
     assert read(ACTIONS, board / "actions.parquet").num_rows == 0
-    accept(ONNX, board, paths)
+    accept(ONNX, board, paths, rules)
     systems = all_systems(rules, None, accepted(board, paths))
-    assert {name: kind(system) for name, system in systems.items()} == {"DRT-WM": "rule", "VCR-WM": "rule", "tiny onnx": "agent"}
+    assert {name: kind(system) for name, system in systems.items()} == {
+        "DRT-WM": "rule", "DRT-WM-tuned": "rule", "VCR-WM": "rule", "tiny onnx": "agent",
+    }  # fmt: skip
     told = []
     run_suite(SUITE, parts, systems, board, lambda done, note: told.append(note))
     assert all((board / "cells" / name).read_bytes() == content for name, content in before.items())
@@ -62,7 +64,7 @@ def test_the_log_and_the_timelines_hold_what_was_played(board):
     assert {len(row[name]) for row in log for name in ("path", "level")} == {21}  # 205 packets, a decision every 10
     lines = read(TIMELINE, board / "timeline.parquet").to_pylist()
     assert {(line["mode"], line["system"]) for line in lines} == {
-        (mode, system) for mode in ("correlated", "paper") for system in ("DRT-WM", "VCR-WM", "tiny onnx")
+        (mode, system) for mode in ("correlated", "paper") for system in ("DRT-WM", "DRT-WM-tuned", "VCR-WM", "tiny onnx")
     }
     claimed = {tuple(row[name] for name in ("system", "mode", "scenario", "pair", "seed")): row for row in read_rows(board)}
     for line in lines:

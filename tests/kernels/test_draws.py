@@ -11,7 +11,7 @@ from vcgym.baselines.bars import MANY, TOGETHER, allocate_bars, hold_against
 from vcgym.baselines.draws import FARTHEST_SD, bar, draw_below
 from vcgym.baselines.rule import allocate, init
 from vcgym.baselines.vcroute import VCRoute, learn, lowest_draw
-from vcgym.network.rng import normal, normal_quantile
+from vcgym.network.rng import bits64, normal, normal_quantile
 
 
 @given(
@@ -40,6 +40,31 @@ def test_what_exceeds_the_bar_lies_above_the_limit(mean_ms, sd_ms):
 
 def test_the_smallest_draw_there_is():
     assert normal_quantile(2.0**-54) > -FARTHEST_SD
+
+
+def key_of(bits):
+    """The stream whose draw number 0 is these 64 bits: the inverse of SplitMix64's output function."""
+    for shift, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9)):
+        bits ^= (bits >> shift) ^ (bits >> 2 * shift)
+        bits = bits * pow(factor, -1, 1 << 64) % (1 << 64)
+    bits ^= (bits >> 30) ^ (bits >> 60)
+    return np.uint64(bits)
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_every_draw_but_the_last_is_the_quantile_of_the_middle_of_its_step(bits):
+    key = key_of(bits)
+    assert bits64(key, 0) == bits
+    middle = (bits >> 11) * 2.0**-53 + 2.0**-54
+    assert middle == 1.0 or normal(key, 0) == normal_quantile(middle)
+
+
+@pytest.mark.parametrize("rest", [0, 1, 2**11 - 1])
+def test_the_largest_draw_there_is(rest):
+    """The middle of the last step rounds up to 1, whose quantile is none."""
+    last = normal(key_of((2**53 - 1 << 11) + rest), 0)
+    assert last == normal_quantile(1.0 - 2.0**-53)
+    assert 8.0 < last < FARTHEST_SD
 
 
 def test_bars_are_for_many_paths():

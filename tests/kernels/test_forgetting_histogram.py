@@ -20,7 +20,7 @@ def fresh(quantile=0.95):
 
 
 def shares(histogram):
-    return np.asarray(histogram.weight) / histogram.total
+    return np.asarray(histogram.weight[:BUCKETS]) / histogram.total
 
 
 def scan(histogram, quantile):

@@ -111,7 +111,7 @@ def test_every_sender_is_what_its_name_says():
         load_senders(["SBPN9"])
 
 
-@pytest.mark.parametrize("name", ["order", "rate"])
+@pytest.mark.parametrize("name", ["order", "rate", "calls"])
 def test_suites_are_frozen(name):
     assert worlds_hash(SendingScenario(name)) == FROZEN[name]
 

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.network.capacity import CapacityTrace, mean_bps, opportunity_trace, rate_trace
+from vcgym.network.capacity import CapacityTrace, constant, mean_bps, opportunity_trace, rate_trace
 from vcgym.network.capacity_sets import FOLDER, GENERATED, LEAST_BPS, MEASURED, OPPORTUNITIES, place_of_trace, read_set
 from vcgym.network.cards import DataError
 from vcgym.network.catalogue import shipped
-from vcgym.network.cross_traffic import Tcp
+from vcgym.network.cross_traffic import Tcp, describe_flow
+from vcgym.network.other_call import RATES as RULES
+from vcgym.network.other_call import OtherCall
 from vcgym.network.reading import TraceError
 from vcgym.network.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SENDING_SCENARIOS, SendingScenario, order_link, split_by_place
 from vcgym.network.shared_link import require_link
@@ -21,7 +23,7 @@ from vcgym.network.splits import SPLITS
 from vcgym.network.splits import test_opened as opened
 from vcgym.scripts.build_capacity_sample import content, main
 
-NO_DATA = ("order", "rate")
+NO_DATA = ("order", "rate", "calls")
 
 
 @pytest.mark.parametrize("name", NO_DATA)
@@ -57,6 +59,32 @@ def test_the_course_of_rfc_8867():
     assert link.seconds == 100
     assert [mean_bps(link.trace, at * 10**6, (at + 20) * 10**6) / 1e6 for at in (0, 20, 40, 60, 80)] == [1, 1, 2.5, 0.6, 1]
     assert link.queue_bytes == int(0.3 * (1.0 * 40 + 2.5 * 20 + 0.6 * 20 + 1.0 * 20) / 100 * 1e6 / 8)
+
+
+def test_queues_last_as_long_as_they_should():
+    rate, calls = SendingScenario("rate"), SendingScenario("calls")
+    for seed in range(20):
+        assert {rate.draw("train", seed, kind).queue_bytes for kind in ("cubic", "wifi")} == {15_000}
+        link = calls.draw("train", seed)
+        assert link.queue_bytes == max(int(0.3 * link.trace.rates_bps[0] / 8), 15_000)
+
+
+@pytest.mark.parametrize("mbps", [0.001, 1.0, 3.0, 1e4])
+def test_mean_of_a_rate_that_holds_for_ever(mbps):
+    assert mean_bps(constant(mbps * 1e6)) == pytest.approx(mbps * 1e6)
+
+
+def test_other_calls_of_a_world():
+    scenario = SendingScenario("calls")
+    for kind, rules in (("gcc", {"gcc_webrtc"}), ("tfrc", {"tfrc"}), ("fixed", {"fixed"}), ("mixed", set(RULES))):
+        links = [scenario.draw("train", seed, kind) for seed in range(60)]
+        assert {len(link.flows) for link in links} == {1, 2, 3}
+        calls = [(link, flow) for link in links for flow in link.flows if isinstance(flow, OtherCall)]
+        assert {call.rate for _, call in calls} == rules
+        assert all(describe_flow(call)["starts_us"] <= 10_000_000 for _, call in calls)
+        for link, call in calls:
+            share_kbps = mean_bps(link.trace) / 1000 / (1 + len(link.flows))
+            assert call.rate != "fixed" or 0.3 * share_kbps <= call.rates_kbps[0] <= 0.9 * share_kbps
 
 
 def test_what_s1_says_of_its_runs():

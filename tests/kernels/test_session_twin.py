@@ -32,6 +32,8 @@ from vcgym.network.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
 from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, delay_impairment_reduced
 from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
 from vcgym.network.scenario import Scenario
+from vcgym.network.slot_window import WINDOW_SLOTS
+from vcgym.network.wire import SLOTS
 from vcgym.network.world import BLOCK_SLOTS, LOST, DrawnRows, World, WorldDraw
 
 SLOT = 10_000
@@ -374,6 +376,16 @@ def test_hostile_worlds(delays, rules, place, feedback_loss):
 @pytest.mark.parametrize(("router", "receiver"), RULES, ids=lambda rule: type(rule).__name__)
 def test_nothing_ever_arrives(router, receiver):
     play_given(np.full((SMALL.paths, 700), LOST, np.int64), router, receiver)
+
+
+@pytest.mark.parametrize("arrive", [0, 100])
+def test_a_silence_that_the_rings_cannot_hold_is_told(arrive):
+    longest = SLOTS - WINDOW_SLOTS
+    delays = np.full((SMALL.paths, arrive + longest), LOST, np.int64)
+    delays[:, :arrive] = 50_000
+    play_given(delays[:, :-1], Direct(), FixedLag(60.0))
+    with pytest.raises(OverflowError, match=f"none of the last {longest} packets has arrived; allowed is a silence below 38.96 s"):
+        play_given(delays, Direct(), FixedLag(60.0))
 
 
 def test_rings_are_run_through_more_than_once():

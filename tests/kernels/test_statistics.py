@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from vcgym.leaderboard.statistics import pair_worlds, rank, summarise, worlds_compared
+from vcgym.leaderboard.notes import notes
+from vcgym.leaderboard.statistics import differences, interquartile_means, means, pair_worlds, rank, worlds_compared
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean
 from vcgym.leaderboard.statistics.coverage import expected, simulate
 from vcgym.leaderboard.statistics.coverage import table as table_of_coverage
@@ -35,19 +36,20 @@ def noise(seed, worlds, scale=1.0):
 
 def test_centres_are_the_mean_and_the_mean_of_the_middle_half():
     series = [5.0, 1.0, 100.0, 2.0, 3.0, 4.0, -50.0, 6.0]
-    summary = summarise(pair_worlds(table({"a": series}, ["x"] * 8)), "r")["a"]
-    assert summary.mean.value == pytest.approx(np.mean(series))
-    assert summary.iqm.value == pytest.approx(np.mean(sorted(series)[2:6]))
+    paired = pair_worlds(table({"a": series}, ["x"] * 8))
+    assert means(paired, "r")["a"].value == pytest.approx(np.mean(series))
+    assert interquartile_means(paired, "r")["a"].value == pytest.approx(np.mean(sorted(series)[2:6]))
 
 
 def test_intervals_equal_those_of_a_plain_stratified_bootstrap():
     strata = ["x"] * 20 + ["y"] * 12 + ["z"] * 8
     series = noise(0, 40) + np.array([{"x": 80.0, "y": 60.0, "z": 85.0}[stratum] for stratum in strata])
-    summary = summarise(pair_worlds(table({"a": series}, strata)), "r")["a"]
+    paired = pair_worlds(table({"a": series}, strata))
     draw = random.Random(3)
     groups = [series[:20].tolist(), series[20:32].tolist(), series[32:].tolist()]
     samples = [[value for group in groups for value in draw.choices(group, k=len(group))] for _ in range(4000)]
-    for estimate, centre in ((summary.mean, np.mean), (summary.iqm, lambda sample: stats.trim_mean(sample, 0.25))):
+    for ours, centre in ((means, np.mean), (interquartile_means, lambda sample: stats.trim_mean(sample, 0.25))):
+        estimate = ours(paired, "r")["a"]
         low, high = np.percentile([centre(sample) for sample in samples], (2.5, 97.5))
         assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.12 * (high - low))
 
@@ -55,8 +57,7 @@ def test_intervals_equal_those_of_a_plain_stratified_bootstrap():
 def test_worlds_are_drawn_within_their_stratum():
     strata = ["x"] * 6 + ["y"] * 6
     series = [10.0] * 6 + [90.0] * 6
-    summary = summarise(pair_worlds(table({"a": series}, strata)), "r")["a"]
-    assert tuple(summary.mean) == (50.0, 50.0, 50.0)
+    assert tuple(means(pair_worlds(table({"a": series}, strata)), "r")["a"]) == (50.0, 50.0, 50.0)
 
 
 def test_a_small_difference_in_every_world_beats_large_differences_between_worlds():
@@ -64,7 +65,7 @@ def test_a_small_difference_in_every_world_beats_large_differences_between_world
     paired = pair_worlds(table({"better": worlds + 0.5, "worse": worlds, "also worse": worlds}, ["x"] * 30))
     places = {standing.system: standing for standing in rank(paired, "r")}
     assert [(places[name].rank_low, places[name].rank_high) for name in ("better", "worse", "also worse")] == [(1, 1), (2, 3), (2, 3)]
-    assert tuple(places["worse"].difference) == pytest.approx((-0.5, -0.5, -0.5))
+    assert tuple(differences(paired, "r", "better")["worse"]) == pytest.approx((-0.5, -0.5, -0.5))
 
 
 def test_systems_that_noise_separates_are_tied():
@@ -82,9 +83,9 @@ def test_less_is_better_where_the_metric_says_so():
 
 def test_differences_are_to_the_named_reference():
     paired = pair_worlds(table({"a": [3.0, 4.0], "b": [1.0, 2.0]}, ["x", "x"]))
-    assert {s.system: s.difference.value for s in rank(paired, "r", reference="b")} == {"a": 2.0, "b": 0.0}
+    assert {system: found.value for system, found in differences(paired, "r", "b").items()} == {"a": 2.0, "b": 0.0}
     with pytest.raises(ValueError, match="reference 'c' is not one of the systems"):
-        rank(paired, "r", reference="c")
+        differences(paired, "r", "c")
 
 
 def test_equal_seeds_give_equal_numbers_whatever_the_order_of_rows():
@@ -92,28 +93,28 @@ def test_equal_seeds_give_equal_numbers_whatever_the_order_of_rows():
     one = table(values, ["x"] * 10)
     other = one.take(pa.array(np.random.default_rng(5).permutation(one.num_rows)))
     assert rank(pair_worlds(one), "r", rng_seed=4) == rank(pair_worlds(other), "r", rng_seed=4)
-    assert summarise(pair_worlds(one), "r", rng_seed=4) != summarise(pair_worlds(one), "r", rng_seed=5)
+    assert means(pair_worlds(one), "r", rng_seed=4) != means(pair_worlds(one), "r", rng_seed=5)
 
 
 @pytest.mark.parametrize("strata", [["x", "y", "z", "w"], ["x", "x", "x", "y"]])
 def test_strata_of_one_world_are_pooled(strata):
-    summary = summarise(pair_worlds(table({"a": [1.0, 2.0, 3.0, 4.0]}, strata)), "r")["a"]
-    assert summary.mean.low < summary.mean.value < summary.mean.high
+    found = means(pair_worlds(table({"a": [1.0, 2.0, 3.0, 4.0]}, strata)), "r")["a"]
+    assert found.low < found.value < found.high
 
 
 def test_one_world_tells_nothing_apart():
     paired = pair_worlds(table({"a": [3.0], "b": [1.0]}, ["x"]))
     standings = rank(paired, "r")
     assert [(s.system, s.rank_low, s.rank_high) for s in standings] == [("a", 1, 2), ("b", 1, 2)]
-    assert np.isnan(summarise(paired, "r")["a"].mean.low)
+    assert np.isnan(means(paired, "r")["a"].low)
 
 
 def test_worlds_without_a_value_for_some_system_are_left_out_for_all():
     paired = pair_worlds(table({"a": [1.0, float("nan"), 3.0], "b": [10.0, 20.0, 30.0]}, ["x"] * 3))
     assert worlds_compared(paired, "r") == 2
-    assert summarise(paired, "r")["b"].mean.value == 20.0
+    assert means(paired, "r")["b"].value == 20.0
     empty = pair_worlds(table({"a": [float("nan")] * 2, "b": [1.0, 2.0]}, ["x"] * 2))
-    assert np.isnan(summarise(empty, "r")["b"].mean.value)
+    assert np.isnan(means(empty, "r")["b"].value)
     assert [s.rank_high for s in rank(empty, "r")] == [2, 2]
 
 
@@ -201,11 +202,20 @@ def test_a_difference_of_the_detectable_size_is_found_in_four_of_five_suites():
         sizes.append(found.alone)
         assert found.together == pytest.approx(found.alone, rel=0.2)
         assert found.comparisons == 1
-        apart = rank(paired, "r", reference="a")[0].difference
+        apart = differences(paired, "r", "a")["b"]
         found_alone += apart.low > 0.0 or apart.high < 0.0
     # The power at size 1 that a median detectable size implies, by the normal law.
     implied = stats.norm.cdf((1.96 + 0.8416) / np.median(sizes) - 1.96)
     assert found_alone / 60 == pytest.approx(implied, abs=0.15)
+
+
+@pytest.mark.parametrize("worlds", [3, 6, 12])
+def test_what_few_worlds_could_have_shown_is_not_guessed(worlds):
+    draws = np.random.default_rng(4)
+    paired = pair_worlds(table({name: draws.normal(80.0, 5.0, worlds).tolist() for name in "ab"}, ["x"] * worlds))
+    said = notes(paired, "r", "paper")[-1]
+    assert np.isfinite(detectable(paired, "r").together) == (worlds == 12)
+    assert ("probability from" in said, "too few" in said) == (worlds == 12, worlds < 12)
 
 
 def test_worlds_won_medians_and_shortfalls():

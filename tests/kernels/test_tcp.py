@@ -208,12 +208,12 @@ def test_outages_hold_and_never_turn_round(gaps, seed):
     ("flow", "says"),
     [
         (Tcp("bbr"), "control = 'bbr'"),
-        (Tcp(size_bytes=0), "size_bytes = 0"),
+        (Tcp(size_bytes=0), "Tcp.size_bytes is 0"),
         (Tcp(forward_ms=0, backward_ms=0), "round trip above 0"),
-        (Udp(rate_bps=0), "rate_bps = 0"),
-        (Udp(rate_bps=math.nan), "rate_bps = nan"),
-        (Udp(loss=1.0), "loss = 1.0"),
-        (Udp(starts_s=5, stops_s=4), "stops_s = 4"),
+        (Udp(rate_bps=0), "Udp.rate_bps is 0"),
+        (Udp(rate_bps=math.nan), "rate_bps is nan"),
+        (Udp(loss=1.0), "loss is 1.0"),
+        (Udp(starts_s=5, stops_s=4), "stops_s is 4"),
     ],
 )
 def test_refuses_flows_that_cannot_be(flow, says):

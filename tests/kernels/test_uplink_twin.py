@@ -63,7 +63,7 @@ class OneWorld:
 
     def __init__(self, link):
         self.link, self.traces, self.series, self.kinds = link, [link.trace], (), (link.name,)
-        self.flows = len(link.flows)
+        self.flows, self.calls = len(link.flows), 0
 
     def draw(self, split, seed, kind=None):
         return self.link

@@ -14,6 +14,7 @@ from vcgym.envs.sending.loop import DONE
 from vcgym.envs.sending.send_order import SendOrderVectorEnv
 from vcgym.network.capacity import rate_trace
 from vcgym.network.cross_traffic import Udp
+from vcgym.network.other_call import OtherCall
 from vcgym.network.quality import CONCEALED_PRICE, R_DEFAULT
 from vcgym.network.send_queue import AUDIO, VIDEO
 
@@ -154,39 +155,57 @@ def test_same_bytes_however_they_are_batched(env_id):
     assert trajectory(make(env_id, 1, **arguments), [seeds[22]], [0]) == trajectory(together, seeds, [22])
 
 
-@pytest.mark.parametrize("what", ["capacity", "flow"])
+def with_outage(env, at_us):
+    """The last hop stands still once, for 2 s from `at_us` on."""
+    outages = env.batch.tables.dumbbell.outages
+    outages["works_ms"], outages["begins_us"], outages["ends_us"] = 1e9, at_us, at_us + 2_000_000
+
+
+@pytest.mark.parametrize("what", ["capacity", "flow", "call", "loss", "outage"])
 @pytest.mark.parametrize("observation", ["features", "records"])
 @pytest.mark.parametrize("env_id", [RATE, ORDER])
 def test_the_future_does_not_leak(env_id, observation, what):
-    """The capacity falls, or another flow begins, at 2 s: whatever is shown before is the same, afterwards it is not."""
+    """Something changes at 2 s: capacity falls, a flow or another call begins, packets are lost, the last hop stands still.
+
+    Whatever is shown before is the same, afterwards it is not. What becomes of packets on their way is not known before one that is sent
+    then could have been there and a report of it back.
+    """
     border_us = 2_000_000
     env, changed = (make(env_id, num_envs=1, observation=observation) for _ in range(2))
     link = env.scenario.draw("train", 1, "wifi" if env_id == RATE else "rtt80-q5")
+    known_us = border_us + (round(1000 * (link.forward_ms + link.backward_ms)) if what in ("loss", "outage") else 0)
     level, falls = rate_trace("level", [0.0], [1.5e6], 1000.0), rate_trace("falls", [0.0, border_us / 1e6], [1.5e6, 0.2e6], 1000.0)
     worlds = [link._replace(trace=level, flows=(), counts_from_s=0.0)] * 2
     if what == "capacity":
         worlds[1] = worlds[1]._replace(trace=falls)
-    else:
+    elif what == "outage":
+        worlds = [world._replace(works_ms=0.0) for world in worlds]
+    elif what == "flow":
         worlds[1] = worlds[1]._replace(flows=(Udp(1.4e6, starts_s=border_us / 1e6),))
+    elif what == "call":
+        worlds[1] = worlds[1]._replace(flows=(OtherCall("tfrc", starts_s=border_us / 1e6),))
     for which, world in ((env, worlds[0]), (changed, worlds[1])):
-        which.batch = type(which.batch)(1, which.batch.rate, which.batch.order, [level, falls], 1, (), which.batch.pacing)
+        which.batch = type(which.batch)(1, which.batch.rate, which.batch.order, [level, falls], 1, (), which.batch.pacing, calls=1)
         which.scenario.draw = lambda split, seed, kind=None, world=world: world
     seen, _ = env.reset(seed=0)
     other, _ = changed.reset(seed=0)
+    if what == "outage":
+        with_outage(changed, border_us)
     draws, again = np.random.default_rng(0), np.random.default_rng(0)
     before = after = moved = 0
     while not (env._over.any() or changed._over.any()):
         now_us = min(int(env.batch.senders[0].now_us), int(changed.batch.senders[0].now_us))
         parts = seen.values() if isinstance(seen, dict) else [seen]
         equal = all(np.array_equal(a, b) for a, b in zip(parts, other.values() if isinstance(other, dict) else [other], strict=True))
-        if now_us <= border_us:
+        if what == "loss" and now_us > border_us:
+            changed.batch.senders["loss"] = 0.3
+        if now_us <= known_us:
             assert equal
             before += 1
         else:
             after += 1
             moved += not equal
-        actions = decide(env, draws)
-        seen = env.step(actions)[0]
-        other = changed.step(actions if now_us <= border_us else decide(changed, again))[0]
+        seen = env.step(decide(env, draws))[0]
+        other = changed.step(decide(changed, again))[0]
     assert before > 20
     assert moved > after // 2

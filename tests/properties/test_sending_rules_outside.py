@@ -25,7 +25,9 @@ def same_inside_and_outside(env_id, policy, worlds, rate, order, pacing, **argum
     env = gymnasium.make_vec(env_id, num_envs=1, autoreset_mode=AutoresetMode.DISABLED, **arguments).unwrapped
     scenario = env.scenario
     links = [env._with_arguments(scenario.draw("train", 9 + i, kind))._replace(**changes) for i, (kind, changes) in enumerate(worlds)]
-    inside = SendingBatch(len(links), rate, order, scenario.traces, scenario.flows, scenario.series, pacing, PACKETS)
+    inside = SendingBatch(
+        len(links), rate, order, scenario.traces, scenario.flows, scenario.series, pacing, PACKETS, calls=scenario.calls
+    )
     for row, link in enumerate(links):
         inside.start(row, link)
     inside.play(np.arange(len(links)))
@@ -48,6 +50,12 @@ def test_rate(rule):
     totals, targets = same_inside_and_outside("vcgym/Rate-v0", RatePolicy(rule), RATE_WORLDS, rule, Fifo(), PACING)
     assert (totals.sent.sum(axis=1) > 500).all()
     assert all(len(np.unique(of_call)) > 5 for of_call in targets)  # the rule did something
+
+
+def test_rate_beside_other_calls():
+    worlds = [(kind, {"report_loss": 0.1}) for kind in ("gcc", "tfrc", "fixed", "mixed")]
+    totals, _ = same_inside_and_outside("vcgym/Rate-v0", RatePolicy(Tfrc()), worlds, Tfrc(), Fifo(), PACING, scenario="calls")
+    assert (totals.sent.sum(axis=1) > 500).all()
 
 
 @pytest.mark.parametrize(

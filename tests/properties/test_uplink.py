@@ -45,7 +45,7 @@ class OneWorld:
 
     def __init__(self, link, *traces):
         self.link, self.traces, self.series, self.kinds = link, traces or (link.trace,), (), (link.name,)
-        self.flows = 2
+        self.flows, self.calls = 2, 0
 
     def draw(self, split, seed, kind=None):
         return self.link
@@ -194,9 +194,9 @@ def test_sessions_order_and_threads():
     assert SAME_BYTES.play(CALL, [40, 3, 22, 60, 8, 9, 1], threads=2, **arguments).items() <= expected.items()
 
 
-@pytest.mark.parametrize("observation", ["features", "records"])
-def test_stop_and_go_on(observation):
-    arguments = {"num_envs": 2, "observation": observation, "packets": 130, "autoreset_mode": AutoresetMode.SAME_STEP}
+@pytest.mark.parametrize(("observation", "uplink"), [("features", "rate"), ("records", "calls")])
+def test_stop_and_go_on(observation, uplink):
+    arguments = {"num_envs": 2, "uplink": uplink, "observation": observation, "packets": 130, "autoreset_mode": AutoresetMode.SAME_STEP}
     whole = make(**arguments)
     whole.reset(seed=9)
     whole.action_space.seed(4)

@@ -1,4 +1,4 @@
-"""Refuses parameters of a rule that lie outside what its formulas allow, before any work starts."""
+"""Refuses parameters that lie outside what formulas and kernels allow, before any work starts."""
 
 from typing import Any, NamedTuple
 

@@ -1,0 +1,67 @@
+"""Scales that one very bad system cannot squeeze: what lies beyond an end is drawn at it, and says so."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.leaderboard.statistics import Estimate
+
+LEAST_FENCE = 1.0
+"""An outlier lies beyond its quartile by 1.5 times what lies between the quartiles (Tukey), and by so much of R at least."""
+
+
+class Interval(NamedTuple):
+    """Where an estimate lies, in percent of the scale: its value and the ends of its interval, cut to the scale; and what was cut.
+
+    `beyond` is "left" or "right" where the value itself is beyond the scale, else ""; `cut` says so of the ends of the interval.
+    """
+
+    value: str
+    low: str
+    high: str
+    beyond: str
+    cut: tuple[bool, bool]
+
+
+class Scale(NamedTuple):
+    """From one value to another, left to right."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> str:
+        """How far along the scale, cut to it, "12.34%"."""
+        share = (value - self.low) / (self.high - self.low)
+        return f"{100.0 * min(1.0, max(0.0, share)):.2f}%"
+
+    def interval(self, estimate: Estimate) -> Interval | None:
+        """Where an estimate lies; None if it has no value. Without an interval both ends lie at the value."""
+        value, low, high = estimate
+        if value != value:
+            return None
+        low, high = (low, high) if low == low and high == high else (value, value)
+        beyond = "left" if value < self.low else "right" if value > self.high else ""
+        return Interval(self.place(value), self.place(low), self.place(high), beyond, (low < self.low, high > self.high))
+
+
+def robust(estimates: Sequence[Estimate], better: int = 1) -> Scale:
+    """A scale on which all values but outliers lie, with their intervals as far as the fences; the best is never an outlier.
+
+    Args:
+        estimates: what is to be drawn.
+        better: +1 if more is better, -1 if less is.
+    """
+    if better < 0:
+        turned = robust([Estimate(-value, -high, -low) for value, low, high in estimates])
+        return Scale(-turned.high, -turned.low)
+    values = np.array([estimate.value for estimate in estimates if estimate.value == estimate.value])
+    if not values.size:
+        return Scale(0.0, 1.0)
+    quartiles = np.percentile(values, (25.0, 75.0))
+    fence = max(LEAST_FENCE, 1.5 * float(quartiles[1] - quartiles[0]))
+    least, most = float(quartiles[0]) - fence, max(float(quartiles[1]) + fence, float(values.max()))
+    ends = [end for estimate in estimates for end in estimate if end == end and least <= estimate.value]
+    low, high = max(min(ends), least), min(max(ends), most)
+    margin = max(0.05, 0.04 * (high - low))
+    return Scale(low - margin, high + margin)

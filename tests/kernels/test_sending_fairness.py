@@ -1,0 +1,55 @@
+"""Jain's index, the cases that are played, and the page."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vcgym.leaderboard.sending.fairness import HEADINGS, RULES, fairness, jain, meetings, play_meeting
+from vcgym.network.other_call import RATES, OtherCall
+from vcgym.network.shared_link import require_link
+
+
+def test_jain_of_what_is_known():
+    assert jain([3.0, 3.0, 3.0]) == pytest.approx(1.0)
+    assert jain([5.0, 0.0, 0.0, 0.0]) == pytest.approx(0.25)
+    assert jain([[1.0, 3.0], [2.0, 2.0]]) == pytest.approx([0.8, 1.0])
+
+
+@given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=8), st.floats(0.1, 10.0))
+def test_jain_has_its_bounds_and_no_unit(rates, scale):
+    assert 1.0 / len(rates) - 1e-9 <= jain(rates) <= 1.0 + 1e-9
+    assert jain(np.array(rates) * scale) == pytest.approx(jain(rates))
+
+
+def test_cases_of_rfc_8867():
+    found = {(one.case, one.rule): one for one in meetings() if one.case.startswith("rfc")}
+    assert set(RULES) == set(RATES)
+    for one in meetings():
+        require_link(one.link)
+        assert all(isinstance(flow, OtherCall) and flow.rate == one.against for flow in one.link.flows)
+    three, five = (found[case, "gcc_webrtc"].link for case in ("rfc8867-5.4", "rfc8867-5.5"))
+    assert [(flow.starts_s, flow.stops_s) for flow in three.flows] == [(20.0, 119.0), (40.0, 119.0)]
+    assert (three.trace.rates_bps[0], three.forward_ms, three.seconds, three.queue_bytes) == (3_500_000, 50.0, 119.0, 131_250)
+    assert [five.forward_ms, *(flow.forward_ms for flow in five.flows)] == [10.0, 25.0, 50.0, 100.0, 150.0]
+    assert [flow.starts_s for flow in five.flows] == [10.0, 20.0, 30.0, 40.0]
+    assert (five.trace.rates_bps[0], five.seconds) == (4_000_000, 300.0)
+
+
+def test_a_meeting_is_played():
+    meeting = next(one for one in meetings() if (one.case, one.rule, one.against) == ("late", "gcc_webrtc", "tfrc"))
+    shares = play_meeting(meeting, 2)
+    assert shares.bps.shape == shares.delay_ms.shape == (2, 2)
+    assert (shares.bps[:, 0] < shares.bps[:, 1]).all()
+    assert 1.7e6 < shares.bps.sum(axis=1).min() <= shares.bps.sum(axis=1).max() <= 2.0e6
+    assert shares.bps.tobytes() == play_meeting(meeting, 2).bps.tobytes()
+
+
+def test_the_page(tmp_path, monkeypatch):
+    few = [one for one in meetings() if one.case == "pair"][:2]
+    monkeypatch.setattr("vcgym.leaderboard.sending.fairness.meetings", lambda: few)
+    rows = fairness(tmp_path, lambda done, what: None, runs=2)
+    assert [row[:3] for row in rows] == [["pair", "gcc_webrtc", "gcc_webrtc"], ["pair", "gcc_webrtc", "gcc_draft"]]
+    page = (tmp_path / "sending_fairness.md").read_text()
+    assert all(heading in page for heading in HEADINGS)
+    assert rows[0][3] in page
