@@ -13,6 +13,7 @@ from vcgym.baselines.rule import init
 from vcgym.envs.books import BOOKS, LOG, WINDOW_TICKS, open_books
 from vcgym.envs.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.session import BLOCK, CALL, DONE, RING_FULL, Tables, play
+from vcgym.envs.uplink.bare import BARE, Bare
 from vcgym.network import rng
 from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.player import allocate_player, start_player
@@ -85,6 +86,7 @@ def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_rece
     start_receiver(call.receiver)
     start_player(tables.player, s, 0, packets)
     clear_slot_window(call.window)
+    call.heard = 0
     call.probe_turn = 0
     clear_feed(call.feed, feedback_us)
     clear_commands(call.to_sender, 0, to_sender_us)
@@ -113,6 +115,8 @@ class CallBatch:
         log: keep per-packet outcomes for `played`.
         threads: how many threads share the sessions.
         world: a world of `sessions` rows to play on, drawn beforehand or shared with other batches; None: one of the batch's own.
+        uplink: what packets pass before they go onto a path.
+        interval: slots from decision to decision of an agent at the router's place; None: as the router says.
     """
 
     def __init__(
@@ -127,6 +131,8 @@ class CallBatch:
         log: bool = False,
         threads: int = 1,
         world: World | None = None,
+        uplink: Bare = BARE,
+        interval: int | None = None,
     ) -> None:
         one_of("place", place, tuple(PLACES))
         limits = (("sessions", sessions, 1, 1 << 20), ("threads", threads, 1, 256), ("probe_rate", probe_rate, 0, 100))
@@ -140,7 +146,7 @@ class CallBatch:
         self.world = scenario.world(sessions) if world is None else world
         self.packets = scenario.packets
         self.calls = np.zeros(sessions, CALL)
-        self.calls["interval"] = getattr(router, "interval", 1)
+        self.calls["interval"] = getattr(router, "interval", 1) if interval is None else interval
         self.calls["feedback_loss"] = feedback_loss
         self.calls["why"] = DONE
         # Windows leave room for a call that ends 30 s late.
@@ -151,7 +157,9 @@ class CallBatch:
             np.zeros((sessions, windows, 3), np.int64),
             np.zeros((sessions, self.packets if log else 0), LOG),
             _probes(scenario.paths, probe_rate),
+            uplink.inside,
         )
+        self.uplink = uplink
         self.router_state = rule.allocate(router, sessions, scenario.paths)
         self.receiver_state = rule.allocate(receiver, sessions, scenario.paths)
         self.history = np.zeros((sessions, scenario.paths, 3))
@@ -165,6 +173,7 @@ class CallBatch:
         control_us = round(self.history[row, 0, 1] * 1000.0)
         to_sender_us = round(control_us * self.place)
         from_receiver_us = control_us - to_sender_us
+        self.uplink.start(row, self.packets, control_us, to_sender_us, float(self.calls["feedback_loss"][row]))
         seed = np.uint64(draw.seed)
         _restart(self.calls, self.tables, row, seed, self.packets, from_receiver_us, to_sender_us, from_receiver_us)
         _init_rule(self.router, self.router_state, row, self.history, self.key(row, "router"))

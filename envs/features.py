@@ -27,6 +27,7 @@ FLOOR_RISE_MS_PER_S = 5.0  # the smallest delay is forgotten this fast
 PEAK_TIMES_S = (0.5, 2.0, 8.0)
 LIMIT = 20.0
 PER_100_MS, PER_SECOND = 0.01, 1e-6  # a division costs as much as all else about a feature
+SENDER_WIDTHS = (0, 13, 14, 15, 16)  # how many features a sender adds behind those of the call, see `vcgym.envs.uplink.features`
 HISTORY_SLOTS = HISTORY_BLOCKS * BLOCK_SLOTS
 
 
@@ -316,4 +317,5 @@ def layout(path_names: tuple[str, ...], forecast: bool = False) -> list[Feature]
 
 def path_width(features: int, paths: int) -> int:
     """How many features each path has in an observation of so many features and paths: with a forecast one more than without."""
-    return PATH_WIDTH + (features == paths * (PATH_WIDTH + 1) + CALL_WIDTH)
+    of_sender = features - paths * (PATH_WIDTH + 1) - CALL_WIDTH
+    return PATH_WIDTH + (of_sender in SENDER_WIDTHS)

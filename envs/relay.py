@@ -26,7 +26,8 @@ class RelayVectorEnv(LeverVectorEnv):
 
     def __init__(self, num_envs: int = 1, receiver: NamedTuple = RECEIVER, interval: int = 10, **arguments: Any) -> None:
         require_rule("receiver", receiver)
-        super().__init__(num_envs, Held(path=True, level=False, at_arrivals=False), Agent(interval), receiver, **arguments)
+        held = Held(path=True, level=False, at_arrivals=False, interval=interval)
+        super().__init__(num_envs, held, Agent(interval), receiver, **arguments)
 
 
 class RelayEnv(ScalarEnv):

@@ -4,9 +4,12 @@ In each slot, in this order: what arrives up to now (each arrival moves the rece
 the router's decision, the packet (and possibly a probe) leaves. The loop stops where the next block of the world is needed, where an agent
 must decide, and at the end. After the last packet everything in flight is settled: arrivals go on, the receiver flushes, the player plays
 to the end.
+
+With an uplink (vcgym.envs.uplink) a packet does not leave in its slot at once, but when send queue, pacer and a shared bottleneck let it;
+and after the last one the sender is drained first.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,7 @@ from vcgym.envs.ahead import ask_for_beginnings, ask_for_places, beginnings, rin
 from vcgym.envs.books import BOOKS, NOT_LOGGED, book_send, book_tick
 from vcgym.envs.feed import COMMANDS, FEED, RECORDS, append, command, in_force, read_next, unread
 from vcgym.envs.levers import COMMANDED, INSIDE, OUTSIDE, holder
+from vcgym.envs.uplink.hooks import has_uplink, is_commanded, is_draining, leave, pass_on, sent_onto_path_us
 from vcgym.network import player as players
 from vcgym.network import rng
 from vcgym.network.jit import kernel
@@ -46,6 +50,7 @@ CALL = np.dtype(
             ("waiting_node", "i8"),  # the arrival an agent at the receiver is asked about
             ("answer_path", "i8"),  # what the agent decided
             ("answer_level_us", "i8"),
+            ("heard", "i8"),  # of the feed, by a router inside where an agent reads it too
             ("probe_turn", "i8"),  # place of this slot in the schedule of probes
             ("seed", "u8"),
             ("feedback_loss", "f8"),
@@ -79,6 +84,7 @@ class Tables(NamedTuple):
     windows: NDArray[np.int64]  # (sessions, windows, 3): ticks that are not silent, concealed ticks, sum of the offset in us
     log: NDArray  # (sessions, packets) of LOG, or (sessions, 0)
     probe_path: NDArray[np.int64]  # schedule of probes: the path probed in each slot of a period, or -1
+    uplink: Any  # NoUplink, or vcgym.envs.uplink.loop.Uplink
 
 
 @kernel
@@ -96,6 +102,19 @@ def record_in_hand(call, receiver_lever):
     late = 1 if is_late(call.receiver, packet, mechanism(receiver_lever)) else 0
     path = int(call.wire.path[node])
     return Record(MEDIA, packet, path, packet * SLOT_US, arrived_us, arrived_us, call.receiver.level_us, late)
+
+
+@kernel
+def _asks(router, receiver_lever, uplink):
+    """Whether an agent is asked every `interval` slots: one at the router's place, of which commands go out."""
+    return holder(router) == OUTSIDE or holder(receiver_lever) == COMMANDED or is_commanded(uplink)
+
+
+@kernel
+def _as_told(uplink, s, seen):
+    """A media packet as the router's place is told of it: sent when it went onto its path."""
+    sent_us = sent_onto_path_us(uplink, s, seen)
+    return Record(seen.kind, seen.packet, seen.path, sent_us, seen.arrived_us, seen.known_us, seen.lag_us, seen.late)
 
 
 @kernel
@@ -120,12 +139,12 @@ def _take_in(call, tables, s, seen, level_us, router, receiver_lever):
         players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
     fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
     players.aim(tables.player, s, seen.arrived_us, level_us, fastest_us)
-    if not learns(router):
+    if not learns(router) and not _asks(router, receiver_lever, tables.uplink):
         return True
     lost = call.feedback_loss
     if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, 0, rng.FEEDBACK), seen.packet) < lost:
         return True
-    return _tell(call, seen)
+    return _tell(call, _as_told(tables.uplink, s, seen))
 
 
 @kernel
@@ -173,24 +192,29 @@ def _publish(call, path, now_us):
 
 
 @kernel
-def _route(call, s, now_us, router, router_state):
-    """The router inside: it learns what has reached its place, then decides for this packet."""
+def _route(call, s, now_us, router, router_state, is_shared):
+    """The router inside: it learns what has reached its place, then decides for this packet. `is_shared`: an agent reads the feed too."""
     if learns(router):
+        read_by_agent = call.feed.read
+        if is_shared:
+            call.feed.read = call.heard
         while unread(call.feed, now_us):
             update(router, router_state, s, read_next(call.feed))
+        if is_shared:
+            call.heard, call.feed.read = call.feed.read, read_by_agent
     return _publish(call, decide(router, router_state, s, call.slot), now_us)
 
 
 @kernel
-def _answered(call, now_us, receiver_lever):
+def _answered(call, uplink, s, now_us, router, receiver_lever):
     """Pass on what the agent at the router's place decided."""
     if holder(receiver_lever) == COMMANDED and command(call.to_receiver, call.answer_level_us, now_us) < 0:
         return False
-    return _publish(call, call.answer_path, now_us)
+    return pass_on(uplink, s, now_us) and (holder(router) == INSIDE or _publish(call, call.answer_path, now_us))
 
 
 @kernel
-def _send(call, tables, s, now_us, delay_us, router, router_state):
+def _send(call, tables, s, now_us, delay_us, router, router_state, is_asked):
     """The packet of this slot leaves on the path in force, and the probe that is due on an idle path."""
     packet = call.slot
     expect(call.receiver, tables.log, s, packet, now_us)
@@ -198,11 +222,12 @@ def _send(call, tables, s, now_us, delay_us, router, router_state):
     if not players.expect_unit(tables.player, s, packet):
         return False
     path = in_force(call.to_sender, now_us)
-    delay = delay_us[s, path, packet % BLOCK_SLOTS]
-    witness(router, router_state, s, path, delay)
-    book_send(call.books, tables.log, s, packet, path, NOT_LOGGED if delay == LOST else now_us + delay)
-    if delay != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, delay):
-        return False
+    if not has_uplink(tables.uplink):
+        delay = delay_us[s, path, packet % BLOCK_SLOTS]
+        witness(router, router_state, s, path, delay)
+        book_send(call.books, tables.log, s, packet, path, NOT_LOGGED if delay == LOST else now_us + delay)
+        if delay != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, delay):
+            return False
     if tables.probe_path.size == 0:
         return True
     tables.last_used[s, path] = packet
@@ -211,7 +236,7 @@ def _send(call, tables, s, now_us, delay_us, router, router_state):
     if probed >= 0 and packet - tables.last_used[s, probed] >= tables.probe_path.size:
         call.books.probes_sent += 1
         delay = delay_us[s, probed, packet % BLOCK_SLOTS]
-        if learns(router) and delay != LOST:
+        if (learns(router) or is_asked) and delay != LOST:
             return push(call.wire, packet, SLOTS + (packet & (SLOTS - 1)), probed, delay)
     return True
 
@@ -228,9 +253,11 @@ def _settle(call, tables, s):
 @kernel
 def _play(call, tables, s, delay_us, router, router_state, receiver_lever, receiver_state):
     """Play a call until it has to wait; returns why."""
+    is_asked = _asks(router, receiver_lever, tables.uplink)
     while True:
         sending, now_us = call.slot < call.packets, call.slot * SLOT_US
-        if sending and call.slot // BLOCK_SLOTS != call.block:
+        leaving = sending or is_draining(tables.uplink, s, call.slot, call.packets)
+        if leaving and call.slot // BLOCK_SLOTS != call.block:
             return BLOCK
         if call.phase == _ARRIVALS:
             sort_day(call.wire, call.slot)
@@ -245,22 +272,23 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
                 call.phase = _LEVEL
                 return why
             _ticks(call, tables, s, now_us)
-            if holder(router) != INSIDE and sending and call.slot % call.interval == 0:
+            if is_asked and sending and call.slot % call.interval == 0:
                 call.phase = _ANSWERED
                 return DECIDE
         if sending:
-            if holder(router) == INSIDE:
-                if not _route(call, s, now_us, router, router_state):
-                    return RING_FULL
-            elif call.phase == _ANSWERED:
-                if not _answered(call, now_us, receiver_lever):
+            if is_asked and call.phase == _ANSWERED:
+                if not _answered(call, tables.uplink, s, now_us, router, receiver_lever):
                     return RING_FULL
                 call.phase = _ARRIVALS
-            if not _send(call, tables, s, now_us, delay_us, router, router_state):
+            if holder(router) == INSIDE and not _route(call, s, now_us, router, router_state, is_asked):
                 return RING_FULL
-        elif _settle(call, tables, s):
+            if not _send(call, tables, s, now_us, delay_us, router, router_state, is_asked):
+                return RING_FULL
+        elif not leaving and _settle(call, tables, s):
             call.phase = _OVER
             return DONE
+        if leaving:
+            leave(tables.uplink, call, tables, s, delay_us, router, router_state)
         call.slot += 1
 
 

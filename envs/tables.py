@@ -16,12 +16,14 @@ from vcgym.envs.observe import RECORDS_SHOWN
 from vcgym.envs.playout import PlayoutVectorEnv
 from vcgym.envs.relay import RelayVectorEnv
 from vcgym.envs.sending.features import ORDER_FEATURES, PLACE_FEATURES
+from vcgym.envs.sending.holders import ORDERS
 from vcgym.envs.sending.rate import STEPS, RateVectorEnv
 from vcgym.envs.sending.records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
 from vcgym.envs.sending.rewards import CHANGE_PRICE, DELAY_PRICE_PER_S, LOST_PRICE, ON_TIME_WORTH, RATE_SCALE_PER_MBPS, RATE_WEIGHT
 from vcgym.envs.sending.send_order import PLACES as QUEUE_PLACES
 from vcgym.envs.sending.send_order import SendOrderVectorEnv
 from vcgym.envs.sending.vector import SendingVectorEnv
+from vcgym.envs.uplink.features import ORDER_COMMANDED, RATE_COMMANDED, SENDER_FEATURES
 from vcgym.envs.vector import LeverVectorEnv
 from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, REDUCED_KNEE_MS, REDUCED_KNEE_SLOPE_PER_MS, REDUCED_SLOPE_PER_MS
 from vcgym.network.scenario import MODES
@@ -56,10 +58,14 @@ _ITEM_MEANING = {
     "frame": "number of the frame",
 }
 _OWN_ARGUMENTS = {
-    "receiver": "rule that holds the level",
-    "router": "rule that holds the path",
+    "receiver": "rule that holds the level; None: the agent does",
+    "router": "rule that holds the path; None: the agent does",
     "interval": "packets from decision to decision",
     "mechanism": "what holds the level: a watermark (the level is its lag) or a count buffer, ours or the published one (its target)",
+    "uplink": "scenario of a bottleneck before the paths, see `vcgym.network.sending_scenarios`; None: packets leave at once",
+    "rate": "with an uplink, rule that holds the rate; None: the agent does",
+    "order": "with an uplink, rule that holds the order of sending; None: the agent does",
+    "pacing": "with an uplink: chances to send come so many times as fast as the target; 0: packets of mean size in a row, at the target",
 }
 _RECORD_MEANING = {
     "kind": "0 media, 1 probe",
@@ -83,19 +89,32 @@ _FORECAST = f"""\
 `{FORECAST_FEATURE.name}` is there with `predictor` alone: `shipped` is the network that comes with vcgym, and any predictor of
 `vcgym.predictors` may take its place. Its inputs are `newest_delay` of the path and the lag of Algorithm 2 of the VCRoute paper, run at the
 place on the media records that have come there."""
+_SENDER = """\
+Call with an uplink has these behind those of the call, as they were when they left the sender: as old as a command from the place to it
+(`command`). `rate_commanded` is there if the agent holds the rate; `order_commanded`, once for each order but the first, if it holds the
+order."""
 _RECORDS = f"""\
 `observation="records"`: a dict of `records` ({RECORDS_SHOWN}, {len(Record._fields)}) int64, of which the first `count` are new, in order of
 arrival at the place; `history` (paths, 3) float64: n, mean and sd in ms of the slots before the call; `key` uint64 for the policy's own
-draws; `slot`: packets sent so far."""
+draws; `slot`: packets sent so far.
+
+Call with an uplink: a media packet was sent when it went onto its path, behind the bottleneck, and captured 10 ms times its number after
+the call began. Besides, `fates` ({FATES_SHOWN}, {FATE_WIDTH}) int64, of which the first `fates_count` are new: what reports have told the
+sender, as of Rate below; `rates` (1, 3) float64: start, least and largest rate in bit/s."""
 _LEVELS = f"""\
 A level on the log scale: x in 0..1 stands for {LEVEL_LEAST_US // 1000} ms * {LEVEL_MOST_US // LEVEL_LEAST_US} ** x; discrete:
 x = level / {LEVELS - 1}; continuous: x = (value + 1) / 2. In continuous form the largest score names the path. Exact is for rules: whole
-microseconds, and no grid in between."""
+microseconds, and no grid in between.
+
+With an uplink the rate follows, on the same scales from the call's least to its largest target, exact in bit/s (0: as it is), and the
+order: {", ".join(f"{i} `{name}`" for i, name in enumerate(ORDERS))}. A lever that a rule holds has no place in the action; one lever
+alone is `Discrete`."""
 _REWARDS = {
     "`emodel`": f"""per 10-ms tick that is not silent: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, with P the playout \
 offset in ms and Id = {REDUCED_SLOPE_PER_MS} P + {REDUCED_KNEE_SLOPE_PER_MS} max(0, P - {REDUCED_KNEE_MS})""",
     "`event`": f"""per packet emitted: minus its end-to-end delay in units of 100 ms; per packet lost or late: minus {LOSS_PRICE:g}; \
 flushed at the end: nothing""",
+    "with an uplink": f"more, per video packet that arrives by its expiry: {ON_TIME_WORTH[VIDEO]:g}",
 }
 _PLACES = """\
 c is the mean delay of the direct path in the history. Playout's agent sits at the receiver: it sees each arrival, and its level holds, at
@@ -113,9 +132,10 @@ def markdown() -> str:
         "## Features", _FEATURES,
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,
         "### Of the call (Relay, Playout, Call)", _features(CALL_FEATURES),
+        "### Of the sender (Call with an uplink)", _SENDER, _features((*SENDER_FEATURES, RATE_COMMANDED, ORDER_COMMANDED)),
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
         "## Rewards", _table(("reward", "what is paid"), _REWARDS.items()),
-        "The rewards of an episode add up to its row's `return_emodel` or `return_event`.",
+        "The rewards of an episode add up to its row's `return_emodel` or `return_event`, and what its video has earned.",
         "## Places", _PLACES, _table(("place", "feedback from the receiver", "command to the sender", "command to the receiver"), places),
         *_of_senders(),
     )  # fmt: skip
@@ -210,6 +230,9 @@ def _actions() -> str:
         for form in FORMS:
             space = re.sub(r"\s+", " ", str(action_space(form, 17, with_path, with_level)))
             rows.append((name, f"`{form}`", f"`{space}`"))
+    for form in FORMS:
+        space = re.sub(r"\s+", " ", str(action_space(form, 17, True, True, True, len(ORDERS))))
+        rows.append(("Call with an uplink", f"`{form}`", f"`{space}`"))
     return _table(("env", "action", "space with 17 paths"), rows)
 
 

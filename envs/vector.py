@@ -1,6 +1,6 @@
-"""The native vector environment of calls over paths: path and level. The scalar face and three ids stand over it."""
+"""The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -17,6 +17,7 @@ from vcgym.envs.observe import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.render import picture
 from vcgym.envs.rewards import ACCOUNTS, REWARDS, earn_emodel, earn_event
 from vcgym.envs.session import DONE
+from vcgym.envs.uplink.bare import BARE, Bare
 from vcgym.network.quality import mos, rating
 from vcgym.network.scenario import TAU_MS, Scenario, one_of
 from vcgym.network.wire import SLOTS
@@ -27,11 +28,12 @@ LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in f
 
 
 class Held(NamedTuple):
-    """Which levers the agent holds, and where it is asked."""
+    """Which levers of the paths the agent holds, and where it is asked. The uplink knows which of its own."""
 
     path: bool
     level: bool
     at_arrivals: bool
+    interval: int = 1  # packets from decision to decision; without effect at arrivals
 
 
 class LeverVectorEnv(EpisodeVectorEnv):
@@ -62,7 +64,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         render_mode: None; only the scalar face draws.
     """
 
-    reset_options = ("pair", "stratum")
+    reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum")
 
     def __init__(
         self,
@@ -89,10 +91,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
-        interval = getattr(router, "interval", 1)
         require_whole(
             num_envs=(num_envs, 1, 1 << 20),
-            interval=(interval, 1, RECORDS_SHOWN // 2),
+            interval=(held.interval, 1, RECORDS_SHOWN // 2),
             packets=(packets, 1, 1_000_000),
             threads=(threads, 1, 256),
         )
@@ -111,17 +112,26 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self._forecast = forecaster(predictor)
         self.held, self.split = held, split
         self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
-        self.batch = CallBatch(world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads)
+        self.uplink = self._make_uplink(num_envs, world)
+        self.batch = CallBatch(
+            world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads, uplink=self.uplink, interval=held.interval
+        )
         self._senses = allocate_senses(num_envs, world.paths, self._forecast)
-        self.layout = layout(() if held.at_arrivals else world.layout.path_names, isinstance(self._forecast, Forecast))
+        of_paths = layout(() if held.at_arrivals else world.layout.path_names, isinstance(self._forecast, Forecast))
+        self.layout = [*of_paths, *self.uplink.layout]
         self._paid = np.zeros((num_envs, ACCOUNTS), np.int64)
         # The data included.
         arguments = (
             router, receiver, scenario, mode, split, packets, reward, observation, action, place, feedback_loss, probe_rate, burst,
-            float(tau_ms), log, world.layout.card, named(self._forecast),
+            float(tau_ms), log, world.layout.card, named(self._forecast), held.interval, *self.uplink.arguments,
         )  # fmt: skip
-        spaces_of_one = self._observation_space(world.paths), action_space(action, world.paths, held.path, held.level)
+        self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
+        spaces_of_one = self._observation_space(world.paths), action_space(action, world.paths, *self._levers)
         super().__init__(num_envs, *spaces_of_one, arguments, autoreset_mode)
+
+    def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
+        """What packets pass before they go onto a path."""
+        return BARE
 
     def _observation_space(self, paths: int) -> spaces.Space[Any]:
         if self.observation_kind == "features":
@@ -130,22 +140,27 @@ class LeverVectorEnv(EpisodeVectorEnv):
         most = np.iinfo(np.int64).max
         history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, LONGEST_DELAY_MS, LONGEST_DELAY_MS], (paths, 1)).astype(np.float64)
         return spaces.Dict(
-            count=spaces.Box(0, RECORDS_SHOWN, (), np.int64),
-            history=spaces.Box(np.zeros_like(history), history, dtype=np.float64),
-            key=spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
-            records=spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
-            slot=spaces.Box(0, most, (), np.int64),
+            {
+                "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
+                "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
+                "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
+                "records": spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
+                "slot": spaces.Box(0, most, (), np.int64),
+                **self.uplink.records(),
+            }
         )
 
     @property
     def paths_observed(self) -> int:
-        """How many paths the features describe."""
-        return 0 if self.held.at_arrivals else self.batch.scenario.paths
+        """How many paths the agent chooses among, seen by the first features, those of each path alike; 0 if it does not hold the path."""
+        return self.batch.scenario.paths if self.held.path else 0
 
-    def _refuse_options(self, **options: Any) -> None:
+    def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
+        self.uplink.refuse(self.split, kind)
         self.batch.scenario.draw(self.split, 0, **options)
 
-    def _start(self, row: int, seed: int, **options: Any) -> None:
+    def _start(self, row: int, seed: int, kind: str | None = None, **options: Any) -> None:
+        self.uplink.draw(row, self.split, seed, kind)
         self.batch.start(row, self.batch.scenario.draw(self.split, seed, **options))
         clear_senses(self._senses, row, self.batch.history)
         self._paid[row] = 0
@@ -163,14 +178,15 @@ class LeverVectorEnv(EpisodeVectorEnv):
         return done
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        path, level = decode(self.action_form, self.batch.scenario.paths, self.held.path, self.held.level, actions)
-        self.batch.calls["answer_path"] = path
-        self.batch.calls["answer_level_us"] = level
+        decided = decode(self.action_form, self.batch.scenario.paths, actions, *self._levers)
+        self.batch.calls["answer_path"] = decided.path
+        self.batch.calls["answer_level_us"] = decided.level_us
+        self.uplink.answer(decided.rate, self.action_form != "exact", decided.order)
 
     def _rewards(self) -> NDArray[np.float64]:
         earned = np.empty(self.num_envs)
         (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, self._paid, earned)
-        return earned
+        return earned + self.uplink.earned()
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
@@ -179,6 +195,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
                 observe_arrival(batch.calls, rows, self._senses, batch.receiver, shown["features"])
             else:
                 observe_feed(batch.calls, rows, self._senses, batch.history, self._forecast, shown["features"])
+                self.uplink.observe(batch.calls, rows, shown["features"])
             return
         shown["history"][rows] = batch.history[rows]
         shown["slot"][rows] = batch.calls["slot"][rows]
@@ -188,6 +205,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
             show_arrival(batch.calls, rows, batch.receiver, shown["records"], shown["count"])
         elif not show_feed(batch.calls, rows, shown["records"], shown["count"]):
             raise OverflowError(f"more than {RECORDS_SHOWN} records have come since the last decision: use a smaller interval")
+        self.uplink.show(batch.calls, rows, shown)
 
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """R, MOS, mean mouth-to-ear delay, concealed share, pair, stratum."""
@@ -199,6 +217,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         return {
             "r": r, "mos": mos(r), "mouth_to_ear_ms": offset_ms, "concealed_share": concealed,
             "pair": np.array([draw.pair for draw in draws]), "stratum": np.array([draw.stratum for draw in draws]),
+            **self.uplink.outcomes(),
         }  # fmt: skip
 
     def picture(self, row: int) -> NDArray[np.uint8]:
@@ -214,13 +233,18 @@ class LeverVectorEnv(EpisodeVectorEnv):
         return {
             "calls": batch.calls, "tables": batch.tables, "router": batch.router_state, "receiver": batch.receiver_state,
             "history": batch.history, "senses": self._senses, "world": batch.world.rows, "delay_us": batch.world.delay_us,
-            "env._paid": self._paid,
+            "env._paid": self._paid, **self.uplink.living(),
         }  # fmt: skip
 
     def _world_names(self) -> list[str]:
         """A drawn world goes by its name: its parameters stand in the world's rows."""
-        return [f"{draw.pair}\t{draw.stratum}\t{draw.seed}" if draw else "" for draw in self.batch.draws]
+        kinds = map(self.uplink.kind, range(self.num_envs))
+        return [
+            f"{draw.pair}\t{draw.stratum}\t{draw.seed}\t{kind}" if draw else "" for draw, kind in zip(self.batch.draws, kinds, strict=True)
+        ]
 
     def _take_world_names(self, names: list[str]) -> None:
         named = [name.split("\t") if name else None for name in names]
         self.batch.draws = [WorldDraw(of[0], of[1], int(of[2]), {}) if of else None for of in named]
+        for row, of in enumerate(named):
+            self.uplink.take_kind(row, of[3] if of else "")

@@ -23,14 +23,24 @@ ITEM = np.dtype(
 )
 
 SEND_QUEUE = np.dtype(
-    (np.record, [("limit", "i8"), ("first", "i8"), ("waiting", "i8"), ("bytes", "i8"), ("packets", ITEM, (MOST_WAITING,))])
+    (
+        np.record,
+        [
+            ("limit", "i8"),
+            ("first", "i8"),
+            ("waiting", "i8"),
+            ("bytes", "i8"),
+            ("governs", "i8"),  # which rule of order, where several take turns
+            ("packets", ITEM, (MOST_WAITING,)),
+        ],
+    )
 )
 
 
 @kernel
 def clear_send_queue(queue, limit):
     """Empty it; at most `limit` packets may wait, 1 to MOST_WAITING."""
-    queue.limit, queue.first, queue.waiting, queue.bytes = limit, 0, 0, 0
+    queue.limit, queue.first, queue.waiting, queue.bytes, queue.governs = limit, 0, 0, 0, 0
 
 
 @kernel

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vcgym.baselines import rule
 from vcgym.baselines.order_rule import require_order_rule
 from vcgym.envs.sending.begin import begin_rule, begin_sender, rule_key
-from vcgym.envs.sending.flight import allocate_flight
+from vcgym.envs.sending.flight import allocate_exits, allocate_flight
 from vcgym.envs.sending.loop import DONE, LOGGED, SENDER, Tables, play_sending
 from vcgym.envs.sending.others import Others, allocate_others, begin_others
 from vcgym.network.bottleneck import allocate_queue, require_limits, start_link
@@ -61,6 +61,7 @@ class SendingBatch:
         seconds: length of the longest call.
         threads: how many threads share the sessions; without effect on the result.
         calls: largest number of other calls among the flows.
+        goes_on: paths follow the bottleneck (vcgym.envs.uplink), so that a call is played from slot to slot.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class SendingBatch:
         seconds: float = 600.0,
         threads: int = 1,
         calls: int = 0,
+        goes_on: bool = False,
     ) -> None:
         require_order_rule(order)
         counts = (("sessions", sessions, 1, 1 << 20), ("flows", flows, 0, 64), ("threads", threads, 1, 256), ("calls", calls, 0, flows))
@@ -99,6 +101,7 @@ class SendingBatch:
         self.tables = Tables(
             dumbbell,
             allocate_flight(sessions),
+            allocate_exits(sessions if goes_on else 0),
             frame_bytes,
             np.zeros((sessions, log_packets), LOGGED),
             np.zeros((sessions, int(seconds) + 1)),

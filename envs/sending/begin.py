@@ -31,7 +31,8 @@ def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: 
     for name in ("forward", "backward", "expiry"):
         sender[f"{name}_us"] = round(getattr(link, f"{name}_ms") * 1000)
     sender["loss"], sender["report_loss"], sender["pacing"] = link.loss, link.report_loss, pacing
-    sender["ends_us"], sender["counts_from_us"] = round(link.seconds * 1e6), round(link.counts_from_s * 1e6)
+    sender["ends_us"] = sender["until_us"] = round(link.seconds * 1e6)
+    sender["counts_from_us"] = round(link.counts_from_s * 1e6)
     sender["usual_us"] = sender["report_us"] = round(link.report_every_ms * 1000)
     audio = link.audio
     sender["audio_every_us"] = 0 if audio is None else round(audio.interval_ms * 1000)

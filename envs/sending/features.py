@@ -75,7 +75,8 @@ def _ages(item, now_us):
 
 
 @kernel
-def _write_call(sender, s, first, out):
+def write_sender(sender, s, first, out):
+    """Write RATE_FEATURES into row `s` of `out`, from column `first` on."""
     senses, now_us = sender.senses, sender.now_us
     heard = senses.reports > 0
     newest_bps = senses.bytes * 8e6 / senses.span_us if senses.span_us > 0 else 0.0
@@ -103,7 +104,7 @@ def _write_call(sender, s, first, out):
 def observe_rate(senders, which, out):
     """Features of Rate: write row `s` of `out` for each session of `which`."""
     for s in which:
-        _write_call(senders[s], s, 0, out)
+        write_sender(senders[s], s, 0, out)
 
 
 @kernel
@@ -127,7 +128,7 @@ def observe_order(senders, flight, places, which, out):
                 _put(out, s, first + 5, item.size_bytes * 0.001, 0.0, LIMIT)
                 out[s, first + 6] = 1.0 if sender.queue.waiting == 1 else 0.0
         first = places * PLACE_WIDTH
-        _write_call(sender, s, first, out)
+        write_sender(sender, s, first, out)
         since_us = sender.now_us - flight.sent_us[s, place_of(sender.packets - 1)] if sender.packets > 0 else sender.now_us
         _put(out, s, first + RATE_WIDTH, since_us * 0.001 * PER_100_MS, 0.0, LIMIT)
         out[s, first + RATE_WIDTH + 1] = sender.queue.waiting / sender.queue.limit

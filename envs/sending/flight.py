@@ -1,4 +1,8 @@
-"""Packets of a call on their way: what became of each is fixed when it leaves, and told when a report is back."""
+"""Packets of a call on their way: what became of each is told when a report is back.
+
+Behind the bottleneck there is a way of constant length, and what became of a packet is fixed when it leaves the sender; or there are paths,
+and it is fixed when the packet comes out (`Exits`, vcgym.envs.uplink), where a later packet may overtake an earlier one.
+"""
 
 from typing import NamedTuple
 
@@ -10,6 +14,7 @@ from vcgym.network.jit import kernel
 FLYING = 8192  # packets sent and not reported; a power of two
 _MASK = FLYING - 1
 LOST = -1
+NOT_YET = 1 << 62  # has not come out of the bottleneck
 
 
 class Flight(NamedTuple):
@@ -21,6 +26,29 @@ class Flight(NamedTuple):
     arrived_us: NDArray[np.int64]  # LOST: never
     size_bytes: NDArray[np.int64]
     kind: NDArray[np.int64]
+
+
+class Exits(NamedTuple):
+    """Of packets that go on over paths, by packet number modulo FLYING; first axis the session, of length 0 without paths."""
+
+    out_us: NDArray[np.int64]  # (sessions, FLYING) when it comes out of the bottleneck; not of those it dropped
+    number: NDArray[np.int64]  # of the audio packet or the video frame
+    told_us: NDArray[np.int64]  # the arrival that the sender was told, or LOST: passed over by a later one
+    known_us: NDArray[np.int64]  # when it was told
+    next: NDArray[np.int64]  # (sessions,) the first packet that has not come out
+    settled: NDArray[np.int64]  # the first packet that may still arrive
+
+
+def allocate_exits(sessions: int) -> Exits:
+    """Room for `sessions` calls, none for a way of constant length."""
+    ring, mark = (sessions, FLYING), (sessions,)
+    return Exits(*(np.zeros(shape, np.int64) for shape in (ring, ring, ring, ring, mark, mark)))
+
+
+@kernel
+def goes_on(exits):
+    """Whether paths follow the bottleneck."""
+    return exits.next.size > 0
 
 
 def allocate_flight(sessions: int) -> Flight:
@@ -48,9 +76,6 @@ def reported_by(flight, s, first, sent, report_us):
     """One past the newest packet that a report of `report_us` tells of: the last to have arrived, and all before it."""
     past = first
     for packet in range(first, sent):
-        arrived_us = flight.arrived_us[s, packet & _MASK]
-        if arrived_us > report_us:
-            break
-        if arrived_us != LOST:
+        if LOST != flight.arrived_us[s, packet & _MASK] <= report_us:
             past = packet + 1
     return past

@@ -9,6 +9,7 @@ from vcgym.baselines import rule
 from vcgym.baselines.order_rule import choose, make_room, orders
 from vcgym.baselines.rate_rule import NEVER_US, report_every_us, times, wake_us
 from vcgym.baselines.sending.fifo import Fifo
+from vcgym.baselines.sending.sbpn import WHEN_FULL, Sbpn
 from vcgym.network.by_type import constant_by_type
 
 
@@ -22,6 +23,21 @@ class OrderAgent(NamedTuple):
     overflow: Any = Fifo()
 
 
+class RateCommanded(NamedTuple):
+    """The target follows commands that are on their way to the sender (vcgym.envs.uplink)."""
+
+
+class OrderCommanded(NamedTuple):
+    """One of several rules of order governs, by commands that are on their way to the sender; ORDERS names them."""
+
+    fifo: Any = Fifo()
+    sbpn2: Any = Sbpn()
+    audio_first: Any = Sbpn(discard=WHEN_FULL)
+
+
+ORDERS = OrderCommanded._fields
+
+
 class Asked(NamedTuple):
     """What a rate agent said besides the rate; first axis the session."""
 
@@ -31,6 +47,8 @@ class Asked(NamedTuple):
 
 # Whether a lever is held outside, by the class of its parameters.
 outside = constant_by_type(lambda lever: lever in (RateAgent, OrderAgent))
+# Whether it follows commands.
+commanded = constant_by_type(lambda lever: lever in (RateCommanded, OrderCommanded))
 
 
 @rule.implements(rule.allocate, RateAgent)
@@ -43,14 +61,25 @@ def _init(params, state, s, history, key):
     state.every_us[s], state.wake_us[s] = 0, NEVER_US
 
 
-@rule.implements(rule.update, RateAgent)
-def _update(params, state, s, record):
+@rule.implements(rule.allocate, RateCommanded)
+def _allocate_nothing(params, sessions, paths):
+    return Asked(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@rule.implements(rule.init, RateCommanded)
+def _init_nothing(params, state, s, history, key):
     pass
 
 
-@rule.implements(rule.decide, RateAgent)
-def _decide(params, state, s, slot):
-    return 0
+for _class in (RateAgent, RateCommanded):
+
+    @rule.implements(rule.update, _class)
+    def _update(params, state, s, record):
+        pass
+
+    @rule.implements(rule.decide, _class)
+    def _decide(params, state, s, slot):
+        return 0
 
 
 @times(report_every_us, RateAgent)
@@ -71,3 +100,21 @@ def _choose(params, queue, now_us, rtt_us):
 @orders(make_room, OrderAgent)
 def _make_room(params, queue, kind, expires_us, now_us, rtt_us):
     return make_room(params.overflow, queue, kind, expires_us, now_us, rtt_us)
+
+
+@orders(choose, OrderCommanded)
+def _choose_commanded(params, queue, now_us, rtt_us):
+    if queue.governs == 0:
+        return choose(params.fifo, queue, now_us, rtt_us)
+    if queue.governs == 1:
+        return choose(params.sbpn2, queue, now_us, rtt_us)
+    return choose(params.audio_first, queue, now_us, rtt_us)
+
+
+@orders(make_room, OrderCommanded)
+def _make_room_commanded(params, queue, kind, expires_us, now_us, rtt_us):
+    if queue.governs == 0:
+        return make_room(params.fifo, queue, kind, expires_us, now_us, rtt_us)
+    if queue.governs == 1:
+        return make_room(params.sbpn2, queue, kind, expires_us, now_us, rtt_us)
+    return make_room(params.audio_first, queue, kind, expires_us, now_us, rtt_us)

@@ -10,6 +10,10 @@ is also asked when the call is set up, before anything is known.
 
 A lost report's packets come with the next one. Reports are small and meet no queue. After the end nothing more is sent, and what is on its
 way is settled.
+
+Where paths follow the bottleneck (vcgym.envs.uplink) a call is played slot by slot: `until_us` is as far as it may go. What became of a
+packet is not known here then before it has come out, a packet that a later one has overtaken is told as passed over, and after the last
+capture sending goes on.
 """
 
 from typing import Any, NamedTuple
@@ -20,8 +24,8 @@ from vcgym.baselines.order_rule import REJECT, choose, make_room
 from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, see_capacity, wake_us
 from vcgym.baselines.rule import decide, update
 from vcgym.envs.sending.beside import Alone, run_beside
-from vcgym.envs.sending.flight import FLYING, LOST, Flight, place_of, reported_by, take_off
-from vcgym.envs.sending.holders import outside
+from vcgym.envs.sending.flight import FLYING, LOST, NOT_YET, Exits, Flight, goes_on, place_of, reported_by, take_off
+from vcgym.envs.sending.holders import commanded, outside
 from vcgym.envs.sending.senses import SENSES, feel_packet, feel_report
 from vcgym.network import rng
 from vcgym.network.cross_traffic import Dumbbell, carry
@@ -30,7 +34,7 @@ from vcgym.network.send_queue import AUDIO, KINDS, SEND_QUEUE, VIDEO, item_at, p
 from vcgym.network.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_bytes
 
 # Why the loop stopped.
-DECIDE_RATE, DECIDE_ORDER, DONE, GOES_ON = 0, 1, 2, 3
+DECIDE_RATE, DECIDE_ORDER, DONE, GOES_ON, PAUSED = 0, 1, 2, 3, 4
 _SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _OVER = 0, 1, 2, 3, 4
 
 # Weight of what was known before: CCID 3's of the mean packet size, and RFC 5348 4.3's of the round trip.
@@ -61,6 +65,7 @@ SENDER = np.dtype(
             ("begins_us", "i8"),  # where time 0 of the call lies in time of the bottleneck
             ("now_us", "i8"),
             ("ends_us", "i8"),
+            ("until_us", "i8"),  # as far as the loop may go; without paths the end
             ("counts_from_us", "i8"),  # what was captured before is not counted
             ("phase", "i8"),
             ("why", "i8"),
@@ -106,6 +111,7 @@ class Tables(NamedTuple):
 
     dumbbell: Dumbbell
     flight: Flight
+    exits: Exits
     series: np.ndarray  # frame sizes of all series
     log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
     targets: np.ndarray  # (sessions, seconds) mean target of each second of the call, bit/s
@@ -119,19 +125,23 @@ def _counts(sender, created_us):
 
 
 @kernel
-def _audio_is_due(sender):
-    return sender.audio_every_us > 0 and sender.audio_number * sender.audio_every_us <= sender.now_us
+def _audio_us(sender):
+    """When audio is captured next, or NEVER_US."""
+    at_us = sender.audio_number * sender.audio_every_us
+    return at_us if sender.audio_every_us > 0 and at_us < sender.ends_us else np.int64(NEVER_US)
 
 
 @kernel
-def _video_is_due(sender):
-    return sender.has_video and sender.frame * sender.source.frame_us <= sender.now_us
+def _video_us(sender):
+    """When a frame is captured next, or NEVER_US."""
+    at_us = sender.frame * sender.source.frame_us
+    return at_us if sender.has_video and at_us < sender.ends_us else np.int64(NEVER_US)
 
 
 @kernel
 def _capture(sender, tables, order, s):
     """What source is due, and of two due at once which first, by a coin."""
-    audio, video = _audio_is_due(sender), _video_is_due(sender)
+    audio, video = _audio_us(sender) <= sender.now_us, _video_us(sender) <= sender.now_us
     video_first = video and rng.uniform(rng.stream_key(sender.seed, 1, rng.SOURCE), sender.frame) < 0.5
     if video_first:
         _capture_video(sender, tables, order, s)
@@ -174,7 +184,13 @@ def _send(sender, tables, s, i):
     item = item_at(sender.queue, i)
     enters_us = sender.begins_us + sender.now_us
     out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, sender.packets, enters_us, item.size_bytes, sender.loss)
-    arrived_us = out_us - sender.begins_us + sender.forward_us if out_us >= 0 else np.int64(LOST)
+    out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
+    arrived_us = np.int64(LOST)
+    if out_us >= 0:
+        arrived_us = np.int64(NOT_YET) if goes_on(tables.exits) else out_us + sender.forward_us
+    if goes_on(tables.exits):
+        place = place_of(sender.packets)
+        tables.exits.out_us[s, place], tables.exits.number[s, place] = out_us, item.frame
     take_off(tables.flight, s, sender.packets, item, sender.now_us, arrived_us)
     if sender.packets < tables.log.shape[1]:
         logged = tables.log[s, sender.packets]
@@ -201,7 +217,7 @@ def _order(sender, tables, s, answer):
 
 
 @kernel
-def _settle_packet(sender, flight, s, place):
+def settle_packet(sender, flight, s, place):
     """Book what became of a packet."""
     if not _counts(sender, flight.created_us[s, place]):
         return
@@ -233,13 +249,17 @@ def _report(sender, tables, s, rate, rate_state):
     for packet in range(sender.reported, past):
         place = place_of(packet)
         arrived_us = flight.arrived_us[s, place]
+        there = LOST != arrived_us <= report_us
         sent_us, size = flight.sent_us[s, place], flight.size_bytes[s, place]
-        fate = Fate(packet, size, sent_us, int(arrived_us if arrived_us != LOST else NOT_ARRIVED), now_us)
+        fate = Fate(packet, size, sent_us, int(arrived_us if there else NOT_ARRIVED), now_us)
         if not outside(rate):
             update(rate, rate_state, s, fate)
         feel_packet(sender.senses, fate)
-        _settle_packet(sender, flight, s, place)
-        if arrived_us != LOST:
+        if goes_on(tables.exits):
+            tables.exits.told_us[s, place], tables.exits.known_us[s, place] = fate.arrived_us, now_us
+        else:
+            settle_packet(sender, flight, s, place)
+        if there:
             least_rtt_us = min(least_rtt_us, now_us - sent_us)
     sender.reported = past
     if least_rtt_us < NEVER_US:
@@ -249,25 +269,30 @@ def _report(sender, tables, s, rate, rate_state):
 
 
 @kernel
-def _set_target(sender, rate_bps):
+def set_target(sender, rate_bps):
+    """Ask the encoder and the pacer for a rate, within the call's range."""
     sender.target_bps = min(max(np.float64(rate_bps), sender.least_bps), sender.most_bps)
 
 
 @kernel
 def _ask(sender, tables, s, rate, rate_state):
     see_capacity(rate, rate_state, s, tables.dumbbell.capacity, sender.now_us)
-    _set_target(sender, decide(rate, rate_state, s, sender.now_us))
+    set_target(sender, decide(rate, rate_state, s, sender.now_us))
 
 
 @kernel
-def next_us(sender, rate, rate_state, s):
+def _flying(sender, exits, s):
+    """Packets sent whose places are still needed."""
+    told_of = min(sender.reported, exits.settled[s]) if goes_on(exits) else sender.reported
+    return sender.packets - told_of
+
+
+@kernel
+def next_us(sender, exits, rate, rate_state, s):
     """When the next event of the call itself is."""
-    at_us = min(sender.report_us + sender.backward_us, sender.ends_us, wake_us(rate, rate_state, s))
-    if sender.audio_every_us > 0:
-        at_us = min(at_us, sender.audio_number * sender.audio_every_us)
-    if sender.has_video:
-        at_us = min(at_us, sender.frame * sender.source.frame_us)
-    if sender.queue.waiting > 0 and sender.packets - sender.reported < FLYING:
+    at_us = min(sender.report_us + sender.backward_us, sender.until_us, wake_us(rate, rate_state, s))
+    at_us = min(at_us, _audio_us(sender), _video_us(sender))
+    if sender.queue.waiting > 0 and _flying(sender, exits, s) < FLYING:
         at_us = min(at_us, sender.chance_us)
     return max(at_us, sender.now_us)
 
@@ -287,7 +312,7 @@ def _note_target(sender, tables, s, until_us):
 @kernel
 def _finish(sender, tables, s):
     for packet in range(sender.reported, sender.packets):
-        _settle_packet(sender, tables.flight, s, place_of(packet))
+        settle_packet(sender, tables.flight, s, place_of(packet))
     sender.reported = sender.packets
     sender.phase = _OVER
     return DONE
@@ -297,20 +322,24 @@ def _finish(sender, tables, s):
 def take_turn(sender, tables, s, rate, rate_state, order, at_us):
     """The next event of the call itself, at `at_us`. Returns why the call has to wait, or GOES_ON."""
     sender.now_us = at_us
-    if at_us >= sender.ends_us:
+    is_back = sender.report_us + sender.backward_us <= at_us
+    if at_us >= sender.until_us and not goes_on(tables.exits):
         return _finish(sender, tables, s)
-    if sender.report_us + sender.backward_us <= at_us:
+    if at_us >= sender.until_us and not is_back:  # who decides at that instant knows the report that is back at it
+        return PAUSED
+    if is_back:
         if _report(sender, tables, s, rate, rate_state):
             if outside(rate):
                 sender.phase = _RATE_ANSWERED
                 return DECIDE_RATE
-            _ask(sender, tables, s, rate, rate_state)
+            if not commanded(rate):
+                _ask(sender, tables, s, rate, rate_state)
     elif wake_us(rate, rate_state, s) <= at_us:
         if outside(rate):
             sender.phase = _RATE_ANSWERED
             return DECIDE_RATE
         _ask(sender, tables, s, rate, rate_state)
-    elif _audio_is_due(sender) or _video_is_due(sender):
+    elif _audio_us(sender) <= at_us or _video_us(sender) <= at_us:
         _capture(sender, tables, order, s)
     elif outside(order):
         sender.phase = _ORDER_ANSWERED
@@ -321,19 +350,19 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
 
 
 @kernel
-def _play(sender, tables, s, rate, rate_state, order):
+def play_one(sender, tables, s, rate, rate_state, order):
     """Play a call until it has to wait; returns why."""
     if sender.phase == _SET_UP and outside(rate):
         sender.phase = _RATE_ANSWERED
         return DECIDE_RATE
     if sender.phase == _RATE_ANSWERED:
         if sender.answer_bps > 0.0:
-            _set_target(sender, sender.answer_bps)
+            set_target(sender, sender.answer_bps)
     elif sender.phase == _ORDER_ANSWERED:
         _order(sender, tables, s, sender.answer_order)
     sender.phase = _GOES_ON
     while True:
-        at_us = next_us(sender, rate, rate_state, s)
+        at_us = next_us(sender, tables.exits, rate, rate_state, s)
         run_beside(tables.others, tables.dumbbell, s, at_us)
         _note_target(sender, tables, s, at_us)
         why = take_turn(sender, tables, s, rate, rate_state, order, at_us)
@@ -347,4 +376,4 @@ def play_sending(senders, tables, which, rate, rate_state, order):
     for s in which:
         sender = senders[s]
         if sender.phase != _OVER:
-            sender.why = _play(sender, tables, s, rate, rate_state, order)
+            sender.why = play_one(sender, tables, s, rate, rate_state, order)

@@ -14,7 +14,7 @@ from vcgym.baselines import rule
 from vcgym.baselines.sending.named import NamedOrder, NamedRate
 from vcgym.envs.sending.begin import begin_rule, begin_sender
 from vcgym.envs.sending.beside import Alone, beside
-from vcgym.envs.sending.flight import allocate_flight
+from vcgym.envs.sending.flight import allocate_exits, allocate_flight
 from vcgym.envs.sending.loop import GOES_ON, LOGGED, SENDER, Tables, next_us, take_turn
 from vcgym.network import rng
 from vcgym.network.cross_traffic import Dumbbell, run_flows
@@ -48,7 +48,8 @@ def allocate_others(dumbbell: Dumbbell, calls: int, frame_bytes: NDArray[np.int6
     if calls == 0:
         return Alone()
     rows = len(dumbbell.outages) * calls
-    tables = Tables(dumbbell, allocate_flight(rows), frame_bytes, np.zeros((rows, log_packets), LOGGED), np.zeros((rows, 0)))
+    log = np.zeros((rows, log_packets), LOGGED)
+    tables = Tables(dumbbell, allocate_flight(rows), allocate_exits(0), frame_bytes, log, np.zeros((rows, 0)))
     rate = NamedRate()
     return Others(
         calls, np.zeros(rows, SENDER), tables, rate, rule.allocate(rate, rows, 1), np.zeros((rows, 1, 3)), np.zeros(rows, np.int64)
@@ -94,4 +95,5 @@ def _take_turn(others, flow, s):
     at_us = flow.next_us - sender.begins_us
     order = NamedOrder(others.order[row])
     why = take_turn(sender, others.tables, row, others.rate, others.rate_state, order, at_us)
-    flow.next_us = NEVER_US if why != GOES_ON else sender.begins_us + next_us(sender, others.rate, others.rate_state, row)
+    following_us = next_us(sender, others.tables.exits, others.rate, others.rate_state, row)
+    flow.next_us = NEVER_US if why != GOES_ON else sender.begins_us + following_us

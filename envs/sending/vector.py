@@ -14,7 +14,7 @@ from vcgym.baselines.order_rule import require_order_rule
 from vcgym.envs.episodes import EpisodeVectorEnv, require_whole
 from vcgym.envs.features import Feature
 from vcgym.envs.sending.batch import SendingBatch
-from vcgym.envs.sending.holders import OrderAgent
+from vcgym.envs.sending.holders import OrderAgent, OrderCommanded
 from vcgym.envs.sending.loop import DONE
 from vcgym.envs.sending.render import picture
 from vcgym.envs.sending.rewards import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
@@ -209,6 +209,6 @@ def require_order(params: Any, lever: str = "order") -> None:
     Raises:
         ValueError: naming the lever, the value and what is allowed.
     """
-    if isinstance(params, OrderAgent):
+    if isinstance(params, OrderAgent | OrderCommanded):
         raise ValueError(f"{lever} = {params!r}: allowed are parameters of an order rule of vcgym.baselines")
     require_order_rule(params, lever)

@@ -1,0 +1,14 @@
+"""What the video of a call has earned: as much per packet on time as in vcgym.envs.sending.rewards, paid when it has arrived."""
+
+from vcgym.envs.sending.rewards import ON_TIME_WORTH
+from vcgym.network.jit import kernel
+from vcgym.network.send_queue import VIDEO
+
+
+@kernel
+def earn_video(senders, paid, out):
+    """Write what each session has earned into `out` (sessions,), and the packets that is for into `paid` (sessions,)."""
+    for s in range(senders.size):
+        on_time = senders[s].counts[VIDEO].on_time
+        out[s] = ON_TIME_WORTH[VIDEO] * (on_time - paid[s])
+        paid[s] = on_time

@@ -1,0 +1,214 @@
+"""Call with an uplink: what is refused, what actions mean, both checkers, and features that have their line."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.env_match import check_environments_match
+from stable_baselines3.common.env_checker import check_env as check_env_sb3
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.direct import Direct
+from vcgym.baselines.gcc.gcc import GccWebrtc
+from vcgym.baselines.greedy import Greedy
+from vcgym.baselines.sending.fifo import Fifo
+from vcgym.baselines.wmjitter import WMJitter
+from vcgym.envs.features import PATH_FEATURES, SENDER_WIDTHS, path_width
+from vcgym.envs.sending.holders import ORDERS, OrderCommanded, RateAgent
+from vcgym.envs.tables import markdown
+from vcgym.network.cards import DataError
+from vcgym.predictors.last_value import LastValue
+
+CALL = "vcgym/Call-v0"
+SHORT = {"uplink": "rate", "packets": 150, "scenario": "table1"}
+
+
+def make(**arguments):
+    return gymnasium.make_vec(CALL, **{"num_envs": 2} | SHORT | arguments).unwrapped
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"uplink": "mars"}, "scenario = 'mars': allowed are order, rate, calls, rate-measured"),
+        ({"rate": Fifo()}, r"rate = Fifo\(\): allowed are .*GccDraft, GccWebrtc"),
+        ({"rate": RateAgent()}, r"rate = RateAgent\(\): allowed are "),
+        ({"order": OrderCommanded()}, r"order = OrderCommanded\(.*\): allowed are parameters of an order rule"),
+        ({"order": GccWebrtc()}, r"order = GccWebrtc\(.*\): allowed are Fifo, "),
+        ({"router": WMJitter()}, r"router = WMJitter\(.*\): allowed are parameters of a router rule"),
+        ({"receiver": Direct()}, r"receiver = Direct\(\): allowed are parameters of a receiver rule"),
+        ({"router": GccWebrtc()}, r"router = GccWebrtc\(.*\): allowed are parameters of a router rule"),
+        ({"pacing": -1.0}, r"pacing = -1\.0: allowed is 0 to 1000"),
+        ({"uplink": None, "rate": GccWebrtc()}, r"rate = GccWebrtc\(.*\): allowed is None without an uplink"),
+        ({"uplink": None, "order": Fifo()}, r"order = Fifo\(\): allowed is None without an uplink"),
+        ({"uplink": None, "router": Direct(), "receiver": WMJitter()}, "router, receiver are all held by rules: allowed is at least one"),
+        (
+            {"router": Direct(), "receiver": WMJitter(), "rate": GccWebrtc(), "order": Fifo()},
+            "router, receiver, rate, order are all held by rules",
+        ),
+    ],
+    ids=str,
+)
+def test_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make(**arguments)
+
+
+def test_measured_data_that_is_not_there(tmp_path):
+    with pytest.raises(DataError, match=str(tmp_path)):
+        make(uplink="rate-measured", data=str(tmp_path / "nowhere"))
+
+
+def test_options_of_reset():
+    env, bare = make(), make(uplink=None)
+    env.reset(seed=1, options={"kind": "wifi"})
+    assert [link.name for link in env.uplink.links] == ["wifi", "wifi"]
+    with pytest.raises(ValueError, match=r"kind of scenario rate = 'mars': allowed are steps"):
+        env.reset(options={"kind": "mars"})
+    with pytest.raises(ValueError, match="option of reset = 'kind': allowed are reset_mask, pair, stratum"):
+        bare.reset(seed=1, options={"kind": "wifi"})
+
+
+SPACES = [
+    ({}, spaces.MultiDiscrete([5, 32, 32, 3])),
+    ({"router": Direct()}, spaces.MultiDiscrete([32, 32, 3])),
+    ({"receiver": WMJitter()}, spaces.MultiDiscrete([5, 32, 3])),
+    ({"receiver": WMJitter(), "rate": GccWebrtc()}, spaces.MultiDiscrete([5, 3])),
+    ({"router": Direct(), "receiver": WMJitter(), "order": Fifo()}, spaces.Discrete(32)),
+    ({"router": Direct(), "receiver": WMJitter(), "rate": GccWebrtc()}, spaces.Discrete(3)),
+    ({"router": Direct(), "uplink": None}, spaces.Discrete(32)),
+    ({"receiver": WMJitter(), "uplink": None}, spaces.Discrete(5)),
+    ({"action": "continuous"}, spaces.Box(-1.0, 1.0, (5 + 1 + 1 + 3,), np.float32)),
+    ({"action": "continuous", "router": Direct(), "order": Fifo()}, spaces.Box(-1.0, 1.0, (2,), np.float32)),
+    ({"action": "exact"}, spaces.Box(np.zeros(4, np.int64), np.array([4, 30_000_000, 10**9, 2]), dtype=np.int64)),
+    ({"action": "exact", "receiver": WMJitter(), "rate": GccWebrtc()}, spaces.MultiDiscrete([5, 3])),
+]
+
+
+@pytest.mark.parametrize(("arguments", "space"), SPACES, ids=str)
+def test_a_lever_that_a_rule_holds_has_no_place_in_the_action(arguments, space):
+    env = make(**arguments)
+    assert env.single_action_space == space
+    assert env.paths_observed == (0 if "router" in arguments else 5)
+
+
+@pytest.mark.parametrize("action", ["discrete", "continuous", "exact"])
+def test_what_an_action_means(action):
+    env = make(num_envs=3, action=action, interval=2)
+    env.reset(seed=1, options={"kind": "cubic"})
+    said = {
+        "discrete": np.array([[0, 0, 0, 0], [2, 31, 31, 1], [4, 0, 16, 2]]),
+        "continuous": np.array(
+            [[0, 0, 0, 0, 0, -1, -1, 0, 0, 0], [0, 0, 1, 0, 0, 1, 1, 0, 1, 0], [0, 0, 0, 0, 1, -1, 1 / 31, 0, 0, 1]], np.float32
+        ),
+        "exact": np.array([[0, 10_000, 50_000, 0], [2, 1_000_000, 4_000_000, 1], [4, 10_000, round(50e3 * 80 ** (16 / 31)), 2]]),
+    }
+    env.step(said[action])
+    own, senders = env.uplink.inside.own, env.uplink.inside.senders
+    assert env.batch.calls["to_sender"]["latest"].tolist() == [0, 2, 4]
+    assert env.batch.calls["to_receiver"]["latest"].tolist() == [10_000, 1_000_000, 10_000]
+    np.testing.assert_allclose(own["rate"]["latest"], [50e3, 4e6, 50e3 * 80 ** (16 / 31)], atol=0.6)
+    np.testing.assert_array_equal(senders["target_bps"], own["rate"]["latest"])  # the first command holds at once
+    assert own["order"]["latest"].tolist() == senders["queue"]["governs"].tolist() == [0, 1, 2]
+    columns = [i for i, feature in enumerate(env.layout) if feature.name.startswith("order_commanded")]
+    seen = env.step(said[action])[0]
+    np.testing.assert_array_equal(seen[:, columns], [[0, 0], [1, 0], [0, 1]])
+    np.testing.assert_allclose(seen[:, columns[0] - 1], [-1.0, 1.0, 2 * 16 / 31 - 1.0], atol=1e-5)
+
+
+def test_a_rate_of_zero_leaves_it_as_it_is():
+    env = make(action="exact", interval=1, place="sender")
+    env.reset(seed=1)
+    for said, expected in ((0, 300_000), (700_000, 700_000), (0, 700_000)):
+        env.step(np.array([[0, 60_000, said, 0]] * 2))
+        assert env.uplink.inside.senders["target_bps"].tolist() == [expected] * 2
+
+
+FORMS = [
+    {},
+    {"action": "continuous"},
+    {"uplink": "order", "reward": "event"},
+    {"router": Greedy(), "receiver": WMJitter(), "rate": GccWebrtc(), "mode": "paper"},
+    {"observation": "records", "router": Greedy(), "receiver": WMJitter()},
+]
+
+
+@pytest.mark.parametrize("arguments", FORMS, ids=str)
+def test_both_checkers_pass(arguments):
+    env = gymnasium.make(CALL, **SHORT | arguments).unwrapped
+    check_env(env)
+    if arguments.get("observation") != "records":
+        check_env_sb3(env)
+
+
+def test_scalar_matches_the_native_env_of_one():
+    spec = importlib.util.spec_from_file_location("envs_check", Path(__file__).with_name("test_envs_check.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    check_environments_match(gymnasium.make(CALL, **SHORT), module.OneOfNative(CALL, **SHORT), num_steps=60, seed=3)
+
+
+@pytest.mark.parametrize("uplink", ["rate", "order", "calls"])
+@pytest.mark.parametrize("observation", ["features", "records"])
+def test_observations_lie_in_their_space(uplink, observation):
+    env = make(uplink=uplink, observation=observation, mode="paper", feedback_loss=0.1)
+    for kind in env.uplink.scenario.kinds:
+        seen, _ = env.reset(seed=4, options={"kind": kind})
+        env.action_space.seed(1)
+        for _ in range(15):
+            assert env.observation_space.contains(seen)
+            seen, *_ = env.step(env.action_space.sample())
+        assert env.observation_space.contains(seen)
+
+
+def test_every_feature_has_its_line():
+    page, env = markdown(), make()
+    names = [feature.name for feature in env.layout]
+    assert len(names) == len(set(names)) == env.single_observation_space.shape[0]
+    assert names[-2:] == [f"order_commanded[{name}]" for name in ORDERS[1:]]
+    for feature in env.layout:
+        assert f"| `{feature.name.split('[')[0]}` |" in page
+
+
+@pytest.mark.parametrize("rules", [{}, {"rate": GccWebrtc()}, {"order": Fifo()}, {"rate": GccWebrtc(), "order": Fifo()}], ids=str)
+@pytest.mark.parametrize("scenario", ["table1", "wonderproxy", "synthetic-9"])
+@pytest.mark.parametrize("predictor", [None, LastValue()], ids=["", "forecast"])
+def test_the_width_of_a_path_follows_from_the_number_of_features(scenario, rules, predictor):
+    """What a network is built from: no two environments of as many paths have as many features, but another width."""
+    for uplink in ("rate", None):
+        env = make(uplink=uplink, scenario=scenario, predictor=predictor, **rules if uplink else {})
+        width = path_width(env.single_observation_space.shape[0], env.paths_observed)
+        assert width == len(PATH_FEATURES) + (predictor is not None)
+        assert len(env.uplink.layout) in SENDER_WIDTHS
+
+
+SCRIPT = """
+import hashlib
+import gymnasium, numpy as np
+import vcgym.envs
+
+env = gymnasium.make_vec("vcgym/Call-v0", num_envs=2, packets=60, scenario="table1", uplink="rate").unwrapped
+observations, _ = env.reset(seed=3)
+env.action_space.seed(1)
+digest = hashlib.sha256(observations.tobytes())
+for _ in range(7):
+    observations, rewards, *_ = env.step(env.action_space.sample())
+    digest.update(np.round(observations, 5).tobytes() + np.round(rewards, 9).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_plain_python_does_the_same():
+    digests = set()
+    for disabled in ("0", "1"):
+        command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", SCRIPT]  # numpy's wrapping of uint64 is meant
+        environment = os.environ | {"NUMBA_DISABLE_JIT": disabled}
+        digests.add(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+    assert len(digests) == 1
