@@ -18,8 +18,9 @@ from vcgym.network import rng
 from vcgym.network.jit import allocating_kernel, kernel
 from vcgym.network.player import allocate_player, start_player
 from vcgym.network.quality import LOSS_PRICE, emission_reward, emodel_return, impairment_sum
+from vcgym.network.ranges import one_of
 from vcgym.network.receiver import START_LEVEL_US, start_receiver
-from vcgym.network.scenario import Scenario, one_of
+from vcgym.network.scenario import Scenario
 from vcgym.network.slot_window import clear_slot_window
 from vcgym.network.wire import SLOTS, clear_wire
 from vcgym.network.world import SLOT_US, World, WorldDraw

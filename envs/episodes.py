@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vcgym.envs.features import Feature
 from vcgym.envs.snapshot import restore, snapshot
 from vcgym.network import rng
-from vcgym.network.scenario import one_of
+from vcgym.network.ranges import one_of
 
 
 def require_whole(**counts: tuple[Any, int, int]) -> None:

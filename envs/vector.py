@@ -19,7 +19,8 @@ from vcgym.envs.rewards import ACCOUNTS, REWARDS, earn_emodel, earn_event
 from vcgym.envs.session import DONE
 from vcgym.envs.uplink.bare import BARE, Bare
 from vcgym.network.quality import mos, rating
-from vcgym.network.scenario import TAU_MS, Scenario, one_of
+from vcgym.network.ranges import one_of
+from vcgym.network.scenario import TAU_MS, Scenario
 from vcgym.network.wire import SLOTS
 from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US, WorldDraw
 

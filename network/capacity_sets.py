@@ -19,8 +19,8 @@ import numpy as np
 
 from vcgym.network.capacity import CapacityTrace, rate_trace, read_opportunities
 from vcgym.network.cards import card_beside, data_root
+from vcgym.network.ranges import one_of
 from vcgym.network.reading import TraceError, read_content, read_table
-from vcgym.network.splits import one_of
 
 FOLDER = "bandwidth"
 LEAST_BPS = 50_000.0  # the least rate a call may have

@@ -26,8 +26,7 @@ from vcgym.network.bottleneck import DROPPED, Queue, offer
 from vcgym.network.capacity import Capacity
 from vcgym.network.jit import kernel
 from vcgym.network.other_call import OtherCall, require_other_call
-from vcgym.network.ranges import require_within
-from vcgym.network.splits import one_of
+from vcgym.network.ranges import one_of, require_within
 from vcgym.network.tcp_flow import (
     CONNECTION,
     NEVER_US,

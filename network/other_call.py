@@ -7,9 +7,8 @@ the first are of one class, so that one loop plays them.
 import math
 from typing import NamedTuple
 
-from vcgym.network.ranges import require_within
+from vcgym.network.ranges import one_of, require_within
 from vcgym.network.sources import Audio, Encoder, Series, Timeline, describe_video
-from vcgym.network.splits import one_of
 
 FIXED, GCC_WEBRTC, GCC_DRAFT, TFRC = 0, 1, 2, 3
 RATES = {"fixed": FIXED, "gcc_webrtc": GCC_WEBRTC, "gcc_draft": GCC_DRAFT, "tfrc": TFRC}

@@ -19,3 +19,13 @@ def require_within(params: NamedTuple, **ranges: tuple[float, float]) -> None:
             raise TypeError(f"{where} is {value!r}, a {type(value).__name__}; allowed is a number in [{low}, {high}]")
         if not low <= value <= high:
             raise ValueError(f"{where} is {value!r}; allowed range is [{low}, {high}]")
+
+
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is not among the allowed ones.
+
+    Raises:
+        ValueError: naming the field, the value and what is allowed.
+    """
+    if value not in allowed:
+        raise ValueError(f"{name} = {value!r}: allowed are {', '.join(allowed)}")

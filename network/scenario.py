@@ -19,6 +19,7 @@ import numpy as np
 
 from vcgym.network import rng
 from vcgym.network.links import BURSTS
+from vcgym.network.ranges import one_of
 from vcgym.network.scenarios.cloud import Cloud
 from vcgym.network.scenarios.leo import Leo
 from vcgym.network.scenarios.recipe import Recipe, Settings
@@ -27,7 +28,7 @@ from vcgym.network.scenarios.synthetic import Synthetic
 from vcgym.network.scenarios.table1 import Table1
 from vcgym.network.scenarios.wonderproxy import WonderProxy
 from vcgym.network.scenarios.world import WorldCities
-from vcgym.network.splits import SPLITS, check_split, one_of
+from vcgym.network.splits import SPLITS, check_split
 from vcgym.network.world import World, WorldDraw
 from vcgym.network.world_correlated import MAX_TAU_MS
 from vcgym.network.world_links import FEWEST_RELAYS, MOST_RELAYS

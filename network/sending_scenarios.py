@@ -38,9 +38,10 @@ from vcgym.network.capacity import CapacityTrace, constant, mean_bps, rate_trace
 from vcgym.network.capacity_sets import GENERATED, place_of_trace, read_set
 from vcgym.network.cross_traffic import Tcp
 from vcgym.network.other_call import OtherCall
+from vcgym.network.ranges import one_of
 from vcgym.network.shared_link import SharedLink
 from vcgym.network.sources import Series, Timeline
-from vcgym.network.splits import SPLITS, check_split, one_of
+from vcgym.network.splits import SPLITS, check_split
 
 SENDING_SCENARIOS = ("order", "rate", "calls", "rate-measured")
 

@@ -9,18 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from vcgym.network.ranges import one_of
+
 SPLITS = ("train", "validation", "test")
 _TEST_IS_OPEN = ContextVar("test split is open", default=False)
-
-
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse a value that is not among the allowed ones.
-
-    Raises:
-        ValueError: naming the field, the value and what is allowed.
-    """
-    if value not in allowed:
-        raise ValueError(f"{name} = {value!r}: allowed are {', '.join(allowed)}")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from vcgym.envs.sending.features import observe_order, order_layout
 from vcgym.envs.sending.holders import OrderAgent
 from vcgym.envs.sending.records import ITEM_WIDTH, show_queue
 from vcgym.envs.sending.vector import SendingVectorEnv, require_order
-from vcgym.network.scenario import one_of
+from vcgym.network.ranges import one_of
 from vcgym.network.sending_scenarios import SendingScenario
 
 RATE = Tfrc()

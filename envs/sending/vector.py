@@ -20,7 +20,7 @@ from vcgym.envs.sending.render import picture
 from vcgym.envs.sending.rewards import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
 from vcgym.envs.vector import OBSERVATIONS
 from vcgym.network.quality import rating
-from vcgym.network.scenario import one_of
+from vcgym.network.ranges import one_of
 from vcgym.network.send_queue import AUDIO, VIDEO
 from vcgym.network.sending_scenarios import SendingScenario
 from vcgym.network.shared_link import SharedLink
