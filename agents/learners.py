@@ -23,9 +23,9 @@ from torch import nn
 from vcgym.agents.adapter import NativeVecEnv
 from vcgym.agents.config import Algorithm, MaskablePPOConfig, SACConfig, TrainConfig
 from vcgym.agents.environments import make_envs, paths_observed, places_observed
-from vcgym.agents.network import MaskablePathPolicy, PathNets, PathPolicy
+from vcgym.agents.network import MaskablePathPolicy, Nets, PathPolicy, path_nets
 from vcgym.agents.policy import AgentPolicy, output_count
-from vcgym.agents.queue_network import QueueNets
+from vcgym.agents.queue_network import queue_nets
 
 Model = PPO | MaskablePPO | SAC
 
@@ -72,8 +72,8 @@ def build_model(config: TrainConfig, seed: int) -> Model:
 def _nets(envs: VectorEnv, hidden: int, activation: str) -> Callable[..., nn.Module]:
     """Makes the networks of policy and value, given the lengths of observation and output."""
     if places := places_observed(envs):
-        return partial(QueueNets, places=places, hidden=hidden, activation=activation)
-    return partial(PathNets, paths=paths_observed(envs), hidden=hidden, activation=activation)
+        return partial(queue_nets, places=places, hidden=hidden, activation=activation)
+    return partial(path_nets, paths=paths_observed(envs), hidden=hidden, activation=activation)
 
 
 class Compressed(BaseFeaturesExtractor):
@@ -93,7 +93,7 @@ def snapshot(model: Model, config: TrainConfig) -> AgentPolicy:
     if isinstance(model, SAC):
         return AgentPolicy(*spoken, 0, config.algorithm.activation, _actor(model), squashed=True)
     nets = model.policy.mlp_extractor
-    assert isinstance(nets, PathNets | QueueNets)
+    assert isinstance(nets, Nets)
     paths, places = getattr(nets.policy, "paths", 0), getattr(nets.policy, "places", 0)
     return AgentPolicy(*spoken, paths, config.algorithm.activation, _arrays(nets.policy.state_dict()), places=places)
 

@@ -135,13 +135,19 @@ def _level_logits(peak_100_ms: torch.Tensor, rest: torch.Tensor) -> torch.Tensor
     return -0.5 * ((places - (usual + rest[:, 0])[:, None]) / width[:, None]) ** 2
 
 
-class PathNets(nn.Module):
-    """Policy and value network where SB3 expects its extractor: the policy's output is final, the value's still meets one linear layer."""
+class Nets(nn.Module):
+    """Policy and value network where SB3 expects its extractor: the policy's output is final, the value's still meets one linear layer.
 
-    def __init__(self, features: int, outputs: int, paths: int, hidden: int, activation: str) -> None:
+    Args:
+        policy: makes `outputs` numbers of an observation.
+        value: its `trunk` makes `hidden` numbers of one.
+        outputs: length of what the policy says.
+        hidden: units of the trunk.
+    """
+
+    def __init__(self, policy: nn.Module, value: Any, outputs: int, hidden: int) -> None:
         super().__init__()
-        self.policy = PathNet(features, paths, outputs - paths, hidden, activation)
-        self.value = Trunk(features, paths, hidden, activation)
+        self.policy, self.value = policy, value
         self.latent_dim_pi, self.latent_dim_vf = outputs, hidden
 
     def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -153,6 +159,11 @@ class PathNets(nn.Module):
 
     def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
         return self.value.trunk(features)[0]
+
+
+def path_nets(features: int, outputs: int, paths: int, hidden: int, activation: str) -> Nets:
+    """Networks of an agent that chooses among paths."""
+    return Nets(PathNet(features, paths, outputs - paths, hidden, activation), Trunk(features, paths, hidden, activation), outputs, hidden)
 
 
 def _use(policy: ActorCriticPolicy | MaskableActorCriticPolicy, lr_schedule: Any) -> None:

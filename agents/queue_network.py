@@ -14,7 +14,7 @@ less than half of its time to spare. The value is linear in the t of a trunk of 
 import torch
 from torch import nn
 
-from vcgym.agents.network import ACTIVATIONS
+from vcgym.agents.network import ACTIVATIONS, Nets
 from vcgym.agents.queue_policy import ABSENT, SCORES
 from vcgym.envs.sending.features import PLACE_FEATURES, PLACE_WIDTH
 
@@ -88,21 +88,7 @@ class QueueNet(QueueTrunk):
         return scores.transpose(1, 2).reshape(len(observation), SCORES * self.places)
 
 
-class QueueNets(nn.Module):
-    """Policy and value network where SB3 expects its extractor."""
-
-    def __init__(self, features: int, outputs: int, places: int, hidden: int, activation: str) -> None:
-        super().__init__()
-        self.policy = QueueNet(features, places, hidden, activation)
-        self.value = QueueTrunk(features, places, hidden, activation)
-        self.latent_dim_pi, self.latent_dim_vf = outputs, hidden
-
-    def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.forward_actor(features), self.forward_critic(features)
-
-    def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
-        outputs: torch.Tensor = self.policy(features)
-        return outputs
-
-    def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
-        return self.value.trunk(features)[0]
+def queue_nets(features: int, outputs: int, places: int, hidden: int, activation: str) -> Nets:
+    """Networks of an agent that orders a queue."""
+    policy = QueueNet(features, places, hidden, activation)
+    return Nets(policy, QueueTrunk(features, places, hidden, activation), outputs, hidden)
