@@ -47,7 +47,8 @@ class Config(BaseModel):
 class EnvConfig(Config):
     """Which environment, and its arguments; arguments left out are filled in with the environment's own defaults.
 
-    An argument that is a rule is written as a baseline's class and its parameters: ``{_target_: vcgym.baselines.fixed_lag.FixedLag, ...}``.
+    An argument that is a rule is written as a baseline's class and its parameters: ``{_target_:
+    vcgym.baselines.receivers.fixed_lag.FixedLag, ...}``.
     """
 
     id: str = "vcgym/Call-v0"
@@ -129,7 +130,7 @@ def _spec(env_id: str) -> EnvSpec:
 
 
 class PPOConfig(Config):
-    """Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) on the networks of `vcgym.agents.network`.
+    """Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) on the networks of `vcgym.agents.networks.path_network`.
 
     Attributes:
         learning_rate: Adam's step size at the start.

@@ -5,8 +5,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from vcgym.agents.config import EnvConfig
 from vcgym.envs.sending.vector import card
-from vcgym.network.scenario import Scenario
-from vcgym.network.sending_scenarios import SENDING_SCENARIOS, SendingScenario
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
 
 def make_envs(config: EnvConfig, num_envs: int, split: str) -> VectorEnv:

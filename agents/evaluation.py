@@ -9,7 +9,7 @@ from gymnasium.vector import VectorEnv
 from vcgym.agents.config import EvaluateConfig
 from vcgym.agents.environments import feature_names, make_envs, paths_observed, places_observed
 from vcgym.agents.export import CARD, load_agent, read_card
-from vcgym.agents.spaces import build, with_paths, with_places
+from vcgym.agents.training.spaces import build, with_paths, with_places
 from vcgym.envs.features import path_width
 from vcgym.envs.sending.features import PLACE_WIDTH
 

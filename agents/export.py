@@ -10,8 +10,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from vcgym.agents.atomic import new_folder
-from vcgym.agents.policy import AgentPolicy, output_count, tensor_shapes
-from vcgym.agents.spaces import build, describe
+from vcgym.agents.networks.policy import AgentPolicy, output_count, tensor_shapes
+from vcgym.agents.training.spaces import build, describe
 
 WEIGHTS = "agent.safetensors"
 CARD = "card.json"

@@ -4,14 +4,15 @@
     COUNT       the level is a target: the buffer holds ceil(target / packet) + 1 packets, then lets the oldest go
     PUBLISHED   the level is a target: before a packet goes in, the oldest go while more than target / packet are held; nothing is refused
 
-The numbers are those of `vcgym.network.receiver`. A receiver rule names its mechanism once, with `holds`; `mechanism(params)` is then a
+The numbers are those of `vcgym.network.playout.receiver`. A receiver rule names its mechanism once, with `holds`; `mechanism(params)` is
+then a
 constant inside compiled loops.
 """
 
 import numpy as np
 
-from vcgym.network.by_type import constant_by_type
-from vcgym.network.jit import kernel
+from vcgym.network.kernels.by_type import constant_by_type
+from vcgym.network.kernels.jit import kernel
 
 _MECHANISMS: dict[type, int] = {}
 

@@ -6,7 +6,7 @@
     make_room(params, queue, kind, expires_us, now_us, rtt_us) -> int
         when a packet of that kind comes to a full queue: the place of a packet that gives way, or REJECT
 
-`queue`: vcgym.network.send_queue; `rtt_us`: the sender's smoothed round trip, 0 before the first report.
+`queue`: vcgym.network.bottleneck.send_queue; `rtt_us`: the sender's smoothed round trip, 0 before the first report.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from numba.core import types
 from numba.extending import overload
 
-from vcgym.network.jit import kernel
+from vcgym.network.kernels.jit import kernel
 
 F = TypeVar("F", bound=Callable[..., Any])
 

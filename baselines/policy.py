@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.rule import Record, allocate, decide, start, update
-from vcgym.network.jit import kernel
+from vcgym.network.kernels.jit import kernel
 
 
 class RulePolicy:

@@ -11,7 +11,7 @@ The last two have a usual form for rules that do not say otherwise: the interval
 
 An oracle has one more, which tells it before each `decide` what no sender knows; it is never ranked:
 
-    see_capacity(params, state, s, capacity, now_us)   the bottleneck's trace (vcgym.network.capacity), whole
+    see_capacity(params, state, s, capacity, now_us)   the bottleneck's trace (vcgym.network.bottleneck.capacity), whole
 """
 
 from collections.abc import Callable

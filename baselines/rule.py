@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 from numba.core import types
 from numba.extending import overload
 
-from vcgym.network.by_type import constant_by_type
-from vcgym.network.jit import allocating_kernel
+from vcgym.network.kernels.by_type import constant_by_type
+from vcgym.network.kernels.jit import allocating_kernel
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,7 +38,7 @@ class Record(NamedTuple):
 
 MEDIA, PROBE = 0, 1
 
-_NO_REFERENCE_COUNTS = {"_nrt": False}  # see `vcgym.network.jit.kernel`; `init` alone may allocate
+_NO_REFERENCE_COUNTS = {"_nrt": False}  # see `vcgym.network.kernels.jit.kernel`; `init` alone may allocate
 
 
 def allocate(params: NamedTuple, sessions: int, paths: int) -> Any:

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vcgym.baselines.arrivals import integers, require_arrivals
 from vcgym.baselines.mechanism import mechanism
+from vcgym.baselines.receivers.arrivals import integers, require_arrivals
 from vcgym.baselines.rule import MEDIA, Record, allocate, decide, start, update
-from vcgym.network.jit import kernel
-from vcgym.network.receiver import COUNT, PUBLISHED, packets_held
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.playout.receiver import COUNT, PUBLISHED, packets_held
 
 
 class Emissions(NamedTuple):

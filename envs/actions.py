@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vcgym.network.jit import kernel
+from vcgym.network.kernels.jit import kernel
 
 LEVELS = 32
 LEVEL_LEAST_US, LEVEL_MOST_US = 10_000, 1_000_000

@@ -6,10 +6,10 @@ asked for two calls ahead and the places one call ahead.
 """
 
 from vcgym.envs.feed import RECORDS
-from vcgym.network.jit import kernel
-from vcgym.network.prefetch import prefetch
-from vcgym.network.wire import SLOTS
-from vcgym.network.world import BLOCK_SLOTS
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.prefetch import prefetch
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.playout.in_flight import SLOTS
 
 _LINE = 64
 

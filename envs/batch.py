@@ -14,16 +14,17 @@ from vcgym.envs.books import BOOKS, LOG, WINDOW_TICKS, open_books
 from vcgym.envs.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.session import BLOCK, CALL, DONE, RING_FULL, Tables, play
 from vcgym.envs.uplink.bare import BARE, Bare
-from vcgym.network import rng
-from vcgym.network.jit import allocating_kernel, kernel
-from vcgym.network.player import allocate_player, start_player
-from vcgym.network.quality import LOSS_PRICE, emission_reward, emodel_return, impairment_sum
-from vcgym.network.ranges import one_of
-from vcgym.network.receiver import START_LEVEL_US, start_receiver
-from vcgym.network.scenario import Scenario
-from vcgym.network.slot_window import clear_slot_window
-from vcgym.network.wire import SLOTS, clear_wire
-from vcgym.network.world import SLOT_US, World, WorldDraw
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.playout.in_flight import SLOTS, clear_wire
+from vcgym.network.playout.player import allocate_player, start_player
+from vcgym.network.playout.quality import LOSS_PRICE, emission_reward, emodel_return, impairment_sum
+from vcgym.network.playout.receiver import START_LEVEL_US, start_receiver
+from vcgym.network.playout.slot_window import clear_slot_window
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import World, WorldDraw
 
 PLACES = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # how far along the way from sender to receiver a place lies
 

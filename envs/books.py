@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from vcgym.network import player as players
-from vcgym.network.jit import kernel
-from vcgym.network.quality import REDUCED_KNEE_MS
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.playout import player as players
+from vcgym.network.playout.quality import REDUCED_KNEE_MS
 
 WINDOW_TICKS = 1000  # 10 s
 LONG_RUN_TICKS = 6  # concealment beyond 60 ms swallows a syllable
@@ -80,7 +80,7 @@ def book_send(books, log, s, packet, path, arrives_us):
 
 @kernel
 def book_tick(books, windows, log, s, kind, unit, offset_us, at_us):
-    """One tick of the player, as `vcgym.network.player.tick` reports it."""
+    """One tick of the player, as `vcgym.network.playout.player.tick` reports it."""
     if kind == players.PLAYED:
         books.ticks_played += 1
         books.running_conceal_ticks = 0

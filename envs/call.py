@@ -8,8 +8,8 @@ from vcgym.envs.sending.batch import PACING
 from vcgym.envs.uplink.bare import BARE, Bare
 from vcgym.envs.uplink.batch import UplinkBatch
 from vcgym.envs.vector import Held, LeverVectorEnv
-from vcgym.network.scenario import Scenario
-from vcgym.network.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 
 class CallVectorEnv(LeverVectorEnv):

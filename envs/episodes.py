@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from vcgym.envs.features import Feature
 from vcgym.envs.snapshot import restore, snapshot
-from vcgym.network import rng
-from vcgym.network.ranges import one_of
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.ranges import one_of
 
 
 def require_whole(**counts: tuple[Any, int, int]) -> None:

@@ -16,8 +16,9 @@ from vcgym.envs.ahead import ask_for_beginnings, ask_for_records
 from vcgym.envs.feed import read_next, unread
 from vcgym.envs.forecast import ForecastState
 from vcgym.envs.session import BEGINNINGS, DECIDE, FEED_ROWS, record_in_hand
-from vcgym.network.jit import kernel
-from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
+from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 SMOOTHING = 1.0 / 8.0  # RFC 6298 2.3: alpha of the smoothed delay
 DEVIATION_SMOOTHING = 1.0 / 4.0  # RFC 6298 2.3: beta of its deviation

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
-from vcgym.baselines.wmjitter import WMJitter
 from vcgym.predictors.predictor import predict_row, require_predictor
 from vcgym.predictors.published import shipped_network
 

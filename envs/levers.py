@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from vcgym.baselines import rule
 from vcgym.baselines.mechanism import holds, mechanism
 from vcgym.baselines.rate_rule import is_rate_rule
-from vcgym.network.by_type import constant_by_type
-from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
+from vcgym.network.kernels.by_type import constant_by_type
+from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
 INSIDE, OUTSIDE, COMMANDED = 0, 1, 2
 

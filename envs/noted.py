@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.oracle import witnesses
+from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
-from vcgym.baselines.wmjitter import WMJitter
-from vcgym.network.jit import kernel
-from vcgym.network.world import SLOT_US
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
 
 UNHEARD = -1.0  # transmit_ms and age_ms of a path of which nothing has been fed back
 

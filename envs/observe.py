@@ -2,8 +2,8 @@
 
 from vcgym.envs.feed import read_next, unread
 from vcgym.envs.session import DECIDE, record_in_hand
-from vcgym.network.jit import kernel
-from vcgym.network.world import SLOT_US
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
 
 RECORDS_SHOWN = 512
 

@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
-from vcgym.baselines.direct import Direct
+from vcgym.baselines.routers.direct import Direct
 from vcgym.envs.levers import Agent, CountAgent, PublishedAgent, require_rule
 from vcgym.envs.scalar import ScalarEnv
 from vcgym.envs.vector import Held, LeverVectorEnv
-from vcgym.network.ranges import one_of
+from vcgym.network.kernels.ranges import one_of
 
 ROUTER = Direct()
 MECHANISMS: dict[str, NamedTuple] = {"watermark": Agent(), "count": CountAgent(), "published": PublishedAgent()}

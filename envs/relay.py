@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.envs.levers import Agent, require_rule
 from vcgym.envs.scalar import ScalarEnv
 from vcgym.envs.vector import Held, LeverVectorEnv

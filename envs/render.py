@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.envs.batch import CallBatch
-from vcgym.network.world import BLOCK_SLOTS, LOST
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 
 HEIGHT = 256
 MS_PER_PIXEL = 2

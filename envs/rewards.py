@@ -1,7 +1,7 @@
 """What a session has earned since its last decision, from the integer totals of its books: steps of any length add up to the call's."""
 
-from vcgym.network.jit import kernel
-from vcgym.network.quality import LOSS_PRICE, emission_reward, emodel_return, impairment_sum
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.playout.quality import LOSS_PRICE, emission_reward, emodel_return, impairment_sum
 
 REWARDS = ("emodel", "event")
 ACCOUNTS = 4

@@ -22,14 +22,14 @@ from vcgym.envs.books import BOOKS, NOT_LOGGED, book_send, book_tick
 from vcgym.envs.feed import COMMANDS, FEED, RECORDS, append, command, in_force, read_next, unread
 from vcgym.envs.levers import COMMANDED, INSIDE, OUTSIDE, holder
 from vcgym.envs.uplink.hooks import has_uplink, is_commanded, is_draining, leave, pass_on, sent_onto_path_us
-from vcgym.network import player as players
-from vcgym.network import rng
-from vcgym.network.jit import kernel
-from vcgym.network.player import Player
-from vcgym.network.receiver import RECEIVER, accept, expect, flush, is_late
-from vcgym.network.slot_window import SLOT_WINDOW, expect_slot, smallest_delay_us
-from vcgym.network.wire import SLOTS, WIRE, pop, push, sort_day
-from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
+from vcgym.network.playout import player as players
+from vcgym.network.playout.in_flight import SLOTS, WIRE, pop, push, sort_day
+from vcgym.network.playout.player import Player
+from vcgym.network.playout.receiver import RECEIVER, accept, expect, flush, is_late
+from vcgym.network.playout.slot_window import SLOT_WINDOW, expect_slot, smallest_delay_us
 
 # Why the loop stopped.
 DECIDE, BLOCK, DONE = 0, 1, 2

@@ -25,10 +25,17 @@ from vcgym.envs.sending.send_order import SendOrderVectorEnv
 from vcgym.envs.sending.vector import SendingVectorEnv
 from vcgym.envs.uplink.features import ORDER_COMMANDED, RATE_COMMANDED, SENDER_FEATURES
 from vcgym.envs.vector import LeverVectorEnv
-from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, REDUCED_KNEE_MS, REDUCED_KNEE_SLOPE_PER_MS, REDUCED_SLOPE_PER_MS
-from vcgym.network.scenario import MODES
-from vcgym.network.send_queue import AUDIO, ITEM, VIDEO
-from vcgym.network.sending_scenarios import SENDING_SCENARIOS, SendingScenario
+from vcgym.network.bottleneck.send_queue import AUDIO, ITEM, VIDEO
+from vcgym.network.playout.quality import (
+    CONCEALED_PRICE,
+    LOSS_PRICE,
+    R_DEFAULT,
+    REDUCED_KNEE_MS,
+    REDUCED_KNEE_SLOPE_PER_MS,
+    REDUCED_SLOPE_PER_MS,
+)
+from vcgym.network.scenarios.scenario import MODES
+from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
 # Class; whether the agent holds the path; whether it holds the level.
 _ENVS = {
@@ -62,7 +69,7 @@ _OWN_ARGUMENTS = {
     "router": "rule that holds the path; None: the agent does",
     "interval": "packets from decision to decision",
     "mechanism": "what holds the level: a watermark (the level is its lag) or a count buffer, ours or the published one (its target)",
-    "uplink": "scenario of a bottleneck before the paths, see `vcgym.network.sending_scenarios`; None: packets leave at once",
+    "uplink": "scenario of a bottleneck before the paths, see `vcgym.network.scenarios.sending_scenarios`; None: packets leave at once",
     "rate": "with an uplink, rule that holds the rate; None: the agent does",
     "order": "with an uplink, rule that holds the order of sending; None: the agent does",
     "pacing": "with an uplink: chances to send come so many times as fast as the target; 0: packets of mean size in a row, at the target",

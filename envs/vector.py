@@ -18,11 +18,12 @@ from vcgym.envs.render import picture
 from vcgym.envs.rewards import ACCOUNTS, REWARDS, earn_emodel, earn_event
 from vcgym.envs.session import DONE
 from vcgym.envs.uplink.bare import BARE, Bare
-from vcgym.network.quality import mos, rating
-from vcgym.network.ranges import one_of
-from vcgym.network.scenario import TAU_MS, Scenario
-from vcgym.network.wire import SLOTS
-from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, SLOT_US, WorldDraw
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
+from vcgym.network.playout.in_flight import SLOTS
+from vcgym.network.playout.quality import mos, rating
+from vcgym.network.scenarios.scenario import TAU_MS, Scenario
+from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
 OBSERVATIONS = ("features", "records")
 LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
@@ -45,7 +46,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         held: which levers the agent holds.
         router: who holds the path: `vcgym.envs.levers.Agent`, or parameters of a rule.
         receiver: who holds the level: a holder of `vcgym.envs.levers`, or parameters of a rule.
-        scenario: name of the scenario, see `vcgym.network.scenario`.
+        scenario: name of the scenario, see `vcgym.network.scenarios.scenario`.
         mode: how its statistics become packets: correlated, paper or replay.
         split: train or validation; test is the leaderboard's.
         packets: length of a call, 1 to 1,000,000.

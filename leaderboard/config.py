@@ -7,9 +7,9 @@ from pydantic import Field, field_validator
 
 from vcgym.agents.config import AbsolutePath, Config, DataConfig, TrainConfig
 from vcgym.leaderboard.bench.catalogue import CATALOGUE
-from vcgym.leaderboard.published import AGENT_ENV
-from vcgym.leaderboard.suites import SUITES
-from vcgym.leaderboard.truth.claims import SCENARIOS
+from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.suites import SUITES
+from vcgym.leaderboard.papers.truth.claims import SCENARIOS
 
 
 class RayConfig(Config):
@@ -28,7 +28,7 @@ class LeaderboardConfig(Config):
     Attributes:
         do: run the suite; add a submission and run what it has to play; verify the agents' scores by replaying their actions;
             page: one page over all suites whose results lie beside each other.
-        suite: a key of `vcgym.leaderboard.suites.SUITES`.
+        suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`.
         systems: names of files of conf/system, at least one; None: all of them.
         train: the training of the agent; it is done once, and goes on where it was stopped. None: rules only.
         data: where measured series lie; without them replay worlds are left out.

@@ -1,7 +1,7 @@
 """The predictor of the VCRoute paper (arXiv 2310.05054, IV-B2), trained: 2 - 64 - 64 - 64 - 1 with ReLU, 8,577 parameters.
 
 The paper is silent on the loss; the published code has the mean absolute error, and Adam at its default rate.
-What is fitted runs compiled, without torch (`vcgym.predictors.network`), and can be published.
+What is fitted runs compiled, without torch (`vcgym.predictors.mlp`), and can be published.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from vcgym.predictors.method import Site
-from vcgym.predictors.network import HIDDEN, LAYERS, Network, make_network
+from vcgym.predictors.mlp import HIDDEN, LAYERS, Network, make_network
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.rows import Rows
 from vcgym.predictors.training import Examples, History, NetworkMethod, Scale, scale_of, seeded, train

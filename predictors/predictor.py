@@ -15,7 +15,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
-from vcgym.network.jit import kernel
+from vcgym.network.kernels.jit import kernel
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,7 +88,7 @@ def predicts_rows(params_class: type) -> Callable[[F], F]:
     return register
 
 
-@overload(predict_e2e, jit_options={"_nrt": False})  # no reference counts, see `vcgym.network.jit.kernel`
+@overload(predict_e2e, jit_options={"_nrt": False})  # no reference counts, see `vcgym.network.kernels.jit.kernel`
 def _choose(params, transmit_delay_ms, jitter_ms):
     return _PREDICTORS.get(getattr(params, "instance_class", type(None)))
 

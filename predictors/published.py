@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save
 
-from vcgym.predictors.network import Network, aligned, require_network
+from vcgym.predictors.mlp import Network, aligned, require_network
 from vcgym.predictors.table import DelayTable, tabulate
 
 WEIGHTS = "predictor.safetensors"

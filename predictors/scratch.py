@@ -1,6 +1,6 @@
 """A short row of numbers on the stack of a kernel: no allocation, and none shared between threads.
 
-A kernel allocates nothing (`vcgym.network.jit`), and numba has no arrays of its own on the stack. This is the one.
+A kernel allocates nothing (`vcgym.network.kernels.jit`), and numba has no arrays of its own on the stack. This is the one.
 """
 
 from typing import Any

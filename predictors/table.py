@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.predictors.network import RANGES_MS
+from vcgym.predictors.mlp import RANGES_MS
 from vcgym.predictors.predictor import predict_each, predicts
 
 FINER = 4  # error is taken on a grid so many times as dense

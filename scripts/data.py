@@ -6,7 +6,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from vcgym.network.cards import DataError
+from vcgym.network.traces.cards import DataError
 from vcgym.scripts.data_command import DataCommand, run
 from vcgym.scripts.schema import CONF, build
 

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from vcgym.agents.config import AbsolutePath, Config, DataConfig
-from vcgym.network.catalogue import Entry, entries, shipped, verify
-from vcgym.network.download import download, sources
-from vcgym.network.trace_file import refuse_existing
+from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
+from vcgym.network.traces.download import download, sources
+from vcgym.network.traces.trace_file import refuse_existing
 from vcgym.scripts.data_formats import Format
 
 _NEEDED = {"list": (), "verify": (), "import": ("format", "file", "output"), "download": ("set",)}

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Literal
 
 from vcgym.agents.config import Config
-from vcgym.network.cards import Card
-from vcgym.network.importers import ping, rtp, table, wonderproxy
-from vcgym.network.importers.units import Unit
-from vcgym.network.trace_file import write_trace
-from vcgym.network.traces import Trace
+from vcgym.network.traces.cards import Card
+from vcgym.network.traces.importers import ping, rtp, table, wonderproxy
+from vcgym.network.traces.importers.units import Unit
+from vcgym.network.traces.trace import Trace
+from vcgym.network.traces.trace_file import write_trace
 
 
 class Format(Config, ABC):

@@ -7,9 +7,9 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.progress import progress
-from vcgym.leaderboard.decision_value.config import DecisionValueConfig
-from vcgym.leaderboard.decision_value.run import steps, write_decision_value
-from vcgym.network.cards import DATA_VARIABLE
+from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
+from vcgym.leaderboard.papers.decision_value.run import steps, write_decision_value
+from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.scripts.schema import CONF, build
 
 

@@ -6,10 +6,10 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig
 
-from vcgym.network.cards import data_root
-from vcgym.network.fitting import fit_ten_places, write_table
-from vcgym.network.fitting_cloud import fit_cloud
-from vcgym.network.fitting_world import write_sample
+from vcgym.network.fitting.cloud import fit_cloud
+from vcgym.network.fitting.links import fit_ten_places, write_table
+from vcgym.network.fitting.world import write_sample
+from vcgym.network.traces.cards import data_root
 
 ConfigStore.instance().store("fit_links", {"data": {"root": None}, "output": "data"})
 

@@ -6,8 +6,8 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig
 
-from vcgym.leaderboard.fit_page import fit_page
-from vcgym.network.cards import data_root
+from vcgym.leaderboard.report.fit_page import fit_page
+from vcgym.network.traces.cards import data_root
 
 ConfigStore.instance().store("fit_report", {"data": {"root": None}, "output": "docs/fit.md"})
 

@@ -5,10 +5,10 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.progress import progress
-from vcgym.leaderboard import results
 from vcgym.leaderboard.headroom.config import HeadroomConfig
 from vcgym.leaderboard.headroom.run import worlds, write_headroom
-from vcgym.leaderboard.scores.anchored import PUBLISHED
+from vcgym.leaderboard.report.scores.anchored import PUBLISHED
+from vcgym.leaderboard.results import files as results
 from vcgym.scripts.schema import CONF, build
 from vcgym.scripts.systems import load_systems
 

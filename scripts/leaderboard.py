@@ -11,15 +11,15 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.progress import progress
-from vcgym.leaderboard.cells import plan
 from vcgym.leaderboard.config import LeaderboardConfig
-from vcgym.leaderboard.entrants import all_systems, table_errors
-from vcgym.leaderboard.report import publish_together
-from vcgym.leaderboard.run import prepare, run_suite, show
+from vcgym.leaderboard.evaluation.cells import plan
+from vcgym.leaderboard.evaluation.participants import all_systems, table_errors
+from vcgym.leaderboard.evaluation.suites import SUITES
+from vcgym.leaderboard.report.publish import publish_together
+from vcgym.leaderboard.report.run import prepare, run_suite, show
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.verify import verify
-from vcgym.leaderboard.suites import SUITES
 from vcgym.scripts.schema import CONF, build, register
 from vcgym.scripts.systems import load_systems, system_names
 

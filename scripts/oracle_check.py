@@ -5,9 +5,9 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.progress import progress
+from vcgym.leaderboard.headroom.check import SCENARIOS, compare, summary
 from vcgym.leaderboard.headroom.config import OracleCheckConfig
-from vcgym.leaderboard.oracles.check import SCENARIOS, compare, summary
-from vcgym.network.scenario import Scenario
+from vcgym.network.scenarios.scenario import Scenario
 from vcgym.scripts.schema import CONF, build
 from vcgym.scripts.systems import load_systems
 

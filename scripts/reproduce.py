@@ -7,10 +7,10 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.progress import progress
-from vcgym.leaderboard.reproduce.config import ReproduceConfig
-from vcgym.leaderboard.reproduce.run import parts_to_play, reproduce
-from vcgym.leaderboard.truth.claims import SYSTEMS
-from vcgym.network.cards import DATA_VARIABLE
+from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce
+from vcgym.leaderboard.papers.truth.claims import SYSTEMS
+from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.scripts.schema import CONF, build
 from vcgym.scripts.systems import load_systems
 

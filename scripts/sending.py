@@ -13,7 +13,7 @@ from vcgym.leaderboard.sending.fairness import HEADINGS, fairness, meetings
 from vcgym.leaderboard.sending.reproduce import reproduce, steps
 from vcgym.leaderboard.sending.run import oracles, run_suite, words
 from vcgym.leaderboard.sending.suites import SENDING_SUITES, playable
-from vcgym.network.cards import DATA_VARIABLE
+from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.scripts.schema import CONF, build
 from vcgym.scripts.senders import load_senders
 

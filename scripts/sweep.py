@@ -6,7 +6,7 @@ import hydra
 from omegaconf import DictConfig
 
 from vcgym.agents.config import SweepConfig
-from vcgym.agents.sweep import run_sweep
+from vcgym.agents.training.sweep import run_sweep
 from vcgym.scripts.schema import CONF, build, register
 
 register()

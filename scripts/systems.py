@@ -10,7 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from vcgym.envs.levers import require_rule
-from vcgym.leaderboard.rollout import RulePair
+from vcgym.leaderboard.evaluation.rollout import RulePair
 
 ORACLE = "oracle_"  # how the name of a system begins that is told what no place can know
 

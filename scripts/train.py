@@ -6,7 +6,7 @@ import hydra
 from omegaconf import DictConfig
 
 from vcgym.agents.config import TrainConfig
-from vcgym.agents.study import run_study
+from vcgym.agents.training.study import run_study
 from vcgym.scripts.schema import CONF, build, register
 
 register()

@@ -8,10 +8,10 @@ from rich.console import Console
 
 from vcgym.agents.progress import progress
 from vcgym.leaderboard.config import TruthConfig
-from vcgym.leaderboard.truth.claims import SCENARIOS, SYSTEMS
-from vcgym.leaderboard.truth.outcomes import settings
-from vcgym.leaderboard.truth.run import write_truth
-from vcgym.network.cards import DATA_VARIABLE
+from vcgym.leaderboard.papers.truth.claims import SCENARIOS, SYSTEMS
+from vcgym.leaderboard.papers.truth.outcomes import settings
+from vcgym.leaderboard.papers.truth.run import write_truth
+from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.scripts.schema import CONF, build
 from vcgym.scripts.systems import load_systems
 

@@ -9,10 +9,10 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from vcgym.agents.search import Domain, ray_running
-from vcgym.leaderboard.tunable import space_of
-from vcgym.leaderboard.tune_config import TuneConfig, TunedRule
-from vcgym.leaderboard.tuning import Ground, Search, keep, kept, tune_system
+from vcgym.agents.training.search import Domain, ray_running
+from vcgym.leaderboard.tuning.tunable import space_of
+from vcgym.leaderboard.tuning.tune_config import TuneConfig, TunedRule
+from vcgym.leaderboard.tuning.tuning import Ground, Search, keep, kept, tune_system
 from vcgym.scripts.schema import CONF, build, register
 from vcgym.scripts.senders import load_senders
 from vcgym.scripts.systems import load_systems

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.network import splits
+from vcgym.network.scenarios import splits
 
 # No deadline: a property may pay for compiling a kernel. Derandomised: the same examples on every run and every machine.
 settings.register_profile("vcgym", deadline=None, derandomize=True)

@@ -13,15 +13,15 @@ from vcgym.envs.sending.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.sending.flight import allocate_exits, allocate_flight
 from vcgym.envs.sending.loop import DONE, LOGGED, SENDER, Tables, play_sending
 from vcgym.envs.sending.others import Others, allocate_others, begin_others
-from vcgym.network.bottleneck import allocate_queue, require_limits, start_link
-from vcgym.network.capacity import CapacityTrace, choose_trace, pool
-from vcgym.network.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
-from vcgym.network.jit import kernel
-from vcgym.network.other_call import OtherCall
-from vcgym.network.shared_link import SharedLink, require_link
-from vcgym.network.sources import Series
-from vcgym.network.tcp_flow import NEVER_US
-from vcgym.network.wireless import OUTAGES, start_outages
+from vcgym.network.bottleneck.capacity import CapacityTrace, choose_trace, pool
+from vcgym.network.bottleneck.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
+from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
+from vcgym.network.bottleneck.shared_link import SharedLink, require_link
+from vcgym.network.bottleneck.sources import Series
+from vcgym.network.bottleneck.tcp_flow import NEVER_US
+from vcgym.network.bottleneck.wireless import OUTAGES, start_outages
+from vcgym.network.kernels.jit import kernel
 
 PACING = 2.5  # libwebrtc's pacer: so many times as fast as the target
 BY_PACKET = 0.0  # chances as far apart as packets of mean size are at the target: CCID 3

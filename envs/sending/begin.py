@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import init
 from vcgym.envs.sending.senses import clear_senses
-from vcgym.network import rng
-from vcgym.network.jit import allocating_kernel, kernel
-from vcgym.network.send_queue import KINDS, clear_send_queue
-from vcgym.network.shared_link import SharedLink
-from vcgym.network.sources import Series, describe_video, start_source
+from vcgym.network.bottleneck.send_queue import KINDS, clear_send_queue
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Series, describe_video, start_source
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import allocating_kernel, kernel
 
 MEAN_BYTES = 519  # of a packet, before any has been sent; the mean of the seed paper on SBPN, section 4.1
 

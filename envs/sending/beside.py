@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 from numba.core import types
 from numba.extending import overload
 
-from vcgym.network.cross_traffic import run_flows
+from vcgym.network.bottleneck.cross_traffic import run_flows
 
 F = TypeVar("F", bound=Callable[..., Any])
 

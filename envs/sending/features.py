@@ -12,8 +12,8 @@ import math
 
 from vcgym.envs.features import LIMIT, PER_100_MS, PER_SECOND, Feature
 from vcgym.envs.sending.flight import place_of
-from vcgym.network.jit import kernel
-from vcgym.network.send_queue import AUDIO, item_at
+from vcgym.network.bottleneck.send_queue import AUDIO, item_at
+from vcgym.network.kernels.jit import kernel
 
 PLACE_FEATURES = (
     Feature("present", "1 if a packet waits here", 0, 1, "0"),

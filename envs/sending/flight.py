@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.jit import kernel
+from vcgym.network.kernels.jit import kernel
 
 FLYING = 8192  # packets sent and not reported; a power of two
 _MASK = FLYING - 1

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from vcgym.baselines import rule
 from vcgym.baselines.order_rule import choose, make_room, orders
 from vcgym.baselines.rate_rule import NEVER_US, report_every_us, times, wake_us
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.sbpn import WHEN_FULL, Sbpn
-from vcgym.network.by_type import constant_by_type
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.schedulers.sbpn import WHEN_FULL, Sbpn
+from vcgym.network.kernels.by_type import constant_by_type
 
 
 class RateAgent(NamedTuple):

@@ -27,11 +27,11 @@ from vcgym.envs.sending.beside import Alone, run_beside
 from vcgym.envs.sending.flight import FLYING, LOST, NOT_YET, Exits, Flight, goes_on, place_of, reported_by, take_off
 from vcgym.envs.sending.holders import commanded, outside
 from vcgym.envs.sending.senses import SENSES, feel_packet, feel_report
-from vcgym.network import rng
-from vcgym.network.cross_traffic import Dumbbell, carry
-from vcgym.network.jit import kernel
-from vcgym.network.send_queue import AUDIO, KINDS, SEND_QUEUE, VIDEO, item_at, put, take_out
-from vcgym.network.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_bytes
+from vcgym.network.bottleneck.cross_traffic import Dumbbell, carry
+from vcgym.network.bottleneck.send_queue import AUDIO, KINDS, SEND_QUEUE, VIDEO, item_at, put, take_out
+from vcgym.network.bottleneck.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_bytes
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
 
 # Why the loop stopped.
 DECIDE_RATE, DECIDE_ORDER, DONE, GOES_ON, PAUSED = 0, 1, 2, 3, 4

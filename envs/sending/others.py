@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines import rule
-from vcgym.baselines.sending.named import NamedOrder, NamedRate
+from vcgym.baselines.other_calls import NamedOrder, NamedRate
 from vcgym.envs.sending.begin import begin_rule, begin_sender
 from vcgym.envs.sending.beside import Alone, beside
 from vcgym.envs.sending.flight import allocate_exits, allocate_flight
 from vcgym.envs.sending.loop import GOES_ON, LOGGED, SENDER, Tables, next_us, take_turn
-from vcgym.network import rng
-from vcgym.network.cross_traffic import Dumbbell, run_flows
-from vcgym.network.jit import kernel
-from vcgym.network.other_call import ORDERS, RATES, OtherCall
-from vcgym.network.shared_link import SharedLink
-from vcgym.network.tcp_flow import NEVER_US
+from vcgym.network.bottleneck.cross_traffic import Dumbbell, run_flows
+from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.tcp_flow import NEVER_US
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
 
 
 class Others(NamedTuple):

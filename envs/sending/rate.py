@@ -7,7 +7,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.rate_rule import NEVER_US
-from vcgym.baselines.sending.fifo import Fifo
+from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.features import Feature
 from vcgym.envs.scalar import ScalarEnv
 from vcgym.envs.sending.batch import PACING

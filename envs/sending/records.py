@@ -3,8 +3,8 @@
 from vcgym.baselines.rate_rule import NOT_ARRIVED
 from vcgym.envs.sending.flight import LOST, place_of
 from vcgym.envs.sending.loop import DONE
-from vcgym.network.jit import kernel
-from vcgym.network.send_queue import item_at
+from vcgym.network.bottleneck.send_queue import item_at
+from vcgym.network.kernels.jit import kernel
 
 FATES_SHOWN = 2048
 FATE_WIDTH, ITEM_WIDTH = 5, 5

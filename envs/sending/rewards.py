@@ -8,7 +8,8 @@
     on_time   1 per audio packet on time, 0.25 per video packet on time
 
 Sources: `utility` is the reward of R3Net (Fang et al. 2019, arXiv 1912.02222) per second instead of per 50 ms, its delay with the sender's
-own queue in it, and a price on change as OnRL has one (Zhang et al. 2020, MobiCom; weight declared). `emodel`: vcgym.network.quality.
+own queue in it, and a price on change as OnRL has one (Zhang et al. 2020, MobiCom; weight declared). `emodel`:
+vcgym.network.playout.quality.
 `on_time`: the measure of the seed paper on SBPN; the weights are declared, since the paper says no more than that audio goes first.
 
 What is captured before the call's `counts_from_s` earns nothing.
@@ -19,15 +20,15 @@ import math
 import numpy as np
 
 from vcgym.envs.sending.loop import DONE
-from vcgym.network.jit import kernel
-from vcgym.network.quality import (
+from vcgym.network.bottleneck.send_queue import AUDIO, KINDS
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.playout.quality import (
     CONCEALED_PRICE,
     R_DEFAULT,
     REDUCED_KNEE_MS,
     REDUCED_KNEE_SLOPE_PER_MS,
     REDUCED_SLOPE_PER_MS,
 )
-from vcgym.network.send_queue import AUDIO, KINDS
 
 RATE_WEIGHT, RATE_SCALE_PER_MBPS = 0.6, 4.0
 DELAY_PRICE_PER_S = 1.0

@@ -6,9 +6,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rate_rule import require_rate_rule
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.tfrc.tfrc import Tfrc
+from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.features import Feature
 from vcgym.envs.scalar import ScalarEnv
 from vcgym.envs.sending.batch import BY_PACKET
@@ -16,8 +16,8 @@ from vcgym.envs.sending.features import observe_order, order_layout
 from vcgym.envs.sending.holders import OrderAgent
 from vcgym.envs.sending.records import ITEM_WIDTH, show_queue
 from vcgym.envs.sending.vector import SendingVectorEnv, require_order
-from vcgym.network.ranges import one_of
-from vcgym.network.sending_scenarios import SendingScenario
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 RATE = Tfrc()
 OVERFLOW = Fifo()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vcgym.network.jit import kernel
+from vcgym.network.kernels.jit import kernel
 
 _KEEPS = 7.0 / 8.0  # RFC 6298 2.3
 _FLOOR_RISES = 5.0  # us per ms: the least delay is forgotten this slowly

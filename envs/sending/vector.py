@@ -19,11 +19,11 @@ from vcgym.envs.sending.loop import DONE
 from vcgym.envs.sending.render import picture
 from vcgym.envs.sending.rewards import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
 from vcgym.envs.vector import OBSERVATIONS
-from vcgym.network.quality import rating
-from vcgym.network.ranges import one_of
-from vcgym.network.send_queue import AUDIO, VIDEO
-from vcgym.network.sending_scenarios import SendingScenario
-from vcgym.network.shared_link import SharedLink
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.playout.quality import rating
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 REWARDS: dict[str, Callable[..., None]] = {"utility": earn_utility, "emodel": earn_emodel, "on_time": earn_on_time}
 
@@ -35,7 +35,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         num_envs: how many calls are played side by side, >= 1.
         rate: who holds the rate: `RateAgent`, or parameters of a rule.
         order: who holds the order: `OrderAgent`, or parameters of a rule.
-        scenario: name of the scenario, see `vcgym.network.sending_scenarios`.
+        scenario: name of the scenario, see `vcgym.network.scenarios.sending_scenarios`.
         split: train or validation; test is the leaderboard's.
         seconds: length of a call, 0.1 to 3600; None: as the scenario says.
         send_queue: packets that may wait at the sender, 1 to 1024; None: as the scenario says.

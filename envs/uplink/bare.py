@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vcgym.envs.features import Feature
 from vcgym.envs.uplink.hooks import NoUplink
-from vcgym.network.ranges import one_of
+from vcgym.network.kernels.ranges import one_of
 
 
 class Bare:

@@ -18,16 +18,16 @@ from vcgym.envs.uplink.features import observe_sender, sender_layout
 from vcgym.envs.uplink.loop import OWN, STATUSES, Uplink, prepare
 from vcgym.envs.uplink.records import show_told
 from vcgym.envs.uplink.rewards import earn_video
-from vcgym.network import rng
-from vcgym.network.jit import kernel
-from vcgym.network.send_queue import AUDIO, VIDEO
-from vcgym.network.sending_scenarios import SendingScenario
-from vcgym.network.shared_link import SharedLink
-from vcgym.network.sources import Audio
-from vcgym.network.wire import SLOTS
-from vcgym.network.world import SLOT_US
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Audio
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.playout.in_flight import SLOTS
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
-# One packet per slot: 64 kbit/s of voice, and the headers of vcgym.network.sources.Audio.
+# One packet per slot: 64 kbit/s of voice, and the headers of vcgym.network.bottleneck.sources.Audio.
 AUDIO_PER_SLOT = Audio(size_bytes=134, interval_ms=SLOT_US / 1000.0)
 
 
@@ -47,7 +47,7 @@ class UplinkBatch(Bare):
     Args:
         sessions: how many calls, >= 1.
         paths: how many each call has.
-        scenario: of the bottleneck: a name of vcgym.network.sending_scenarios, or one made already.
+        scenario: of the bottleneck: a name of vcgym.network.scenarios.sending_scenarios, or one made already.
         rate: a rate rule; None: the agent holds it.
         order: a rule of sending order; None: the agent chooses one of ORDERS, the first until it has.
         pacing: chances to send come so many times as fast as the target; 0: packets of mean size in a row.

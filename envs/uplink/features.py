@@ -4,7 +4,7 @@ from vcgym.envs.features import Feature
 from vcgym.envs.sending.features import RATE_FEATURES, rate_place
 from vcgym.envs.sending.holders import ORDERS
 from vcgym.envs.uplink.loop import STATUSES
-from vcgym.network.jit import kernel
+from vcgym.network.kernels.jit import kernel
 
 SENDER_FEATURES = tuple(
     feature._replace(age="command" if feature.age == "0" else f"{feature.age}, command")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from numba.core import types
 from numba.extending import overload
 
-from vcgym.network.by_type import constant_by_type
+from vcgym.network.kernels.by_type import constant_by_type
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,7 +63,7 @@ def through(generic: Callable[..., Any], kind: type) -> Callable[[F], F]:
     return register
 
 
-_NO_REFERENCE_COUNTS = {"_nrt": False}  # see vcgym.network.jit.kernel
+_NO_REFERENCE_COUNTS = {"_nrt": False}  # see vcgym.network.kernels.jit.kernel
 
 
 def _of(name: str, uplink: Any) -> Callable[..., Any] | None:

@@ -23,10 +23,10 @@ from vcgym.envs.sending.features import write_sender
 from vcgym.envs.sending.flight import LOST, place_of
 from vcgym.envs.sending.holders import commanded
 from vcgym.envs.uplink.hooks import is_commanded, is_draining, leave, pass_on, sent_onto_path_us, through
-from vcgym.network.jit import kernel
-from vcgym.network.send_queue import AUDIO
-from vcgym.network.wire import SLOTS, push
-from vcgym.network.world import BLOCK_SLOTS, SLOT_US
+from vcgym.network.bottleneck.send_queue import AUDIO
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
+from vcgym.network.playout.in_flight import SLOTS, push
 
 STATUSES = 512  # the sender's features on their way to the place, one for each decision; a power of two
 

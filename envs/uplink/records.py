@@ -1,8 +1,8 @@
 """What reports have told the sender, as records at the place of an agent: as old as a command from there."""
 
 from vcgym.envs.sending.flight import place_of
-from vcgym.network.jit import kernel
-from vcgym.network.world import SLOT_US
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
 
 
 @kernel

@@ -1,8 +1,8 @@
 """What the video of a call has earned: as much per packet on time as in vcgym.envs.sending.rewards, paid when it has arrived."""
 
 from vcgym.envs.sending.rewards import ON_TIME_WORTH
-from vcgym.network.jit import kernel
-from vcgym.network.send_queue import VIDEO
+from vcgym.network.bottleneck.send_queue import VIDEO
+from vcgym.network.kernels.jit import kernel
 
 
 @kernel

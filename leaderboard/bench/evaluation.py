@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from functools import partial
 
-from vcgym.baselines.buffer_target import NetEqTarget
-from vcgym.baselines.via import Via
+from vcgym.baselines.receivers.buffer_target import NetEqTarget
+from vcgym.baselines.routers.via import Via
 from vcgym.leaderboard.bench.measure import Effort, Record, duration
 from vcgym.leaderboard.bench.packets import SYSTEMS, VCR_WM
-from vcgym.leaderboard.rollout import RulePair
-from vcgym.leaderboard.together import batches_together, every_pair, play_together
-from vcgym.network.scenario import Scenario
+from vcgym.leaderboard.evaluation.paired_rollout import batches_together, every_pair, play_together
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS = 600_000
 PAPER_SYSTEMS = [

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
 from vcgym.envs.batch import CallBatch
 from vcgym.leaderboard.bench.measure import Effort, Record
 from vcgym.leaderboard.bench.packets import PACKETS
-from vcgym.network.scenario import Scenario
+from vcgym.network.scenarios.scenario import Scenario
 
 SESSIONS = 64
 LONG_SESSIONS = 4

@@ -10,8 +10,8 @@ import numpy as np
 from vcgym.leaderboard.bench.measure import Absent, Effort, Record, median_ratio, rate
 from vcgym.leaderboard.bench.packets import CALLS, PACKETS, SYSTEMS, calls
 from vcgym.leaderboard.bench.plain import forward
-from vcgym.network.scenario import Scenario
-from vcgym.network.world import blocks
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import blocks
 
 NUM_ENVS = 64
 STEPS = 500

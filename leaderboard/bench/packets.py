@@ -1,6 +1,7 @@
 """Packets per second of whole calls, rules inside the loop, over worlds drawn outside the timed part; starting a call is inside it.
 
-VCRoute decides here among the five paths of the lowest historical mean (`vcgym.baselines.top_k.BEST_FIVE`). Top-k by intervals leaves one
+VCRoute decides here among the five paths of the lowest historical mean (`vcgym.baselines.routers.top_k.BEST_FIVE`). Top-k by intervals
+leaves one
 path in nearly all worlds, and a router with one path neither draws nor predicts: its figure would be that of no predictor at all. So each
 packet costs a Thompson choice among five paths and one prediction, by the network that comes with vcgym. The figures by the number of
 paths, and the paper's evaluation, keep the paper's own top-k.
@@ -11,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from vcgym.baselines.buffer_target import NetEqTarget
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.top_k import BEST_FIVE, TopK
-from vcgym.baselines.vcroute import VCRoute
-from vcgym.baselines.via import Via
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.buffer_target import NetEqTarget
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.routers.via import Via
 from vcgym.envs.batch import CallBatch
 from vcgym.leaderboard.bench.measure import Effort, Record, Run, median_ratio, rate
-from vcgym.leaderboard.rollout import RulePair
-from vcgym.network.scenario import Scenario
-from vcgym.network.world import BLOCK_SLOTS, DrawnWorld
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import DrawnWorld
 from vcgym.predictors.published import shipped_network, shipped_table
 from vcgym.predictors.table import DelayTable
 

@@ -1,6 +1,7 @@
 """DRT-WM in plain Python, as the definitions read: the yardstick of the compiled loop. One path, WMJitter's lag, its watermark, the player.
 
-Algorithms 1 and 2: arXiv 2310.05054; histogram: NetEQ's, in its integers; player: `vcgym.network.player`. A test holds it equal to the
+Algorithms 1 and 2: arXiv 2310.05054; histogram: NetEQ's, in its integers; player: `vcgym.network.playout.player`. A test holds it equal
+to the
 loop. Left out: feedback, commands and probes, which the direct path has no use for.
 """
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from vcgym.leaderboard.bench.measure import Effort, Record, rate
-from vcgym.network.jit import kernel
-from vcgym.predictors.network import HIDDEN, RANGES_MS
+from vcgym.network.kernels.jit import kernel
+from vcgym.predictors.mlp import HIDDEN, RANGES_MS
 from vcgym.predictors.predictor import predict_e2e, predict_row
 from vcgym.predictors.published import shipped_network, shipped_table
 from vcgym.predictors.scratch import scratch

@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from vcgym.leaderboard.bench.measure import Absent, Effort, Record, rate
-from vcgym.network.cards import DataError
-from vcgym.network.scenario import Scenario
-from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.cards import DataError
+from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 WORLDS = 8
 BLOCKS = 12

@@ -9,7 +9,7 @@ import yaml
 from pydantic import Field, field_validator, model_validator
 
 from vcgym.agents.config import AbsolutePath, Config, DataConfig
-from vcgym.network.scenario import MODES
+from vcgym.network.scenarios.scenario import MODES
 from vcgym.predictors.methods import AnyMethod
 from vcgym.predictors.partition import Holdout
 from vcgym.predictors.rows import Jitter, Transmit

@@ -19,14 +19,15 @@ import pyarrow.parquet as pq
 from vcgym.agents.progress import Tell
 from vcgym.envs.batch import CallBatch
 from vcgym.envs.noted import UNHEARD, Noted
+from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
+from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
-from vcgym.leaderboard.results import replace_file
-from vcgym.leaderboard.rollout import RulePair
-from vcgym.leaderboard.together import batches_together, play_together
-from vcgym.network.cards import DATA_VARIABLE
-from vcgym.network.scenario import Scenario
-from vcgym.network.splits import test_opened
-from vcgym.network.world import SLOT_US, WorldDraw
+from vcgym.leaderboard.results.files import replace_file
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.traces.cards import DATA_VARIABLE
+from vcgym.network.worlds.world import WorldDraw
 from vcgym.predictors.rows import COLUMNS
 
 ROWS, CARD = "rows.parquet", "card.json"

@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.agents.progress import progress
-from vcgym.agents.registry import register_predictor
-from vcgym.agents.study import require_same_study
-from vcgym.agents.tracking import Run, Tracking
+from vcgym.agents.tracking.registry import register_predictor
+from vcgym.agents.tracking.tracking import Run, Tracking
+from vcgym.agents.training.study import require_same_study
 from vcgym.leaderboard.forecasts.config import Cell, TrainPredictorConfig
 from vcgym.leaderboard.forecasts.figures import draw
 from vcgym.leaderboard.forecasts.scores import by_group, scores
 from vcgym.leaderboard.forecasts.table import ALL_MODES
-from vcgym.leaderboard.results import replace_file
-from vcgym.network.splits import SPLITS
+from vcgym.leaderboard.results.files import replace_file
+from vcgym.network.scenarios.splits import SPLITS
 from vcgym.predictors.dnn import TrainedDnn
 from vcgym.predictors.method import Fitted, Site
 from vcgym.predictors.partition import FEWEST_PAIRS, partition

@@ -30,7 +30,7 @@ class OracleCheckConfig(Config):
 
     Attributes:
         systems: names of files of conf/system; None: all of them.
-        worlds: how many, of the training split, the scenarios of `vcgym.leaderboard.oracles.check.SCENARIOS` in turn.
+        worlds: how many, of the training split, the scenarios of `vcgym.leaderboard.headroom.check.SCENARIOS` in turn.
         packets: length of the calls.
         per_world: systems that play each world, taken in turn.
         first: seed of the first world.

@@ -6,7 +6,7 @@ from typing import Any
 
 from vcgym.leaderboard.headroom.table import ALL
 from vcgym.leaderboard.oracles.rating import GAP
-from vcgym.leaderboard.table import markdown_table
+from vcgym.leaderboard.report.table import markdown_table
 
 _ROOMS = ("room", "room, routing", "room, playout")
 _TOP = f"""# Headroom: how much there is to be won

@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from vcgym.agents.progress import Tell
-from vcgym.leaderboard import results
-from vcgym.leaderboard.columns import IDENTITY, WORLD
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.leaderboard.headroom.oracle_rows import Drawn, drawn, oracle_rows
 from vcgym.leaderboard.headroom.page import page
 from vcgym.leaderboard.headroom.table import CELL, COLUMNS, headroom
-from vcgym.leaderboard.oracles.rows import Drawn, drawn, oracle_rows
-from vcgym.leaderboard.report import publish
-from vcgym.leaderboard.rollout import RulePair
-from vcgym.network.scenario import Scenario
+from vcgym.leaderboard.report.publish import publish
+from vcgym.leaderboard.results import files as results
+from vcgym.leaderboard.results.columns import IDENTITY, WORLD
+from vcgym.network.scenarios.scenario import Scenario
 
 HEADROOM = results.Layout(
     pa.schema([pa.field(name, pa.type_for_alias(kind), nullable=False) for name, kind in COLUMNS.items()]), (*CELL, "what")

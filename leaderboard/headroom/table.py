@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from vcgym.leaderboard.board import BY_NAME
-from vcgym.leaderboard.oracles.rows import JOINT as LIMITS
-from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED, PUBLISHED
+from vcgym.leaderboard.headroom.oracle_rows import JOINT as LIMITS
+from vcgym.leaderboard.report.board import BY_NAME
+from vcgym.leaderboard.report.scores.anchored import HUNDRED, INFORMED, PUBLISHED
 
 JOINT = tuple(f"oracle_joint_{name}" for name in LIMITS if name != "any")
 MEASURED = {"r": "R", "mouth_to_ear_mean_ms": "ms", "concealed_share": "%"}

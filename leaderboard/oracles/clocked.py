@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from vcgym.leaderboard.oracles.joint import MOST_LEVELS, Plan, Stage, solve, stage
 from vcgym.leaderboard.oracles.seen import Seen
-from vcgym.network.player import UNIT_US
-from vcgym.network.world import LOST, SLOT_US
+from vcgym.network.kernels.slots import LOST, SLOT_US
+from vcgym.network.playout.player import UNIT_US
 
 _LEVEL_MS = UNIT_US / 1000.0
 _BISECTIONS = 16

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.jit import allocating_kernel
+from vcgym.network.kernels.jit import allocating_kernel
 
 NEVER_US = -1
 _BEGINNING_US = -(1 << 60)

@@ -12,11 +12,11 @@ worlds of `wonderproxy` in mode correlated. It is no bound: a better causal rule
 
 import numpy as np
 
-from vcgym.baselines.history import usual_means
-from vcgym.baselines.wmjitter import WMJitter
-from vcgym.network.jit import allocating_kernel
-from vcgym.network.quality import CONCEALED_PRICE, REDUCED_SLOPE_PER_MS
-from vcgym.network.world import LOST
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.history import usual_means
+from vcgym.network.kernels.jit import allocating_kernel
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.playout.quality import CONCEALED_PRICE, REDUCED_SLOPE_PER_MS
 
 DELAY_SLOTS = 20
 LOSS_SLOTS = 1000

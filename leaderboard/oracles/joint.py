@@ -1,6 +1,7 @@
 """Dynamic programme over path and playout level in the clocked accounting: the least mean of delay and priced concealment in hindsight.
 
-The player of `vcgym.network.player` without what keeps a policy from its best. At tick t it stands at level q (offset P = 10 q ms) before
+The player of `vcgym.network.playout.player` without what keeps a policy from its best. At tick t it stands at level q (offset P = 10 q
+ms) before
 unit u = t - q, whose packet was sent on path p. A tick costs its level and `price` per concealed unit, and is one of
 
     play   u is over, at the same level; concealed with the probability that the packet is lost, or for certain if it is not there by then
@@ -25,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.leaderboard.oracles.seen import Seen
-from vcgym.network.jit import allocating_kernel, kernel
-from vcgym.network.world import LOST, SLOT_US
+from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.slots import LOST, SLOT_US
 
 UNLIMITED = -1
 START_UNITS = 200

@@ -1,6 +1,7 @@
 """The best R of a call, from programmes that know only prices, and a bound that no policy beats.
 
-R = 93.2 - Id(x) - Ie(s) of the call's mean offset x and concealed share s (`vcgym.network.quality`) is no sum over ticks, so it is reached
+R = 93.2 - Id(x) - Ie(s) of the call's mean offset x and concealed share s (`vcgym.network.playout.quality`) is no sum over ticks, so it
+is reached
 through sums: for a price w of concealment, `joint.solve` gives the least mean of offset + w concealed. Each price is a cut: whatever a
 policy does, x + w s >= D(w). R falls in x and in s, so no policy exceeds the largest R on the border of the region that the cuts leave.
 There x is piecewise linear in s, and on a piece R is convex in s on either side of the knee of Id, so that largest R stands at a corner or
@@ -22,8 +23,8 @@ import numpy as np
 
 from vcgym.leaderboard.oracles.joint import MOST_LEVELS, Plan, Stage, solve, stage
 from vcgym.leaderboard.oracles.seen import Seen
-from vcgym.network.player import UNIT_US
-from vcgym.network.quality import (
+from vcgym.network.playout.player import UNIT_US
+from vcgym.network.playout.quality import (
     BPL_G711_CONCEALED,
     IE_MAX,
     REDUCED_KNEE_MS,

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
 from vcgym.envs.batch import CallBatch, Played
-from vcgym.network.scenario import Scenario
-from vcgym.network.world import World, WorldDraw
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import World, WorldDraw
 
 
 class Script(NamedTuple):

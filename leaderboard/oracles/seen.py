@@ -17,12 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network import rng
-from vcgym.network.jit import allocating_kernel, kernel
-from vcgym.network.scenario import Scenario
-from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, LOST, MIN_DELAY_US, SLOT_US, World, WorldDraw, blocks
-from vcgym.network.world_bad_hours import LOSS_OFF, LOSS_ON, BadHours, allocate_bad_hours, next_phase, start_bad_hours
-from vcgym.network.world_replay import ReplayWorld
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.bad_hours import LOSS_OFF, LOSS_ON, BadHours, allocate_bad_hours, next_phase, start_bad_hours
+from vcgym.network.worlds.replay import ReplayWorld
+from vcgym.network.worlds.world import HISTORY_BLOCKS, MIN_DELAY_US, World, WorldDraw, blocks
 
 OUTAGE_SLOTS = 10
 AROUND_SLOTS = 50

@@ -1,6 +1,7 @@
 """Best path sequences in hindsight, routing alone: least sum of one-way delay and priced expected loss, with at most k path changes.
 
-A packet costs its delay, and one second (`vcgym.network.quality.LOSS_PRICE`) times the probability that it is lost; a packet that never
+A packet costs its delay, and one second (`vcgym.network.playout.quality.LOSS_PRICE`) times the probability that it is lost; a packet that
+never
 arrives for certain costs that second. With no change allowed it is the best fixed path. The clairvoyant sees every coin: of each packet
 it takes the path on which that very packet arrives soonest. It minimises delay, not R, and is shown, never an anchor.
 """
@@ -9,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.leaderboard.oracles.seen import Seen
-from vcgym.network.jit import allocating_kernel
-from vcgym.network.quality import LOSS_PRICE
-from vcgym.network.world import LOST
+from vcgym.network.kernels.jit import allocating_kernel
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.playout.quality import LOSS_PRICE
 
 LOSS_US = LOSS_PRICE * 100_000.0
 

@@ -13,12 +13,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.leaderboard.columns import Column
+from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.results.columns import Column
 from vcgym.leaderboard.sending.columns import METRIC
 from vcgym.leaderboard.sending.intervals import interval
 from vcgym.leaderboard.sending.suites import SendingSuite
 from vcgym.leaderboard.statistics import Estimate
-from vcgym.leaderboard.table import markdown_table
 
 SHOWN = ("audio_on_time", "video_on_time", "r", "utility", "throughput_kbps", "utilisation", "delay_p50_ms", "delay_p95_ms", "queueing_ms",
          "lost", "unsent")  # fmt: skip

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.leaderboard.identity import code_hash, described
-from vcgym.leaderboard.results import replace_file
+from vcgym.leaderboard.evaluation.identity import code_hash, described
+from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.sending.columns import RESULTS
 from vcgym.leaderboard.sending.entrants import AgentSender, Entrant, play_agent
 from vcgym.leaderboard.sending.rollout import capacity_bps, play_sender
 from vcgym.leaderboard.sending.suites import SendingSuite, links_hash
-from vcgym.network.sending_scenarios import SendingScenario
-from vcgym.network.shared_link import SharedLink
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 FOLDER = "cells"
 

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from vcgym.leaderboard.columns import Column
-from vcgym.leaderboard.results import Layout
+from vcgym.leaderboard.results.columns import Column
+from vcgym.leaderboard.results.files import Layout
 
 IDENTITY = {
     "system": "string", "suite": "string", "scenario": "string", "kind": "string", "split": "string", "seed": "int64",

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from vcgym.agents.config import TrainConfig
 from vcgym.agents.evaluation import require_fit
 from vcgym.agents.export import load_agent
-from vcgym.leaderboard.published import Published
+from vcgym.leaderboard.evaluation.published import Published
 from vcgym.leaderboard.sending.rollout import MOST_PACKETS, Sender, metrics
-from vcgym.network.sending_scenarios import SendingScenario
-from vcgym.network.splits import test_opened
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.splits import test_opened
 
 ENVS = ("vcgym/Rate-v0", "vcgym/SendOrder-v0")
 _OF_THE_WORLD = {"scenario", "seconds", "send_queue"}  # arguments that the suite chooses

@@ -17,19 +17,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vcgym.baselines.gcc.gcc import GccDraft, GccWebrtc
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.fixed_rate import FixedRate
-from vcgym.baselines.tfrc.tfrc import Tfrc
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
+from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.sending.batch import BY_PACKET, PACING, SendingBatch
-from vcgym.leaderboard.results import replace_file
+from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.sending.intervals import interval
 from vcgym.leaderboard.sending.rollout import Sender
-from vcgym.leaderboard.table import markdown_table
-from vcgym.network.capacity import CapacityTrace, constant
-from vcgym.network.other_call import OtherCall
-from vcgym.network.shared_link import SharedLink
-from vcgym.network.sources import Audio, Encoder
+from vcgym.network.bottleneck.capacity import CapacityTrace, constant
+from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Audio, Encoder
 
 RULES = {
     "gcc_webrtc": Sender(GccWebrtc(), Fifo(), PACING),

@@ -1,10 +1,10 @@
-"""The tuned-rule gate of a senders' board: whoever the best tuned rule there beats is said to be beaten, in words (leaderboard/gate.py)."""
+"""The tuned-rule gate of a senders' board: whoever the best tuned rule beats is said to be beaten, in words (as on the board of calls)."""
 
 from collections.abc import Collection
 
 import pyarrow as pa
 
-from vcgym.leaderboard.gate import TUNED, Against, Gate, sentence
+from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED, Against, Gate, sentence
 from vcgym.leaderboard.sending.board import ahead, ranks
 from vcgym.leaderboard.sending.columns import METRIC
 from vcgym.leaderboard.sending.suites import SendingSuite

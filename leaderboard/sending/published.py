@@ -1,7 +1,7 @@
 """What S1 (SBPN) and S4 (GCC over Wi-Fi) print, as data: `vcgym.data/published_sending.json`, read and checked.
 
 S1 tells its results in words and pictures: orderings, and one size. A statement is measured as a weighted sum of means, run by run paired,
-and judged by the rule that stands with it (`vcgym.leaderboard.reproduce.rules`).
+and judged by the rule that stands with it (`vcgym.leaderboard.papers.reproduce.rules`).
 """
 
 import importlib.resources
@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from vcgym.leaderboard.reproduce.published import Judged, each_once
+from vcgym.leaderboard.papers.reproduce.published import Judged, each_once
 from vcgym.leaderboard.sending.columns import METRIC
-from vcgym.network.cards import Carded, parse_carded
+from vcgym.network.traces.cards import Carded, parse_carded
 
 FILE = "published_sending.json"
 

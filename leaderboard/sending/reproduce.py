@@ -18,19 +18,19 @@ from typing import Any
 import numpy as np
 
 from vcgym.agents.progress import Tell
-from vcgym.baselines.gcc.loss import HIGH, LOW
-from vcgym.leaderboard.reproduce.rules import CANNOT, NOT, REPRODUCED, judge
-from vcgym.leaderboard.reproduce.verdicts import ANY, INPUT, OUTCOME, VERDICTS
-from vcgym.leaderboard.results import replace_file, write
+from vcgym.baselines.rate.gcc.loss import HIGH, LOW
+from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED, judge
+from vcgym.leaderboard.papers.reproduce.verdicts import ANY, INPUT, OUTCOME, VERDICTS
+from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.results.files import replace_file, write
 from vcgym.leaderboard.sending.intervals import interval
 from vcgym.leaderboard.sending.published import SendingStatement, Term, load_published
 from vcgym.leaderboard.sending.rollout import Sender, play_sender
 from vcgym.leaderboard.statistics import Estimate
-from vcgym.leaderboard.table import markdown_table
-from vcgym.network import rng
-from vcgym.network.capacity import CapacityTrace, constant
-from vcgym.network.sending_scenarios import LOSS, LOSSY_MBPS, RTT_MS, SEND_QUEUE, order_link
-from vcgym.network.shared_link import SharedLink
+from vcgym.network.bottleneck.capacity import CapacityTrace, constant
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.kernels import rng
+from vcgym.network.scenarios.sending_scenarios import LOSS, LOSSY_MBPS, RTT_MS, SEND_QUEUE, order_link
 
 RUNS = 30
 MBPS = (0.5, 1.0, 1.5, 2.0, 3.0)

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from vcgym.baselines.rate_rule import is_rate_oracle
 from vcgym.envs.sending.batch import SendingBatch, SendingTotals
 from vcgym.leaderboard.sending.columns import METRICS
-from vcgym.network.capacity import CapacityTrace, mean_bps
-from vcgym.network.other_call import OtherCall
-from vcgym.network.quality import rating
-from vcgym.network.send_queue import AUDIO, VIDEO
-from vcgym.network.shared_link import SharedLink
+from vcgym.network.bottleneck.capacity import CapacityTrace, mean_bps
+from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.playout.quality import rating
 
 MOST_PACKETS = 1 << 17  # of a call that are kept
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from vcgym.agents.progress import Tell
-from vcgym.leaderboard.results import replace_file, write
+from vcgym.leaderboard.results.files import replace_file, write
 from vcgym.leaderboard.sending.board import markdown
 from vcgym.leaderboard.sending.cells import FOLDER, Cell, rows
 from vcgym.leaderboard.sending.columns import RESULTS
 from vcgym.leaderboard.sending.entrants import AgentSender, Entrant
 from vcgym.leaderboard.sending.gate import said
 from vcgym.leaderboard.sending.suites import SendingSuite, links
-from vcgym.network.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 
 def run_suite(

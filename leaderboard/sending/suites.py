@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from vcgym.network.cards import DATA_VARIABLE
-from vcgym.network.sending_scenarios import SendingScenario
-from vcgym.network.shared_link import SharedLink
-from vcgym.network.splits import test_opened
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.traces.cards import DATA_VARIABLE
 
 MEASURED = "rate-measured"
 RUNS = 30

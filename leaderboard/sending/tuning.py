@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from vcgym.leaderboard.sending.rollout import Sender, play_sender
 from vcgym.leaderboard.sending.suites import SENDING_SUITES
-from vcgym.network.sending_scenarios import SendingScenario
-from vcgym.network.shared_link import SharedLink
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 PRIMARY = {suite.scenarios[0]: suite.primary for suite in SENDING_SUITES.values()}
 
 
 class SenderGround(NamedTuple):
-    """Calls on shared bottlenecks, see `vcgym.leaderboard.tuning.Ground`.
+    """Calls on shared bottlenecks, see `vcgym.leaderboard.tuning.tuning.Ground`.
 
     Attributes:
         worlds: training worlds that each trial plays, with seeds from 0 and the scenario's kinds in turn.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from vcgym.leaderboard.columns import WORLD
+from vcgym.leaderboard.results.columns import WORLD
 
 SEEDS_PER_KIND = 10  # with fewer, intervals cover too seldom: see `coverage`
 

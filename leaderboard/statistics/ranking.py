@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.leaderboard.columns import METRIC
+from vcgym.leaderboard.results.columns import METRIC
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean
 from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from vcgym.agents.atomic import new_folder
-from vcgym.leaderboard.entrants import is_agent_name
-from vcgym.leaderboard.published import Published
+from vcgym.leaderboard.evaluation.participants import is_agent_name
+from vcgym.leaderboard.evaluation.published import Published
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.load import take
 

@@ -8,10 +8,10 @@ from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from vcgym.agents.export import AgentCard
-from vcgym.agents.spaces import describe
+from vcgym.agents.training.spaces import describe
 from vcgym.envs.actions import LEVELS
 from vcgym.envs.features import CALL_FEATURES, PATH_FEATURES, layout
-from vcgym.leaderboard.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.submissions.folder import RefusedError
 
 ORACLE = "oracle_"  # how hindsight is called, which is never ranked

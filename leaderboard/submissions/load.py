@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.export import AgentCard, agent_from
-from vcgym.agents.policy import tensor_shapes
+from vcgym.agents.networks.policy import tensor_shapes
 from vcgym.envs.actions import LEVELS
 from vcgym.envs.features import CALL_WIDTH, PATH_WIDTH
-from vcgym.leaderboard.published import Published
-from vcgym.leaderboard.rollout import Policy
+from vcgym.leaderboard.evaluation.published import Published
+from vcgym.leaderboard.evaluation.rollout import Policy
 from vcgym.leaderboard.submissions.card import SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
 from vcgym.leaderboard.submissions.onnx_model import checked_model, numbers_held
@@ -90,7 +90,7 @@ def policy_of(files: dict[str, bytes], folder: Path) -> Policy:
         return agent_from(card.agent, files[SAFETENSORS], folder)
     except ValueError as error:
         found = str(error).removeprefix(f"{folder / SAFETENSORS}: ")
-        raise RefusedError(folder / SAFETENSORS, found, "the tensors of vcgym.agents.network.PathNet, finite float32") from error
+        raise RefusedError(folder / SAFETENSORS, found, "the tensors of PathNet (vcgym.agents.networks), finite float32") from error
 
 
 def _refuse_other_size(path: Path, card: AgentCard, weights: bytes) -> None:

@@ -11,16 +11,16 @@ import numpy as np
 from vcgym.agents.config import env_defaults
 from vcgym.agents.progress import Tell
 from vcgym.envs.actions import LEVELS
-from vcgym.leaderboard import results
-from vcgym.leaderboard.columns import METRICS, WORLD
-from vcgym.leaderboard.metrics import rows
-from vcgym.leaderboard.published import AGENT_ENV
-from vcgym.leaderboard.rollout import play_policy
-from vcgym.leaderboard.run import prepare
+from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.rollout import play_policy
+from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, worlds
+from vcgym.leaderboard.report.run import prepare
+from vcgym.leaderboard.results import files as results
+from vcgym.leaderboard.results.columns import METRICS, WORLD
+from vcgym.leaderboard.results.metrics import rows
 from vcgym.leaderboard.submissions.actions import Replayed
-from vcgym.leaderboard.suites import SUITES, Part, Suite, worlds
-from vcgym.network.scenario import Scenario
-from vcgym.network.splits import test_opened
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.splits import test_opened
 
 AGENT = "agent"  # rows of the log are of agents, and name no kind
 TOLERANCE = 1e-9  # of floats, across platforms; integers and words must be the same

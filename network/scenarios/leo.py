@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.cards import data_root
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
-from vcgym.network.traces import read_series, to_slots
-from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, LOST, World
-from vcgym.network.world_replay import ReplayWorld
+from vcgym.network.traces.cards import data_root
+from vcgym.network.traces.trace import read_series, to_slots
+from vcgym.network.worlds.replay import ReplayWorld
+from vcgym.network.worlds.world import HISTORY_BLOCKS, World
 
 SERIES = ("starlink_victoria_1", "starlink_victoria_3", "starlink_victoria_4", "starlink_victoria_5", "oneweb_iowa")
 _PART_OF_SERIES = {"train": (0.0, 0.6), "validation": (0.6, 0.8), "test": (0.8, 1.0)}

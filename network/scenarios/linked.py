@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.cards import LinkTable
-from vcgym.network.links import LINK, correlated_parameters, paper_parameters, row_of
-from vcgym.network.paths import links_and_paths, relay_sequences
 from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
-from vcgym.network.strata import NATURAL, STRATA, declared_bad_hours, natural_bad_hours
-from vcgym.network.world import World
-from vcgym.network.world_correlated import CorrelatedWorld
-from vcgym.network.world_paper import PaperWorld
+from vcgym.network.traces.cards import LinkTable
+from vcgym.network.worlds.correlated import CorrelatedWorld
+from vcgym.network.worlds.links import LINK, correlated_parameters, paper_parameters, row_of
+from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.paths import links_and_paths, relay_sequences
+from vcgym.network.worlds.strata import NATURAL, STRATA, declared_bad_hours, natural_bad_hours
+from vcgym.network.worlds.world import World
 
 
 class Linked(Recipe):

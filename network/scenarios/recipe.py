@@ -1,4 +1,4 @@
-"""What a scenario's recipe answers; `vcgym.network.scenario.Scenario` asks it. One recipe, one file of this folder."""
+"""What a scenario's recipe answers; `vcgym.network.scenarios.scenario.Scenario` asks it. One recipe, one file of this folder."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.world import World
+from vcgym.network.worlds.world import World
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a scenario is to be played; see `vcgym.network.scenario.Scenario` for the fields."""
+    """How a scenario is to be played; see `vcgym.network.scenarios.scenario.Scenario` for the fields."""
 
     mode: str
     packets: int

@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from vcgym.network.paths import relay_sequences
+from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.recipe import Settings
 from vcgym.network.scenarios.wonderproxy import WonderProxy
-from vcgym.network.strata import ALWAYS
-from vcgym.network.world import SLOT_US, World
-from vcgym.network.world_correlated import CorrelatedWorld
-from vcgym.network.world_events import Event
+from vcgym.network.worlds.correlated import CorrelatedWorld
+from vcgym.network.worlds.events import Event
+from vcgym.network.worlds.paths import relay_sequences
+from vcgym.network.worlds.strata import ALWAYS
+from vcgym.network.worlds.world import World
 
 STRESS = ("route-flap", "congestion", "delay-step", "outages", "relay-failure", "clock-skew", "day-night")
 ONE_SECOND_BURSTS = "one-second-bursts"

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.jit import kernel
-from vcgym.network.quantiles import OPEN_PROBABILITIES
-from vcgym.network.rng import normal_quantile
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.rng import normal_quantile
 from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
-from vcgym.network.world import World
-from vcgym.network.world_correlated import CorrelatedWorld
-from vcgym.network.world_paper import PaperWorld
+from vcgym.network.worlds.correlated import CorrelatedWorld
+from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.quantiles import OPEN_PROBABILITIES
+from vcgym.network.worlds.world import World
 
 MEAN_MS = (100.0, 200.0)
 SD_MS = (10.0, 20.0, 30.0)

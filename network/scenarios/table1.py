@@ -4,9 +4,9 @@ Measured (by the paper's authors): round trip and loss of every ordered link. As
 Nothing is known of bad hours: in the natural mix there are none.
 """
 
-from vcgym.network.cards import load_links
 from vcgym.network.scenarios.linked import TableLinked
 from vcgym.network.scenarios.recipe import Settings
+from vcgym.network.traces.cards import load_links
 
 
 class Table1(TableLinked):

@@ -1,12 +1,12 @@
 """Scenario wonderproxy: ten places of the WonderProxy pings of July 2020, 5 endpoints x 5 users, the other four endpoints relay (17 paths).
 
 The places are those of the VCRoute paper's first setting (section VI-A), as its published packet log pins them. Measured: ping statistics
-of every ordered link. Fitted: see `vcgym.network.fitting`. Assumed: no loss, and everything below one burst of 30 pings.
+of every ordered link. Fitted: see `vcgym.network.fitting.links`. Assumed: no loss, and everything below one burst of 30 pings.
 """
 
-from vcgym.network.cards import load_links
 from vcgym.network.scenarios.linked import TableLinked
 from vcgym.network.scenarios.recipe import Settings
+from vcgym.network.traces.cards import load_links
 
 
 class WonderProxy(TableLinked):

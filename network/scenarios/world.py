@@ -1,7 +1,7 @@
 """Scenario world: any two of about 215 measured cities call each other, 10 to 19 data-centre cities relay (101 to 362 paths).
 
-Measured: ping statistics of every ordered link (WonderProxy, July 2020). Fitted: see `vcgym.network.fitting` and
-`vcgym.network.fitting_world`. Declared: which cities count as data centres. Shipped are the parameters of a stratified sample of pairs;
+Measured: ping statistics of every ordered link (WonderProxy, July 2020). Fitted: see `vcgym.network.fitting.links` and
+`vcgym.network.fitting.world`. Declared: which cities count as data centres. Shipped are the parameters of a stratified sample of pairs;
 with a folder of measured data every pair can be drawn.
 """
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from vcgym.network.cards import data_root
 from vcgym.network.scenarios.linked import Linked
 from vcgym.network.scenarios.recipe import Settings
-from vcgym.network.world_links import load_sample, relays_of, split_of
+from vcgym.network.traces.cards import data_root
+from vcgym.network.worlds.world_links import load_sample, relays_of, split_of
 
 
 class WorldCities(Linked):
@@ -22,7 +22,7 @@ class WorldCities(Linked):
         if settings.data is None:
             self._world = load_sample()
         else:
-            from vcgym.network.fitting_world import fit_world  # fits 46,000 links: seconds
+            from vcgym.network.fitting.world import fit_world  # fits 46,000 links: seconds
 
             self._world = fit_world(data_root(settings.data))
         self._relays = relays

@@ -13,14 +13,14 @@ from hydra.errors import ConfigCompositionException, InstantiationException
 from pydantic import ValidationError
 
 from vcgym.agents.config import EnvConfig, EvaluateConfig, MaskablePPOConfig, PPOConfig, SACConfig, SweepConfig, TrainConfig
-from vcgym.baselines.fixed_lag import FixedLag
+from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
-from vcgym.leaderboard.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
 from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
-from vcgym.leaderboard.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
+from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.sending.config import SendingConfig
-from vcgym.leaderboard.tune_config import TuneConfig
+from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
 
@@ -82,7 +82,7 @@ def test_every_resolved_env_is_read_back_as_it_was(env):
 
 
 def test_a_rule_may_be_an_argument():
-    rule = "{_target_: vcgym.baselines.fixed_lag.FixedLag, lag_ms: 90.0}"
+    rule = "{_target_: vcgym.baselines.receivers.fixed_lag.FixedLag, lag_ms: 90.0}"
     config = built("train", "env=relay", f"env.options.receiver={rule}").env
     assert config.options["receiver"] == FixedLag(lag_ms=90.0)
     assert EnvConfig.model_validate_json(config.model_dump_json()) == config
@@ -219,8 +219,8 @@ def test_a_refused_config_leaves_no_work_behind(tmp_path):
 def test_an_environment_that_is_refused_leaves_no_work_behind(tmp_path, monkeypatch, options, message, search):
     import ray
 
-    from vcgym.agents.study import run_study
-    from vcgym.agents.sweep import run_sweep
+    from vcgym.agents.training.study import run_study
+    from vcgym.agents.training.sweep import run_sweep
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)

@@ -7,7 +7,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.network import rng
+from vcgym.network.kernels import rng
 
 SEEDS = [5, 6, 7]
 STEPS = 40

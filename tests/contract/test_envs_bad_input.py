@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
 from vcgym.envs.levers import Agent
-from vcgym.network.cards import DataError
+from vcgym.network.traces.cards import DataError
 
 REFUSED = [
     ({"num_envs": 0}, "num_envs = 0: allowed are integers from 1"),

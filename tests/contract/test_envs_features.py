@@ -8,7 +8,8 @@ import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.rule import MEDIA, Record
-from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 START_LEVEL_US = 80_000
 

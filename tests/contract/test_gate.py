@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.leaderboard.board import boards
-from vcgym.leaderboard.columns import IDENTITY, METRICS
-from vcgym.leaderboard.gate import gates, markdown, sentence
+from vcgym.leaderboard.report.beaten_by_tuned_rule import gates, markdown, sentence
+from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.results.columns import IDENTITY, METRICS
 
 WORLDS = 40
 COMMON = np.random.default_rng(0).normal(0.0, 5.0, WORLDS)

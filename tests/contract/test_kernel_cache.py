@@ -17,7 +17,7 @@ ASK = """
 import json, sys
 import numpy as np
 from vcgym.baselines import policy
-from vcgym.baselines.random_path import RandomPath
+from vcgym.baselines.routers.random_path import RandomPath
 
 seen = dict(records=np.zeros((1, 1, 8), np.int64), count=np.zeros(1, int), history=np.zeros((1, 9, 3)), key=np.ones(1, np.uint64))
 acting, state, actions = policy.RulePolicy(RandomPath()), None, []

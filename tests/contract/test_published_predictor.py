@@ -16,11 +16,11 @@ import pytest
 from pydantic import ValidationError
 from safetensors.numpy import load_file, save
 
-from vcgym.baselines.vcroute import VCRoute
-from vcgym.baselines.wmjitter import WMJitter
-from vcgym.leaderboard.entrants import table_errors
-from vcgym.leaderboard.rollout import RulePair
-from vcgym.predictors.network import Network, random_network
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.leaderboard.evaluation.participants import table_errors
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.predictors.mlp import Network, random_network
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import (
     CARD,

@@ -9,19 +9,19 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from vcgym.leaderboard.board import boards
-from vcgym.leaderboard.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
-from vcgym.leaderboard.columns import METRICS
-from vcgym.leaderboard.details import details
-from vcgym.leaderboard.page.axis import axis_marks
-from vcgym.leaderboard.page.data_cards import read_cards, write_cards
-from vcgym.leaderboard.page.explorer import curves
-from vcgym.leaderboard.page.scale import robust
-from vcgym.leaderboard.report import Stored, publish, publish_together, render
-from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMELINE, read, write
+from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.report.details import details
+from vcgym.leaderboard.report.page.axis import axis_marks
+from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards
+from vcgym.leaderboard.report.page.explorer import curves
+from vcgym.leaderboard.report.page.scale import robust
+from vcgym.leaderboard.report.publish import Stored, publish, publish_together, render
+from vcgym.leaderboard.report.table import print_boards
+from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
+from vcgym.leaderboard.results.columns import METRICS
+from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.statistics import Estimate
-from vcgym.leaderboard.table import print_boards
-from vcgym.network.scenario import Scenario
+from vcgym.network.scenarios.scenario import Scenario
 
 MODES = ("correlated", "paper")
 RULES = [

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vcgym.leaderboard.columns import IDENTITY, METRICS
-from vcgym.leaderboard.results import DELAY_CDF, RESULTS, TIMING, read, write
+from vcgym.leaderboard.results.columns import IDENTITY, METRICS
+from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMING, read, write
 
 _EXAMPLES = {"string": "x", "int64": 3, "float64": 1.5}
 

@@ -12,18 +12,18 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.gcc.gcc import GccWebrtc
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.rate_rule import Fate
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.fixed_rate import FixedRate
-from vcgym.baselines.sending.oracle_rate import OracleRate
-from vcgym.baselines.sending.policy import OrderPolicy, RatePolicy
-from vcgym.baselines.sending.sbpn import Sbpn
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.schedulers.sbpn import Sbpn
+from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.envs.sending.holders import OrderAgent, RateAgent
 from vcgym.envs.sending.rate import STEPS
-from vcgym.network.cards import DataError
-from vcgym.network.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.traces.cards import DataError
 
 RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
 

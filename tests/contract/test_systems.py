@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vcgym.baselines.gcc.gcc import GccWebrtc
 from vcgym.baselines.oracle import is_oracle
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rule import allocate
 from vcgym.envs.levers import require_rule
-from vcgym.leaderboard.entrants import all_systems
+from vcgym.leaderboard.evaluation.participants import all_systems
 from vcgym.scripts import systems
 from vcgym.scripts.systems import load_systems
 
-ROUTER = "router:\n  _target_: vcgym.baselines.direct.Direct\n"
-RECEIVER = "receiver:\n  _target_: vcgym.baselines.wmjitter.WMJitter\n"
+ROUTER = "router:\n  _target_: vcgym.baselines.routers.direct.Direct\n"
+RECEIVER = "receiver:\n  _target_: vcgym.baselines.receivers.wmjitter.WMJitter\n"
 
 
 FILES = sorted(file.stem for file in Path(str(files("vcgym.conf").joinpath("system"))).glob("*.yaml"))

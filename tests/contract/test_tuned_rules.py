@@ -11,12 +11,12 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from pydantic import ValidationError
 
-from vcgym.agents.search import Domain
+from vcgym.agents.training.search import Domain
 from vcgym.baselines.order_rule import require_order_rule
 from vcgym.baselines.rule import allocate
-from vcgym.leaderboard.gate import TUNED
+from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
-from vcgym.leaderboard.tunable import as_yaml, short_hash, space_of, target, values_of, with_values
+from vcgym.leaderboard.tuning.tunable import as_yaml, short_hash, space_of, target, values_of, with_values
 from vcgym.scripts.senders import load_senders
 from vcgym.scripts.systems import ORACLE, load_systems
 from vcgym.scripts.tune import load_spaces

@@ -15,15 +15,15 @@ from gymnasium.utils.env_match import check_environments_match
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.gcc.gcc import GccWebrtc
-from vcgym.baselines.greedy import Greedy
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.greedy import Greedy
+from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.features import PATH_FEATURES, SENDER_WIDTHS, path_width
 from vcgym.envs.sending.holders import ORDERS, OrderCommanded, RateAgent
 from vcgym.envs.tables import markdown
-from vcgym.network.cards import DataError
+from vcgym.network.traces.cards import DataError
 from vcgym.predictors.last_value import LastValue
 
 CALL = "vcgym/Call-v0"

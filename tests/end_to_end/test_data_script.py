@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from vcgym.agents.config import DataConfig
-from vcgym.network.cards import DataError
-from vcgym.network.catalogue import shipped
-from vcgym.network.trace_file import read_trace
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.catalogue import shipped
+from vcgym.network.traces.trace_file import read_trace
 from vcgym.scripts.data_command import DataCommand
 from vcgym.scripts.data_formats import Ping
 

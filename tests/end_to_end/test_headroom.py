@@ -2,11 +2,11 @@
 
 import pytest
 
-from vcgym.leaderboard import results
-from vcgym.leaderboard.board import boards
+from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.leaderboard.headroom.run import HEADROOM, worlds, write_headroom
-from vcgym.leaderboard.run import prepare, run_suite
-from vcgym.leaderboard.suites import Part, Suite
+from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.report.run import prepare, run_suite
+from vcgym.leaderboard.results import files as results
 from vcgym.scripts.systems import load_systems
 
 SUITE = Suite("mini", "v0", 600, (Part("wonderproxy", "correlated", 1), Part("table1", "paper", 1)))
@@ -55,7 +55,7 @@ def test_rooms_are_differences_to_the_best_published(written):
 def test_a_second_run_reads_what_is_there_and_gives_the_same_bytes(written, monkeypatch):
     folder, _, write, report = written
     before = {path.name: path.read_bytes() for path in folder.glob("*.*")}
-    monkeypatch.setattr("vcgym.leaderboard.oracles.rows.see", None)  # nothing may be made again
+    monkeypatch.setattr("vcgym.leaderboard.headroom.oracle_rows.see", None)  # nothing may be made again
     assert write(1) == report
     assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
     assert "## Suite mini-v0, mode correlated" in (folder / "headroom.md").read_text()

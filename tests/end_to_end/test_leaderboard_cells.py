@@ -10,14 +10,15 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from vcgym.baselines.adaptive_quantile import AdaptiveQuantile
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.fixed_lag import FixedLag
-from vcgym.leaderboard import cells, evaluation, identity, shares
-from vcgym.leaderboard.published import Published
-from vcgym.leaderboard.rollout import RulePair
-from vcgym.leaderboard.run import prepare, run_suite
-from vcgym.leaderboard.suites import Part, Suite
+from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.routers.direct import Direct
+from vcgym.leaderboard.evaluation import cells, identity, shares
+from vcgym.leaderboard.evaluation import play as evaluation
+from vcgym.leaderboard.evaluation.published import Published
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.leaderboard.evaluation.suites import Part, Suite
+from vcgym.leaderboard.report.run import prepare, run_suite
 
 HERE = str(Path(__file__).parent)
 SUITE = Suite("tiny", "v0", 300, (Part("wonderproxy", "correlated", 8), Part("table1", "paper", 2)))
@@ -40,7 +41,7 @@ def quiet(done, what):
 
 def run(folder, systems=None, **how):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vcgym.leaderboard.run.publish", lambda folder: folder)
+        patch.setattr("vcgym.leaderboard.report.run.publish", lambda folder: folder)
         run_suite(SUITE, prepare(SUITE), systems or every_system(), folder, how.pop("tell", quiet), **how)
     return {name: (folder / name).read_bytes() for name in FILES}
 

@@ -6,18 +6,18 @@ import pytest
 import torch
 
 from vcgym.agents.export import publish
-from vcgym.agents.network import PathNet
-from vcgym.agents.policy import AgentPolicy, output_count
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.fixed_lag import FixedLag
-from vcgym.leaderboard.board import boards
-from vcgym.leaderboard.cells import plan
-from vcgym.leaderboard.entrants import published_agent
-from vcgym.leaderboard.published import AGENT_ENV
-from vcgym.leaderboard.results import DELAY_CDF, RESULTS, read
-from vcgym.leaderboard.rollout import RulePair, play_policy, play_rules_together
-from vcgym.leaderboard.run import prepare, run_suite
-from vcgym.leaderboard.suites import Part, Suite, worlds
+from vcgym.agents.networks.path_network import PathNet
+from vcgym.agents.networks.policy import AgentPolicy, output_count
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.routers.direct import Direct
+from vcgym.leaderboard.evaluation.cells import plan
+from vcgym.leaderboard.evaluation.participants import published_agent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.rollout import RulePair, play_policy, play_rules_together
+from vcgym.leaderboard.evaluation.suites import Part, Suite, worlds
+from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.report.run import prepare, run_suite
+from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, read
 from vcgym.scripts.systems import load_systems
 
 SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 2), Part("wonderproxy", "paper", 1)))

@@ -12,15 +12,15 @@ import pytest
 from mlflow import MlflowClient
 from rich.console import Console
 
-from vcgym.agents.tracking import EXPERIMENT
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.round_robin import RoundRobin
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.agents.tracking.tracking import EXPERIMENT
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.round_robin import RoundRobin
+from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig, RowSet, TrainPredictorConfig
 from vcgym.leaderboard.forecasts.data import build
 from vcgym.leaderboard.forecasts.study import ALIAS, MODEL, run_study
 from vcgym.leaderboard.forecasts.table import print_ranks
-from vcgym.leaderboard.rollout import RulePair
 from vcgym.predictors.dnn import Dnn
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import load_network, read_card

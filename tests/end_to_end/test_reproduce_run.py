@@ -7,13 +7,13 @@ from html.parser import HTMLParser
 
 import pytest
 
-from vcgym.leaderboard.reproduce import run
-from vcgym.leaderboard.reproduce.config import PAPER_PACKETS, ReproduceConfig
-from vcgym.leaderboard.reproduce.parts import MEDIAN, MODES
-from vcgym.leaderboard.reproduce.published import load_published
-from vcgym.leaderboard.reproduce.verdicts import VERDICTS, WORDS
-from vcgym.leaderboard.results import read
-from vcgym.leaderboard.truth.claims import SYSTEMS
+from vcgym.leaderboard.papers.reproduce import run
+from vcgym.leaderboard.papers.reproduce.config import PAPER_PACKETS, ReproduceConfig
+from vcgym.leaderboard.papers.reproduce.parts import MEDIAN, MODES
+from vcgym.leaderboard.papers.reproduce.published import load_published
+from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS, WORDS
+from vcgym.leaderboard.papers.truth.claims import SYSTEMS
+from vcgym.leaderboard.results.files import read
 from vcgym.scripts.systems import load_systems
 
 WRITTEN = ("verdicts.parquet", "reproduction.md", "reproduce.html")

@@ -12,20 +12,20 @@ import pytest
 from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
 from vcgym.agents.environments import feature_names
 from vcgym.agents.export import publish
-from vcgym.agents.learners import build_model, snapshot
-from vcgym.baselines.gcc.gcc import GccWebrtc
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.policy import OrderPolicy, RatePolicy
-from vcgym.baselines.sending.sbpn import Sbpn
-from vcgym.baselines.tfrc.tfrc import Tfrc
-from vcgym.leaderboard.published import Published
+from vcgym.agents.training.learners import build_model, snapshot
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.schedulers.sbpn import Sbpn
+from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
+from vcgym.leaderboard.evaluation.published import Published
 from vcgym.leaderboard.sending import cells
 from vcgym.leaderboard.sending.entrants import AgentSender, play_agent, study_agents
 from vcgym.leaderboard.sending.gate import gate, said
 from vcgym.leaderboard.sending.rollout import Sender, play_sender
 from vcgym.leaderboard.sending.run import run_suite
 from vcgym.leaderboard.sending.suites import SendingSuite, links
-from vcgym.network.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
 SUITE = SendingSuite("rate-v0", ("rate",), 2, "utility", "GCC-WEBRTC")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from vcgym.leaderboard import suites
-from vcgym.leaderboard.columns import METRICS
-from vcgym.leaderboard.effort import kind
-from vcgym.leaderboard.entrants import all_systems
-from vcgym.leaderboard.results import ACTIONS, RESULTS, TIMELINE, read, write
-from vcgym.leaderboard.run import prepare, run_suite
+from vcgym.leaderboard.evaluation import suites
+from vcgym.leaderboard.evaluation.cost import kind
+from vcgym.leaderboard.evaluation.participants import all_systems
+from vcgym.leaderboard.report.run import prepare, run_suite
+from vcgym.leaderboard.results.columns import METRICS
+from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.verify import verify
 from vcgym.scripts.systems import load_systems

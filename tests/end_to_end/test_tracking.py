@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vcgym.network.cards import load_links
+from vcgym.network.traces.cards import load_links
 
 HERE = Path(__file__).parent
 CART = {"id": "cart:test/Cart-v0"}
@@ -18,7 +18,7 @@ STUDY = """
 import json, sys
 from pathlib import Path
 from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
-from vcgym.agents.study import run_study
+from vcgym.agents.training.study import run_study
 run_study(TrainConfig(
     study=sys.argv[1], env=EnvConfig(**json.loads(sys.argv[3])), algorithm=PPOConfig(n_steps=16, batch_size=32, n_epochs=1, hidden=8),
     num_envs=4, steps=128, seeds=[int(seed) for seed in sys.argv[2].split(",")], evaluate_every=1, evaluation_episodes=3, device="cpu",
@@ -49,7 +49,7 @@ def cwd(tmp_path_factory):
 
 
 def runs(cwd):
-    from vcgym.agents.tracking import EXPERIMENT, Tracking
+    from vcgym.agents.tracking.tracking import EXPERIMENT, Tracking
 
     client = Tracking(f"sqlite:///{cwd}/outputs/mlflow.db").client
     return client, client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
@@ -117,7 +117,7 @@ def test_a_resumed_study_goes_on_in_its_runs(cwd):
 def test_a_study_goes_on_only_with_the_config_it_began_with(cwd, monkeypatch):
     monkeypatch.syspath_prepend(HERE)
     from vcgym.agents.config import TrainConfig
-    from vcgym.agents.study import run_study
+    from vcgym.agents.training.study import run_study
 
     saved = (cwd / "two" / "config.json").read_bytes()
     config = TrainConfig.model_validate_json(saved)
@@ -135,7 +135,7 @@ def test_another_tracking_uri_is_honoured(tmp_path):
 
 
 def test_a_run_whose_work_fails_is_marked(tmp_path):
-    from vcgym.agents.tracking import Tracking
+    from vcgym.agents.tracking.tracking import Tracking
 
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
     with pytest.raises(RuntimeError, match="lost"), tracking.run("unlucky") as run:
@@ -144,7 +144,7 @@ def test_a_run_whose_work_fails_is_marked(tmp_path):
 
 
 def test_the_revision_is_of_a_repository_that_tracks_the_package(tmp_path, monkeypatch):
-    from vcgym.agents import tracking
+    from vcgym.agents.tracking import tracking
 
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)

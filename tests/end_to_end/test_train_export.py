@@ -15,8 +15,8 @@ from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, TrainConfi
 from vcgym.agents.environments import feature_names, make_envs, paths_observed
 from vcgym.agents.evaluation import evaluate_agent, require_fit
 from vcgym.agents.export import load_agent, publish
-from vcgym.agents.policy import AgentPolicy, output_count, tensor_shapes
-from vcgym.agents.training import build_model, snapshot, train
+from vcgym.agents.networks.policy import AgentPolicy, output_count, tensor_shapes
+from vcgym.agents.training.training import build_model, snapshot, train
 from vcgym.envs.features import CALL_WIDTH, PATH_WIDTH
 
 HERE = Path(__file__).parent

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from vcgym.agents import network
 from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
 from vcgym.agents.environments import make_envs
 from vcgym.agents.evaluation import episode_returns, evaluate
 from vcgym.agents.export import load_agent
-from vcgym.agents.training import train
+from vcgym.agents.networks import path_network as network
+from vcgym.agents.training.training import train
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.random_path import RandomPath
+from vcgym.baselines.routers.random_path import RandomPath
 
 RELAY = "vcgym/Relay-v0"
 ENV = EnvConfig(id=RELAY, options={"packets": 300})

@@ -18,7 +18,7 @@ import itertools, json, os, signal, sys
 from pathlib import Path
 from vcgym.agents.adapter import NativeVecEnv
 from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
-from vcgym.agents.training import train
+from vcgym.agents.training.training import train
 
 env_id, options, folder, kill_at = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])
 step_wait, steps = NativeVecEnv.step_wait, itertools.count(1)
@@ -66,7 +66,7 @@ def test_killed_twice_and_resumed_equals_uninterrupted(tmp_path, env):
 @pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"])
 def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
     from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
-    from vcgym.agents.training import train
+    from vcgym.agents.training.training import train
 
     ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=8)
     options = {"packets": 230}
@@ -95,7 +95,7 @@ def checkpoint(tmp_path_factory):
 @pytest.fixture
 def model(monkeypatch, tmp_path):
     from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
-    from vcgym.agents.training import build_model
+    from vcgym.agents.training.training import build_model
 
     monkeypatch.syspath_prepend(HERE)
     ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=8)
@@ -114,7 +114,7 @@ def model(monkeypatch, tmp_path):
     ],
 )
 def test_checkpoint_of_another_training_is_refused(checkpoint, model, field, value, message):
-    from vcgym.agents.checkpoint import load
+    from vcgym.agents.training.checkpoint import load
 
     identity = json.loads((checkpoint / "state.json").read_text())["identity"]
     with pytest.raises(ValueError, match=message):
@@ -122,7 +122,7 @@ def test_checkpoint_of_another_training_is_refused(checkpoint, model, field, val
 
 
 def test_truncated_checkpoint_is_refused(checkpoint, model, tmp_path):
-    from vcgym.agents.checkpoint import load
+    from vcgym.agents.training.checkpoint import load
 
     scalars = (checkpoint / "state.json").read_text()
     (tmp_path / "state.json").write_text(scalars)
@@ -132,7 +132,7 @@ def test_truncated_checkpoint_is_refused(checkpoint, model, tmp_path):
 
 
 def test_a_write_that_fails_leaves_the_earlier_checkpoint_alone(tmp_path, model, monkeypatch):
-    from vcgym.agents import checkpoint as checkpoints
+    from vcgym.agents.training import checkpoint as checkpoints
 
     model.learn(64)
     first = checkpoints.save(tmp_path, model, {})

@@ -23,7 +23,7 @@ def call(cwd, module, *overrides):
 
 
 def logged(cwd):
-    from vcgym.agents.tracking import EXPERIMENT, Tracking
+    from vcgym.agents.tracking.tracking import EXPERIMENT, Tracking
 
     client = Tracking(f"sqlite:///{cwd}/outputs/mlflow.db").client
     return client, client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])

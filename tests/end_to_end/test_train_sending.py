@@ -17,10 +17,10 @@ from vcgym.agents.config import EnvConfig, MaskablePPOConfig, PPOConfig, SACConf
 from vcgym.agents.environments import make_envs
 from vcgym.agents.evaluation import episode_returns
 from vcgym.agents.export import load_agent, read_card
-from vcgym.agents.learners import build_model, snapshot
-from vcgym.agents.training import require_trainable, train
-from vcgym.baselines.gcc.gcc import GccWebrtc
-from vcgym.baselines.sending.policy import RatePolicy
+from vcgym.agents.training.learners import build_model, snapshot
+from vcgym.agents.training.training import require_trainable, train
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.sender_policy import RatePolicy
 
 RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
 OPTIONS = {"seconds": 15.0}

@@ -4,9 +4,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from vcgym.leaderboard.truth.claims import CLAIMS, SYSTEMS
-from vcgym.leaderboard.truth.outcomes import settings
-from vcgym.leaderboard.truth.run import write_truth
+from vcgym.leaderboard.papers.truth.claims import CLAIMS, SYSTEMS
+from vcgym.leaderboard.papers.truth.outcomes import settings
+from vcgym.leaderboard.papers.truth.run import write_truth
 from vcgym.scripts.systems import load_systems
 
 

@@ -7,14 +7,14 @@ import sys
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.fixed_lag import FixedLag
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.fixed_rate import FixedRate
-from vcgym.leaderboard.rollout import RulePair
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.sending.rollout import Sender
 from vcgym.leaderboard.sending.tuning import SenderGround
-from vcgym.leaderboard.tune_calls import CallGround
+from vcgym.leaderboard.tuning.tune_calls import CallGround
 
 SMALL = ["systems=[DRT-FIX]", "sending.senders=[]", "trials=5", "worlds=6", "validation_worlds=4", "packets=300", "folder=found"]
 GROUND = CallGround(6, 4, 300, "wonderproxy", "correlated")

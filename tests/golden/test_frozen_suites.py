@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from vcgym.leaderboard import frozen
-from vcgym.leaderboard.frozen import FROZEN, definition_hash, worlds_hash
-from vcgym.leaderboard.run import prepare
-from vcgym.leaderboard.suites import SEEDS, SUITES, Part, Suite, worlds
-from vcgym.network.strata import STRATA
+from vcgym.leaderboard.evaluation import frozen
+from vcgym.leaderboard.evaluation.frozen import FROZEN, definition_hash, worlds_hash
+from vcgym.leaderboard.evaluation.suites import SEEDS, SUITES, Part, Suite, worlds
+from vcgym.leaderboard.report.run import prepare
+from vcgym.network.worlds.strata import STRATA
 
 WITHOUT_SERIES = [name for name, suite in SUITES.items() if all(part.mode != "replay" for part in suite.parts)]
 WITH_SERIES = sorted(set(SUITES) - set(WITHOUT_SERIES))

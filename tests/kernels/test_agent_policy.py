@@ -5,8 +5,8 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from vcgym.agents.network import COMMANDED, PathNet
-from vcgym.agents.policy import PEAK, WIDTH, AgentPolicy, output_count, tensor_shapes
+from vcgym.agents.networks.path_network import COMMANDED, PathNet
+from vcgym.agents.networks.policy import PEAK, WIDTH, AgentPolicy, output_count, tensor_shapes
 from vcgym.envs.actions import LEVELS
 from vcgym.envs.features import CALL_WIDTH, PATH_WIDTH
 

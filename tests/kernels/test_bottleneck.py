@@ -9,8 +9,8 @@ import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.network.bottleneck import DROPPED, allocate_queue, offer_each, queued, require_limits, start_link
-from vcgym.network.capacity import OPPORTUNITY_BYTES, CapacityTrace, choose_trace, constant, opportunity_trace, pool, rate_trace
+from vcgym.network.bottleneck.capacity import OPPORTUNITY_BYTES, CapacityTrace, choose_trace, constant, opportunity_trace, pool, rate_trace
+from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, offer_each, queued, require_limits, start_link
 
 
 def play(trace: CapacityTrace, times_us, sizes, limit_packets=8192, limit_bytes=None, start_us=0):

@@ -5,8 +5,17 @@ import gzip
 import numpy as np
 import pytest
 
-from vcgym.network.capacity import choose_trace, constant, opportunity_trace, pool, rate_trace, read_mahimahi, read_opportunities, steps
-from vcgym.network.reading import TraceError
+from vcgym.network.bottleneck.capacity import (
+    choose_trace,
+    constant,
+    opportunity_trace,
+    pool,
+    rate_trace,
+    read_mahimahi,
+    read_opportunities,
+    steps,
+)
+from vcgym.network.traces.reading import TraceError
 
 
 def test_mahimahi_and_its_counted_form_are_one_trace(tmp_path):

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.baselines.bars import MANY, TOGETHER, allocate_bars, hold_against
-from vcgym.baselines.draws import FARTHEST_SD, bar, draw_below
+from vcgym.baselines.routers.draws import FARTHEST_SD, bar, draw_below
+from vcgym.baselines.routers.vcroute.screening import MANY, TOGETHER, allocate_bars, hold_against
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute, learn, lowest_draw
 from vcgym.baselines.rule import allocate, init
-from vcgym.baselines.vcroute import VCRoute, learn, lowest_draw
-from vcgym.network.rng import bits64, normal, normal_quantile
+from vcgym.network.kernels.rng import bits64, normal, normal_quantile
 
 
 @given(

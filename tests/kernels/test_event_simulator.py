@@ -3,8 +3,8 @@
 import pytest
 
 from vcgym.leaderboard.bench.event_simulator import Flow, Link, simulate
-from vcgym.network.bottleneck import DROPPED, allocate_queue, offer, require_limits, start_link
-from vcgym.network.capacity import constant, pool
+from vcgym.network.bottleneck.capacity import constant, pool
+from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, offer, require_limits, start_link
 
 
 @pytest.mark.parametrize(("gap_us", "limit"), [(100, 10), (115, 10), (120, 3), (500, 1), (7, 1)])

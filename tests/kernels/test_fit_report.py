@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vcgym.leaderboard.fit_page import SCENARIOS, fit_page
-from vcgym.network.cards import data_root
-from vcgym.network.fit_report import fit_report
-from vcgym.network.time_structure import LAGS_MS, drawn_structure, measured_structure, time_structure
-from vcgym.network.world import LOST
+from vcgym.leaderboard.report.fit_page import SCENARIOS, fit_page
+from vcgym.network.fitting.report import fit_report
+from vcgym.network.fitting.time_structure import LAGS_MS, drawn_structure, measured_structure, time_structure
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces.cards import data_root
 
 
 def test_structure_of_a_series_that_forgets_at_a_known_rate():

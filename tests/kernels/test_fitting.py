@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from vcgym.network.cards import DataError, data_root, load_links
-from vcgym.network.fitting import bad_hour, bad_hours, beta_by_moments, burst_moments, fit_ten_places, queueing_excess
-from vcgym.network.world import WorldDraw
-from vcgym.network.world_correlated import CorrelatedWorld
+from vcgym.network.fitting.links import bad_hour, bad_hours, beta_by_moments, burst_moments, fit_ten_places, queueing_excess
+from vcgym.network.traces.cards import DataError, data_root, load_links
+from vcgym.network.worlds.correlated import CorrelatedWorld
+from vcgym.network.worlds.world import WorldDraw
 
 
 def moments(law):

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from vcgym.network.cards import DataError, load_links, parse_links
+from vcgym.network.traces.cards import DataError, load_links, parse_links
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vcgym.baselines.direct import Direct
 from vcgym.baselines.oracle import is_oracle
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
 from vcgym.envs.batch import CallBatch
 from vcgym.envs.noted import UNHEARD, Noted
+from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import ROWS, build
-from vcgym.leaderboard.rollout import RulePair
-from vcgym.network.scenario import Scenario
+from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.partition import partition
 from vcgym.predictors.rows import COLUMNS, read_rows
 

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from vcgym.baselines.gcc.aimd import AIMD, control, deviation_kbps, packet_bits, start_aimd
-from vcgym.baselines.gcc.gcc import GccDraft, GccWebrtc
-from vcgym.baselines.gcc.grouping import DRAFT, GROUPS, WEBRTC, add, clear_groups
-from vcgym.baselines.gcc.kalman import KALMAN, OVERUSE, STEADY, UNDERUSE, add_scalar, add_two_state, clear_kalman
-from vcgym.baselines.gcc.loss import LOSS, control_draft, control_webrtc, count, start_loss
-from vcgym.baselines.gcc.overuse import (
+from vcgym.baselines.rate.gcc.aimd import AIMD, control, deviation_kbps, packet_bits, start_aimd
+from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.gcc.grouping import DRAFT, GROUPS, WEBRTC, add, clear_groups
+from vcgym.baselines.rate.gcc.kalman import KALMAN, OVERUSE, STEADY, UNDERUSE, add_scalar, add_two_state, clear_kalman
+from vcgym.baselines.rate.gcc.loss import LOSS, control_draft, control_webrtc, count, start_loss
+from vcgym.baselines.rate.gcc.overuse import (
     DETECTOR,
     K_DOWN_DRAFT,
     K_DOWN_WEBRTC,
@@ -20,8 +20,8 @@ from vcgym.baselines.gcc.overuse import (
     clear_detector,
     judge,
 )
-from vcgym.baselines.gcc.received_rate import RECEIVED, clear_received, receive
-from vcgym.baselines.gcc.trendline import TRENDLINE, add_variation, clear_trendline
+from vcgym.baselines.rate.gcc.received_rate import RECEIVED, clear_received, receive
+from vcgym.baselines.rate.gcc.trendline import TRENDLINE, add_variation, clear_trendline
 from vcgym.baselines.rate_rule import Fate
 from vcgym.baselines.rule import allocate, decide, init, update
 

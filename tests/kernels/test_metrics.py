@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.leaderboard.cdf import GRID_MS, delay_cdf
-from vcgym.leaderboard.columns import METRIC
-from vcgym.leaderboard.metrics import g114_band, rows
-from vcgym.network.quality import mos, rating
+from vcgym.leaderboard.results.cdf import GRID_MS, delay_cdf
+from vcgym.leaderboard.results.columns import METRIC
+from vcgym.leaderboard.results.metrics import g114_band, rows
+from vcgym.network.playout.quality import mos, rating
 
 PACKET_US = 10_000
 TOTALS = (

@@ -7,7 +7,7 @@ import pytest
 
 from vcgym.leaderboard.oracles.event import NEVER_US, at_budget, at_price
 from vcgym.leaderboard.oracles.sequences import best_sequence, clairvoyant
-from vcgym.network.world import LOST
+from vcgym.network.kernels.slots import LOST
 
 
 def every_schedule(sent_us, arrived_us):

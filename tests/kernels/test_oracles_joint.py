@@ -9,8 +9,8 @@ import pytest
 from vcgym.leaderboard.oracles.joint import UNLIMITED, needed_levels, solve, stage
 from vcgym.leaderboard.oracles.rating import best_ratings, highest_rating
 from vcgym.leaderboard.oracles.seen import Seen
-from vcgym.network.quality import rating
-from vcgym.network.world import LOST
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.playout.quality import rating
 
 LIMITS = (0, 1, 2, UNLIMITED)
 

@@ -11,25 +11,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.baselines.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rate_rule import Fate, report_every_us, wake_us
 from vcgym.baselines.rule import allocate, decide, init, update
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.fixed_rate import FixedRate
-from vcgym.baselines.sending.sbpn import Sbpn
-from vcgym.baselines.tfrc.tfrc import Tfrc
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.envs.sending.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.envs.sending.begin import MEAN_BYTES
 from vcgym.envs.sending.holders import RateAgent
 from vcgym.envs.sending.loop import DONE
-from vcgym.network import rng
-from vcgym.network.bottleneck import queued
-from vcgym.network.capacity import constant, steps
-from vcgym.network.cross_traffic import Tcp, Udp
-from vcgym.network.other_call import ORDERS, RATES, OtherCall
-from vcgym.network.send_queue import AUDIO, VIDEO
-from vcgym.network.shared_link import SharedLink
-from vcgym.network.sources import Audio, Encoder, Series, Timeline
+from vcgym.network.bottleneck.capacity import constant, steps
+from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
+from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
+from vcgym.network.bottleneck.queue import queued
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline
+from vcgym.network.kernels import rng
 
 RULES = {"gcc_webrtc": GccWebrtc(), "gcc_draft": GccDraft(), "tfrc": Tfrc()}
 SIZES = Series(np.array([9000, 700, 2500, 1300, 400, 5200]), 24.0)
@@ -313,12 +313,12 @@ def test_same_bytes_however_batched():
 
 SCRIPT = """
 import numpy as np
-from vcgym.baselines.gcc.gcc import GccWebrtc
-from vcgym.baselines.sending.fifo import Fifo
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.sending.batch import SendingBatch
-from vcgym.network.capacity import constant
-from vcgym.network.other_call import OtherCall
-from vcgym.network.shared_link import SharedLink
+from vcgym.network.bottleneck.capacity import constant
+from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.shared_link import SharedLink
 
 flows = (OtherCall("tfrc", "sbpn2", 0.0, starts_s=0.1), OtherCall("gcc_draft", starts_s=0.2), OtherCall("fixed"))
 link = SharedLink("x", 3, constant(1e6), flows=flows, seconds=1.0, queue_packets=20)

@@ -5,12 +5,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
 from vcgym.envs.batch import CallBatch
 from vcgym.leaderboard.bench.plain import forward
-from vcgym.network.scenario import Scenario
-from vcgym.network.world import BLOCK_SLOTS, World
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import World
 
 
 class Given(World):

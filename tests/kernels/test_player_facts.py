@@ -5,8 +5,8 @@ from collections import deque
 import numpy as np
 import pytest
 
-from vcgym.network.playback import Playback, play_arrivals, play_emissions
-from vcgym.network.player import CONCEALED, FAST, STRETCHED
+from vcgym.network.playout.playback import Playback, play_arrivals, play_emissions
+from vcgym.network.playout.player import CONCEALED, FAST, STRETCHED
 
 LOST = -1
 

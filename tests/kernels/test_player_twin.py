@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vcgym.network.playback import Playback, play_arrivals, play_emissions
-from vcgym.network.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
+from vcgym.network.playout.playback import Playback, play_arrivals, play_emissions
+from vcgym.network.playout.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
 
 UNIT = 10_000
 WINDOW = 2_000_000

@@ -11,14 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.rule import allocate
-from vcgym.baselines.top_k import BEST_FIVE, TopK
-from vcgym.baselines.vcroute import VCRoute
-from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import CallBatch
-from vcgym.network.scenario import Scenario
+from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.last_value import LastValue
-from vcgym.predictors.network import LAYERS, Network, make_network, random_network
+from vcgym.predictors.mlp import LAYERS, Network, make_network, random_network
 from vcgym.predictors.predictor import predict_e2e, predict_each, require_predictor
 from vcgym.predictors.table import tabulate
 

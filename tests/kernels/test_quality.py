@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from vcgym.network import quality
-from vcgym.network.jit import kernel
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.playout import quality
 
 
 @pytest.mark.parametrize(

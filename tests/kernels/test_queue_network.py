@@ -5,9 +5,9 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from vcgym.agents.policy import AgentPolicy, tensor_shapes
-from vcgym.agents.queue_network import AGE, ALONE, AUDIO, PRESENT, TO_SPARE, QueueNet
-from vcgym.agents.queue_policy import ABSENT
+from vcgym.agents.networks.policy import AgentPolicy, tensor_shapes
+from vcgym.agents.networks.queue_network import AGE, ALONE, AUDIO, PRESENT, TO_SPARE, QueueNet
+from vcgym.agents.networks.queue_policy import ABSENT
 from vcgym.envs.sending.features import ORDER_FEATURES, PLACE_WIDTH
 
 HIDDEN = 12

@@ -8,18 +8,18 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from vcgym.leaderboard.reproduce import published as p
-from vcgym.leaderboard.reproduce.forecasts import RELATIVE_ERRORS
-from vcgym.leaderboard.reproduce.measures import Material, MissingError, measured
-from vcgym.leaderboard.reproduce.parts import MEDIAN, MODES, REPLAY_PACKETS, SCALE_PACKETS, packets_of, parts_of, settings_of
-from vcgym.leaderboard.reproduce.published import FILE, LATE_LEARNS, Statement, load_published, parse_published
-from vcgym.leaderboard.reproduce.rules import CANNOT, NOT, REPRODUCED, judge
-from vcgym.leaderboard.reproduce.verdicts import INPUT, VERDICTS, WORDS, scenario_of, shares, shown, verdicts
-from vcgym.leaderboard.results import write
+from vcgym.leaderboard.papers.reproduce import published as p
+from vcgym.leaderboard.papers.reproduce.forecasts import RELATIVE_ERRORS
+from vcgym.leaderboard.papers.reproduce.measures import Material, MissingError, measured
+from vcgym.leaderboard.papers.reproduce.parts import MEDIAN, MODES, REPLAY_PACKETS, SCALE_PACKETS, packets_of, parts_of, settings_of
+from vcgym.leaderboard.papers.reproduce.published import FILE, LATE_LEARNS, Statement, load_published, parse_published
+from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED, judge
+from vcgym.leaderboard.papers.reproduce.verdicts import INPUT, VERDICTS, WORDS, scenario_of, shares, shown, verdicts
+from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
-from vcgym.network.cards import DataError
-from vcgym.network.catalogue import shipped
-from vcgym.network.scenario import Scenario
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.catalogue import shipped
 
 NAN = float("nan")
 STATEMENTS = load_published()

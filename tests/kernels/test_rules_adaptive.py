@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.adaptive_ewma import AdaptiveEwma
-from vcgym.baselines.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.mechanism import mechanism
+from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
+from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.rule import PROBE, Record, allocate, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
-from vcgym.network.receiver import WATERMARK
+from vcgym.network.playout.receiver import WATERMARK
 
 RULES = [AdaptiveEwma(), AdaptiveEwma(alpha=0.9, deviations=2.0), AdaptiveQuantile(), AdaptiveQuantile(quantile=0.8, window=7)]
 

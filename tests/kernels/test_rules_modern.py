@@ -6,15 +6,15 @@ import statistics
 import numpy as np
 import pytest
 
-from vcgym.baselines.discounted_thompson import DiscountedThompson
-from vcgym.baselines.greedy import Greedy
-from vcgym.baselines.linucb import LinUCB
 from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.routers.discounted_thompson import DiscountedThompson
+from vcgym.baselines.routers.greedy import Greedy
+from vcgym.baselines.routers.linucb import LinUCB
+from vcgym.baselines.routers.sliding_thompson import SlidingThompson
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.routers.vcroute.version_2 import VCRouteV2
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
-from vcgym.baselines.sliding_thompson import SlidingThompson
-from vcgym.baselines.vcroute import VCRoute
-from vcgym.baselines.vcroute_v2 import VCRouteV2
-from vcgym.network.rng import POLICY, normal, stream_key
+from vcgym.network.kernels.rng import POLICY, normal, stream_key
 
 KEY = np.uint64(77)
 HISTORY = np.array([[40, 105.0, 16.1], [40, 112.5, 24.2], [0, 0.0, 0.0], [1, 160.0, 0.0], [40, 119.0, 35.5]])

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.baselines.mechanism import mechanism
-from vcgym.baselines.neteq import NetEQ, target_levels, unwrap
-from vcgym.baselines.neteq_delay import allocate_delay, packet_arrived, reset_delay
-from vcgym.baselines.neteq_histogram import ONE, add_to_histogram, allocate_histogram, quantile_bucket, reset_histogram
+from vcgym.baselines.receivers.neteq.delay import allocate_delay, packet_arrived, reset_delay
+from vcgym.baselines.receivers.neteq.histogram import ONE, add_to_histogram, allocate_histogram, quantile_bucket, reset_histogram
+from vcgym.baselines.receivers.neteq.neteq import NetEQ, target_levels, unwrap
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
-from vcgym.network.receiver import COUNT
+from vcgym.network.playout.receiver import COUNT
 
 
 class TwinHistogram:

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.bf_published import PublishedBuffer
-from vcgym.baselines.buffer_target import NetEqTarget
-from vcgym.baselines.count_buffer import CountTarget
-from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.baselines.mechanism import mechanism
+from vcgym.baselines.receivers.bf_published import PublishedBuffer
+from vcgym.baselines.receivers.buffer_target import NetEqTarget
+from vcgym.baselines.receivers.count_buffer import CountTarget
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.receivers.wmjitter import WINDOW, WMJitter
+from vcgym.baselines.receivers.wmjitter_reset import WMJitterReset
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
-from vcgym.baselines.wmjitter import WINDOW, WMJitter
-from vcgym.baselines.wmjitter_reset import WMJitterReset
-from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
+from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
 ORDER = [0, 2, 1, 3, 6, 4, 5, 8, 7, 9]  # the first five are the paper's, the rest is our completion
 SENT_US = [10_000 * packet for packet in ORDER]

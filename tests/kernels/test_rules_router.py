@@ -6,22 +6,22 @@ import statistics
 import numpy as np
 import pytest
 
-from vcgym.baselines.best_history import BestHistory
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.baselines.oracle import witness
-from vcgym.baselines.oracle_vcroute import OracleVCRoute
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.random_path import RandomPath
-from vcgym.baselines.round_robin import RoundRobin
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.routers.best_history import BestHistory
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.random_path import RandomPath
+from vcgym.baselines.routers.round_robin import RoundRobin
+from vcgym.baselines.routers.top_k import BEST_FIVE, TopK, choose
+from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
+from vcgym.baselines.routers.vcroute.vcroute import DELAYED_ACTUAL, MEAN, PREDICTIVE, VCRoute, believe, draw_sd
+from vcgym.baselines.routers.via import Via, width
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
-from vcgym.baselines.top_k import BEST_FIVE, TopK, choose
-from vcgym.baselines.vcroute import DELAYED_ACTUAL, MEAN, PREDICTIVE, VCRoute, believe, draw_sd
-from vcgym.baselines.via import Via, width
 from vcgym.envs.batch import CallBatch
-from vcgym.network.rng import POLICY, normal, stream_key
-from vcgym.network.scenario import Scenario
-from vcgym.network.world import LOST
+from vcgym.network.kernels.rng import POLICY, normal, stream_key
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.predictor import predict_e2e
 

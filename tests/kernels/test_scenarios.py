@@ -10,22 +10,21 @@ from scipy import stats
 
 from vcgym.agents.config import EnvConfig, EvaluateConfig, TrainConfig
 from vcgym.agents.environments import make_envs
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
 from vcgym.envs.batch import CallBatch
-from vcgym.network import splits
-from vcgym.network.cards import DataError, data_root, load_links
-from vcgym.network.fitting import HOURS
-from vcgym.network.fitting_world import fit_world, relayed_share
-from vcgym.network.quantiles import OPEN_PROBABILITIES
-from vcgym.network.scenario import MODES, Scenario
-from vcgym.network.scenarios import leo
+from vcgym.network.fitting.links import HOURS
+from vcgym.network.fitting.world import fit_world, relayed_share
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.scenarios import leo, splits
+from vcgym.network.scenarios.scenario import MODES, Scenario
+from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.scenarios.stress import STRESS
 from vcgym.network.scenarios.synthetic import normal_table
-from vcgym.network.splits import SPLITS
-from vcgym.network.strata import ALWAYS, HOUR_SLOTS, NATURAL, STRATA, natural_bad_hours
-from vcgym.network.world import LOST
-from vcgym.network.world_links import COLUMNS, DATA_CENTRES, load_sample, parse_sample, relays_of, split_of
+from vcgym.network.traces.cards import DataError, data_root, load_links
+from vcgym.network.worlds.quantiles import OPEN_PROBABILITIES
+from vcgym.network.worlds.strata import ALWAYS, HOUR_SLOTS, NATURAL, STRATA, natural_bad_hours
+from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, load_sample, parse_sample, relays_of, split_of
 
 PATHS = {
     "wonderproxy": 17, "cloud": 17, "table1": 5, "stress": 17, "leo": 5, "world": 101, "world-19": 362,
@@ -147,12 +146,12 @@ def test_the_test_split_is_refused_outside_the_leaderboard(split):
 def test_only_the_leaderboard_names_the_lock():
     """As the import contract says, but for each file by itself: through an import or by its text."""
     home = Path(splits.__file__).parents[1]
-    allowed = {"network/splits.py", "network/scenario.py", "network/sending_scenarios.py"}
+    allowed = {"network/scenarios/splits.py", "network/scenarios/scenario.py", "network/scenarios/sending_scenarios.py"}
     found = {
         path.relative_to(home).as_posix()
         for room in ("network", "predictors", "baselines", "envs", "agents", "leaderboard", "scripts")
         for path in (home / room).rglob("*.py")
-        if "vcgym.network.splits" in path.read_text() or "test_opened" in path.read_text()
+        if "vcgym.network.scenarios.splits" in path.read_text() or "test_opened" in path.read_text()
     }
     assert {name for name in found if not name.startswith("leaderboard/")} <= allowed
 

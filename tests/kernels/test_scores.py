@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.leaderboard.scores.anchored import HUNDRED, INFORMED, anchored, shown
-from vcgym.leaderboard.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, front, hypervolume, undominated
-from vcgym.leaderboard.scores.regret import regrets
+from vcgym.leaderboard.report.scores.anchored import HUNDRED, INFORMED, anchored, shown
+from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, front, hypervolume, undominated
+from vcgym.leaderboard.report.scores.regret import regrets
 from vcgym.leaderboard.statistics import pair_worlds
 
 ROOM = np.array([0.0, 0.1, 4.0, 8.0] * 5)  # what can be won in each world

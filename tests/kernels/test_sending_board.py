@@ -10,9 +10,9 @@ from scipy import stats
 from vcgym.baselines.rate_rule import is_rate_oracle
 from vcgym.envs.sending.batch import SendingTotals
 from vcgym.envs.sending.loop import LOGGED
-from vcgym.leaderboard.reproduce.rules import CANNOT, NOT, REPRODUCED
-from vcgym.leaderboard.reproduce.verdicts import VERDICTS
-from vcgym.leaderboard.results import read, write
+from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED
+from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS
+from vcgym.leaderboard.results.files import read, write
 from vcgym.leaderboard.sending.board import markdown, ranks, values
 from vcgym.leaderboard.sending.columns import METRIC, METRICS, RESULTS
 from vcgym.leaderboard.sending.intervals import interval
@@ -21,13 +21,13 @@ from vcgym.leaderboard.sending.reproduce import _rows, measured, page
 from vcgym.leaderboard.sending.rollout import capacity_bps, metrics
 from vcgym.leaderboard.sending.run import run_suite
 from vcgym.leaderboard.sending.suites import FROZEN, MEASURED, SENDING_SUITES, playable, worlds_hash
-from vcgym.network.capacity import constant, steps
-from vcgym.network.cards import DataError
-from vcgym.network.catalogue import shipped
-from vcgym.network.quality import rating
-from vcgym.network.send_queue import AUDIO, VIDEO
-from vcgym.network.sending_scenarios import SendingScenario
-from vcgym.network.shared_link import SharedLink
+from vcgym.network.bottleneck.capacity import constant, steps
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.playout.quality import rating
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.catalogue import shipped
 from vcgym.scripts.senders import load_senders
 
 LINK = SharedLink("x", 1, steps("x", [(0.0, 1.0), (5.0, 3.0)], 10.0), seconds=10.0, counts_from_s=4.0, forward_ms=20.0)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.leaderboard.sending.fairness import HEADINGS, RULES, fairness, jain, meetings, play_meeting
-from vcgym.network.other_call import RATES, OtherCall
-from vcgym.network.shared_link import require_link
+from vcgym.network.bottleneck.other_call import RATES, OtherCall
+from vcgym.network.bottleneck.shared_link import require_link
 
 
 def test_jain_of_what_is_known():

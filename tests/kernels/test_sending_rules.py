@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from vcgym.baselines.gcc.gcc import GccWebrtc
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.rate_rule import Fate, is_rate_oracle, report_every_us, see_capacity, wake_us
 from vcgym.baselines.rule import allocate, decide, init, update
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.fixed_rate import FixedRate
-from vcgym.baselines.sending.oracle_rate import OracleRate
+from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.sending.batch import SendingBatch
-from vcgym.network.capacity import constant, pool, steps
-from vcgym.network.cross_traffic import Tcp
-from vcgym.network.shared_link import SharedLink
-from vcgym.network.sources import Timeline
+from vcgym.network.bottleneck.capacity import constant, pool, steps
+from vcgym.network.bottleneck.cross_traffic import Tcp
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Timeline
 
 HISTORY = np.array([[300e3, 50e3, 4e6]])
 

@@ -8,19 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.network.capacity import CapacityTrace, constant, mean_bps, opportunity_trace, rate_trace
-from vcgym.network.capacity_sets import FOLDER, GENERATED, LEAST_BPS, MEASURED, OPPORTUNITIES, place_of_trace, read_set
-from vcgym.network.cards import DataError
-from vcgym.network.catalogue import shipped
-from vcgym.network.cross_traffic import Tcp, describe_flow
-from vcgym.network.other_call import RATES as RULES
-from vcgym.network.other_call import OtherCall
-from vcgym.network.reading import TraceError
-from vcgym.network.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SENDING_SCENARIOS, SendingScenario, order_link, split_by_place
-from vcgym.network.shared_link import require_link
-from vcgym.network.sources import Timeline
-from vcgym.network.splits import SPLITS
-from vcgym.network.splits import test_opened as opened
+from vcgym.network.bottleneck.capacity import CapacityTrace, constant, mean_bps, opportunity_trace, rate_trace
+from vcgym.network.bottleneck.capacity_sets import FOLDER, GENERATED, LEAST_BPS, MEASURED, OPPORTUNITIES, place_of_trace, read_set
+from vcgym.network.bottleneck.cross_traffic import Tcp, describe_flow
+from vcgym.network.bottleneck.other_call import RATES as RULES
+from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.shared_link import require_link
+from vcgym.network.bottleneck.sources import Timeline
+from vcgym.network.scenarios.sending_scenarios import (
+    LOSS,
+    RTT_MS,
+    SEND_QUEUE,
+    SENDING_SCENARIOS,
+    SendingScenario,
+    order_link,
+    split_by_place,
+)
+from vcgym.network.scenarios.splits import SPLITS
+from vcgym.network.scenarios.splits import test_opened as opened
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.catalogue import shipped
+from vcgym.network.traces.reading import TraceError
 from vcgym.scripts.build_capacity_sample import content, main
 
 NO_DATA = ("order", "rate", "calls")

@@ -17,24 +17,25 @@ from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines import rule
-from vcgym.baselines.bf_published import PublishedBuffer
-from vcgym.baselines.count_buffer import CountTarget
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.baselines.mechanism import mechanism
-from vcgym.baselines.round_robin import RoundRobin
+from vcgym.baselines.receivers.bf_published import PublishedBuffer
+from vcgym.baselines.receivers.count_buffer import CountTarget
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.round_robin import RoundRobin
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.rule import MEDIA, PROBE, Record
-from vcgym.baselines.vcroute import VCRoute
-from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import PLACES, CallBatch
-from vcgym.network import rng
-from vcgym.network.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
-from vcgym.network.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, delay_impairment_reduced
-from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
-from vcgym.network.scenario import Scenario
-from vcgym.network.slot_window import WINDOW_SLOTS
-from vcgym.network.wire import SLOTS
-from vcgym.network.world import BLOCK_SLOTS, LOST, DrawnRows, World, WorldDraw
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
+from vcgym.network.playout.in_flight import SLOTS
+from vcgym.network.playout.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
+from vcgym.network.playout.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, delay_impairment_reduced
+from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
+from vcgym.network.playout.slot_window import WINDOW_SLOTS
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import DrawnRows, World, WorldDraw
 
 SLOT = 10_000
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.network.sources import (
+from vcgym.network.bottleneck.sources import (
     VIDEO_SOURCE,
     Audio,
     Encoder,

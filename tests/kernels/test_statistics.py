@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from vcgym.leaderboard.notes import notes
+from vcgym.leaderboard.report.notes import notes
 from vcgym.leaderboard.statistics import differences, interquartile_means, means, pair_worlds, rank, worlds_compared
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean
 from vcgym.leaderboard.statistics.coverage import expected, simulate

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.network.bottleneck import allocate_queue, queued, require_limits, start_link
-from vcgym.network.capacity import constant, opportunity_trace, pool
-from vcgym.network.cross_traffic import Dumbbell, Tcp, Udp, allocate_flows, describe_flow, run_flows, start_flows
-from vcgym.network.tcp_window import (
+from vcgym.network.bottleneck.capacity import constant, opportunity_trace, pool
+from vcgym.network.bottleneck.cross_traffic import Dumbbell, Tcp, Udp, allocate_flows, describe_flow, run_flows, start_flows
+from vcgym.network.bottleneck.queue import allocate_queue, queued, require_limits, start_link
+from vcgym.network.bottleneck.tcp_window import (
     BETA,
     CONTROLS,
     CUBIC_LINUX,
@@ -24,7 +24,7 @@ from vcgym.network.tcp_window import (
     time_out,
     windows_of_list,
 )
-from vcgym.network.wireless import OUTAGES, pass_outages, start_outages
+from vcgym.network.bottleneck.wireless import OUTAGES, pass_outages, start_outages
 
 
 def fresh_window(control, initial=10.0):

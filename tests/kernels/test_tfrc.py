@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.rate_rule import Fate, report_every_us, wake_us
-from vcgym.baselines.rule import allocate, decide, init, update
-from vcgym.baselines.tfrc.equation import loss_rate_of, slowdown, throughput_bps
-from vcgym.baselines.tfrc.loss_intervals import (
+from vcgym.baselines.rate.tfrc.equation import loss_rate_of, slowdown, throughput_bps
+from vcgym.baselines.rate.tfrc.loss_intervals import (
     INTERVALS,
     clear_intervals,
     close_interval,
@@ -16,7 +14,9 @@ from vcgym.baselines.tfrc.loss_intervals import (
     mean_interval,
     packet_fate,
 )
-from vcgym.baselines.tfrc.tfrc import NONE, RFC4342, Tfrc
+from vcgym.baselines.rate.tfrc.tfrc import NONE, RFC4342, Tfrc
+from vcgym.baselines.rate_rule import Fate, report_every_us, wake_us
+from vcgym.baselines.rule import allocate, decide, init, update
 
 BOUNDS = np.array([[500e3, 1e3, 1e8]])
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vcgym.baselines.routers.top_k import BEST_FIVE, INTERVAL, PUBLISHED, TopK, choose
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.routers.via import Via
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
-from vcgym.baselines.top_k import BEST_FIVE, INTERVAL, PUBLISHED, TopK, choose
-from vcgym.baselines.vcroute import VCRoute
-from vcgym.baselines.via import Via
 
 KEY = np.uint64(5)
 bound = st.integers(0, 40).map(float)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.network.cards import Card
-from vcgym.network.traces import MAX_DELAY_US, MAX_SPAN_US, Trace, TraceError, from_replies, to_slots
-from vcgym.network.world import LOST
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces.cards import Card
+from vcgym.network.traces.trace import MAX_DELAY_US, MAX_SPAN_US, Trace, TraceError, from_replies, to_slots
 
 CARD = Card(
     name="t", description="d", source="s", licence="l", sha256=hashlib.sha256(b"").hexdigest(), kind="synthesised", units="microseconds"

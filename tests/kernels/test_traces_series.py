@@ -6,9 +6,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from vcgym.network.cards import DataError, data_root
-from vcgym.network.traces import SERIES_FOLDER, TraceError, read_series, to_slots
-from vcgym.network.world import LOST
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces.cards import DataError, data_root
+from vcgym.network.traces.trace import SERIES_FOLDER, TraceError, read_series, to_slots
 
 
 def write(root, text, name="made"):

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from vcgym.leaderboard.papers.truth.claims import CLAIMS, EQUAL, FIGURES, LOWER, NOT_HIGHER, SCENARIOS, SYSTEMS, Claim, Figure
+from vcgym.leaderboard.papers.truth.outcomes import STATISTICS, TAUS_MS, settings
+from vcgym.leaderboard.papers.truth.verdicts import FAILS, HOLDS, REVERSED, UNKNOWN, Verdict, compared_in_size, judge, number, verdict
 from vcgym.leaderboard.statistics import Estimate, difference, pair_worlds
-from vcgym.leaderboard.truth.claims import CLAIMS, EQUAL, FIGURES, LOWER, NOT_HIGHER, SCENARIOS, SYSTEMS, Claim, Figure
-from vcgym.leaderboard.truth.outcomes import STATISTICS, TAUS_MS, settings
-from vcgym.leaderboard.truth.verdicts import FAILS, HOLDS, REVERSED, UNKNOWN, Verdict, compared_in_size, judge, number, verdict
-from vcgym.network.scenario import MODES, Scenario
+from vcgym.network.scenarios.scenario import MODES, Scenario
 from vcgym.scripts.systems import load_systems
 
 NAN = float("nan")

@@ -17,30 +17,31 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.gcc.gcc import GccWebrtc
-from vcgym.baselines.greedy import Greedy
 from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.order_rule import REJECT, choose, make_room
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, wake_us
-from vcgym.baselines.round_robin import RoundRobin
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.greedy import Greedy
+from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.rule import MEDIA, PROBE, Record
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.sbpn import WHEN_FULL, Sbpn
-from vcgym.baselines.tfrc.tfrc import Tfrc
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.schedulers.sbpn import WHEN_FULL, Sbpn
 from vcgym.envs.batch import PLACES, CallBatch
 from vcgym.envs.uplink.batch import AUDIO_PER_SLOT, UplinkBatch
-from vcgym.network import rng
-from vcgym.network.capacity import constant, steps
-from vcgym.network.cross_traffic import Udp
-from vcgym.network.quality import LOSS_PRICE
-from vcgym.network.receiver import WATERMARK
-from vcgym.network.scenario import Scenario
-from vcgym.network.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, put
-from vcgym.network.shared_link import SharedLink
-from vcgym.network.sources import VIDEO_SOURCE, Timeline, describe_video, frame_bytes, packets_of, part_bytes, start_source
-from vcgym.network.wireless import is_lost
-from vcgym.network.world import LOST, WorldDraw
+from vcgym.network.bottleneck.capacity import constant, steps
+from vcgym.network.bottleneck.cross_traffic import Udp
+from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, put
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import VIDEO_SOURCE, Timeline, describe_video, frame_bytes, packets_of, part_bytes, start_source
+from vcgym.network.bottleneck.wireless import is_lost
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.playout.quality import LOSS_PRICE
+from vcgym.network.playout.receiver import WATERMARK
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import WorldDraw
 
 SLOT = 10_000
 ORDERS = (Fifo(), Sbpn(), Sbpn(discard=WHEN_FULL))

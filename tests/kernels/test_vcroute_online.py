@@ -6,18 +6,18 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines import emissions
-from vcgym.baselines.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
 from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
+from vcgym.baselines.routers.vcroute import emissions
+from vcgym.baselines.routers.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
+from vcgym.baselines.routers.vcroute.online import WEIGHTS, VCRouteOnline, correct, correction
+from vcgym.baselines.routers.vcroute.vcroute import DELAYED_ACTUAL, VCRoute
 from vcgym.baselines.rule import MEDIA, Record, allocate
-from vcgym.baselines.top_k import BEST_FIVE, TopK
-from vcgym.baselines.vcroute import DELAYED_ACTUAL, VCRoute
-from vcgym.baselines.vcroute_online import WEIGHTS, VCRouteOnline, correct, correction
-from vcgym.baselines.wmjitter import WMJitter
 from vcgym.envs.batch import CallBatch
-from vcgym.network.scenario import Scenario
+from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.linear import Linear
-from vcgym.predictors.network import random_network
+from vcgym.predictors.mlp import random_network
 
 FIVE = VCRoute(topk=TopK(choice=BEST_FIVE), predictor=random_network(0))
 PACKETS = 900

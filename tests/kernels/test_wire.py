@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.network.slot_window import SLOT_WINDOW, WINDOW_SLOTS, clear_slot_window, expect_slot, smallest_delay_us
-from vcgym.network.wire import SLOTS, WIRE, clear_wire, pop, push, sort_day
-from vcgym.network.world import SLOT_US
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.playout.in_flight import SLOTS, WIRE, clear_wire, pop, push, sort_day
+from vcgym.network.playout.slot_window import SLOT_WINDOW, WINDOW_SLOTS, clear_slot_window, expect_slot, smallest_delay_us
 
 # Per slot: (delay of the media packet, delay of the probe), 0 for none sent. Ties, the day's border and the calendar's end are likely.
 delays = st.one_of(st.sampled_from([0, 1, 9_999, 10_000, 10_001, 20_000, 30_000, 300_000]), st.integers(0, 400_000))

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from vcgym.network.cards import load_links
-from vcgym.network.paths import links_and_paths, relay_sequences
-from vcgym.network.scenario import TAU_MS, Scenario
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.leo import SERIES as LEO_SERIES
-from vcgym.network.splits import SPLITS
-from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, LOST, SLOT_US, WorldDraw
-from vcgym.network.world_replay import ReplayWorld
+from vcgym.network.scenarios.scenario import TAU_MS, Scenario
+from vcgym.network.scenarios.splits import SPLITS
+from vcgym.network.traces.cards import load_links
+from vcgym.network.worlds.paths import links_and_paths, relay_sequences
+from vcgym.network.worlds.replay import ReplayWorld
+from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
 DRAWN = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
 HISTORY = HISTORY_BLOCKS * BLOCK_SLOTS

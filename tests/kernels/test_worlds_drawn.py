@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
 from vcgym.envs.batch import CallBatch
-from vcgym.network.scenario import Scenario
-from vcgym.network.world import DrawnWorld
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import DrawnWorld
 
 PACKETS, BLOCKS = 1300, 3
 
@@ -81,11 +81,11 @@ def test_threads_do_not_show(mode):
 BYTES = """
 import hashlib
 import numpy as np
-from vcgym.network.quantiles import lognormal_table
-from vcgym.network.world import WorldDraw
-from vcgym.network.world_correlated import CorrelatedWorld
-from vcgym.network.world_events import Event
-from vcgym.network.world_paper import PaperWorld
+from vcgym.network.worlds.quantiles import lognormal_table
+from vcgym.network.worlds.world import WorldDraw
+from vcgym.network.worlds.correlated import CorrelatedWorld
+from vcgym.network.worlds.events import Event
+from vcgym.network.worlds.paper import PaperWorld
 
 layout = np.array([[0, -1, -1], [1, 2, -1], [1, 0, 2]])
 paper = {"quantiles_ms": np.tile(lognormal_table(100.0, 3.0, 0.5), (3, 1)), "loss": 0.05}

@@ -6,13 +6,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vcgym.network import rng
-from vcgym.network.fitting import queueing_excess
-from vcgym.network.quantiles import OPEN_PROBABILITIES, PROBABILITIES, TABLE_POINTS, beta_table, draw_row, lognormal_table, normal_table
-from vcgym.network.world import BLOCK_SLOTS, LOST, SLOT_US, WorldDraw
-from vcgym.network.world_correlated import BLOCK_S, CorrelatedWorld, exp2
-from vcgym.network.world_events import Event
-from vcgym.network.world_paper import PaperWorld
+from vcgym.network.fitting.links import queueing_excess
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
+from vcgym.network.worlds.correlated import BLOCK_S, CorrelatedWorld, exp2
+from vcgym.network.worlds.events import Event
+from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.quantiles import (
+    OPEN_PROBABILITIES,
+    PROBABILITIES,
+    TABLE_POINTS,
+    beta_table,
+    draw_row,
+    lognormal_table,
+    normal_table,
+)
+from vcgym.network.worlds.world import WorldDraw
 
 DRAWS = 1 << 20
 QUIET = {

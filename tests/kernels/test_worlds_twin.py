@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.network import rng
-from vcgym.network.quantiles import CELLS, OCTAVES, PROBABILITIES, TABLE_POINTS, normal_table
-from vcgym.network.world import BLOCK_SLOTS, HISTORY_BLOCKS, LOST, MAX_LINK_US, SLOT_US, WorldDraw
-from vcgym.network.world_bad_hours import (
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
+from vcgym.network.worlds.bad_hours import (
     DRAIN_US_PER_SLOT,
     FAST_SHARE,
     LEVEL_LOG_SD,
@@ -26,9 +25,11 @@ from vcgym.network.world_bad_hours import (
     RISE_MAX_S,
     RISE_MIN_S,
 )
-from vcgym.network.world_correlated import BLOCK_S, CorrelatedWorld
-from vcgym.network.world_events import Event
-from vcgym.network.world_paper import PaperWorld
+from vcgym.network.worlds.correlated import BLOCK_S, CorrelatedWorld
+from vcgym.network.worlds.events import Event
+from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.quantiles import CELLS, OCTAVES, PROBABILITIES, TABLE_POINTS, normal_table
+from vcgym.network.worlds.world import HISTORY_BLOCKS, MAX_LINK_US, WorldDraw
 
 FIRST = -HISTORY_BLOCKS * BLOCK_SLOTS
 BLOCKS = 2

@@ -8,10 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from vcgym.network.cards import DataError
-from vcgym.network.catalogue import entries, shipped, verify
-from vcgym.network.download import Source, download, sources
-from vcgym.network.importers.ping import import_ping_text
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.catalogue import entries, shipped, verify
+from vcgym.network.traces.download import Source, download, sources
+from vcgym.network.traces.importers.ping import import_ping_text
 from vcgym.predictors.published import shipped_network
 
 LOG = (shipped() / "sample_ping.txt").read_bytes()

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.network.cards import DataError
-from vcgym.network.importers.ping import import_ping_text
-from vcgym.network.importers.table import import_csv
-from vcgym.network.traces import Trace, TraceError
-from vcgym.network.world import LOST
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.importers.ping import import_ping_text
+from vcgym.network.traces.importers.table import import_csv
+from vcgym.network.traces.trace import Trace, TraceError
 
 COLUMNS = {"time_column": "t", "delay_column": "d", "round_trip": True}
 MS = COLUMNS | {"time_unit": "ms", "delay_unit": "ms"}

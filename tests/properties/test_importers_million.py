@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from vcgym.network.importers.ping import import_ping_text
-from vcgym.network.traces import TraceError
-from vcgym.network.world import LOST
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces.importers.ping import import_ping_text
+from vcgym.network.traces.trace import TraceError
 
 START_US = 1_600_000_000_000_000
 LINES = 1_000_000

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.fixed_lag import FixedLag
+from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.standalone import emissions
-from vcgym.network.importers.rtp import import_rtp
-from vcgym.network.traces import TraceError
-from vcgym.network.world import LOST
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces.importers.rtp import import_rtp
+from vcgym.network.traces.trace import TraceError
 
 RATE_HZ = 48_000
 TICKS = 960  # of 20 ms

@@ -5,10 +5,10 @@ import gzip
 import numpy as np
 import pytest
 
-from vcgym.network.importers.table import import_csv
-from vcgym.network.trace_file import read_trace, write_trace
-from vcgym.network.traces import TraceError, to_slots
-from vcgym.network.world import LOST
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces.importers.table import import_csv
+from vcgym.network.traces.trace import TraceError, to_slots
+from vcgym.network.traces.trace_file import read_trace, write_trace
 
 COLUMNS = {"time_column": "t", "delay_column": "d", "round_trip": False}
 SCALE = {"s": 1e6, "ms": 1e3, "us": 1.0}

@@ -6,9 +6,9 @@ import statistics
 import numpy as np
 import pytest
 
-from vcgym.network.importers import wonderproxy
-from vcgym.network.importers.wonderproxy import burst_medians, import_grouped, import_raw, pooled, write_pairs
-from vcgym.network.reading import TraceError
+from vcgym.network.traces.importers import wonderproxy
+from vcgym.network.traces.importers.wonderproxy import burst_medians, import_grouped, import_raw, pooled, write_pairs
+from vcgym.network.traces.reading import TraceError
 
 HEADER = '"source","destination","timestamp","min","avg","max","mdev"'
 

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.fixed_lag import FixedLag
-from vcgym.baselines.via import Via
-from vcgym.baselines.wmjitter import WMJitter
-from vcgym.leaderboard.oracles.check import TOLERANCE, compare
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.via import Via
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.leaderboard.headroom.check import TOLERANCE, compare
 from vcgym.leaderboard.oracles.seen import see
-from vcgym.leaderboard.rollout import RulePair
-from vcgym.network.scenario import Scenario
-from vcgym.network.world import LOST, blocks
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import blocks
 
 WORLDS = [("wonderproxy", "correlated"), ("table1", "correlated"), ("stress", "correlated"), ("table1", "paper"), ("synthetic-9", "paper")]
 

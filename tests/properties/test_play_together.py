@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from vcgym.baselines.buffer_target import NetEqTarget
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.round_robin import RoundRobin
-from vcgym.baselines.via import Via
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.buffer_target import NetEqTarget
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.round_robin import RoundRobin
+from vcgym.baselines.routers.via import Via
 from vcgym.envs.batch import CallBatch
-from vcgym.leaderboard.together import batches_together, play_together
-from vcgym.network.scenario import Scenario
+from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
+from vcgym.network.scenarios.scenario import Scenario
 
 PAIRS = [(Direct(), WMJitter()), (RoundRobin(), NetEqTarget()), (Via(), WMJitter())]
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.network.playback import Playback, play_arrivals
-from vcgym.network.player import (
+from vcgym.network.playout.playback import Playback, play_arrivals
+from vcgym.network.playout.player import (
     CONCEALED,
     ENDED,
     FAST,
@@ -24,7 +24,7 @@ from vcgym.network.player import (
     tick,
     unit_there,
 )
-from vcgym.network.slot_window import SLOT_WINDOW, clear_slot_window, expect_slot, smallest_delay_us
+from vcgym.network.playout.slot_window import SLOT_WINDOW, clear_slot_window, expect_slot, smallest_delay_us
 
 PACKETS = 120
 Stream = tuple[np.ndarray, np.ndarray, np.ndarray]  # arrived_us, level_us, discarded, one of each per packet

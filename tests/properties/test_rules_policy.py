@@ -9,18 +9,18 @@ import sys
 import numpy as np
 import pytest
 
-from vcgym.baselines.best_history import BestHistory
-from vcgym.baselines.buffer_target import NetEqTarget
-from vcgym.baselines.count_buffer import CountTarget
-from vcgym.baselines.direct import Direct
-from vcgym.baselines.fixed_lag import FixedLag
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.random_path import RandomPath
-from vcgym.baselines.round_robin import RoundRobin
+from vcgym.baselines.receivers.buffer_target import NetEqTarget
+from vcgym.baselines.receivers.count_buffer import CountTarget
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.best_history import BestHistory
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.random_path import RandomPath
+from vcgym.baselines.routers.round_robin import RoundRobin
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.routers.via import Via
 from vcgym.baselines.rule import Record, allocate, decide, init, update
-from vcgym.baselines.vcroute import VCRoute
-from vcgym.baselines.via import Via
-from vcgym.baselines.wmjitter import WMJitter
 
 ROUTERS = [Direct(), RandomPath(), RoundRobin(), BestHistory(), Via(epsilon=0.1), VCRoute()]
 RECEIVERS = [FixedLag(30.0), CountTarget(30.0), WMJitter(), NetEqTarget()]
@@ -152,8 +152,8 @@ import json, sys
 import numpy as np
 from vcgym.baselines import policy as module
 from vcgym.baselines.standalone import emissions
-from vcgym.baselines.vcroute import VCRoute
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.receivers.wmjitter import WMJitter
 
 rng = np.random.default_rng(8)
 sent = 10_000 * rng.permutation(12)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.baselines.order_rule import REJECT, choose, drop, make_room, require_order_rule
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.sbpn import EVICTS, REJECTS, WHEN_FULL, Sbpn
-from vcgym.network.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, item_at, put, take_out
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.schedulers.sbpn import EVICTS, REJECTS, WHEN_FULL, Sbpn
+from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, item_at, put, take_out
 
 SBPN1, SBPN2 = Sbpn(keep_last=False), Sbpn()
 LIFE_US = 200_000

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.envs.sending.loop import DONE
 from vcgym.envs.sending.send_order import SendOrderVectorEnv
-from vcgym.network.capacity import rate_trace
-from vcgym.network.cross_traffic import Udp
-from vcgym.network.other_call import OtherCall
-from vcgym.network.quality import CONCEALED_PRICE, R_DEFAULT
-from vcgym.network.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.capacity import rate_trace
+from vcgym.network.bottleneck.cross_traffic import Udp
+from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.playout.quality import CONCEALED_PRICE, R_DEFAULT
 
 RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
 REWARDS = [(RATE, "utility"), (RATE, "emodel"), (ORDER, "on_time"), (ORDER, "emodel")]

@@ -6,11 +6,11 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.gcc.gcc import GccDraft, GccWebrtc
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.policy import OrderPolicy, RatePolicy
-from vcgym.baselines.sending.sbpn import EVICTS, WHEN_FULL, Sbpn
-from vcgym.baselines.tfrc.tfrc import FASTER_RESTART, Tfrc
+from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.tfrc.tfrc import FASTER_RESTART, Tfrc
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.schedulers.sbpn import EVICTS, WHEN_FULL, Sbpn
+from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.envs.sending.batch import BY_PACKET, PACING, SendingBatch
 
 PACKETS = 4000

@@ -7,7 +7,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.rule import MEDIA, PROBE, Record
-from vcgym.network.quality import LOSS_PRICE
+from vcgym.network.playout.quality import LOSS_PRICE
 
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
 SEEDS = [11, 12, 13, 14]

@@ -11,16 +11,16 @@ from gymnasium.vector import AutoresetMode
 import vcgym.baselines
 import vcgym.envs
 from vcgym.baselines import mechanism, oracle, rule
-from vcgym.baselines.direct import Direct
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.rate_rule import is_rate_rule
-from vcgym.baselines.top_k import BEST_FIVE, TopK
-from vcgym.baselines.vcroute import VCRoute
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.envs.batch import CallBatch
-from vcgym.network.receiver import COUNT, PUBLISHED, WATERMARK
-from vcgym.network.scenario import MODES, Scenario
+from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 from vcgym.network.scenarios import leo
+from vcgym.network.scenarios.scenario import MODES, Scenario
 
 SEEDS = [3, 4, 5]
 PACKETS = 700  # more than one block of the world

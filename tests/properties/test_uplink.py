@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.gcc.gcc import GccWebrtc
-from vcgym.baselines.greedy import Greedy
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.sending.fifo import Fifo
-from vcgym.baselines.sending.policy import RatePolicy
-from vcgym.baselines.sending.sbpn import Sbpn
-from vcgym.baselines.wmjitter import WMJitter
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.greedy import Greedy
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.schedulers.sbpn import Sbpn
+from vcgym.baselines.sender_policy import RatePolicy
 from vcgym.envs.sending.rewards import ON_TIME_WORTH
-from vcgym.network.capacity import constant, rate_trace, steps
-from vcgym.network.cross_traffic import Udp
-from vcgym.network.send_queue import AUDIO, VIDEO
-from vcgym.network.shared_link import SharedLink
+from vcgym.network.bottleneck.capacity import constant, rate_trace, steps
+from vcgym.network.bottleneck.cross_traffic import Udp
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
 
 CALL = "vcgym/Call-v0"
 

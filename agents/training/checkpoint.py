@@ -1,0 +1,209 @@
+"""Checkpoints between two rollouts, from which a killed training goes on as though nothing had happened.
+
+A checkpoint is a folder `step-<transitions>` with state.safetensors (every array) and state.json (everything else): model, optimisers,
+normalisation of rewards, what SAC remembers, Python's, numpy's and torch's random state, the environment's own state, the last observation
+and which sessions have just begun. Nothing is pickled. Exact on one platform and stack with one torch thread; the environment must offer
+`get_state() -> dict of arrays` and `set_state(dict)`.
+"""
+
+import json
+import random
+import shutil
+from collections import deque
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
+from safetensors.numpy import save as to_bytes
+from stable_baselines3 import SAC
+from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+
+from vcgym.agents.adapter import NativeVecEnv
+from vcgym.agents.atomic import new_folder
+from vcgym.agents.training.learners import Model
+
+ARRAYS = "state.safetensors"
+SCALARS = "state.json"
+KEPT = 2
+
+
+def newest(folder: Path) -> Path | None:
+    """The checkpoint of `folder` with the most transitions, or None."""
+    return max(folder.glob("step-*"), default=None)
+
+
+def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
+    """Write `folder`/step-<transitions> and remove all but the newest two.
+
+    Args:
+        folder: where one training keeps its checkpoints.
+        model: between two rollouts.
+        identity: JSON values that must be the same when training goes on.
+
+    Returns:
+        The checkpoint; one that is there already is left alone.
+    """
+    target = folder / f"step-{model.num_timesteps:012d}"
+    if not target.exists():
+        arrays, scalars = _capture(model)
+        with new_folder(target) as draft:
+            (draft / ARRAYS).write_bytes(to_bytes(arrays))
+            (draft / SCALARS).write_text(json.dumps({"identity": identity, **scalars}, indent=1))
+    for old in sorted(folder.glob("step-*"))[:-KEPT]:
+        shutil.rmtree(old)
+    return target
+
+
+def load(checkpoint: Path, model: Model, identity: dict[str, Any]) -> None:
+    """Put `model`, its environment and the process's random generators into the state of `checkpoint`.
+
+    Raises:
+        ValueError: the checkpoint belongs to another training (naming field, value and what was expected) or cannot be read.
+    """
+    try:
+        scalars = json.loads((checkpoint / SCALARS).read_text())
+        arrays = load_file(checkpoint / ARRAYS)
+    except (OSError, json.JSONDecodeError, SafetensorError) as error:
+        raise ValueError(f"checkpoint {checkpoint} cannot be read: {error}") from error
+    found = scalars["identity"]
+    for field in [*identity, *(found.keys() - identity.keys())]:
+        if field not in found or field not in identity or found[field] != identity[field]:
+            raise ValueError(
+                f"checkpoint {checkpoint} is of another training: {field} is {found.get(field, 'absent')!r}, "
+                f"expected {identity.get(field, 'absent')!r}"
+            )
+    _restore(model, arrays, scalars)
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """An environment that can be stopped and continued anywhere."""
+
+    def get_state(self) -> dict[str, np.ndarray]: ...
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None: ...
+
+
+def _layers(model: Model) -> tuple[VecNormalize, VecMonitor, Resumable]:
+    normaliser = model.env
+    assert isinstance(normaliser, VecNormalize)
+    monitor = normaliser.venv
+    assert isinstance(monitor, VecMonitor)
+    assert isinstance(monitor.venv, NativeVecEnv)
+    envs = monitor.venv.envs.unwrapped
+    if not isinstance(envs, Resumable):
+        raise TypeError(f"{envs} has no get_state and set_state; a training on it cannot be checkpointed")
+    return normaliser, monitor, envs
+
+
+def _capture(model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    normaliser, monitor, envs = _layers(model)
+    optimisers = {name: optimiser.state_dict() for name, optimiser in _optimisers(model).items()}
+    draws = np.random.get_state(legacy=False)
+    assert isinstance(draws, dict)
+    assert model._last_obs is not None
+    assert model._last_episode_starts is not None
+    arrays = {f"policy/{name}": tensor.cpu().numpy() for name, tensor in model.policy.state_dict().items()}
+    for of, optimiser in optimisers.items():
+        for index, moments in optimiser["state"].items():
+            arrays |= {f"{of}/{index}/{name}": tensor.cpu().numpy() for name, tensor in moments.items()}
+    arrays |= _kept(model) if isinstance(model, SAC) else {}
+    arrays |= {
+        "rollout/last_observation": np.asarray(model._last_obs),
+        "rollout/episode_starts": model._last_episode_starts,
+        "normaliser/return_mean": np.asarray(normaliser.ret_rms.mean),
+        "normaliser/return_variance": np.asarray(normaliser.ret_rms.var),
+        "normaliser/returns": normaliser.returns,
+        "monitor/returns": monitor.episode_returns,
+        "monitor/lengths": monitor.episode_lengths,
+        "random/numpy": draws["state"]["key"],
+        "random/torch": torch.get_rng_state().numpy(),
+    }
+    if model.device.type == "cuda":
+        arrays["random/cuda"] = torch.cuda.get_rng_state(model.device).numpy()
+    arrays |= {f"env/{name}": np.asarray(value) for name, value in envs.get_state().items()}
+    scalars = {
+        "steps": model.num_timesteps,
+        "updates": model._n_updates,
+        **{name: optimiser["param_groups"] for name, optimiser in optimisers.items()},
+        "return_count": float(normaliser.ret_rms.count),
+        "random_python": random.getstate(),
+        "random_numpy": {"pos": draws["state"]["pos"], "has_gauss": draws["has_gauss"], "gauss": draws["gauss"]},
+        "episodes": [{"r": float(episode["r"]), "l": int(episode["l"])} for episode in model.ep_info_buffer or ()],
+    }
+    return {name: np.array(array, order="C") for name, array in arrays.items()}, scalars
+
+
+def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any]) -> None:
+    normaliser, monitor, envs = _layers(model)
+    model.policy.load_state_dict({name: torch.from_numpy(array) for name, array in _part(arrays, "policy").items()})
+    for of, optimiser in _optimisers(model).items():
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for key, array in _part(arrays, of).items():
+            index, name = key.split("/")
+            moments.setdefault(int(index), {})[name] = torch.from_numpy(array)
+        optimiser.load_state_dict({"state": moments, "param_groups": scalars[of]})
+    if isinstance(model, SAC):
+        _take_kept(model, _part(arrays, "sac"))
+
+    model.num_timesteps = scalars["steps"]
+    model._n_updates = scalars["updates"]
+    model._last_obs = arrays["rollout/last_observation"]
+    model._last_original_obs = arrays["rollout/last_observation"]  # observations are not normalised
+    model._last_episode_starts = arrays["rollout/episode_starts"]
+    model.ep_info_buffer = deque(scalars["episodes"], maxlen=model._stats_window_size)
+    model.ep_success_buffer = deque(maxlen=model._stats_window_size)
+    normaliser.ret_rms.mean, normaliser.ret_rms.var = arrays["normaliser/return_mean"], arrays["normaliser/return_variance"]
+    normaliser.ret_rms.count = scalars["return_count"]
+    normaliser.returns = arrays["normaliser/returns"]
+    monitor.episode_returns, monitor.episode_lengths = arrays["monitor/returns"], arrays["monitor/lengths"]
+    envs.set_state(_part(arrays, "env"))
+
+    version, words, gauss = scalars["random_python"]
+    random.setstate((version, tuple(words), gauss))
+    rest = scalars["random_numpy"]
+    draws = {"bit_generator": "MT19937", **rest, "state": {"key": arrays["random/numpy"], "pos": rest["pos"]}}
+    np.random.set_state(draws)
+    torch.set_rng_state(torch.from_numpy(arrays["random/torch"]))
+    if model.device.type == "cuda":
+        torch.cuda.set_rng_state(torch.from_numpy(arrays["random/cuda"]), model.device)
+
+
+def _optimisers(model: Model) -> dict[str, torch.optim.Optimizer]:
+    """By the name that their state is kept under."""
+    if not isinstance(model, SAC):
+        return {"optimiser": model.policy.optimizer}
+    found = {"optimiser_actor": model.actor.optimizer, "optimiser_critic": model.critic.optimizer}
+    return found | ({"optimiser_entropy": model.ent_coef_optimizer} if model.ent_coef_optimizer is not None else {})
+
+
+_BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
+
+
+def _kept(model: SAC) -> dict[str, np.ndarray]:
+    """What SAC remembers besides its networks: transitions, and the weight of the entropy where it is learned."""
+    buffer = model.replay_buffer
+    assert buffer is not None
+    arrays = {f"sac/{name}": getattr(buffer, name)[: buffer.size()] for name in _BUFFER}
+    arrays["sac/place"] = np.array([buffer.pos, buffer.full, model._episode_num], np.int64)
+    if model.log_ent_coef is not None:
+        arrays["sac/log_entropy"] = model.log_ent_coef.detach().cpu().numpy()
+    return arrays
+
+
+def _take_kept(model: SAC, arrays: dict[str, np.ndarray]) -> None:
+    buffer = model.replay_buffer
+    assert buffer is not None
+    for name in _BUFFER:
+        getattr(buffer, name)[: len(arrays[name])] = arrays[name]
+    buffer.pos, buffer.full, model._episode_num = int(arrays["place"][0]), bool(arrays["place"][1]), int(arrays["place"][2])
+    if model.log_ent_coef is not None:
+        with torch.no_grad():
+            model.log_ent_coef.copy_(torch.from_numpy(arrays["log_entropy"]))
+
+
+def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(f"{prefix}/"): array for name, array in arrays.items() if name.startswith(f"{prefix}/")}

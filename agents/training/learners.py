@@ -1,0 +1,107 @@
+"""The learning algorithms: each config becomes a model of Stable-Baselines3 over our networks, and each model a policy to publish.
+
+PPO takes any environment, MaskablePPO one that says which actions are allowed (`action_masks`). SAC takes a Box of actions and no paths;
+its network is plain, two layers, with features compressed by arcsinh.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import PPO, SAC
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.utils import LinearSchedule
+from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+from torch import nn
+
+from vcgym.agents.adapter import NativeVecEnv
+from vcgym.agents.config import Algorithm, MaskablePPOConfig, SACConfig, TrainConfig
+from vcgym.agents.environments import make_envs, paths_observed, places_observed
+from vcgym.agents.networks.path_network import MaskablePathPolicy, Nets, PathPolicy, path_nets
+from vcgym.agents.networks.policy import AgentPolicy, output_count
+from vcgym.agents.networks.queue_network import queue_nets
+
+Model = PPO | MaskablePPO | SAC
+
+_OURS = {"learning_rate", "schedule", "hidden", "activation", "masked"}  # of a config; the rest are arguments of the model
+_ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
+_SAC_TENSORS = {"trunk0": "latent_pi.0", "trunk1": "latent_pi.2", "rest": "mu"}  # names in an agent's file, and in SB3's actor
+
+
+def name_of(algorithm: Algorithm) -> str:
+    """What a card calls the algorithm."""
+    return "SAC" if isinstance(algorithm, SACConfig) else "MaskablePPO" if isinstance(algorithm, MaskablePPOConfig) else "PPO"
+
+
+def require_learnable(algorithm: Algorithm, envs: VectorEnv) -> None:
+    """Refuse an environment whose actions the algorithm cannot learn.
+
+    Raises:
+        ValueError: naming the action space and what is allowed.
+    """
+    space = envs.single_action_space
+    output_count(space)
+    if isinstance(algorithm, MaskablePPOConfig) and not hasattr(envs.unwrapped, "action_masks"):
+        raise ValueError(f"algorithm is MaskablePPO and {envs.unwrapped} has no action_masks; allowed: algorithm=ppo")
+    if isinstance(algorithm, SACConfig) and (not isinstance(space, spaces.Box) or paths_observed(envs)):
+        raise ValueError(f"algorithm is SAC and action space is {space}; allowed: a Box of floats, in an environment without paths")
+
+
+def build_model(config: TrainConfig, seed: int) -> Model:
+    """A model with fresh weights, over monitored sessions of the training split whose rewards are normalised."""
+    envs, chosen = make_envs(config.env, config.num_envs, "train"), config.algorithm
+    sessions = VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, gamma=chosen.gamma)
+    rate = LinearSchedule(chosen.learning_rate, 0.0, 1.0) if chosen.schedule == "linear" else chosen.learning_rate
+    common: dict[str, Any] = {"learning_rate": rate, "seed": seed, "device": config.device, **chosen.model_dump(exclude=_OURS)}
+    if isinstance(chosen, SACConfig):
+        common["train_freq"] = common.pop("n_steps")
+        layers = {"net_arch": [chosen.hidden] * 2, "activation_fn": _ACTIVATIONS[chosen.activation]}
+        return SAC("MlpPolicy", sessions, policy_kwargs={"features_extractor_class": Compressed, **layers}, **common)
+    kwargs = {"nets": _nets(envs, chosen.hidden, chosen.activation)}
+    if isinstance(chosen, MaskablePPOConfig):
+        return MaskablePPO(MaskablePathPolicy, sessions, policy_kwargs=kwargs, **common)
+    return PPO(PathPolicy, sessions, policy_kwargs=kwargs, **common)
+
+
+def _nets(envs: VectorEnv, hidden: int, activation: str) -> Callable[..., nn.Module]:
+    """Makes the networks of policy and value, given the lengths of observation and output."""
+    if places := places_observed(envs):
+        return partial(queue_nets, places=places, hidden=hidden, activation=activation)
+    return partial(path_nets, paths=paths_observed(envs), hidden=hidden, activation=activation)
+
+
+class Compressed(BaseFeaturesExtractor):
+    """Features compressed by arcsinh, as in all our networks."""
+
+    def __init__(self, observation_space: spaces.Box) -> None:
+        super().__init__(observation_space, int(observation_space.shape[0]))
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        return torch.asinh(observations)
+
+
+def snapshot(model: Model, config: TrainConfig) -> AgentPolicy:
+    """The model's policy as it is now, apart from the model."""
+    assert isinstance(model.observation_space, spaces.Box)
+    spoken = config.env.id, model.observation_space, model.action_space
+    if isinstance(model, SAC):
+        return AgentPolicy(*spoken, 0, config.algorithm.activation, _actor(model), squashed=True)
+    nets = model.policy.mlp_extractor
+    assert isinstance(nets, Nets)
+    paths, places = getattr(nets.policy, "paths", 0), getattr(nets.policy, "places", 0)
+    return AgentPolicy(*spoken, paths, config.algorithm.activation, _arrays(nets.policy.state_dict()), places=places)
+
+
+def _actor(model: SAC) -> dict[str, NDArray[np.float32]]:
+    found = _arrays(model.actor.state_dict())
+    return {f"{ours}.{part}": found[f"{theirs}.{part}"] for ours, theirs in _SAC_TENSORS.items() for part in ("weight", "bias")}
+
+
+def _arrays(tensors: dict[str, torch.Tensor]) -> dict[str, NDArray[np.float32]]:
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}

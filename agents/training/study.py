@@ -1,0 +1,64 @@
+"""A study: the same training once per seed, every seed a run nested under the study's."""
+
+import json
+from pathlib import Path
+from typing import Any, Protocol
+
+from vcgym.agents.config import PLACES, TrainConfig
+from vcgym.agents.environments import data_hash
+from vcgym.agents.tracking.tracking import Tracking, flatten
+from vcgym.agents.training.training import Trained, require_trainable, train
+
+
+class StudyConfig(Protocol):
+    """What any study's config has."""
+
+    @property
+    def folder(self) -> Path: ...
+
+    def decisive(self) -> dict[str, Any]: ...
+
+
+def run_study(config: TrainConfig) -> list[Trained]:
+    """Train once per seed of `config` and log it all.
+
+    Raises:
+        ValueError: the folder holds a study of another config; also see `vcgym.agents.training.training.require_trainable`.
+    """
+    config.data.export()
+    require_trainable(config)
+    require_same_study(config)
+    data = data_hash(config.env)
+    tracking = Tracking()
+    config.folder.mkdir(parents=True, exist_ok=True)
+    (config.folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n")
+    results = []
+    with tracking.run(config.study, data_hash=data, marker=config.folder / "mlflow_run") as study:
+        study.config(config)
+        for seed in config.seeds:
+            home = config.folder / f"seed-{seed}"
+            with tracking.run(f"{config.study} seed {seed}", parent=study, data_hash=data, marker=home / "mlflow_run") as run:
+                run.config(config.model_copy(update={"seeds": [seed]}))
+                results.append(train(config, seed, run.metrics))
+                run.folder(results[-1].agent)
+        study.metrics({"validation/return_mean": sum(r.validation.return_mean for r in results) / len(results)}, results[-1].steps)
+    return results
+
+
+def require_same_study(config: StudyConfig) -> None:
+    """Refuse to go on in a folder with another config: it would be logged, and hashed, as something that was never trained.
+
+    Raises:
+        ValueError: naming the field that differs.
+    """
+    path = config.folder / "config.json"
+    if not path.exists():
+        return
+    begun = flatten({name: value for name, value in json.loads(path.read_text()).items() if name not in PLACES})
+    wanted = flatten(config.decisive())
+    for name in sorted(begun.keys() | wanted.keys()):
+        if begun.get(name, "absent") != wanted.get(name, "absent"):
+            raise ValueError(
+                f"{path} is of another study: {name} is {begun.get(name, 'absent')!r}, expected {wanted.get(name, 'absent')!r}; "
+                "set it so, or choose another folder"
+            )

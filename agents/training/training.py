@@ -1,0 +1,157 @@
+"""One training: an algorithm of `learners` on the native vector environment, evaluated on the validation split, checkpointed, published.
+
+The hydra script and the sweep both call `train`; what happens to the metrics is the caller's business.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import KVWriter, Logger
+from stable_baselines3.common.utils import get_device, safe_mean
+
+from vcgym.agents.config import TrainConfig
+from vcgym.agents.environments import feature_names, make_envs
+from vcgym.agents.evaluation import Evaluation, evaluate
+from vcgym.agents.export import publish
+from vcgym.agents.progress import Tell, progress
+from vcgym.agents.training import checkpoint
+from vcgym.agents.training.learners import Model, build_model, name_of, require_learnable, snapshot
+from vcgym.agents.training.spaces import describe
+
+# Takes metric values by name and the number of transitions they were seen at.
+Log = Callable[[dict[str, float], int], None]
+
+_VALIDATION_SEED = 0
+_CHECKPOINT_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training leaves: the published agent's folder, transitions learned from, and its last evaluation."""
+
+    agent: Path
+    steps: int
+    validation: Evaluation
+
+
+def require_trainable(config: TrainConfig) -> None:
+    """Refuse at once what would be refused when work is under way: build one session of each split used.
+
+    Raises:
+        FileExistsError: see `train`.
+        ValueError: an argument of the environment out of range, or actions that no agent can take.
+        DataError: data that is missing or broken.
+    """
+    for seed in config.seeds:
+        _newest_checkpoint(config, seed)
+    for split in ("train", "validation"):
+        envs = make_envs(config.env, 1, split)
+        try:
+            require_learnable(config.algorithm, envs)
+        finally:
+            envs.close()
+
+
+def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None) -> Trained:
+    """Train one agent and publish it under `config.folder`/seed-<seed>/agent.
+
+    Raises:
+        FileExistsError: the folder holds an earlier training and `config.resume` is false.
+        ValueError: the newest checkpoint belongs to another training.
+    """
+    config.data.export()
+    torch.set_num_threads(config.threads)
+    home = config.folder / f"seed-{seed}"
+    newest = _newest_checkpoint(config, seed)
+    model = build_model(config, seed)
+    validation_envs = make_envs(config.env, config.evaluation_episodes, "validation")
+    try:
+        identity = _identity(config, seed, model)
+        if newest is not None:
+            checkpoint.load(newest, model, identity)
+        model.set_logger(Logger(None, [_Forward(log)]))
+        with progress(f"{config.env.id} seed {seed}", config.steps) as tell:
+            border = _Border(config, home / "checkpoints", identity, validation_envs, log, tell)
+            model.learn(max(config.steps - model.num_timesteps, 0), callback=border, reset_num_timesteps=False)
+            validation = border.evaluate()
+        checkpoint.save(home / "checkpoints", model, identity)
+        if not (home / "agent").exists():
+            features, agent, steps = feature_names(validation_envs), snapshot(model, config), model.num_timesteps
+            name, config_hash = name_of(config.algorithm), config.digest()
+            publish(home / "agent", agent, features=features, algorithm=name, steps=steps, seed=seed, config_hash=config_hash)
+        return Trained(home / "agent", model.num_timesteps, validation)
+    finally:
+        validation_envs.close()
+        assert model.env is not None
+        model.env.close()
+
+
+def _newest_checkpoint(config: TrainConfig, seed: int) -> Path | None:
+    home = config.folder / f"seed-{seed}"
+    newest = checkpoint.newest(home / "checkpoints")
+    if newest is not None and not config.resume:
+        raise FileExistsError(f"{home} holds a training (resume is {config.resume}); set resume=true or another folder")
+    return newest
+
+
+def _identity(config: TrainConfig, seed: int, model: Model) -> dict[str, Any]:
+    """Everything that must be the same for a resumed training to end as the uninterrupted one would."""
+    parts: dict[str, Any] = {"format": _CHECKPOINT_FORMAT, "vcgym": version("vcgym"), "seed": seed}
+    parts |= {"num_envs": config.num_envs, "steps": config.steps, "threads": config.threads, "device": get_device(config.device).type}
+    parts |= {"env.id": config.env.id, "observation_space": describe(model.observation_space), "action_space": describe(model.action_space)}
+    parts |= {f"env.options.{name}": value for name, value in config.env.model_dump(mode="json")["options"].items()}
+    return parts | {f"algorithm.{name}": value for name, value in config.algorithm.model_dump(mode="json").items()}
+
+
+class _Forward(KVWriter):
+    """Hands what SB3 records after each rollout to `log`."""
+
+    def __init__(self, log: Log):
+        self.log = log
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+        self.log({name: float(value) for name, value in key_values.items()}, step)
+
+    def close(self) -> None:
+        pass
+
+
+class _Border(BaseCallback):
+    """Between two rollouts: evaluate, then checkpoint, each at its interval."""
+
+    model: Model
+
+    def __init__(self, config: TrainConfig, folder: Path, identity: dict[str, Any], validation_envs: Any, log: Log, tell: Tell):
+        super().__init__()
+        self.config, self.folder, self.identity = config, folder, identity
+        self.validation_envs, self.log, self.tell = validation_envs, log, tell
+
+    def evaluate(self) -> Evaluation:
+        result = evaluate(snapshot(self.model, self.config), self.validation_envs, _VALIDATION_SEED)
+        self.log({"validation/return_mean": result.return_mean, "validation/return_sd": result.return_sd}, self.num_timesteps)
+        self.tell(self.num_timesteps, f"validation return {result.return_mean:.3f}")
+        return result
+
+    def _on_training_start(self) -> None:
+        self.started_at = self.num_timesteps
+
+    def _on_rollout_start(self) -> None:
+        if self.model.num_timesteps == self.started_at:
+            return
+        rollouts = self.model.num_timesteps // (self.config.num_envs * self.config.algorithm.n_steps)
+        if rollouts % self.config.evaluate_every == 0:
+            self.evaluate()
+        if rollouts % self.config.checkpoint_every == 0:
+            checkpoint.save(self.folder, self.model, self.identity)
+
+    def _on_rollout_end(self) -> None:
+        episodes = self.model.ep_info_buffer
+        self.tell(self.num_timesteps, f"return {safe_mean([episode['r'] for episode in episodes]):.3f}" if episodes else "")
+
+    def _on_step(self) -> bool:
+        return True

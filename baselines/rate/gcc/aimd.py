@@ -1,0 +1,150 @@
+"""GCC, fourth stage: the delay-based target, additive or multiplicative increase, multiplicative decrease.
+
+    normal    hold -> increase; over-use -> decrease; under-use -> hold; after a decrease: hold
+    decrease  target = 0.85 R_hat
+    increase  far from the capacity seen at decreases: target *= 1.08^min(dt, 1 s); near it: about half a packet per response time
+    never above 1.5 R_hat while it grows
+
+`WEBRTC`  libwebrtc's aimd_rate_control and link_capacity_estimator. `DRAFT`  draft-ietf-rmcat-gcc-02 5.5, as pion has it.
+The draft averages the rates at decreases "with smoothing factor 0.95": taken, as pion does, as the weight of the new one.
+
+Left out: probing, network state estimates, application-limited regions.
+"""
+
+import math
+
+import numpy as np
+
+from vcgym.baselines.rate.gcc.grouping import WEBRTC
+from vcgym.baselines.rate.gcc.kalman import OVERUSE, STEADY, UNDERUSE
+from vcgym.network.kernels.jit import kernel
+
+HOLD, INCREASE, DECREASE = 0, 1, 2
+
+BETA = 0.85  # draft-02 5.5
+GROWTH = 1.08  # the same, per second
+LEAST_BPS = 5_000.0
+_SPREADS = 3.0
+_LEAST_VARIANCE, _MOST_VARIANCE = 0.4, 2.5
+_NONE = -1.0
+
+AIMD = np.dtype(
+    (
+        np.record,
+        [
+            ("state", "i8"),
+            ("target_bps", "f8"),
+            ("changed_us", "i8"),
+            ("received_bps", "f8"),  # newest R_hat
+            ("capacity_kbps", "f8"),  # -1: no estimate
+            ("variance", "f8"),  # WEBRTC: over the estimate; DRAFT: kbit/s squared
+        ],
+    )
+)
+
+
+@kernel
+def start_aimd(aimd, start_bps, now_us):
+    """Begin with a target."""
+    aimd.state, aimd.target_bps, aimd.changed_us = HOLD, start_bps, now_us
+    aimd.received_bps, aimd.capacity_kbps, aimd.variance = start_bps, _NONE, _LEAST_VARIANCE
+
+
+@kernel
+def control(aimd, form, verdict, received_bps, rtt_us, now_us, beta=BETA, growth=GROWTH):
+    """One update; `received_bps` negative: none yet, the last one holds. Returns the target in bit/s."""
+    if received_bps >= 0.0:
+        aimd.received_bps = received_bps
+    if verdict == OVERUSE:
+        aimd.state = DECREASE
+    elif verdict == UNDERUSE:
+        aimd.state = HOLD
+    elif verdict == STEADY and aimd.state == HOLD:
+        aimd.state, aimd.changed_us = INCREASE, now_us
+    if aimd.state == INCREASE:
+        _increase(aimd, form, rtt_us, now_us, growth)
+    elif aimd.state == DECREASE:
+        _decrease(aimd, form, beta)
+        aimd.state, aimd.changed_us = HOLD, now_us
+    aimd.target_bps = max(aimd.target_bps, LEAST_BPS)
+    return aimd.target_bps
+
+
+@kernel
+def deviation_kbps(aimd, form):
+    """Standard deviation of the rates seen at decreases."""
+    return math.sqrt(aimd.variance * aimd.capacity_kbps) if form == WEBRTC else math.sqrt(aimd.variance)
+
+
+@kernel
+def packet_bits(target_bps):
+    """Mean size of a packet at that rate: frames at 30 per second in equal packets of at most 1200 bytes."""
+    frame = target_bps / 30.0
+    return frame / math.ceil(frame / 9600.0)
+
+
+@kernel
+def _near_capacity(aimd, form):
+    if aimd.capacity_kbps < 0.0:
+        return False
+    off_kbps = aimd.received_bps / 1000.0 - aimd.capacity_kbps
+    if off_kbps > _SPREADS * deviation_kbps(aimd, form):
+        aimd.capacity_kbps = _NONE
+        aimd.variance = aimd.variance if form == WEBRTC else 0.0
+        return False
+    return form == WEBRTC or off_kbps >= -_SPREADS * deviation_kbps(aimd, form)
+
+
+@kernel
+def _increase(aimd, form, rtt_us, now_us, growth):
+    dt_s = (now_us - aimd.changed_us) * 1e-6
+    response_s = rtt_us * 1e-6 + 0.1
+    near = _near_capacity(aimd, form)
+    aimd.changed_us = now_us
+    if near and form == WEBRTC:
+        more_bps = max(packet_bits(aimd.target_bps) / (2.0 * response_s), 4000.0) * dt_s
+    elif near:
+        more_bps = max(1000.0, 0.5 * min(dt_s / response_s, 1.0) * packet_bits(aimd.target_bps))
+    else:
+        more_bps = aimd.target_bps * (growth ** min(dt_s, 1.0) - 1.0)
+        more_bps = max(more_bps, 1000.0) if form == WEBRTC else more_bps
+    most_bps = 1.5 * aimd.received_bps + (10_000.0 if form == WEBRTC else 0.0)
+    if aimd.target_bps < most_bps:
+        aimd.target_bps = min(aimd.target_bps + more_bps, most_bps)
+
+
+@kernel
+def _decrease(aimd, form, beta):
+    received_kbps = aimd.received_bps / 1000.0
+    if form == WEBRTC:
+        lower_bps = beta * aimd.received_bps
+        lower_bps = lower_bps - 5000.0 if lower_bps > 5000.0 else lower_bps
+        if lower_bps > aimd.target_bps and aimd.capacity_kbps >= 0.0:
+            lower_bps = beta * aimd.capacity_kbps * 1000.0
+        aimd.target_bps = min(aimd.target_bps, lower_bps)
+        _estimate_webrtc(aimd, received_kbps)
+    else:
+        aimd.target_bps = beta * aimd.received_bps
+        _estimate_draft(aimd, received_kbps)
+
+
+@kernel
+def _estimate_webrtc(aimd, received_kbps):
+    if aimd.capacity_kbps >= 0.0 and received_kbps < aimd.capacity_kbps - _SPREADS * deviation_kbps(aimd, WEBRTC):
+        aimd.capacity_kbps = _NONE
+    if aimd.capacity_kbps < 0.0:
+        aimd.capacity_kbps = received_kbps
+        return
+    aimd.capacity_kbps = 0.95 * aimd.capacity_kbps + 0.05 * received_kbps
+    off = (aimd.capacity_kbps - received_kbps) ** 2 / max(aimd.capacity_kbps, 1.0)
+    aimd.variance = min(max(0.95 * aimd.variance + 0.05 * off, _LEAST_VARIANCE), _MOST_VARIANCE)
+
+
+@kernel
+def _estimate_draft(aimd, received_kbps):
+    if aimd.capacity_kbps < 0.0:
+        aimd.capacity_kbps, aimd.variance = received_kbps, 0.0
+        return
+    off = received_kbps - aimd.capacity_kbps
+    aimd.capacity_kbps += 0.95 * off
+    aimd.variance = 0.05 * (aimd.variance + 0.95 * off * off)

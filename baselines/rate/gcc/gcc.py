@@ -1,0 +1,258 @@
+"""Google Congestion Control, in the two forms that are in use and never mixed.
+
+    packets of a report -> groups (grouping.py) -> trend of the delay variation (trendline.py or kalman.py)
+      -> over-use detector with adaptive threshold (overuse.py) -> additive or multiplicative change (aimd.py)
+    loss of the report -> loss controller (loss.py)
+    target = the smaller one, within the bounds of the call
+
+`GccWebrtc`  libwebrtc's send side as of 2024, with its classic loss controller: trendline, its threshold, its AIMD.
+`GccDraft`   draft-ietf-rmcat-gcc-02: scalar Kalman filter, its threshold, its AIMD, its loss controller, with the sender doing what the
+             draft gives the receiver to do, on the same numbers.
+
+`prefilter` joins bursts that a Wi-Fi outage makes (grouping.py).
+
+Left out: probing; the report's round trip is the least of its packets' times from sending to the report's return.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.rate.gcc.aimd import AIMD, BETA, GROWTH, control, start_aimd
+from vcgym.baselines.rate.gcc.grouping import DRAFT, GROUPS, WEBRTC, add, clear_groups
+from vcgym.baselines.rate.gcc.kalman import KALMAN, OVERUSE, add_scalar, clear_kalman
+from vcgym.baselines.rate.gcc.loss import HIGH, LOSS, LOW, control_draft, control_webrtc, count, start_loss
+from vcgym.baselines.rate.gcc.overuse import DETECTOR, K_DOWN_DRAFT, K_DOWN_WEBRTC, K_UP_DRAFT, K_UP_WEBRTC, clear_detector, judge
+from vcgym.baselines.rate.gcc.received_rate import RECEIVED, clear_received, receive
+from vcgym.baselines.rate.gcc.trendline import MOST_COUNTED, TRENDLINE, add_variation, clear_trendline
+from vcgym.baselines.rate_rule import holds_rate
+from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+
+_SILENCE_US = 2_000_000  # without packets, after which groups and filter begin anew
+_RTT_START_US = 200_000
+_BACKOFF_RTT_US = 3_000_000  # libwebrtc rtt_based_backoff
+_BACKOFF_EVERY_US = 1_000_000
+_BACKOFF = 0.8
+
+
+class GccWebrtc(NamedTuple):
+    """Parameters of libwebrtc's form, its own values unless said otherwise.
+
+    Attributes:
+        prefilter: bursts are joined (grouping.py).
+        k_up: how fast the threshold rises, per ms (overuse.py), 0 to 1.
+        k_down: how fast it falls.
+        beta: what is left of the rate received after over-use (aimd.py), 0.1 to 1.
+        growth: factor per second far from the capacity, 1 to 4.
+        loss_low: share lost up to which the loss controller lets the target grow (loss.py), 0 to 1.
+        loss_high: share lost above which it cuts.
+    """
+
+    prefilter: bool = True
+    k_up: float = K_UP_WEBRTC
+    k_down: float = K_DOWN_WEBRTC
+    beta: float = BETA
+    growth: float = GROWTH
+    loss_low: float = LOW
+    loss_high: float = HIGH
+
+
+class GccDraft(NamedTuple):
+    """Parameters of the draft's form, its own values unless said otherwise; those of `GccWebrtc`, and one more.
+
+    Attributes:
+        noise_share: chi, how fast the variance of the measurement noise is learnt, 0.001 to 0.1; 0: it stays at 50 ms^2.
+    """
+
+    prefilter: bool = False
+    noise_share: float = 0.01
+    k_up: float = K_UP_DRAFT
+    k_down: float = K_DOWN_DRAFT
+    beta: float = BETA
+    growth: float = GROWTH
+    loss_low: float = LOW
+    loss_high: float = HIGH
+
+
+_RANGES = {
+    "k_up": (0.0, 1.0), "k_down": (0.0, 1.0), "beta": (0.1, 1.0), "growth": (1.0, 4.0), "loss_low": (0.0, 1.0), "loss_high": (0.0, 1.0),
+}  # fmt: skip
+
+
+STATE = np.dtype(
+    (
+        np.record,
+        [
+            ("groups", GROUPS),
+            ("trendline", TRENDLINE),
+            ("kalman", KALMAN),
+            ("detector", DETECTOR),
+            ("received", RECEIVED),
+            ("aimd", AIMD),
+            ("loss", LOSS),
+            ("least_bps", "f8"),
+            ("most_bps", "f8"),
+            ("target_bps", "f8"),
+            ("rtt_us", "i8"),
+            ("known_us", "i8"),  # when the newest report was back; -1: none
+            ("shrunk_us", "i8"),  # when the round trip last made the target shrink
+        ],
+    )
+)
+
+
+class GccState(NamedTuple):
+    """The first axis is the session."""
+
+    gcc: np.recarray  # (sessions,) of STATE
+
+
+holds_rate(GccWebrtc)
+holds_rate(GccDraft)
+
+
+@implements(allocate, GccWebrtc)
+def _allocate_webrtc(params, sessions, paths):
+    require_within(params, **_RANGES)
+    return GccState(np.zeros(sessions, STATE).view(np.recarray))
+
+
+@implements(allocate, GccDraft)
+def _allocate_draft(params, sessions, paths):
+    require_within(params, noise_share=(0.0, 0.1), **_RANGES)
+    return GccState(np.zeros(sessions, STATE).view(np.recarray))
+
+
+@implements(init, GccWebrtc)
+def _init_webrtc(params, state, s, history, key):
+    _start(state.gcc[s], history)
+
+
+@implements(init, GccDraft)
+def _init_draft(params, state, s, history, key):
+    _start(state.gcc[s], history)
+
+
+@implements(update, GccWebrtc)
+def _update_webrtc(params, state, s, record):
+    gcc = state.gcc[s]
+    _hear(gcc, record)
+    if record.arrived_us >= 0 and add(
+        gcc.groups, WEBRTC, params.prefilter, record.sent_us, record.arrived_us, record.known_us, record.size_bytes
+    ):
+        departures_ms = gcc.groups.departures_us / 1000.0
+        modified = add_variation(gcc.trendline, gcc.groups.variation_us / 1000.0, _whole_ms(gcc.groups.at_us))
+        judge(
+            gcc.detector, modified, gcc.trendline.slope, gcc.trendline.n, departures_ms, gcc.groups.at_us, params.k_up, params.k_down
+        )
+
+
+@implements(update, GccDraft)
+def _update_draft(params, state, s, record):
+    gcc = state.gcc[s]
+    _hear(gcc, record)
+    if record.arrived_us >= 0 and add(
+        gcc.groups, DRAFT, params.prefilter, record.sent_us, record.arrived_us, record.known_us, record.size_bytes
+    ):
+        departures_ms = gcc.groups.departures_us / 1000.0
+        trend = add_scalar(gcc.kalman, gcc.groups.variation_us / 1000.0, departures_ms, params.noise_share)
+        gcc.trendline.n = min(gcc.trendline.n + 1, MOST_COUNTED)
+        modified = gcc.trendline.n * trend
+        judge(gcc.detector, modified, trend, gcc.trendline.n, departures_ms, gcc.groups.at_us, params.k_up, params.k_down)
+
+
+@implements(decide, GccWebrtc)
+def _decide_webrtc(params, state, s, slot):
+    now_us = slot
+    gcc = state.gcc[s]
+    _control_delay(gcc, WEBRTC, now_us, params.beta, params.growth)
+    # libwebrtc keeps one target, so that what delay forbids is the loss controller's new start.
+    may_bps = control_webrtc(gcc.loss, gcc.rtt_us, now_us, params.loss_low, params.loss_high)
+    gcc.loss.target_bps = min(may_bps, gcc.aimd.target_bps)
+    if gcc.rtt_us > _BACKOFF_RTT_US and now_us - gcc.shrunk_us >= _BACKOFF_EVERY_US:
+        gcc.loss.target_bps *= _BACKOFF
+        gcc.shrunk_us = now_us
+    return _settle(gcc)
+
+
+@implements(decide, GccDraft)
+def _decide_draft(params, state, s, slot):
+    now_us = slot
+    gcc = state.gcc[s]
+    _control_delay(gcc, DRAFT, now_us, params.beta, params.growth)
+    gcc.loss.target_bps = control_draft(gcc.loss, params.loss_low, params.loss_high)
+    return _settle(gcc)
+
+
+@kernel
+def _start(gcc, history):
+    start_bps = history[0, 0]
+    gcc.least_bps, gcc.most_bps, gcc.target_bps = history[0, 1], history[0, 2], start_bps
+    gcc.rtt_us, gcc.known_us, gcc.shrunk_us = _RTT_START_US, -1, 0
+    clear_groups(gcc.groups)
+    clear_trendline(gcc.trendline)
+    clear_kalman(gcc.kalman, 50.0)
+    clear_detector(gcc.detector)
+    clear_received(gcc.received)
+    start_aimd(gcc.aimd, start_bps, 0)
+    start_loss(gcc.loss, start_bps)
+
+
+@kernel
+def _whole_ms(at_us):
+    return (at_us + 500) // 1000
+
+
+@kernel
+def _hear(gcc, record):
+    """What every packet of a report tells, whatever the form."""
+    if record.known_us != gcc.known_us:
+        if gcc.known_us >= 0 and record.known_us - gcc.known_us > _SILENCE_US:
+            clear_groups(gcc.groups)
+            clear_trendline(gcc.trendline)
+            clear_kalman(gcc.kalman, 50.0)
+            clear_detector(gcc.detector)
+        gcc.known_us = record.known_us
+        gcc.rtt_us = 1 << 40
+    count(gcc.loss, record.arrived_us < 0)
+    if record.arrived_us >= 0:
+        gcc.rtt_us = min(gcc.rtt_us, record.known_us - record.sent_us)
+        receive(gcc.received, _whole_ms(record.arrived_us), record.size_bytes)
+
+
+@kernel
+def _control_delay(gcc, form, now_us, beta, growth):
+    """Once per report; over-use again only a round trip after the last change, or where far less arrives than is asked."""
+    if gcc.rtt_us >= 1 << 40:
+        gcc.rtt_us = _RTT_START_US
+    received_bps = gcc.received.estimate_kbps * 1000.0 if gcc.received.estimate_kbps >= 0.0 else -1.0
+    verdict = gcc.detector.verdict
+    if verdict == OVERUSE:
+        if received_bps < 0.0:
+            gcc.aimd.target_bps, gcc.aimd.changed_us = gcc.aimd.target_bps / 2.0, now_us
+            return
+        waits_us = min(max(gcc.rtt_us, 10_000), 200_000)
+        if now_us - gcc.aimd.changed_us < waits_us and received_bps >= 0.5 * gcc.aimd.target_bps:
+            return
+    control(gcc.aimd, form, verdict, received_bps, gcc.rtt_us, now_us, beta, growth)
+
+
+@kernel
+def _settle(gcc):
+    gcc.aimd.target_bps = min(max(gcc.aimd.target_bps, gcc.least_bps), gcc.most_bps)
+    gcc.loss.target_bps = min(max(gcc.loss.target_bps, gcc.least_bps), gcc.most_bps)
+    gcc.target_bps = min(gcc.aimd.target_bps, gcc.loss.target_bps)
+    return np.int64(gcc.target_bps)
+
+
+def stages(state: GccState) -> dict[str, Any]:
+    """What the stages hold, for plots: arrays (sessions,)."""
+    gcc = state.gcc
+    return {
+        "received_kbps": gcc["received"]["estimate_kbps"].copy(),
+        "threshold_ms": gcc["detector"]["threshold_ms"].copy(),
+        "delay_target_bps": gcc["aimd"]["target_bps"].copy(),
+        "loss_target_bps": gcc["loss"]["target_bps"].copy(),
+    }

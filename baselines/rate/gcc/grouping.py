@@ -1,0 +1,152 @@
+"""GCC, first stage: packets into groups, and the delay variation from group to group.
+
+A group is what left within 5 ms. With the pre-filter, a packet also joins the group when it comes in a burst that the way, not the sender,
+has made: what a Wi-Fi outage holds back and releases at once shall not look like a queue that empties.
+
+When a packet opens a group and two complete ones exist, the one just closed, i, and i - 1, there is a sample:
+
+    d = (complete_i - complete_{i-1}) - (departed_i - departed_{i-1})
+
+complete: arrival of the packet added last, departed: latest sending. Its instant is the arrival of the packet that opened the group.
+
+`WEBRTC`  libwebrtc's inter_arrival_delta: latest in `add_webrtc`, send side, in microseconds.
+`DRAFT`   draft-ietf-rmcat-gcc-02, sections 5.2 and 5.3, with the pre-filter measured from the group's first departure: `add_draft`.
+
+Left out: the 24-bit send times of the receive-side path.
+"""
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+WEBRTC, DRAFT = 0, 1
+
+GROUP_US = 5_000  # draft-02 5.2, burst_time; libwebrtc kTimestampGroupLength
+_BURST_GAP_US = 5_000
+_LONGEST_BURST_US = 100_000
+_CLOCK_JUMP_US = 3_000_000
+_REORDERED = 3  # groups in a row that force a new beginning
+
+_GROUP = np.dtype(
+    [("first_sent_us", "i8"), ("sent_us", "i8"), ("first_arrived_us", "i8"), ("complete_us", "i8"), ("known_us", "i8"), ("bytes", "i8")]
+)
+
+GROUPS = np.dtype(
+    (
+        np.record,
+        [
+            ("complete", "i8"),  # 0: none yet, 1: a group is open, 2: and one before it is complete
+            ("open", _GROUP),
+            ("before", _GROUP),
+            ("reordered", "i8"),
+            # The newest sample.
+            ("variation_us", "i8"),
+            ("departures_us", "i8"),
+            ("bytes_more", "i8"),
+            ("at_us", "i8"),
+        ],
+    )
+)
+
+
+@kernel
+def clear_groups(groups):
+    """Forget all groups."""
+    groups.complete = groups.reordered = 0
+
+
+@kernel
+def add(groups, form, prefilter, sent_us, arrived_us, known_us, size_bytes):
+    """One packet, in order of arrival; True if there is a new sample."""
+    if form == WEBRTC:
+        return add_webrtc(groups, prefilter, sent_us, arrived_us, known_us, size_bytes)
+    return add_draft(groups, prefilter, sent_us, arrived_us, known_us, size_bytes)
+
+
+@kernel
+def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us, size_bytes):
+    """As libwebrtc does."""
+    group = groups.open
+    if groups.complete == 0:
+        _open(groups, sent_us, arrived_us, known_us, size_bytes)
+        return False
+    if sent_us < group.first_sent_us:
+        return False
+    gap_us = arrived_us - group.complete_us
+    burst = prefilter and (
+        sent_us == group.sent_us
+        or (gap_us < sent_us - group.sent_us and gap_us <= _BURST_GAP_US and arrived_us - group.first_arrived_us < _LONGEST_BURST_US)
+    )
+    if burst or sent_us - group.first_sent_us <= GROUP_US:
+        _join(group, sent_us, arrived_us, known_us, size_bytes)
+        return False
+    sampled = groups.complete == 2
+    if sampled:
+        arrivals_us = group.complete_us - groups.before.complete_us
+        if arrivals_us - (group.known_us - groups.before.known_us) >= _CLOCK_JUMP_US:
+            clear_groups(groups)
+            return False
+        if arrivals_us < 0:
+            groups.reordered += 1
+            if groups.reordered >= _REORDERED:
+                clear_groups(groups)
+            return False
+        groups.reordered = 0
+        _sample(groups, arrived_us)
+    _close(groups)
+    _open(groups, sent_us, arrived_us, known_us, size_bytes)
+    return sampled
+
+
+@kernel
+def add_draft(groups, prefilter, sent_us, arrived_us, known_us, size_bytes):
+    """As the draft says."""
+    group = groups.open
+    if groups.complete == 0:
+        _open(groups, sent_us, arrived_us, known_us, size_bytes)
+        return False
+    since_us, gap_us = sent_us - group.first_sent_us, arrived_us - group.complete_us
+    if gap_us < 0 or since_us <= 0:
+        return False
+    if since_us <= GROUP_US or (prefilter and gap_us <= _BURST_GAP_US and gap_us < since_us):
+        _join(group, sent_us, arrived_us, known_us, size_bytes)
+        return False
+    sampled = groups.complete == 2
+    if sampled:
+        _sample(groups, arrived_us)
+    _close(groups)
+    _open(groups, sent_us, arrived_us, known_us, size_bytes)
+    return sampled
+
+
+@kernel
+def _open(groups, sent_us, arrived_us, known_us, size_bytes):
+    group = groups.open
+    group.first_sent_us = group.sent_us = sent_us
+    group.first_arrived_us = group.complete_us = arrived_us
+    group.known_us, group.bytes = known_us, size_bytes
+    groups.complete = max(groups.complete, 1)
+
+
+@kernel
+def _join(group, sent_us, arrived_us, known_us, size_bytes):
+    group.sent_us = max(group.sent_us, sent_us)
+    group.complete_us, group.known_us = arrived_us, known_us
+    group.bytes += size_bytes
+
+
+@kernel
+def _close(groups):
+    before, group = groups.before, groups.open
+    before.first_sent_us, before.sent_us = group.first_sent_us, group.sent_us
+    before.first_arrived_us, before.complete_us = group.first_arrived_us, group.complete_us
+    before.known_us, before.bytes = group.known_us, group.bytes
+    groups.complete = 2
+
+
+@kernel
+def _sample(groups, arrived_us):
+    groups.departures_us = groups.open.sent_us - groups.before.sent_us
+    groups.variation_us = groups.open.complete_us - groups.before.complete_us - groups.departures_us
+    groups.bytes_more = groups.open.bytes - groups.before.bytes
+    groups.at_us = arrived_us

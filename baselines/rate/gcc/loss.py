@@ -1,0 +1,99 @@
+"""GCC, fifth stage: the loss-based target.
+
+    share lost <= 2 %  grow; > 10 %  target *= 1 - share / 2; between: hold
+
+`DRAFT`   draft-ietf-rmcat-gcc-02 6: grow by 1.05, at each report.
+`WEBRTC`  libwebrtc's send_side_bandwidth_estimation before its "v2": at least 20 packets per evaluation, the share in 256ths, growth from
+          the least target of the last second, 1.08 of it and 1 kbit/s; a cut at most once in 300 ms and a round trip, and once per report.
+
+Left out: the Bayesian estimator that libwebrtc has used since 2023.
+"""
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+LOW, HIGH = 0.02, 0.10  # draft-02 6; 26 and 256 / 50 of 256 in libwebrtc
+_LEAST_PACKETS = 20
+_HISTORY = 128  # targets of the last second, at most one per 10 ms
+_SECOND_US = 1_000_000
+_CUT_EVERY_US = 300_000
+_REPORT_HOLDS_US = 6_000_000
+
+LOSS = np.dtype(
+    (
+        np.record,
+        [
+            ("target_bps", "f8"),
+            ("packets", "i8"),  # since the last evaluation
+            ("lost", "i8"),
+            ("share", "f8"),  # of the last evaluation; -1: none
+            ("share_us", "i8"),
+            ("cut", "i8"),  # 1: this evaluation has cut already
+            ("cut_us", "i8"),
+            ("then_us", "i8", (_HISTORY,)),
+            ("then_bps", "f8", (_HISTORY,)),
+            ("oldest", "i8"),
+            ("newest", "i8"),
+        ],
+    )
+)
+
+
+@kernel
+def start_loss(loss, start_bps):
+    """Begin with a target."""
+    loss.target_bps, loss.share, loss.share_us = start_bps, -1.0, 0
+    loss.packets = loss.lost = loss.cut = loss.oldest = loss.newest = 0
+    loss.cut_us = -_SECOND_US
+
+
+@kernel
+def count(loss, lost):
+    """One packet of a report."""
+    loss.packets += 1
+    loss.lost += 1 if lost else 0
+
+
+@kernel
+def control_draft(loss, low=LOW, high=HIGH):
+    """After a report; returns the target."""
+    if loss.packets > 0:
+        loss.share = loss.lost / loss.packets
+        loss.packets = loss.lost = 0
+        if loss.share > high:
+            loss.target_bps *= 1.0 - 0.5 * loss.share
+        elif loss.share < low:
+            loss.target_bps *= 1.05
+    return loss.target_bps
+
+
+@kernel
+def control_webrtc(loss, rtt_us, now_us, low=LOW, high=HIGH):
+    """After a report; returns the target."""
+    if loss.packets >= _LEAST_PACKETS:
+        loss.share = np.float64((loss.lost * 256) // loss.packets) / 256.0
+        loss.share_us, loss.cut = now_us, 0
+        loss.packets = loss.lost = 0
+    _remember(loss, now_us)
+    if loss.share < 0.0 or now_us - loss.share_us >= _REPORT_HOLDS_US:
+        return loss.target_bps
+    if loss.share <= low:
+        loss.target_bps = loss.then_bps[loss.oldest % _HISTORY] * 1.08 + 1000.0
+    elif loss.share > high and loss.cut == 0 and now_us - loss.cut_us >= _CUT_EVERY_US + rtt_us:
+        loss.target_bps *= 1.0 - 0.5 * loss.share
+        loss.cut, loss.cut_us = 1, now_us
+    return loss.target_bps
+
+
+@kernel
+def _remember(loss, now_us):
+    """Targets of the last second that none later has fallen below: the oldest is the least."""
+    while loss.oldest < loss.newest and now_us - loss.then_us[loss.oldest % _HISTORY] >= _SECOND_US:
+        loss.oldest += 1
+    while loss.oldest < loss.newest and loss.then_bps[(loss.newest - 1) % _HISTORY] >= loss.target_bps:
+        loss.newest -= 1
+    if loss.newest - loss.oldest == _HISTORY:
+        loss.oldest += 1
+    loss.then_us[loss.newest % _HISTORY], loss.then_bps[loss.newest % _HISTORY] = now_us, loss.target_bps
+    loss.newest += 1

@@ -1,0 +1,66 @@
+"""GCC: the rate that arrives, R_hat, from what the receiver reports (libwebrtc's bitrate_estimator, kbit/s, arrivals in whole ms).
+
+A window of 500 ms gives the first sample, windows of 150 ms the following; samples are weighed by how far they are off.
+
+    sv = (10 |est - sample| / est)^2, pv = var + 5
+    est = (sv est + pv sample) / (sv + pv), var = sv pv / (sv + pv)
+"""
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+_FIRST_WINDOW_MS, _WINDOW_MS = 500, 150
+_START_VARIANCE = 50.0
+_SCALE = 10.0
+_GROWS = 5.0
+
+RECEIVED = np.dtype(
+    (
+        np.record,
+        [
+            ("estimate_kbps", "f8"),  # -1: none yet
+            ("variance", "f8"),
+            ("elapsed_ms", "i8"),
+            ("at_ms", "i8"),  # of the newest packet; -1: none
+            ("bytes", "i8"),
+        ],
+    )
+)
+
+
+@kernel
+def clear_received(received):
+    """Begin anew."""
+    received.estimate_kbps, received.variance = -1.0, _START_VARIANCE
+    received.elapsed_ms, received.at_ms, received.bytes = 0, -1, 0
+
+
+@kernel
+def receive(received, at_ms, size_bytes):
+    """A packet arrived at a whole ms."""
+    window_ms = _FIRST_WINDOW_MS if received.estimate_kbps < 0.0 else _WINDOW_MS
+    if received.at_ms >= 0 and at_ms >= received.at_ms:
+        gap_ms = at_ms - received.at_ms
+        received.elapsed_ms += gap_ms
+        if gap_ms > window_ms:
+            received.bytes = 0
+            received.elapsed_ms %= window_ms
+        if received.elapsed_ms >= window_ms:
+            _take(received, 8.0 * received.bytes / window_ms)
+            received.elapsed_ms -= window_ms
+            received.bytes = 0
+    received.at_ms = max(received.at_ms, at_ms)
+    received.bytes += size_bytes
+
+
+@kernel
+def _take(received, sample_kbps):
+    if received.estimate_kbps < 0.0:
+        received.estimate_kbps = sample_kbps
+        return
+    estimate = max(received.estimate_kbps, 1e-3)
+    of_sample = (_SCALE * abs(estimate - sample_kbps) / estimate) ** 2
+    of_estimate = received.variance + _GROWS
+    received.estimate_kbps = max((of_sample * estimate + of_estimate * sample_kbps) / (of_sample + of_estimate), 0.0)
+    received.variance = of_sample * of_estimate / (of_sample + of_estimate)

@@ -1,0 +1,70 @@
+"""GCC, second stage in libwebrtc: the slope of the accumulated delay variation (trendline_estimator).
+
+    acc += d; smooth = 0.9 smooth + 0.1 acc
+    slope = least squares of smooth on the samples' instants, over the last 20
+    modified trend = min(n, 60) slope gain, n the samples so far, gain 4
+
+Instants are in whole ms since the first sample. Fewer than 20 samples, or all at one instant, leave the slope as it was.
+"""
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+SMOOTHING = 0.9
+SAMPLES = 20
+GAIN = 4.0
+MOST_COUNTED = 60
+_SATURATES = 1000
+
+TRENDLINE = np.dtype(
+    (
+        np.record,
+        [
+            ("n", "i8"),
+            ("first_ms", "i8"),
+            ("accumulated_ms", "f8"),
+            ("smooth_ms", "f8"),
+            ("slope", "f8"),
+            ("at_ms", "f8", (SAMPLES,)),
+            ("delay_ms", "f8", (SAMPLES,)),
+            ("next", "i8"),  # place of the next sample
+        ],
+    )
+)
+
+
+@kernel
+def clear_trendline(trend):
+    """Forget all samples."""
+    trend.n = trend.next = 0
+    trend.accumulated_ms = trend.smooth_ms = trend.slope = 0.0
+
+
+@kernel
+def add_variation(trend, variation_ms, at_ms):
+    """One sample, at a whole ms; returns the modified trend."""
+    if trend.n == 0:
+        trend.first_ms = at_ms
+    trend.accumulated_ms += variation_ms
+    trend.smooth_ms = SMOOTHING * trend.smooth_ms + (1.0 - SMOOTHING) * trend.accumulated_ms
+    trend.at_ms[trend.next], trend.delay_ms[trend.next] = np.float64(at_ms - trend.first_ms), trend.smooth_ms
+    trend.next = trend.next + 1 if trend.next + 1 < SAMPLES else 0
+    trend.n = min(trend.n + 1, _SATURATES)
+    if trend.n >= SAMPLES:
+        _fit(trend)
+    return min(trend.n, MOST_COUNTED) * trend.slope * GAIN
+
+
+@kernel
+def _fit(trend):
+    mean_at, mean_delay = 0.0, 0.0
+    for i in range(SAMPLES):
+        mean_at += trend.at_ms[i] / SAMPLES
+        mean_delay += trend.delay_ms[i] / SAMPLES
+    top, bottom = 0.0, 0.0
+    for i in range(SAMPLES):
+        top += (trend.at_ms[i] - mean_at) * (trend.delay_ms[i] - mean_delay)
+        bottom += (trend.at_ms[i] - mean_at) ** 2
+    if bottom > 0.0:
+        trend.slope = top / bottom

@@ -1,0 +1,130 @@
+"""TFRC's loss event rate (RFC 5348 5): one over the weighted mean of the last loss intervals.
+
+A packet is lost when three sent later have arrived. Losses sent within a round trip of a loss event's first one belong to the event. An
+interval counts the packets from one event's first loss to the next one's; I_0 is the open one, I_1 the newest closed.
+
+    w = 1, 1, 1, 1, .8, .6, .4, .2;  k closed intervals, at most n = 8, or with another n those of RFC 5348 5.4
+    I_tot0 = sum_{0 <= i < k} I_i w_i,  I_tot1 = sum_{1 <= i <= k} I_i w_{i-1}
+    I_mean = max(I_tot0, I_tot1) / sum_{i < k} w_i,  p = 1 / I_mean
+
+The interval before the first event is the one at which the equation gives the rate received then (RFC 5348 6.3.1), or half a packet per
+round trip if nothing had been received.
+
+Left out: history discounting, explicit congestion notification.
+"""
+
+import numpy as np
+
+from vcgym.baselines.rate.tfrc.equation import loss_rate_of
+from vcgym.network.kernels.jit import kernel
+
+CLOSED = 8  # n
+LATER = 3  # RFC 5348 5.1, NDUPACK
+_WAITING = 1024  # losses not certain yet
+
+INTERVALS = np.dtype(
+    (
+        np.record,
+        [
+            ("closed", "i8"),  # how many intervals are kept
+            ("interval", "f8", (CLOSED,)),  # newest first
+            ("event_packet", "i8"),  # first loss of the newest event; -1: none yet
+            ("event_us", "i8"),  # when it was sent
+            ("newest_packet", "i8"),
+            ("arrived", "i8"),
+            ("first", "i8"),  # of those that wait
+            ("after", "i8"),
+            ("waiting_packet", "i8", (_WAITING,)),
+            ("waiting_us", "i8", (_WAITING,)),
+            ("waiting_arrived", "i8", (_WAITING,)),  # how many had arrived when it was passed over
+        ],
+    )
+)
+
+
+@kernel
+def clear_intervals(intervals):
+    """Nothing lost yet."""
+    intervals.closed = intervals.arrived = intervals.first = intervals.after = 0
+    intervals.event_packet = intervals.newest_packet = -1
+
+
+@kernel
+def packet_fate(intervals, packet, sent_us, lost, rtt_us, size_bytes, received_bps):
+    """One packet, in order of sending; returns how many loss events begin.
+
+    Args:
+        intervals: what has been lost so far.
+        packet: its number.
+        sent_us: when it left.
+        lost: whether it has not arrived.
+        rtt_us: round-trip time that bounds an event.
+        size_bytes: mean packet size, for the interval before the first event.
+        received_bps: rate received before it, for the same.
+    """
+    intervals.newest_packet = packet
+    if lost:
+        place = intervals.after % _WAITING
+        intervals.waiting_packet[place], intervals.waiting_us[place] = packet, sent_us
+        intervals.waiting_arrived[place] = intervals.arrived
+        intervals.after += 1
+        intervals.first = max(intervals.first, intervals.after - _WAITING)
+        return 0
+    intervals.arrived += 1
+    begins = 0
+    while intervals.first < intervals.after and intervals.waiting_arrived[intervals.first % _WAITING] + LATER <= intervals.arrived:
+        place = intervals.first % _WAITING
+        intervals.first += 1
+        begins += _lose(intervals, intervals.waiting_packet[place], intervals.waiting_us[place], rtt_us, size_bytes, received_bps)
+    return begins
+
+
+@kernel
+def _lose(intervals, packet, sent_us, rtt_us, size_bytes, received_bps):
+    if intervals.event_packet >= 0 and sent_us - intervals.event_us <= rtt_us:
+        return 0
+    if intervals.event_packet < 0:
+        rate_bps = received_bps if received_bps > 0.0 else 8.0 * size_bytes / (2.0 * rtt_us * 1e-6)
+        close_interval(intervals, 1.0 / loss_rate_of(size_bytes, rtt_us * 1e-6, rate_bps))
+    else:
+        close_interval(intervals, np.float64(packet - intervals.event_packet))
+    intervals.event_packet, intervals.event_us = packet, sent_us
+    return 1
+
+
+@kernel
+def close_interval(intervals, length):
+    """A closed interval becomes the newest."""
+    for i in range(CLOSED - 1, 0, -1):
+        intervals.interval[i] = intervals.interval[i - 1]
+    intervals.interval[0] = length
+    intervals.closed = min(intervals.closed + 1, CLOSED)
+
+
+@kernel
+def weight(i, n):
+    """w_i of n: 1 for the newer half, then falling to 0 (RFC 5348 5.4)."""
+    return 1.0 if 2 * i < n else 2.0 * (n - i) / (n + 2)
+
+
+@kernel
+def mean_interval(intervals, open_length, n=CLOSED):
+    """I_mean, with an open interval of `open_length` packets, over n closed ones at most."""
+    closed = min(intervals.closed, n)
+    if closed == 0:
+        return open_length
+    with_open, without, weights = open_length, 0.0, 0.0
+    for i in range(closed):
+        weights += weight(i, n)
+        without += intervals.interval[i] * weight(i, n)
+        if i + 1 < closed:
+            with_open += intervals.interval[i] * weight(i + 1, n)
+    return max(with_open, without) / weights
+
+
+@kernel
+def loss_event_rate(intervals, n=CLOSED):
+    """p; 0 before the first event."""
+    if intervals.closed == 0:
+        return 0.0
+    return 1.0 / max(mean_interval(intervals, np.float64(intervals.newest_packet - intervals.event_packet + 1), n), 1.0)

@@ -1,0 +1,196 @@
+"""TFRC as DCCP's CCID 3 runs it (RFC 5348, RFC 4342): a sender's rate from packet size, round-trip time and loss event rate.
+
+    per report   s <- 0.9 s + 0.1 size, R <- 0.9 R + 0.1 sample, X_recv = bits arrived since the report before / time
+    p > 0        X = max(min(X_calc, 2 X_recv), s / 64 s)
+    p = 0        at most once per R: X = max(min(2 X, 2 X_recv), W_init / R), W_init = min(4 s, max(2 s, 4380 bytes))
+    no report for max(4 R, 2 s / X), 2 s at first:
+                 p = 0: X halves; else X_recv halves, or is X_calc / 4 where that is what holds; X follows
+
+The receiver reports once per round trip. What it would compute, loss intervals and X_recv, is computed here from the same packets.
+
+`idle_rule`: what a sender may do that had nothing to send, of which X_recv then tells nothing:
+    NONE             nothing, as in the Linux 2.6.20 of the seed paper on SBPN: its rate decays, and that is what SBPN2 is for
+    RFC4342          after two round trips of silence X_recv does not hold it below the initial rate (RFC 4342 5.1)
+    FASTER_RESTART   as that, and without loss X quadruples up to what it was before (Faster Restart for TFRC, the IETF's draft)
+
+Left out: the set of recent X_recv of RFC 5348 4.3, oscillation damping (off in CCID 3), a report at the instant of a loss.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.rate.tfrc.equation import throughput_bps
+from vcgym.baselines.rate.tfrc.loss_intervals import CLOSED, INTERVALS, clear_intervals, loss_event_rate, packet_fate
+from vcgym.baselines.rate_rule import NEVER_US, holds_rate, report_every_us, times, wake_us
+from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+
+NONE, RFC4342, FASTER_RESTART = 0, 1, 2
+
+_BACKOFF_S = 64.0  # RFC 5348 4.3, t_mbi
+_INITIAL_BYTES = 4380.0  # RFC 3390
+_FIRST_TIMER_US = 2_000_000  # RFC 5348 4.2
+_LEAST_RTT_US = 1_000
+_KEEPS = 0.9
+
+
+class Tfrc(NamedTuple):
+    """Parameters."""
+
+    idle_rule: int = NONE
+    size_bytes: float = 519.0  # packet size assumed before the first report
+    rtt_ms: float = 100.0  # round trip of the handshake, used until the first report
+    rtt_keeps: float = 0.9  # weight of what was known of the round trip
+    intervals: int = CLOSED  # loss intervals that count, an even number
+
+
+STATE = np.dtype(
+    (
+        np.record,
+        [
+            ("x_bps", "f8"),
+            ("x_recv_bps", "f8"),
+            ("size_bytes", "f8"),
+            ("rtt_us", "f8"),
+            ("reports", "i8"),
+            ("doubled_us", "i8"),
+            ("known_us", "i8"),  # when the newest report was back; -1: none
+            ("decided_us", "i8"),  # the same of the one decided on
+            ("timer_us", "i8"),
+            ("arrived_bytes", "i8"),  # of the report in hand
+            ("least_rtt_us", "i8"),
+            ("sent_us", "i8"),  # newest packet known to have been sent
+            ("before_idle_bps", "f8"),
+            ("intervals", INTERVALS),
+        ],
+    )
+)
+
+
+class TfrcState(NamedTuple):
+    """The first axis is the session."""
+
+    tfrc: np.recarray  # (sessions,) of STATE
+
+
+holds_rate(Tfrc)
+
+
+@implements(allocate, Tfrc)
+def _allocate(params, sessions, paths):
+    require_within(params, idle_rule=(NONE, FASTER_RESTART), size_bytes=(1.0, 65535.0), rtt_ms=(1.0, 1e4))
+    require_within(params, rtt_keeps=(0.0, 0.999), intervals=(2, CLOSED))
+    return TfrcState(np.zeros(sessions, STATE).view(np.recarray))
+
+
+@implements(init, Tfrc)
+def _init(params, state, s, history, key):
+    tfrc = state.tfrc[s]
+    tfrc.size_bytes, tfrc.rtt_us = params.size_bytes, params.rtt_ms * 1000.0
+    tfrc.x_bps = initial_bps(tfrc)
+    tfrc.x_recv_bps, tfrc.before_idle_bps = 0.0, 0.0
+    tfrc.reports = tfrc.doubled_us = tfrc.arrived_bytes = tfrc.sent_us = 0
+    tfrc.known_us = tfrc.decided_us = -1
+    tfrc.timer_us, tfrc.least_rtt_us = _FIRST_TIMER_US, NEVER_US
+    clear_intervals(tfrc.intervals)
+
+
+@implements(update, Tfrc)
+def _update(params, state, s, record):
+    tfrc = state.tfrc[s]
+    if record.known_us != tfrc.known_us:
+        tfrc.known_us, tfrc.arrived_bytes, tfrc.least_rtt_us = record.known_us, 0, NEVER_US
+    lost = record.arrived_us < 0
+    if not lost:
+        tfrc.arrived_bytes += record.size_bytes
+        tfrc.least_rtt_us = min(tfrc.least_rtt_us, record.known_us - record.sent_us)
+    tfrc.sent_us = max(tfrc.sent_us, record.sent_us)
+    tfrc.size_bytes = _KEEPS * tfrc.size_bytes + (1.0 - _KEEPS) * record.size_bytes
+    packet_fate(tfrc.intervals, record.packet, record.sent_us, lost, tfrc.rtt_us, tfrc.size_bytes, tfrc.x_recv_bps)
+
+
+@implements(decide, Tfrc)
+def _decide(params, state, s, slot):
+    now_us = slot
+    tfrc = state.tfrc[s]
+    if tfrc.known_us > tfrc.decided_us:
+        _on_report(tfrc, params, now_us)
+    elif now_us >= tfrc.timer_us:
+        _on_silence(tfrc, params, now_us)
+    return np.int64(tfrc.x_bps)
+
+
+@times(report_every_us, Tfrc)
+def _report_every_us(params, state, s, usual_us):
+    return max(np.int64(state.tfrc[s].rtt_us), np.int64(_LEAST_RTT_US))
+
+
+@times(wake_us, Tfrc)
+def _wake_us(params, state, s):
+    return state.tfrc[s].timer_us
+
+
+@kernel
+def initial_bps(tfrc):
+    """W_init / R (RFC 5348 4.2, RFC 3390 with the packet size for the segment size)."""
+    size = tfrc.size_bytes
+    return 8.0 * min(4.0 * size, max(2.0 * size, _INITIAL_BYTES)) / (tfrc.rtt_us * 1e-6)
+
+
+@kernel
+def _least_bps(tfrc):
+    return 8.0 * tfrc.size_bytes / _BACKOFF_S
+
+
+@kernel
+def _on_report(tfrc, params, now_us):
+    if tfrc.least_rtt_us < NEVER_US:
+        sample = np.float64(tfrc.least_rtt_us)
+        keeps = params.rtt_keeps if tfrc.reports > 0 else 0.0
+        tfrc.rtt_us = keeps * tfrc.rtt_us + (1.0 - keeps) * sample
+    if tfrc.reports > 0:
+        tfrc.x_recv_bps = 8.0 * tfrc.arrived_bytes / max((tfrc.known_us - tfrc.decided_us) * 1e-6, 1e-6)
+    tfrc.reports += 1
+    tfrc.decided_us = tfrc.known_us
+    _recompute(tfrc, params, now_us)
+    _set_timer(tfrc, now_us)
+
+
+@kernel
+def _on_silence(tfrc, params, now_us):
+    """RFC 5348 4.4."""
+    p = loss_event_rate(tfrc.intervals, params.intervals)
+    idle = params.idle_rule != NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us
+    if p == 0.0 or tfrc.reports == 0:
+        least_bps = initial_bps(tfrc) if idle else _least_bps(tfrc)
+        tfrc.x_bps = max(tfrc.x_bps / 2.0, min(least_bps, tfrc.x_bps))
+    else:
+        x_calc_bps = throughput_bps(tfrc.size_bytes, tfrc.rtt_us * 1e-6, p)
+        tfrc.x_recv_bps = tfrc.x_recv_bps / 2.0 if x_calc_bps > 2.0 * tfrc.x_recv_bps else x_calc_bps / 4.0
+        _recompute(tfrc, params, now_us)
+    _set_timer(tfrc, now_us)
+
+
+@kernel
+def _recompute(tfrc, params, now_us):
+    p = loss_event_rate(tfrc.intervals, params.intervals)
+    most_bps = 2.0 * tfrc.x_recv_bps
+    if params.idle_rule != NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us:
+        most_bps = max(most_bps, initial_bps(tfrc))
+        tfrc.before_idle_bps = max(tfrc.before_idle_bps, tfrc.x_bps)
+    if p > 0.0:
+        x_calc_bps = throughput_bps(tfrc.size_bytes, tfrc.rtt_us * 1e-6, p)
+        tfrc.x_bps = max(min(x_calc_bps, most_bps), _least_bps(tfrc))
+        tfrc.before_idle_bps = 0.0
+    elif now_us - tfrc.doubled_us >= tfrc.rtt_us:
+        restarts = params.idle_rule == FASTER_RESTART and tfrc.x_bps < tfrc.before_idle_bps
+        growth = 4.0 if restarts else 2.0
+        tfrc.x_bps = max(min(growth * tfrc.x_bps, growth / 2.0 * most_bps), initial_bps(tfrc))
+        tfrc.doubled_us = now_us
+
+
+@kernel
+def _set_timer(tfrc, now_us):
+    tfrc.timer_us = now_us + np.int64(max(4.0 * tfrc.rtt_us, 2.0 * 8e6 * tfrc.size_bytes / tfrc.x_bps))

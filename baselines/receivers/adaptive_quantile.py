@@ -1,0 +1,112 @@
+"""Adaptive playout by a quantile of recent delays (after Moon, Kurose, Towsley, Multimedia Systems 6, 1998).
+
+    lag = smallest whole ms that at least a share `quantile` of the last `window` packets' excess delays does not exceed
+
+The excess delay of a packet, late or not, is its one-way delay above the least of the last 2000 ms (the accumulated jitter of
+`jitter_window.py`), rounded up to whole ms; above 2000 ms it counts as 2000. Taking excess delays instead of delays keeps a shift of
+the base delay, or of a clock, out of the quantile. The counts per ms are updated for the packet that comes and the one that goes, and the
+quantile moves along them.
+
+Left out: the paper's mode for delay spikes, and its change of the playout delay between talkspurts only.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.mechanism import holds, microseconds
+from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
+from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.playout.receiver import WATERMARK
+
+MOST_MS = 2000
+
+
+class AdaptiveQuantile(NamedTuple):
+    """Parameters."""
+
+    quantile: float = 0.99
+    window: int = 10_000  # packets, as in the paper
+    start_lag_ms: float = 80.0  # before the first packet
+
+
+class AdaptiveQuantileState(NamedTuple):
+    """The window in a ring, and how often each ms occurs in it. Arrays (sessions,) int64 where nothing else is said."""
+
+    jitter: np.recarray  # of JITTER_WINDOW
+    excess_ms: np.ndarray  # (sessions, window) int16
+    occurs: np.ndarray  # (sessions, 2001) int32
+    taken: np.ndarray  # packets so far
+    below: np.ndarray  # packets of the window below the quantile
+    lag_ms: np.ndarray  # the quantile
+    lag_us: np.ndarray
+
+
+holds(AdaptiveQuantile, WATERMARK)
+
+
+@implements(allocate, AdaptiveQuantile)
+def _allocate(params, sessions, paths):
+    require_within(params, quantile=(0.0, 1.0), window=(1, 1_000_000), start_lag_ms=(0.0, 1e4))
+    return AdaptiveQuantileState(
+        np.zeros(sessions, JITTER_WINDOW).view(np.recarray),
+        np.zeros((sessions, params.window), np.int16),
+        np.zeros((sessions, MOST_MS + 1), np.int32),
+        *(np.zeros(sessions, np.int64) for _ in range(4)),
+    )
+
+
+@implements(init, AdaptiveQuantile)
+def _init(params, state, s, history, key):
+    reset_window(state.jitter[s])
+    state.occurs[s] = 0
+    state.taken[s] = 0
+    state.below[s] = 0
+    state.lag_ms[s] = 0
+    state.lag_us[s] = microseconds(params.start_lag_ms)
+
+
+@implements(update, AdaptiveQuantile)
+def _update(params, state, s, record):
+    if record.kind == PROBE:
+        return
+    jitter_us = accumulated_jitter(state.jitter[s], record.sent_us, record.arrived_us)
+    excess_ms = 0 if jitter_us == NO_JITTER else min(-(-jitter_us // 1000), MOST_MS)
+    _slide(state, s, excess_ms)
+    held = min(state.taken[s], state.excess_ms.shape[1])
+    _move_quantile(state, s, max(1, math.ceil(params.quantile * held)))
+    state.lag_us[s] = 1000 * state.lag_ms[s]
+
+
+@implements(decide, AdaptiveQuantile)
+def _decide(params, state, s, slot):
+    return state.lag_us[s]
+
+
+@kernel
+def _slide(state, s, excess_ms):
+    """Take one excess delay into the window, and the oldest out of a full one."""
+    window = state.excess_ms.shape[1]
+    place = state.taken[s] % window
+    if state.taken[s] >= window:
+        gone_ms = state.excess_ms[s, place]
+        state.occurs[s, gone_ms] -= 1
+        state.below[s] -= gone_ms < state.lag_ms[s]
+    state.excess_ms[s, place] = excess_ms
+    state.occurs[s, excess_ms] += 1
+    state.below[s] += excess_ms < state.lag_ms[s]
+    state.taken[s] += 1
+
+
+@kernel
+def _move_quantile(state, s, wanted):
+    """Let the quantile be the smallest ms up to which `wanted` packets lie."""
+    while state.below[s] >= wanted:
+        state.lag_ms[s] -= 1
+        state.below[s] -= state.occurs[s, state.lag_ms[s]]
+    while state.below[s] + state.occurs[s, state.lag_ms[s]] < wanted:
+        state.below[s] += state.occurs[s, state.lag_ms[s]]
+        state.lag_ms[s] += 1

@@ -1,0 +1,58 @@
+"""BF: the NetEQ-like adaptive target that WMJitter is compared with (arXiv 2310.05054), as its published code has it.
+
+A hybrid of two generations of NetEQ: 10-ms buckets, 0.95 quantile, forget factor 0.983 with start weight 2, no resampling, and one
+histogram shared by packets in and out of order, with 20 ms of delay paid per percent of loss. That is CalculateLag (`wmjitter.py`) with
+another price, taught by late packets too, clamped to [10, 1500] ms and held by a count buffer instead of a watermark. The level starts at
+NetEQ's 80 ms.
+
+Left out: the code's maximum delay of 4000 ms, which 100 buckets of 10 ms cannot reach, and its order of letting go before taking in (the
+count buffer takes in first, so that the steady wait equals the target).
+"""
+
+from typing import NamedTuple
+
+from vcgym.baselines.mechanism import holds, microseconds
+from vcgym.baselines.receivers.wmjitter import FORGETTING, UPPER, allocate_lag, calculate_lag, reset_lag
+from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.playout.receiver import COUNT
+
+
+class NetEqTarget(NamedTuple):
+    """Parameters."""
+
+    bucket_ms: float = 10.0
+    quantile: float = 0.95
+    ms_per_loss_percent: float = 20.0
+    forget_factor: float = 0.983
+    start_weight: int = 2
+    edge: int = UPPER
+    memory: int = FORGETTING
+    start_target_ms: float = 80.0
+    least_target_ms: float = 10.0
+    most_target_ms: float = 1500.0
+
+
+holds(NetEqTarget, COUNT)
+
+
+@implements(allocate, NetEqTarget)
+def _allocate(params, sessions, paths):
+    require_within(params, start_target_ms=(0.0, 1e4), least_target_ms=(0.0, 1e4), most_target_ms=(params.least_target_ms, 1e4))
+    return allocate_lag(params, sessions)
+
+
+@implements(init, NetEqTarget)
+def _init(params, state, s, history, key):
+    reset_lag(params, state[s], microseconds(params.start_target_ms))
+
+
+@implements(update, NetEqTarget)
+def _update(params, state, s, record):
+    if record.kind != PROBE:
+        calculate_lag(params, state[s], record.sent_us, record.arrived_us)
+
+
+@implements(decide, NetEqTarget)
+def _decide(params, state, s, slot):
+    return min(max(state[s].lag_us, microseconds(params.least_target_ms)), microseconds(params.most_target_ms))

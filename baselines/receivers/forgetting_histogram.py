@@ -1,0 +1,150 @@
+"""A histogram that forgets exponentially, its quantile always at hand.
+
+NetEQ's recursion (libwebrtc, audio_coding/neteq/histogram.cc): a sample multiplies every probability by a factor f and adds 1 - f to
+its own bucket; f rises from 0, in 15 fractional bits as there, to the forget factor. Instead of shrinking 100 buckets, the sample is given
+(1 - f) / f times the weight of all before it, which is the same distribution: probability = weight / total. Weights are integers, so that
+sums are exact in any order and the quantile can be moved from bucket to bucket. The total keeps 32 bits or more, against 30 in libwebrtc,
+whose rounding is not imitated here (`neteq_histogram.py` does).
+"""
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+BUCKETS = 100
+
+_FULL = 1 << 15  # factor 1
+_TOGETHER = 4  # buckets whose costs are worked out at once
+_LEAST_BITS, _MOST_BITS = 32, 48  # of the total weight
+
+FORGETTING_HISTOGRAM = np.dtype(
+    (
+        np.record,
+        [
+            ("added", "i8"),
+            ("factor", "i8"),
+            ("gain", "f8"),  # (1 - f) / f
+            ("total", "i8"),
+            ("place", "i8"),  # the quantile's bucket
+            ("below", "i8"),  # weight of the buckets below it
+            ("weight", "i8", (BUCKETS + _TOGETHER - 1,)),  # the last ones stay 0
+        ],
+    )
+)
+
+
+@kernel
+def reset_histogram(histogram, quantile):
+    """Start as libwebrtc does: bucket i holds 2^-(i+1), near enough, and the factor 0 makes the first samples overwrite that."""
+    histogram.added = 0
+    histogram.factor = 0
+    histogram.total = 0
+    histogram.place = 0
+    histogram.below = 0
+    for i in range(BUCKETS):
+        histogram.weight[i] = (16386 >> min(i + 1, 15)) << (_LEAST_BITS - 14)
+        histogram.total += histogram.weight[i]
+    _move_quantile(histogram, quantile)
+
+
+@kernel
+def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
+    """Count one sample in `bucket`; one at or beyond the last edge is not counted.
+
+    Args:
+        histogram: FORGETTING_HISTOGRAM record.
+        bucket: at least 0.
+        quantile: the share up to which `place` is the smallest bucket; the same at every call.
+        forget_factor: share that the past keeps, in [0, 1].
+        start_weight: how that share grows from 0: it is 1 - start_weight / (samples + 1) so far.
+    """
+    if bucket >= BUCKETS:
+        return
+    if histogram.factor == 0:
+        histogram.weight[:] = 0
+        histogram.weight[bucket] = 1 << _LEAST_BITS
+        histogram.total, histogram.place, histogram.below = 1 << _LEAST_BITS, bucket, 0
+    else:
+        weight = int(histogram.total * histogram.gain)
+        histogram.weight[bucket] += weight
+        histogram.total += weight
+        histogram.below += weight if bucket < histogram.place else 0
+        if histogram.total >> _MOST_BITS > 0:
+            _shorten(histogram)
+    _move_quantile(histogram, quantile)
+    _raise_factor(histogram, forget_factor, start_weight)
+
+
+@kernel
+def count(histogram, bucket, samples, quantile):
+    """Count `samples` in `bucket` (-1: take one away again), nothing forgotten; the first one replaces what a reset left.
+
+    An empty histogram keeps its last quantile. For a histogram that `add_sample` is never called on.
+    """
+    if histogram.added == 0:
+        histogram.weight[:] = 0
+        histogram.total, histogram.place, histogram.below = 0, bucket, 0
+    histogram.added += 1
+    histogram.weight[bucket] += samples
+    histogram.total += samples
+    if bucket < histogram.place:
+        histogram.below += samples
+    if histogram.total > 0:
+        _move_quantile(histogram, quantile)
+
+
+@kernel
+def _move_quantile(histogram, quantile):
+    wanted = quantile * histogram.total
+    while histogram.below + histogram.weight[histogram.place] < wanted and histogram.place < BUCKETS - 1:
+        histogram.below += histogram.weight[histogram.place]
+        histogram.place += 1
+    while histogram.place > 0 and histogram.below >= wanted:
+        histogram.place -= 1
+        histogram.below -= histogram.weight[histogram.place]
+
+
+@kernel
+def _shorten(histogram):
+    histogram.total = 0
+    for i in range(BUCKETS):
+        if i == histogram.place:
+            histogram.below = histogram.total
+        histogram.weight[i] >>= _MOST_BITS - _LEAST_BITS
+        histogram.total += histogram.weight[i]
+
+
+@kernel
+def _raise_factor(histogram, forget_factor, start_weight):
+    histogram.added += 1
+    full = int(forget_factor * _FULL)
+    if histogram.factor < full:
+        histogram.factor = min(max(_FULL * (histogram.added + 1 - start_weight) // (histogram.added + 1), 0), full)
+        if histogram.factor > 0:
+            histogram.gain = (_FULL - histogram.factor) / histogram.factor
+
+
+@kernel
+def cheapest_bucket(histogram, first, bucket_us, base_us, us_per_loss_percent):
+    """Bucket i >= `first` of the least max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i, the lowest on ties.
+
+    From where the wait alone costs as much as the best so far, no bucket can be cheaper.
+    """
+    up_to, at = histogram.below + histogram.weight[histogram.place], histogram.place
+    while at > first:
+        up_to -= histogram.weight[at]
+        at -= 1
+    while at < first:
+        at += 1
+        up_to += histogram.weight[at]
+    total, price_us = float(histogram.total), 100.0 * us_per_loss_percent
+    best = first
+    best_cost = max(0, first * bucket_us - base_us) * total + price_us * (histogram.total - up_to)
+    for following in range(first + 1, BUCKETS, _TOGETHER):
+        if max(0, following * bucket_us - base_us) * total >= best_cost:
+            break
+        for i in range(following, following + _TOGETHER):
+            up_to += histogram.weight[i]
+            cost = max(0, i * bucket_us - base_us) * total + price_us * (histogram.total - up_to)
+            best, best_cost = i if cost < best_cost else best, min(cost, best_cost)
+    return best

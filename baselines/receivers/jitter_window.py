@@ -1,0 +1,100 @@
+"""Accumulated jitter over a window of sent time.
+
+Algorithm 2 of WMJitter (arXiv 2310.05054); the same running sum as the 2020 delay manager of NetEQ. With d = difference of one-way delay to
+the last arrived packet, kept for 2000 ms of sent time and dropped from the oldest arrival on,
+
+    J = 0;  J = max(0, J + d) for each d of the window in order of arrival
+      = one_way_delay - min(one_way_delay over the window and over the packet just before its oldest d)
+
+Since a d leaves only when all that arrived before it have left, the predecessor's delay of d counts as long as the newest sent time among
+all d up to that one is within 2000 ms of the newest of all. A ring holds those delays in order of arrival with the newest sent time each
+counts by, and one entry for those that count equally long: at one packet per 10 ms never more than 201. The place of the smallest is known;
+only when it leaves are the others looked through again.
+"""
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ring_minimum import newest_smallest
+
+JITTER_WINDOW_US = 2_000_000
+NO_JITTER = -1  # of the first packet
+
+_PLACES = 256  # a power of two above 201
+_MASK = _PLACES - 1
+_NEVER_US = -(2**62)
+_NO_DELAY_US = np.iinfo(np.int64).max
+
+JITTER_WINDOW = np.dtype(
+    (
+        np.record,
+        [
+            ("end", "i8"),  # how many entries there have been; number n stands in place n modulo the length
+            ("best", "i8"),  # number of the newest entry that has the smallest delay
+            ("best_us", "i8"),
+            ("best_expiry_us", "i8"),
+            ("newest_us", "i8"),  # newest sent time of a packet that has a d
+            ("last_delay_us", "i8"),
+            ("started", "i8"),
+            ("delay_us", "i8", (_PLACES,)),
+            ("expiry_us", "i8", (_PLACES,)),
+        ],
+    )
+)
+
+
+@kernel
+def reset_window(window):
+    """Forget every packet."""
+    window.end = 0
+    window.best_us = _NO_DELAY_US
+    window.newest_us = _NEVER_US
+    window.started = 0
+    for place in range(_PLACES):
+        window.expiry_us[place] = _NEVER_US
+
+
+@kernel
+def accumulated_jitter(window, sent_us, arrived_us):
+    """Take in one arrived packet and return its accumulated jitter J (us), NO_JITTER for the first one.
+
+    Raises:
+        ValueError: more than 256 packets of increasing sent time within 2000 ms.
+    """
+    delay_us, before_us = arrived_us - sent_us, window.last_delay_us
+    window.last_delay_us = delay_us
+    if window.started == 0:
+        window.started = 1
+        return NO_JITTER
+    window.newest_us = max(window.newest_us, sent_us)
+    _append(window, before_us, window.newest_us)
+    if window.best_expiry_us < window.newest_us - JITTER_WINDOW_US:
+        _look_through(window)
+    return max(0, delay_us - window.best_us)
+
+
+@kernel
+def _append(window, delay_us, expiry_us):
+    last = (window.end - 1) & _MASK
+    if window.expiry_us[last] == expiry_us:
+        delay_us = min(window.delay_us[last], delay_us)
+    else:
+        last = window.end & _MASK
+        if window.expiry_us[last] >= expiry_us - JITTER_WINDOW_US:
+            raise ValueError("jitter window: more than 256 packets of rising sent time in 2000 ms; allowed are packets of at least 8 ms")
+        window.expiry_us[last] = expiry_us
+        window.end += 1
+    window.delay_us[last] = delay_us
+    if delay_us <= window.best_us:
+        window.best, window.best_us, window.best_expiry_us = window.end - 1, delay_us, expiry_us
+
+
+@kernel
+def _look_through(window):
+    """The entries count the longer, the newer they are: when the best one leaves, so have all before it."""
+    first = window.best + 1
+    while window.expiry_us[first & _MASK] < window.newest_us - JITTER_WINDOW_US:
+        first += 1
+    window.best = newest_smallest(window.delay_us, first, window.end)
+    window.best_us = window.delay_us[window.best & _MASK]
+    window.best_expiry_us = window.expiry_us[window.best & _MASK]

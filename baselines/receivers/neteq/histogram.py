@@ -1,0 +1,102 @@
+"""The histogram of NetEQ: libwebrtc, modules/audio_coding/neteq/histogram.cc, 2022 and later, in its integers.
+
+Probabilities have 30 fractional bits, forget factors 15, and every product rounds down. Left out: resizing, and the variant without a start
+weight.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+BUCKETS = 100
+ONE = 1 << 30  # probability 1
+FULL_FACTOR = 1 << 15  # forget factor 1
+
+
+class Histogram(NamedTuple):
+    """Arrays (sessions,), probability (sessions, 100), int64."""
+
+    probability: np.ndarray
+    factor: np.ndarray
+    added: np.ndarray
+
+
+def allocate_histogram(sessions: int) -> Histogram:
+    """Rows to be started by `reset_histogram`."""
+    return Histogram(np.zeros((sessions, BUCKETS), np.int64), np.zeros(sessions, np.int64), np.zeros(sessions, np.int64))
+
+
+@kernel
+def reset_histogram(histogram, s):
+    """Start row `s`: bucket i holds 2^-(i+1), near enough, and the factor 0 makes the first samples overwrite that."""
+    for i in range(BUCKETS):
+        histogram.probability[s, i] = (16386 >> min(i + 1, 15)) << 16
+    histogram.factor[s] = 0
+    histogram.added[s] = 0
+
+
+@kernel
+def add_to_histogram(histogram, s, bucket, forget_factor, start_weight):
+    """Count one sample in `bucket`; one at or beyond the last edge is not counted.
+
+    Args:
+        histogram: state.
+        s: the row that is written.
+        bucket: at least 0.
+        forget_factor: share that the past keeps, in [0, 1].
+        start_weight: how the share grows to that from 0: it is 1 - start_weight / (samples + 1) so far.
+    """
+    if bucket >= BUCKETS:
+        return
+    factor = histogram.factor[s]
+    excess = -ONE
+    for i in range(BUCKETS):
+        histogram.probability[s, i] = (histogram.probability[s, i] * factor) >> 15
+        excess += histogram.probability[s, i]
+    hit = (FULL_FACTOR - factor) << 15
+    histogram.probability[s, bucket] += hit
+    _settle(histogram, s, excess + hit)
+    histogram.added[s] += 1
+    rising = FULL_FACTOR * (histogram.added[s] + 1 - start_weight) // (histogram.added[s] + 1)
+    histogram.factor[s] = min(max(rising, 0), int(forget_factor * FULL_FACTOR))
+
+
+@kernel
+def _settle(histogram, s, excess):
+    """Spread what rounding took, so that the sum is exactly 1: from bucket 0 on, at most a sixteenth of each bucket."""
+    for i in range(BUCKETS):
+        if excess == 0:
+            return
+        sixteenth = histogram.probability[s, i] >> 4
+        correction = max(-excess, -sixteenth) if excess > 0 else min(-excess, sixteenth)
+        histogram.probability[s, i] += correction
+        excess += correction
+
+
+@kernel
+def quantile_bucket(histogram, s, quantile):
+    """Smallest bucket up to which at least `quantile` of the probability lies."""
+    wanted = int(quantile * ONE)
+    reached = histogram.probability[s, 0]
+    bucket = 0
+    while reached < wanted and bucket < BUCKETS - 1:
+        bucket += 1
+        reached += histogram.probability[s, bucket]
+    return bucket
+
+
+@kernel
+def cheapest_bucket(histogram, s, bucket_us, base_us, us_per_loss_percent):
+    """Bucket i of the least max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i, the lowest on ties."""
+    beyond = ONE
+    best, best_cost = 0, np.iinfo(np.int64).max
+    for i in range(BUCKETS):
+        beyond -= histogram.probability[s, i]
+        cost = (max(0, i * bucket_us - base_us) << 30) + 100 * us_per_loss_percent * beyond
+        if cost < best_cost:
+            best, best_cost = i, cost
+        if beyond == 0:
+            break
+    return best

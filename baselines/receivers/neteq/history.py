@@ -1,0 +1,140 @@
+"""Arrival history of NetEQ: how late each packet is against the fastest one of the last 2000 ms of media.
+
+libwebrtc, modules/audio_coding/neteq/packet_arrival_history.cc, from 2022 on. Of packets with unwrapped timestamps ts (samples) that
+arrived at arr (whole ms),
+
+    relative delay = max(0, (arr - arr_ref) - (ms(ts) - ms(ts_ref))),   ms() rounds down
+
+ref being the packet of the smallest arr - ts in the window, the latest of equals. Only packets that were the newest when they came can
+be ref. A packet is not taken in if ts + 2000 ms < the newest ts, or if its media lie wholly inside those of the entry at or just before
+its ts. One that starts with an entry but is longer counts as taken in, and changes nothing.
+
+Left out: the largest delay of the window, which only the playout decisions read. Below timestamp zero, which only packets older than the
+first one of a stream reach, the source rounds toward zero; here it is down.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+WINDOW_MS = 2000
+
+
+class ArrivalHistory(NamedTuple):
+    """Two queues in rings: the packets by timestamp, and those that are or may become ref, by timestamp and by falling earliness.
+
+    Arrays (sessions, room) or (sessions,), int64.
+    """
+
+    timestamp: np.ndarray
+    samples: np.ndarray
+    first: np.ndarray
+    length: np.ndarray
+    fast_timestamp: np.ndarray
+    fast_arrived_ms: np.ndarray
+    fast_first: np.ndarray
+    fast_length: np.ndarray
+
+
+def allocate_history(sessions: int, room: int) -> ArrivalHistory:
+    """Rows to be started by `reset_history`; `room` is the number of different timestamps that 2000 ms can hold, both ends included."""
+    rings, columns = ([np.zeros(shape, np.int64) for _ in range(4)] for shape in ((sessions, room), sessions))
+    return ArrivalHistory(*rings[:2], *columns[:2], *rings[2:], *columns[2:])
+
+
+@kernel
+def reset_history(history, s):
+    """Forget every packet of row `s`."""
+    history.first[s] = 0
+    history.length[s] = 0
+    history.fast_first[s] = 0
+    history.fast_length[s] = 0
+
+
+@kernel
+def newest_timestamp(history, s):
+    """Of the packets in row `s`, which must hold one."""
+    return history.timestamp[s, (history.first[s] + history.length[s] - 1) % history.timestamp.shape[1]]
+
+
+@kernel
+def relative_delay_ms(history, s, timestamp, arrived_ms, samples_per_ms):
+    """Delay (whole ms, at least 0) of a packet against ref; row `s` must hold a packet."""
+    ref = history.fast_first[s]
+    waited_ms = arrived_ms - history.fast_arrived_ms[s, ref]
+    return max(0, waited_ms - (timestamp // samples_per_ms - history.fast_timestamp[s, ref] // samples_per_ms))
+
+
+@kernel
+def take_in(history, s, timestamp, arrived_ms, samples, samples_per_ms):
+    """Take in one packet; False if it is too old or brings nothing new.
+
+    Raises:
+        ValueError: more different timestamps within 2000 ms than there is room for.
+    """
+    room = history.timestamp.shape[1]
+    length = history.length[s]
+    if length > 0 and timestamp + WINDOW_MS * samples_per_ms < newest_timestamp(history, s):
+        return False
+    place = length
+    while place > 0 and history.timestamp[s, (history.first[s] + place - 1) % room] > timestamp:
+        place -= 1
+    if place > 0:
+        before = (history.first[s] + place - 1) % room
+        if history.timestamp[s, before] + history.samples[s, before] >= timestamp + samples:
+            return False
+        if history.timestamp[s, before] == timestamp:
+            return True
+    if place == length:
+        _forget_older(history, s, timestamp - WINDOW_MS * samples_per_ms)
+        _remember_fast(history, s, timestamp, arrived_ms, samples_per_ms)
+        place = history.length[s]
+    _insert(history, s, place, timestamp, samples)
+    return True
+
+
+@kernel
+def _forget_older(history, s, oldest):
+    room = history.timestamp.shape[1]
+    while history.length[s] > 0 and history.timestamp[s, history.first[s]] < oldest:
+        history.first[s] = (history.first[s] + 1) % room
+        history.length[s] -= 1
+    while history.fast_length[s] > 0 and history.fast_timestamp[s, history.fast_first[s]] < oldest:
+        history.fast_first[s] = (history.fast_first[s] + 1) % room
+        history.fast_length[s] -= 1
+
+
+@kernel
+def _remember_fast(history, s, timestamp, arrived_ms, samples_per_ms):
+    """Put the newest packet behind those that are strictly faster; the others can never be ref again."""
+    room = history.timestamp.shape[1]
+    delay = arrived_ms * samples_per_ms - timestamp
+    length = history.fast_length[s]
+    while length > 0:
+        last = (history.fast_first[s] + length - 1) % room
+        if delay > history.fast_arrived_ms[s, last] * samples_per_ms - history.fast_timestamp[s, last]:
+            break
+        length -= 1
+    if length == room:
+        raise ValueError("arrival history: no room for one more timestamp in 2000 ms; allowed are packets at least packet_ms apart")
+    last = (history.fast_first[s] + length) % room
+    history.fast_timestamp[s, last] = timestamp
+    history.fast_arrived_ms[s, last] = arrived_ms
+    history.fast_length[s] = length + 1
+
+
+@kernel
+def _insert(history, s, place, timestamp, samples):
+    room = history.timestamp.shape[1]
+    if history.length[s] == room:
+        raise ValueError("arrival history: no room for one more timestamp in 2000 ms; allowed are packets at least packet_ms apart")
+    for entry in range(history.length[s], place, -1):
+        target, source = (history.first[s] + entry) % room, (history.first[s] + entry - 1) % room
+        history.timestamp[s, target] = history.timestamp[s, source]
+        history.samples[s, target] = history.samples[s, source]
+    target = (history.first[s] + place) % room
+    history.timestamp[s, target] = timestamp
+    history.samples[s, target] = samples
+    history.length[s] += 1

@@ -1,0 +1,130 @@
+"""NetEQ: the target level of libwebrtc's jitter buffer (2022 and later), as a receiver rule and alone on a list of RTP arrivals.
+
+The target itself is in `neteq_delay.py`. As a rule it is held by the count buffer, timestamps count microseconds, and every media packet
+teaches, the late ones too: NetEQ learns on arrival, before it looks at what is still of use.
+
+Left out: the playout decisions (acceleration, expansion), as the clocked player has its own; and the flush when the buffer overflows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vcgym.baselines.mechanism import holds, microseconds
+from vcgym.baselines.receivers.arrivals import integers, require_arrivals
+from vcgym.baselines.receivers.neteq.delay import DelayState, allocate_delay, packet_arrived, reset_delay
+from vcgym.baselines.receivers.neteq.history import WINDOW_MS
+from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.playout.receiver import COUNT
+
+
+class NetEQ(NamedTuple):
+    """Parameters. Durations but for `packet_ms` are whole ms, as in libwebrtc."""
+
+    quantile: float = 0.95
+    forget_factor: float = 0.983  # of the underrun optimiser
+    start_weight: int = 2  # of both histograms
+    resample_interval_ms: int = 500  # 0: each packet is a sample
+    reorder_optimizer: int = 1  # 0: reordered packets teach the underrun optimiser instead
+    reorder_forget_factor: float = 0.9993
+    ms_per_loss_percent: int = 20
+    tick_ms: int = 10  # arrival times are rounded down to it; 1 is exact
+    minimum_delay_ms: int = 0  # the larger one of NetEQ's two minima
+    maximum_delay_ms: int = 0  # 0: none
+    max_packets: int = 200  # that the buffer may hold
+    packet_ms: float = 10.0  # of a call's packets; on a list each packet has its own length
+
+
+def target_levels(
+    params: NetEQ, timestamps: ArrayLike, packet_samples: ArrayLike, sample_rate_hz: int, arrived_us: ArrayLike
+) -> NDArray[np.int64]:
+    """Target level (whole ms) after each arrival of one RTP stream.
+
+    Args:
+        params: parameters.
+        timestamps: (packets,) RTP timestamps in [0, 2^32), in order of arrival; unwrapped by the signed difference to the one before.
+        packet_samples: length of each packet, or of all, in samples; at least 1.
+        sample_rate_hz: of the timestamps, a multiple of 1000.
+        arrived_us: (packets,) int64, never decreasing.
+
+    Raises:
+        ValueError: a value is out of its range, or shapes differ.
+    """
+    _require_parameters(params)
+    if sample_rate_hz < 1000 or sample_rate_hz % 1000:
+        raise ValueError(f"sample_rate_hz is {sample_rate_hz}; allowed are multiples of 1000 from 1000")
+    stamps = integers("timestamps", timestamps, 0, 2**32 - 1)
+    samples = integers("packet_samples", np.broadcast_to(packet_samples, stamps.shape), 1, 2**31 - 1)
+    arrived = integers("arrived_us", arrived_us, -(2**62), 2**62)
+    require_arrivals("timestamps", stamps, arrived)
+    samples_per_ms = sample_rate_hz // 1000
+    state = allocate_delay(1, max(1, min(stamps.size, WINDOW_MS * samples_per_ms + 1)))
+    result = np.zeros(stamps.size, np.int64)
+    _run(params, state, stamps, samples, samples_per_ms, arrived, result)
+    return result
+
+
+@kernel
+def unwrap(last, timestamp):
+    """The unwrapped timestamp nearest to unwrapped `last` that equals `timestamp` modulo 2^32; half the circle away is backward."""
+    return last + (timestamp - last + 2**31) % 2**32 - 2**31
+
+
+@kernel
+def _run(params, state, timestamps, samples, samples_per_ms, arrived_us, result):
+    reset_delay(state, 0)
+    unwrapped = np.int64(0)
+    for i in range(timestamps.size):
+        unwrapped = timestamps[i] if i == 0 else unwrap(unwrapped, timestamps[i])
+        packet_arrived(params, state, 0, unwrapped, arrived_us[i] // 1000, samples[i], samples_per_ms)
+        result[i] = state.target_ms[0]
+
+
+def _require_parameters(params: NetEQ) -> None:
+    require_within(
+        params,
+        quantile=(0.0, 1.0),
+        forget_factor=(0.0, 1.0),
+        start_weight=(1, 1000),
+        resample_interval_ms=(0, 1_000_000),
+        reorder_optimizer=(0, 1),
+        reorder_forget_factor=(0.0, 1.0),
+        ms_per_loss_percent=(0, 10_000),
+        tick_ms=(1, 1000),
+        minimum_delay_ms=(0, 10_000),
+        maximum_delay_ms=(0, 10_000),
+        max_packets=(1, 1_000_000),
+        packet_ms=(1.0, 1000.0),
+    )
+    for field, kind in NetEQ.__annotations__.items():
+        value = getattr(params, field)
+        if kind is int and not isinstance(value, int | np.integer):
+            raise TypeError(f"NetEQ.{field} is {value!r}, a {type(value).__name__}; allowed are whole numbers")
+
+
+holds(NetEQ, COUNT)
+
+
+@implements(allocate, NetEQ)
+def _allocate(params: NetEQ, sessions: int, paths: int) -> DelayState:
+    _require_parameters(params)
+    return allocate_delay(sessions, int(WINDOW_MS / params.packet_ms) + 1)
+
+
+@implements(init, NetEQ)
+def _init(params, state, s, history, key):
+    reset_delay(state, s)
+
+
+@implements(update, NetEQ)
+def _update(params, state, s, record):
+    if record.kind != PROBE:
+        packet_arrived(params, state, s, record.sent_us, record.arrived_us // 1000, microseconds(params.packet_ms), 1000)
+
+
+@implements(decide, NetEQ)
+def _decide(params, state, s, slot):
+    return state.target_ms[s] * 1000

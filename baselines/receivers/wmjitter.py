@@ -1,0 +1,165 @@
+"""WMJitter (arXiv 2310.05054): a watermark whose lag follows the accumulated jitter. This is its Algorithm 2, CalculateLag.
+
+Per arrival: the accumulated jitter over 2000 ms goes into a forgetting histogram of buckets as wide as a packet is long. Then
+
+    in order      lag = upper edge of the 0.95-quantile bucket
+    out of order  lag = max(last in-order lag, upper edge of bucket k), k = argmin  max(0, k b - last in-order lag) + w * percent beyond k
+
+The raised lag lasts for that one packet: the next in-order packet takes the quantile again. A packet is in order if it is newer than all
+that were taken in before it. Before the first jitter sample, that is for the first packet only, the lag is 80 ms, where NetEQ starts. A
+sample of 1000 ms or more is not counted, but the quantile is taken again. The listing returns on late packets before CalculateLag, so
+they never teach (`update_on_late` 0); the published code learns first (1). A bucket's lag is its upper edge, as in NetEQ and the published
+code; the listing, to the letter, takes the lower one (`edge`). Forget factor and start weight are those of the published code, as the
+paper is silent; its words "according to jtHistory" can also mean a histogram of the window alone (`memory`). Of these readings
+`update_on_late` is the one found to change what holds of the paper (docs/truth.md). Left out: letting packets go while none arrives.
+
+Algorithm 1, the watermark itself, is the mechanism that holds the lag and no part of this rule.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.mechanism import holds, microseconds
+from vcgym.baselines.receivers.forgetting_histogram import (
+    BUCKETS,
+    FORGETTING_HISTOGRAM,
+    add_sample,
+    cheapest_bucket,
+    count,
+    reset_histogram,
+)
+from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US, NO_JITTER, accumulated_jitter, reset_window
+from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.playout.receiver import WATERMARK
+
+UPPER, LOWER = 1, 0
+FORGETTING, WINDOW = 0, 1
+_SAMPLES = 512  # a power of two: samples of a window; stragglers beyond it push out the oldest
+
+
+class WMJitter(NamedTuple):
+    """Parameters."""
+
+    bucket_ms: float = 10.0  # b, the media time of a packet
+    quantile: float = 0.95
+    ms_per_loss_percent: float = 10.0  # w, equal to b in the paper; NetEQ and the published code have 20
+    forget_factor: float = 0.983
+    start_weight: int = 2
+    start_lag_ms: float = 80.0
+    update_on_late: int = 0
+    edge: int = UPPER  # of a bucket, taken as its lag; LOWER is the listing's letter
+    memory: int = FORGETTING  # of the histogram; WINDOW: the samples of the last 2000 ms, each alike
+
+
+# What CalculateLag remembers.
+LAG = np.dtype(
+    (
+        np.record,
+        [
+            ("newest_us", "i8"),  # sent time of the newest packet taken in
+            ("base_us", "i8"),  # last in-order lag
+            ("lag_us", "i8"),
+            ("window", JITTER_WINDOW),
+            ("histogram", FORGETTING_HISTOGRAM),
+            ("first", "i8"),  # samples first..end-1 of a WINDOW, number n in place n modulo the length
+            ("end", "i8"),
+            ("bucket", "i1", (_SAMPLES,)),
+            ("expiry_us", "i8", (_SAMPLES,)),  # newest sent time when the sample was taken
+        ],
+    )
+)
+
+
+def allocate_lag(params: NamedTuple, sessions: int) -> np.recarray:
+    """Rows of LAG to be started by `reset_lag`; refuses constants of CalculateLag outside their ranges."""
+    require_within(
+        params,
+        bucket_ms=(0.001, 1000.0),
+        quantile=(0.0, 1.0),
+        ms_per_loss_percent=(0.0, 1e4),
+        forget_factor=(0.0, 1.0),
+        start_weight=(1, 1000),
+        edge=(LOWER, UPPER),
+        memory=(FORGETTING, WINDOW),
+    )
+    return np.zeros(sessions, LAG).view(np.recarray)
+
+
+@kernel
+def reset_lag(params, lag, start_us):
+    """Forget every packet and hold `start_us` until the first jitter sample."""
+    reset_window(lag.window)
+    reset_histogram(lag.histogram, params.quantile)
+    lag.first = 0
+    lag.end = 0
+    lag.newest_us = np.iinfo(np.int64).min
+    lag.base_us = start_us
+    lag.lag_us = start_us
+
+
+@kernel
+def calculate_lag(params, lag, sent_us, arrived_us):
+    """Algorithm 2 for one arrived packet; the lag (us) is left in `lag.lag_us`."""
+    bucket_us = microseconds(params.bucket_ms)
+    jitter_us = accumulated_jitter(lag.window, sent_us, arrived_us)
+    in_order = sent_us > lag.newest_us
+    lag.newest_us = max(lag.newest_us, sent_us)
+    if jitter_us == NO_JITTER:
+        return
+    if params.memory == WINDOW:
+        _slide(lag, jitter_us // bucket_us, params.quantile)
+    else:
+        add_sample(lag.histogram, jitter_us // bucket_us, params.quantile, params.forget_factor, params.start_weight)
+    if in_order:
+        lag.base_us = (params.edge + lag.histogram.place) * bucket_us
+        lag.lag_us = lag.base_us
+    else:
+        # Buckets below the last in-order lag would only bring that lag again.
+        first = min(max(lag.base_us // bucket_us - 1, 0), BUCKETS - 1)
+        bucket = cheapest_bucket(lag.histogram, first, bucket_us, lag.base_us, microseconds(params.ms_per_loss_percent))
+        lag.lag_us = max(lag.base_us, (params.edge + bucket) * bucket_us)
+
+
+@kernel
+def _slide(lag, bucket, quantile):
+    """Take a sample into the window, and those out that are older than it."""
+    if bucket < BUCKETS:
+        lag.bucket[lag.end & (_SAMPLES - 1)] = bucket
+        lag.expiry_us[lag.end & (_SAMPLES - 1)] = lag.newest_us
+        lag.end += 1
+        count(lag.histogram, bucket, 1, quantile)
+    while lag.end > lag.first:
+        oldest = lag.first & (_SAMPLES - 1)
+        if lag.newest_us - lag.expiry_us[oldest] <= JITTER_WINDOW_US and lag.end - lag.first < _SAMPLES:
+            return
+        count(lag.histogram, lag.bucket[oldest], -1, quantile)
+        lag.first += 1
+
+
+holds(WMJitter, WATERMARK)
+
+
+@implements(allocate, WMJitter)
+def _allocate(params, sessions, paths):
+    require_within(params, start_lag_ms=(0.0, 1e4), update_on_late=(0, 1))
+    return allocate_lag(params, sessions)
+
+
+@implements(init, WMJitter)
+def _init(params, state, s, history, key):
+    reset_lag(params, state[s], microseconds(params.start_lag_ms))
+
+
+@implements(update, WMJitter)
+def _update(params, state, s, record):
+    # A probe is no media: it never passes the buffer that this lag is for.
+    if record.kind != PROBE and (record.late == 0 or params.update_on_late == 1):
+        calculate_lag(params, state[s], record.sent_us, record.arrived_us)
+
+
+@implements(decide, WMJitter)
+def _decide(params, state, s, slot):
+    return state[s].lag_us

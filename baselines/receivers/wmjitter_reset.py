@@ -1,0 +1,66 @@
+"""WMJitter with a jitter window for each stay on a path: when the path changes, the window begins anew and the histogram stays.
+
+The accumulated jitter is a packet's delay above the least delay of 2000 ms. After a move to a slower path the least delay is the old
+path's for two seconds, and all that time the difference of the two paths counts as jitter and lifts the lag, though nothing is out of
+order. Here the first packet newer than all others that comes by another path empties the window; like the first of a call it has no
+jitter, and the lag stays for it. Packets that then still come by the path before are reordered ones and count as such.
+
+Ours; everything else is `wmjitter.py`. A packet is let go sooner so, and a player of constant pace then lacks it more often.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.mechanism import holds
+from vcgym.baselines.receivers.jitter_window import reset_window
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.network.playout.receiver import WATERMARK
+
+
+class WMJitterReset(NamedTuple):
+    """Parameters."""
+
+    lag: WMJitter = WMJitter()
+
+
+STAY = np.dtype((np.record, [("path", "i8"), ("newest_us", "i8")]))  # path in use, -1 before the first packet; newest sent time
+
+
+class WMJitterResetState(NamedTuple):
+    """The first axis is the session."""
+
+    lag: np.recarray  # of LAG
+    stay: np.recarray  # (sessions,) of STAY
+
+
+holds(WMJitterReset, WATERMARK)
+
+
+@implements(allocate, WMJitterReset)
+def _allocate(params, sessions, paths):
+    return WMJitterResetState(allocate(params.lag, sessions, paths), np.zeros(sessions, STAY).view(np.recarray))
+
+
+@implements(init, WMJitterReset)
+def _init(params, state, s, history, key):
+    init(params.lag, state.lag, s, history, key)
+    state.stay[s].path = -1
+    state.stay[s].newest_us = -1
+
+
+@implements(update, WMJitterReset)
+def _update(params, state, s, record):
+    stay = state.stay[s]
+    if record.kind != PROBE and record.sent_us > stay.newest_us:
+        stay.newest_us = record.sent_us
+        if record.path != stay.path:
+            stay.path = record.path
+            reset_window(state.lag[s].window)
+    update(params.lag, state.lag, s, record)
+
+
+@implements(decide, WMJitterReset)
+def _decide(params, state, s, slot):
+    return decide(params.lag, state.lag, s, slot)

@@ -1,0 +1,122 @@
+"""Discounted Thompson sampling with Gaussian beliefs (Qi, Wang, Zhu: Discounted Thompson sampling for non-stationary bandit problems,
+arXiv 2305.10718), on a prior from history.
+
+Each fed-back one-way delay x of a path, sent a time a ago, weighs exp(-a / memory), which is the paper's discount per slot of
+exp(-slot / memory). With N the sum of weights, X the weighted sum, and h, sd the path's mean and spread in history,
+
+    draw ~ N( (w h + X) / (w + N),  sd^2 / (w + N) ),   the path of the smallest draw is taken
+
+so that a path of which nothing has been heard for long is believed to be as it was in history, known as well as by w packets. (The paper's
+belief widens without end; its prior is flat.) Packets count from when they were sent, in whatever order feedback comes. Probes teach as
+media do: what a packet met does not depend on why it was sent. The sums are kept as of a reference time that follows the call, so that a
+decision needs a single exponential for all paths.
+
+sd^2 is at least 1 ms^2; a path with fewer than two samples takes the median of the others, without any 1000 ms^2. h as in `greedy.py`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.mechanism import microseconds
+from vcgym.baselines.routers.draws import FARTHEST_SD, draw_below
+from vcgym.baselines.routers.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
+from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.rng import POLICY, stream_key
+
+MOST_MEMORIES = 30.0  # from the reference to now
+FARTHEST_BACK = 500.0  # memories; feedback still older counts for nothing all the same
+
+
+class DiscountedThompson(NamedTuple):
+    """Parameters."""
+
+    memory_ms: float = 3000.0
+    prior_packets: float = 10.0  # w
+    variance_floor_ms2: float = 1.0
+    packet_ms: float = 10.0  # from one slot to the next
+
+
+CALL = np.dtype((np.record, [("reference_us", "i8"), ("key", "u8")]))
+ARM = np.dtype(
+    (
+        np.record,
+        [
+            ("usual_ms", "f8"),  # h
+            ("sd_ms", "f8"),
+            ("widest_ms", "f8"),  # farther below its mean no draw lies
+            ("weight", "f8"),  # N as of the reference
+            ("sum_ms", "f8"),  # X as of the reference
+        ],
+    )
+)
+
+
+class DiscountedThompsonState(NamedTuple):
+    """The first axis is the session."""
+
+    call: np.recarray  # (sessions,) of CALL
+    arm: np.recarray  # (sessions, paths) of ARM
+
+
+@implements(allocate, DiscountedThompson)
+def _allocate(params, sessions, paths):
+    require_within(params, memory_ms=(1e-3, 1e9), prior_packets=(1e-6, 1e6), variance_floor_ms2=(1e-9, 1e9), packet_ms=(0.1, 1000.0))
+    return DiscountedThompsonState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
+
+
+@implements(init, DiscountedThompson)
+def _init(params, state, s, history, key):
+    mean_ms, variance_ms2 = usual_means(history), usual_variances(history, params.variance_floor_ms2, UNKNOWN_VARIANCE_MS2)
+    for path in range(history.shape[0]):
+        arm = state.arm[s, path]
+        arm.usual_ms = mean_ms[path]
+        arm.sd_ms = math.sqrt(variance_ms2[path])
+        arm.widest_ms = FARTHEST_SD * math.sqrt(variance_ms2[path] / params.prior_packets)
+        arm.weight = 0.0
+        arm.sum_ms = 0.0
+    state.call[s].reference_us = 0
+    state.call[s].key = stream_key(key, 0, POLICY)
+
+
+@implements(update, DiscountedThompson)
+def _update(params, state, s, record):
+    weight = 1.0 / fading(params, state, s, record.sent_us)
+    arm = state.arm[s, record.path]
+    arm.weight += weight
+    arm.sum_ms += weight * (record.arrived_us - record.sent_us) / 1000.0
+
+
+@implements(decide, DiscountedThompson)
+def _decide(params, state, s, slot):
+    paths = state.arm.shape[1]
+    key = state.call[s].key
+    fade = fading(params, state, s, slot * microseconds(params.packet_ms))
+    best, best_ms = np.int64(0), math.inf
+    for path in range(paths):
+        arm = state.arm[s, path]
+        known = params.prior_packets + fade * arm.weight
+        mean_ms = (params.prior_packets * arm.usual_ms + fade * arm.sum_ms) / known
+        if mean_ms - arm.widest_ms < best_ms:
+            draw_ms = draw_below(best_ms, mean_ms, arm.sd_ms / math.sqrt(known), key, slot * paths + path)
+            if draw_ms < best_ms:
+                best, best_ms = np.int64(path), draw_ms
+    return best
+
+
+@kernel
+def fading(params, state, s, at_us):
+    """exp(-(at - reference) / memory), after moving the reference to `at_us` if it lies too far behind."""
+    call = state.call[s]
+    memories = (at_us - call.reference_us) / (1000.0 * params.memory_ms)
+    fade = math.exp(-max(memories, -FARTHEST_BACK))
+    if memories <= MOST_MEMORIES:
+        return fade
+    for path in range(state.arm.shape[1]):
+        state.arm[s, path].weight *= fade
+        state.arm[s, path].sum_ms *= fade
+    call.reference_us = at_us
+    return 1.0

@@ -1,0 +1,120 @@
+"""Greedy: the path that looks fastest by the last feedback, with hysteresis, and relaxing to history as feedback grows old.
+
+What is expected of a path, from its estimate e (ms), the sent time of the newest packet or probe fed back, and its historical mean h:
+
+    expected = h + (e - h) 2^-(age / half life),   age = now - that sent time
+
+e is the newest fed-back one-way delay, or with smoothing the average of fed-back delays whose weights fall as exp(-time / smoothing).
+Feedback older than the newest is ignored. The path in use is left when another one is expected to be faster by more than a margin.
+A path without history has for h the median of the others' means; where no path has any, 0: each is tried, and again once stale.
+
+Every path relaxes at one rate, so what is kept of a path is its leaning (e - h) 2^((sent time - reference) / half life), and a decision
+needs a single power for all of them. The reference follows the call, lest the powers overflow.
+
+Our own formulation of a common rule; probes count as much as media.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.mechanism import microseconds
+from vcgym.baselines.routers.history import usual_means
+from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+
+MOST_HALF_LIVES = 30.0  # from the reference to now
+FARTHEST_BACK = 500.0  # half lives; feedback still older counts for nothing all the same
+
+
+class Greedy(NamedTuple):
+    """Parameters."""
+
+    smoothing_ms: float = 0.0  # 0: the newest delay alone
+    margin_ms: float = 5.0
+    half_life_ms: float = 2000.0
+    packet_ms: float = 10.0  # from one slot to the next
+
+
+CALL = np.dtype((np.record, [("path", "i8"), ("reference_us", "i8")]))  # path: the one in use; -1 before the first decision
+ARM = np.dtype(
+    (
+        np.record,
+        [
+            ("usual_ms", "f8"),  # h
+            ("estimate_ms", "f8"),  # e
+            ("sent_us", "i8"),  # of the newest fed back; -1 before the first
+            ("leaning_ms", "f8"),
+        ],
+    )
+)
+
+
+class GreedyState(NamedTuple):
+    """The first axis is the session."""
+
+    call: np.recarray  # (sessions,) of CALL
+    arm: np.recarray  # (sessions, paths) of ARM
+
+
+@implements(allocate, Greedy)
+def _allocate(params, sessions, paths):
+    require_within(params, smoothing_ms=(0.0, 1e6), margin_ms=(0.0, 1e6), half_life_ms=(1e-3, 1e9), packet_ms=(0.1, 1000.0))
+    return GreedyState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
+
+
+@implements(init, Greedy)
+def _init(params, state, s, history, key):
+    state.call[s].path = -1
+    state.call[s].reference_us = 0
+    mean_ms = usual_means(history)
+    for path in range(history.shape[0]):
+        arm = state.arm[s, path]
+        arm.usual_ms = mean_ms[path]
+        arm.estimate_ms = mean_ms[path]
+        arm.sent_us = -1
+        arm.leaning_ms = 0.0
+
+
+@implements(update, Greedy)
+def _update(params, state, s, record):
+    arm = state.arm[s, record.path]
+    since_us = record.sent_us - arm.sent_us
+    if since_us <= 0:
+        return
+    weight = 1.0
+    if params.smoothing_ms > 0.0 and arm.sent_us >= 0:
+        weight = 1.0 - math.exp(-since_us / (1000.0 * params.smoothing_ms))
+    arm.estimate_ms += weight * ((record.arrived_us - record.sent_us) / 1000.0 - arm.estimate_ms)
+    arm.sent_us = record.sent_us
+    arm.leaning_ms = (arm.estimate_ms - arm.usual_ms) / fading(params, state, s, record.sent_us)
+
+
+@implements(decide, Greedy)
+def _decide(params, state, s, slot):
+    fade = fading(params, state, s, slot * microseconds(params.packet_ms))
+    best, best_ms = np.int64(0), math.inf
+    for path in range(state.arm.shape[1]):
+        expected_ms = state.arm[s, path].usual_ms + fade * state.arm[s, path].leaning_ms
+        if expected_ms < best_ms:
+            best, best_ms = np.int64(path), expected_ms
+    held = state.call[s].path
+    if held < 0 or best_ms < state.arm[s, held].usual_ms + fade * state.arm[s, held].leaning_ms - params.margin_ms:
+        state.call[s].path = best
+    return state.call[s].path
+
+
+@kernel
+def fading(params, state, s, at_us):
+    """2^(-(at - reference) / half life), after moving the reference to `at_us` if it lies too far behind."""
+    call = state.call[s]
+    half_lives = (at_us - call.reference_us) / (1000.0 * params.half_life_ms)
+    fade = math.exp(-math.log(2.0) * max(half_lives, -FARTHEST_BACK))
+    if half_lives <= MOST_HALF_LIVES:
+        return fade
+    for path in range(state.arm.shape[1]):
+        state.arm[s, path].leaning_ms *= fade
+    call.reference_us = at_us
+    return 1.0

@@ -1,0 +1,118 @@
+"""Sliding-window Thompson sampling (Trovo, Paladino, Restelli, Gatti, JAIR 68, 2020) with Gaussian beliefs, on a prior from history.
+
+Only the last `window` packets and probes fed back, of all paths together, count. With N of them on a path, X the sum of their one-way
+delays, and h, sd the path's mean and spread in history,
+
+    draw ~ N( (w h + X) / (w + N),  sd^2 / (w + N) ),   the path of the smallest draw is taken
+
+so that a path that has left the window is believed to be as it was in history, known as well as by w packets. (The paper's prior is flat.)
+h and sd as in `discounted_thompson.py`. Delays are summed in whole microseconds: what leaves the window leaves no trace.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.routers.draws import draw_below
+from vcgym.baselines.routers.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
+from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.rng import POLICY, stream_key
+
+
+class SlidingThompson(NamedTuple):
+    """Parameters."""
+
+    window: int = 500
+    prior_packets: float = 10.0  # w
+    variance_floor_ms2: float = 1.0
+
+
+CALL = np.dtype((np.record, [("taken", "i8"), ("key", "u8")]))  # taken: feedback so far
+HEARD = np.dtype((np.record, [("path", "i4"), ("delay_us", "i8")]))
+ARM = np.dtype(
+    (
+        np.record,
+        [
+            ("usual_ms", "f8"),  # h
+            ("usual_sd_ms", "f8"),
+            ("heard", "i8"),  # N
+            ("sum_us", "i8"),  # X
+            ("mean_ms", "f8"),  # of a draw
+            ("sd_ms", "f8"),  # of a draw
+        ],
+    )
+)
+
+
+class SlidingThompsonState(NamedTuple):
+    """The first axis is the session."""
+
+    call: np.recarray  # (sessions,) of CALL
+    arm: np.recarray  # (sessions, paths) of ARM
+    window: np.recarray  # (sessions, window) of HEARD, a ring
+
+
+@implements(allocate, SlidingThompson)
+def _allocate(params, sessions, paths):
+    require_within(params, window=(1, 1_000_000), prior_packets=(1e-6, 1e6), variance_floor_ms2=(1e-9, 1e9))
+    return SlidingThompsonState(
+        np.zeros(sessions, CALL).view(np.recarray),
+        np.zeros((sessions, paths), ARM).view(np.recarray),
+        np.zeros((sessions, params.window), HEARD).view(np.recarray),
+    )
+
+
+@implements(init, SlidingThompson)
+def _init(params, state, s, history, key):
+    mean_ms, variance_ms2 = usual_means(history), usual_variances(history, params.variance_floor_ms2, UNKNOWN_VARIANCE_MS2)
+    for path in range(history.shape[0]):
+        arm = state.arm[s, path]
+        arm.usual_ms = mean_ms[path]
+        arm.usual_sd_ms = math.sqrt(variance_ms2[path])
+        arm.heard = 0
+        arm.sum_us = 0
+        believe(params, arm)
+    state.call[s].taken = 0
+    state.call[s].key = stream_key(key, 0, POLICY)
+
+
+@implements(update, SlidingThompson)
+def _update(params, state, s, record):
+    window = state.window.shape[1]
+    heard = state.window[s, state.call[s].taken % window]
+    if state.call[s].taken >= window:
+        gone = state.arm[s, heard.path]
+        gone.heard -= 1
+        gone.sum_us -= heard.delay_us
+        believe(params, gone)
+    heard.path = record.path
+    heard.delay_us = record.arrived_us - record.sent_us
+    arm = state.arm[s, record.path]
+    arm.heard += 1
+    arm.sum_us += heard.delay_us
+    believe(params, arm)
+    state.call[s].taken += 1
+
+
+@implements(decide, SlidingThompson)
+def _decide(params, state, s, slot):
+    paths = state.arm.shape[1]
+    key = state.call[s].key
+    best, best_ms = np.int64(0), math.inf
+    for path in range(paths):
+        arm = state.arm[s, path]
+        draw_ms = draw_below(best_ms, arm.mean_ms, arm.sd_ms, key, slot * paths + path)
+        if draw_ms < best_ms:
+            best, best_ms = np.int64(path), draw_ms
+    return best
+
+
+@kernel
+def believe(params, arm):
+    """Mean and standard deviation of a path's draws, from what the window holds of it."""
+    known = params.prior_packets + arm.heard
+    arm.mean_ms = (params.prior_packets * arm.usual_ms + arm.sum_us / 1000.0) / known
+    arm.sd_ms = arm.usual_sd_ms / math.sqrt(known)

@@ -1,0 +1,196 @@
+"""Top-k: which paths a router decides among. Stage 2 of Via (Jiang et al., SIGCOMM 2016), which VCRoute (arXiv 2310.05054) takes over.
+
+    INTERVAL    the smallest set such that every path outside it has a lower confidence bound above the largest upper bound inside it (Via)
+    BEST_FIVE   the five paths of the lowest historical mean; ours, for histories so long that intervals leave one path
+    PUBLISHED   the paths whose upper bound is at most the mean upper bound, as in the code published with VCRoute
+
+Bounds are mean -+ 1.96 sd / sqrt(n), of the history from before the call. A path of fewer than two samples has infinite bounds: it stays in
+both sets made of bounds, and counts for no mean bound. One without any has, for its mean, the median of the others' (`history.py`).
+
+With `refresh_s` the set is chosen anew every so many seconds of the call: then the history of each path of which at least two packets or
+probes have reached the rule's place since the last time is replaced by their n, mean and sample standard deviation; the others' stays.
+(Via does so once a day.)
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.routers.history import usual_means
+from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.ranges import require_within
+
+INTERVAL, BEST_FIVE, PUBLISHED = 0, 1, 2
+CONFIDENCE_Z = 1.96  # two-sided 95 %
+
+
+class TopK(NamedTuple):
+    """Parameters."""
+
+    choice: int = INTERVAL
+    refresh_s: float = 0.0  # 0: the set is chosen once, before the call
+    packet_ms: float = 10.0  # from one slot to the next
+
+
+# What a router keeps of this among its own records: one of KEPT per session, one of KEPT_PATH per session and path.
+KEPT = np.dtype((np.record, [("count", "i8"), ("refresh_slot", "i8")]))  # paths kept; slot of the next choice
+KEPT_PATH = np.dtype(
+    (
+        np.record,
+        [
+            ("nth", "i8"),  # in row i stands the i-th of the kept paths
+            ("chosen", "i8"),  # 1: this path is kept
+            ("mean_ms", "f8"),
+            ("low_ms", "f8"),
+            ("high_ms", "f8"),
+            ("seen", "i8"),  # since the last choice
+            ("seen_mean_ms", "f8"),
+            ("seen_squares_ms2", "f8"),
+        ],
+    )
+)
+
+
+def require_top_k(params: TopK) -> None:
+    """Refuse parameters outside their ranges."""
+    require_within(params, choice=(INTERVAL, PUBLISHED), refresh_s=(0.0, 1e6), packet_ms=(0.1, 1000.0))
+
+
+@allocating_kernel
+def start_kept(params, kept, arms, s, history):
+    """Choose for row `s` from the history of before the call.
+
+    Args:
+        params: TopK.
+        kept: KEPT of the session.
+        arms: (sessions, paths) records with a field `kept` of KEPT_PATH.
+        s: the row that is written.
+        history: (paths, 3).
+    """
+    mean_ms = usual_means(history)
+    for path in range(history.shape[0]):
+        bound(arms[s, path].kept, history[path, 0], mean_ms[path], history[path, 2])
+    choose(params, kept, arms, s)
+    kept.refresh_slot = _slots(params)
+
+
+@kernel
+def is_settled(params, kept):
+    """Whether one path is left and will stay the only one, so that nothing learnt can matter."""
+    return kept.count == 1 and params.refresh_s == 0.0
+
+
+@kernel
+def watch(params, mine, delay_ms):
+    """Let the next choice know of a delay of a path (running mean and squares: Welford, Technometrics 4, 1962)."""
+    if params.refresh_s > 0.0:
+        before_ms = delay_ms - mine.seen_mean_ms
+        mine.seen += 1
+        mine.seen_mean_ms += before_ms / mine.seen
+        mine.seen_squares_ms2 += before_ms * (delay_ms - mine.seen_mean_ms)
+
+
+@kernel
+def refresh(params, kept, arms, s, slot):
+    """Choose anew if it is time; whether it was."""
+    if params.refresh_s == 0.0 or slot < kept.refresh_slot:
+        return False
+    for path in range(arms.shape[1]):
+        mine = arms[s, path].kept
+        if mine.seen >= 2:
+            bound(mine, mine.seen, mine.seen_mean_ms, math.sqrt(mine.seen_squares_ms2 / (mine.seen - 1)))
+        _forget_seen(mine)
+    choose(params, kept, arms, s)
+    kept.refresh_slot = slot + _slots(params)
+    return True
+
+
+@kernel
+def _slots(params):
+    return max(1, int(math.ceil(1000.0 * params.refresh_s / params.packet_ms)))
+
+
+@kernel
+def _forget_seen(mine):
+    mine.seen = 0
+    mine.seen_mean_ms = 0.0
+    mine.seen_squares_ms2 = 0.0
+
+
+@kernel
+def bound(mine, samples, mean_ms, sd_ms):
+    """Give a path the mean and the bounds of a history, and nothing seen since."""
+    half_ms = CONFIDENCE_Z * sd_ms / math.sqrt(samples) if samples >= 2 else math.inf
+    mine.mean_ms = mean_ms
+    mine.low_ms = mean_ms - half_ms
+    mine.high_ms = mean_ms + half_ms
+    _forget_seen(mine)
+
+
+@kernel
+def choose(params, kept, arms, s):
+    """Choose by the means and bounds that the paths have."""
+    for path in range(arms.shape[1]):
+        arms[s, path].kept.chosen = 0
+    if params.choice == BEST_FIVE:
+        _choose_best_five(arms, s)
+    elif params.choice == PUBLISHED:
+        _choose_below_mean_bound(arms, s)
+    else:
+        _choose_overlapping(arms, s)
+    kept.count = 0
+    for path in range(arms.shape[1]):
+        if arms[s, path].kept.chosen == 1:
+            arms[s, kept.count].kept.nth = path
+            kept.count += 1
+
+
+@kernel
+def _choose_overlapping(arms, s):
+    """From the path of the lowest bound on, all that overlap with one chosen, until none is left that does."""
+    lowest = 0
+    for path in range(arms.shape[1]):
+        if arms[s, path].kept.low_ms < arms[s, lowest].kept.low_ms:
+            lowest = path
+    largest_ms, grew = arms[s, lowest].kept.high_ms, True
+    while grew:
+        grew = False
+        for path in range(arms.shape[1]):
+            mine = arms[s, path].kept
+            if mine.chosen == 0 and mine.low_ms <= largest_ms:
+                mine.chosen = 1
+                largest_ms = max(largest_ms, mine.high_ms)
+                grew = True
+
+
+@kernel
+def _choose_best_five(arms, s):
+    for _ in range(min(5, arms.shape[1])):
+        best = -1
+        for path in range(arms.shape[1]):
+            mine = arms[s, path].kept
+            if mine.chosen == 0 and (best < 0 or mine.mean_ms < arms[s, best].kept.mean_ms):
+                best = path
+        arms[s, best].kept.chosen = 1
+
+
+@kernel
+def _choose_below_mean_bound(arms, s):
+    mean_ms = mean_bound(arms, s, 0)
+    for path in range(arms.shape[1]):
+        high_ms = arms[s, path].kept.high_ms
+        if high_ms <= mean_ms or high_ms == math.inf:
+            arms[s, path].kept.chosen = 1
+
+
+@kernel
+def mean_bound(arms, s, least_chosen):
+    """Mean of the finite upper bounds (ms) of the paths whose `chosen` is at least `least_chosen`; 0 where none is finite."""
+    total_ms, bounded = 0.0, 0
+    for path in range(arms.shape[1]):
+        mine = arms[s, path].kept
+        if mine.chosen >= least_chosen and mine.high_ms < math.inf:
+            total_ms += mine.high_ms
+            bounded += 1
+    return total_ms / max(1, bounded)

@@ -1,0 +1,109 @@
+"""When packets came out of the receiver, worked out at the sender from what is fed back, to teach a predictor.
+
+A record tells when a packet arrived and which lag was then in force, so the receiver's watermark (VCRoute paper, Algorithm 1, as in
+`vcgym.network.playout.receiver`) can be moved along: the lag that an arrival sets stands in the record of the next one, so each arrival
+is settled
+when the next record comes. With every record fed back these are the receiver's own emissions to the microsecond, but for those after the
+last record. A packet that another path carried than the one expected is not told of. A lost record costs its packet's emission, and those
+it would have let go come with a later one. A count buffer holds no watermark: of one these are only what a watermark with its target as
+lag would do.
+
+The table remembers one row per packet: what was expected of it as it left, by packet modulo its length.
+"""
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+AWAITED = 512  # packets remembered, a power of two; one out longer than that teaches nothing
+_MASK = AWAITED - 1
+_NOBODY = -1
+_BEGINNING_US = -(1 << 60)
+
+EXPECTED = np.dtype(
+    (
+        np.record,
+        [
+            ("packet", "i8"),
+            ("path", "i8"),
+            ("here", "i8"),  # 1: it has arrived and not come out
+            ("transmit_ms", "f8"),  # what the forecast was made of
+            ("jitter_ms", "f8"),
+            ("forecast_ms", "f8"),
+        ],
+    )
+)
+EMISSIONS = np.dtype(
+    (
+        np.record,
+        [
+            ("packet_us", "i8"),  # from one packet to the next
+            ("passed", "i8"),  # the watermark has passed every packet below
+            ("watermark_us", "i8"),
+            ("last", "i8"),  # the arrival to be settled, by its packet; or _NOBODY
+            ("last_path", "i8"),
+            ("last_arrived_us", "i8"),
+            ("last_late", "i8"),
+            ("expected", EXPECTED, (AWAITED,)),
+        ],
+    )
+)
+
+
+@kernel
+def start_emissions(emissions, packet_us):
+    """Nothing sent, nothing heard."""
+    emissions.packet_us = packet_us
+    emissions.passed = 0
+    emissions.watermark_us = _BEGINNING_US
+    emissions.last = _NOBODY
+    for place in range(AWAITED):
+        emissions.expected[place].packet = _NOBODY
+
+
+@kernel
+def expect_emission(emissions, packet, path, transmit_ms, jitter_ms, forecast_ms):
+    """A packet leaves on `path`."""
+    mine = emissions.expected[packet & _MASK]
+    mine.packet = packet
+    mine.path = path
+    mine.here = 0
+    mine.transmit_ms = transmit_ms
+    mine.jitter_ms = jitter_ms
+    mine.forecast_ms = forecast_ms
+
+
+@kernel
+def settle_last(emissions, lag_us):
+    """The lag that the last arrival set is known: move the watermark. What it lets go can then be taken with `next_emitted`."""
+    if emissions.last == _NOBODY or emissions.last_late == 1:
+        return
+    mine = emissions.expected[emissions.last & _MASK]
+    if mine.packet == emissions.last and mine.path == emissions.last_path:
+        mine.here = 1
+    emissions.watermark_us = max(emissions.watermark_us, emissions.last * emissions.packet_us - lag_us)
+
+
+@kernel
+def next_emitted(emissions):
+    """Place in the table of the next packet that the last arrival let go; -1: no more. It came out as that packet arrived."""
+    while emissions.passed * emissions.packet_us <= emissions.watermark_us:
+        place = emissions.passed & _MASK
+        mine = emissions.expected[place]
+        is_here = mine.packet == emissions.passed and mine.here == 1
+        if emissions.passed * emissions.packet_us == emissions.watermark_us and not is_here:
+            return -1  # at the watermark exactly it is still welcome
+        emissions.passed += 1
+        if is_here:
+            mine.here = 0
+            return place
+    return -1
+
+
+@kernel
+def hear_arrival(emissions, record):
+    """Remember an arrival until its lag is known; after `settle_last` and `next_emitted`."""
+    emissions.last = record.packet
+    emissions.last_path = record.path
+    emissions.last_arrived_us = record.arrived_us
+    emissions.last_late = record.late

@@ -1,0 +1,121 @@
+"""VCRoute whose predictor is corrected while the call runs.
+
+All is VCRoute (`vcroute.py`) but for the predicted reward, which becomes
+
+    x = predictor(tl, jt) + w . f,   f = (1, tl / 100 ms, jt / 100 ms)
+
+with one w per path, 0 at the start of a call. As soon as a packet is known to have come out of the receiver (`emissions.py`), its true
+end-to-end delay y corrects the w of its path by normalised least mean squares (Nagumo and Noda, A learning method for system
+identification, IEEE Transactions on Automatic Control 12, 1967), tl and jt being those it left with:
+
+    w <- w + step (y - predictor(tl, jt) - w . f) f / (f . f)
+
+A packet counts if the path that carried it is the one decided for it. The paper names online regression and gives no rule for it. Left out:
+a change of the predictor's own weights.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.mechanism import microseconds
+from vcgym.baselines.routers.top_k import is_settled, refresh
+from vcgym.baselines.routers.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
+from vcgym.baselines.routers.vcroute.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw
+from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.predictors.predictor import predict_e2e
+
+PER_100_MS = 0.01
+
+
+class VCRouteOnline(NamedTuple):
+    """Parameters."""
+
+    step: float = 0.01  # share of an error that is corrected at once
+    route: VCRoute = VCRoute()
+
+
+WEIGHTS = np.dtype((np.record, [("bias_ms", "f8"), ("transmit_ms", "f8"), ("jitter_ms", "f8")]))  # w
+
+
+class VCRouteOnlineState(NamedTuple):
+    """The first axis is the session."""
+
+    route: VCRouteState
+    emissions: np.recarray  # (sessions,) of EMISSIONS
+    weights: np.recarray  # (sessions, paths) of WEIGHTS
+
+
+@implements(allocate, VCRouteOnline)
+def _allocate(params, sessions, paths):
+    require_within(params, step=(0.0, 1.0))
+    require_within(params.route, reward=(PREDICTED, PREDICTED))
+    return VCRouteOnlineState(
+        allocate(params.route, sessions, paths),
+        np.zeros(sessions, EMISSIONS).view(np.recarray),
+        np.zeros((sessions, paths), WEIGHTS).view(np.recarray),
+    )
+
+
+@implements(init, VCRouteOnline)
+def _init(params, state, s, history, key):
+    init(params.route, state.route, s, history, key)
+    start_emissions(state.emissions[s], microseconds(params.route.topk.packet_ms))
+    for path in range(history.shape[0]):
+        w = state.weights[s, path]
+        w.bias_ms = 0.0
+        w.transmit_ms = 0.0
+        w.jitter_ms = 0.0
+
+
+@implements(update, VCRouteOnline)
+def _update(params, state, s, record):
+    if is_settled(params.route.topk, state.route.call[s].kept):
+        return
+    update(params.route, state.route, s, record)
+    if record.kind != MEDIA:
+        return
+    emissions = state.emissions[s]
+    settle_last(emissions, record.lag_us)
+    place = next_emitted(emissions)
+    while place >= 0:
+        packet = emissions.expected[place]
+        e2e_ms = (emissions.last_arrived_us - packet.packet * emissions.packet_us) / 1000.0
+        correct(state.weights[s, packet.path], packet, e2e_ms, params.step)
+        place = next_emitted(emissions)
+    hear_arrival(emissions, record)
+
+
+@implements(decide, VCRouteOnline)
+def _decide(params, state, s, slot):
+    route, beliefs = params.route, state.route
+    call, arms = beliefs.call[s], beliefs.arm
+    refresh(route.topk, call.kept, arms, s, slot)
+    if is_settled(route.topk, call.kept):
+        return arms[s, 0].kept.nth
+    path = lowest_draw(beliefs, s, slot)
+    transmit_ms = arms[s, path].newest_ms
+    jitter_ms = decide(route.jitter, beliefs.jitter, s, slot) / 1000.0
+    forecast_ms = predict_e2e(route.predictor, transmit_ms, jitter_ms)
+    expect_emission(state.emissions[s], slot, path, transmit_ms, jitter_ms, forecast_ms)
+    learn(route, beliefs, s, path, forecast_ms + correction(state.weights[s, path], transmit_ms, jitter_ms))
+    return path
+
+
+@kernel
+def correction(w, transmit_ms, jitter_ms):
+    """What w adds to a forecast (ms)."""
+    return w.bias_ms + w.transmit_ms * (PER_100_MS * transmit_ms) + w.jitter_ms * (PER_100_MS * jitter_ms)
+
+
+@kernel
+def correct(w, packet, e2e_ms, step):
+    """Learn from the end-to-end delay of a packet that came out."""
+    transmit, jitter = PER_100_MS * packet.transmit_ms, PER_100_MS * packet.jitter_ms
+    error_ms = e2e_ms - packet.forecast_ms - correction(w, packet.transmit_ms, packet.jitter_ms)
+    share_ms = step * error_ms / (1.0 + transmit * transmit + jitter * jitter)
+    w.bias_ms += share_ms
+    w.transmit_ms += share_ms * transmit
+    w.jitter_ms += share_ms * jitter

@@ -1,0 +1,52 @@
+"""VCRoute rewarded with the true delay at once: what its sampling could do if nothing were late and nothing predicted. An oracle.
+
+All is VCRoute (`vcroute.py`) but for the reward: as a packet leaves, the belief of the path that carries it learns its true one-way delay,
+or, if it will be lost, `loss_reward_ms`, by default nothing. The code published with VCRoute rewards so, and with the present target of the
+receiver besides, which is the same for every path.
+"""
+
+from typing import NamedTuple
+
+from vcgym.baselines.oracle import witnesses
+from vcgym.baselines.routers.top_k import refresh, watch
+from vcgym.baselines.routers.vcroute.vcroute import PREDICTED, VCRoute, learn, lowest_draw
+from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.network.kernels.ranges import require_within
+
+
+class OracleVCRoute(NamedTuple):
+    """Parameters."""
+
+    loss_reward_ms: float = 0.0  # 0: a lost packet teaches nothing
+    route: VCRoute = VCRoute()
+
+
+@implements(allocate, OracleVCRoute)
+def _allocate(params, sessions, paths):
+    require_within(params, loss_reward_ms=(0.0, 1e6))
+    require_within(params.route, reward=(PREDICTED, PREDICTED))
+    return allocate(params.route, sessions, paths)
+
+
+@implements(init, OracleVCRoute)
+def _init(params, state, s, history, key):
+    init(params.route, state, s, history, key)
+
+
+@implements(update, OracleVCRoute)
+def _update(params, state, s, record):
+    watch(params.route.topk, state.arm[s, record.path].kept, (record.arrived_us - record.sent_us) / 1000.0)
+
+
+@implements(decide, OracleVCRoute)
+def _decide(params, state, s, slot):
+    refresh(params.route.topk, state.call[s].kept, state.arm, s, slot)
+    return lowest_draw(state, s, slot)
+
+
+@witnesses(OracleVCRoute)
+def _witness(params, state, s, path, delay_us):
+    if delay_us >= 0:
+        learn(params.route, state, s, path, delay_us / 1000.0)
+    elif params.loss_reward_ms > 0.0:
+        learn(params.route, state, s, path, params.loss_reward_ms)

@@ -1,0 +1,278 @@
+"""VCRoute (arXiv 2310.05054): Thompson sampling over the paths that history does not rule out, taught by predicted end-to-end delays.
+
+Per decision, among the kept paths (`top_k.py`): draw for each path from its Gaussian belief, take the smallest draw, predict the
+end-to-end delay x of a packet on that path, and update the belief of that path alone, as a Gaussian mean of known observation precision
+tau0:
+
+    mu <- (tau mu + tau0 x) / (tau + tau0),   then   tau <- tau + tau0
+
+(The print raises tau before using it in mu, which counts the observation twice.) The belief starts at mean 0, precision 0.001: optimistic
+for a delay, so every kept path is tried. A draw is N(mu, 1/tau + 1/tau0), the posterior predictive of the paper (`sample` PREDICTIVE), or
+N(mu, 1/tau), textbook Thompson sampling (MEAN). The paper's text takes the highest draw; of delays the lowest is meant.
+
+The reward, `reward`:
+
+    PREDICTED        x = predictor(newest fed-back one-way delay of the path, lag of CalculateLag run at the sender on what was fed back).
+                     Feedback refreshes these two inputs and never the belief. A path not heard of yet uses its historical mean (without
+                     one, the median of the others' means, else 0, the belief's start). Probes inform the newest delay, as they measure
+                     the network; they are no media, so not the jitter.
+    DELAYED_ACTUAL   x = one-way delay of each media packet fed back, for the path that carried it. A record tells when a packet arrived,
+                     not when the receiver let it go: what it waited there is left out. A lost packet has no record. With
+                     `loss_reward_ms` above 0, a packet not heard of `loss_after_packets` packets later gives its path that x instead; it
+                     may yet come, and then counts besides.
+
+The true delay known at once is no reward of a rule that can exist: `oracle_vcroute.py`.
+
+tau0 = 1 / variance of the path in history, where the variance is at least 1 ms^2 lest one sample freeze the belief; a path with fewer
+than two samples takes the median variance, without any the variance of the starting belief. History holds one-way delays; their spread
+stands in for that of end-to-end delay. tau0 stays when the kept set is chosen anew.
+
+The paper's default plan is what the call has in force: a decision that repeats the last one sends nothing, another one is a plan, and it
+holds a control delay later (`vcgym.envs.batch`: from the historical mean of the direct path and the router's place; 0 for a router at the
+sender, the paper's case without plan delay). The belief updated is that of the path decided, even while the plan before still holds.
+
+Left out: a control delay that follows the control path's current delay, for delays belong to the lever and not to the rule.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.draws import bar, draw_below
+from vcgym.baselines.routers.history import usual_means, usual_variances
+from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, is_settled, refresh, require_top_k, start_kept, watch
+from vcgym.baselines.routers.vcroute.screening import AIM, MANY, TOGETHER, Bars, allocate_bars, hold_against, renew_limit, start_aim
+from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.rng import POLICY, stream_key
+from vcgym.predictors.last_value import LastValue
+from vcgym.predictors.predictor import predict_e2e, require_predictor
+
+PREDICTIVE, MEAN = 0, 1
+PREDICTED, DELAYED_ACTUAL = 0, 1
+
+_RING = 512
+
+
+class VCRoute(NamedTuple):
+    """Parameters."""
+
+    tau_prior_per_ms2: float = 0.001  # precision of the starting belief, whose mean is 0
+    variance_floor_ms2: float = 1.0
+    sample: int = PREDICTIVE  # or MEAN
+    reward: int = PREDICTED  # or DELAYED_ACTUAL
+    loss_reward_ms: float = 0.0  # of DELAYED_ACTUAL; 0: a lost packet teaches nothing
+    loss_after_packets: int = 100
+    discount: float = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
+    topk: TopK = TopK()
+    predictor: Any = LastValue()  # or another of `vcgym.predictors`
+    newest_weight: float = 1.0  # of the newest delay in what the predictor is given; below 1 the delays before it count on (EWMA)
+    jitter: WMJitter = WMJitter()
+
+
+CALL = np.dtype(
+    (
+        np.record,
+        [
+            ("key", "u8"),
+            ("kept", KEPT),
+            ("aim", AIM),
+            ("unheard", "i4", (_RING,)),  # path decided for a packet not heard of, by packet modulo the ring; -1: none
+        ],
+    )
+)
+ARM = np.dtype(
+    (
+        np.record,
+        [
+            ("mu_ms", "f8"),
+            ("tau", "f8"),  # per ms^2
+            ("tau0", "f8"),  # per ms^2
+            ("sd_ms", "f8"),  # of a draw
+            ("newest_ms", "f8"),  # newest fed-back one-way delay, or its moving average
+            ("newest_sent_us", "i8"),
+            ("kept", KEPT_PATH),
+        ],
+    )
+)
+
+
+class VCRouteState(NamedTuple):
+    """The first axis is the session."""
+
+    call: np.recarray  # (sessions,) of CALL
+    arm: np.recarray  # (sessions, paths) of ARM
+    bars: Bars
+    jitter: np.recarray  # of the rule that computes the lag
+
+
+@implements(allocate, VCRoute)
+def _allocate(params, sessions, paths):
+    require_within(
+        params,
+        tau_prior_per_ms2=(1e-9, 1e9),
+        variance_floor_ms2=(1e-9, 1e9),
+        sample=(PREDICTIVE, MEAN),
+        reward=(PREDICTED, DELAYED_ACTUAL),
+        loss_reward_ms=(0.0, 1e6 if params.reward == DELAYED_ACTUAL else 0.0),
+        loss_after_packets=(1, _RING - 1),
+        discount=(0.0, 1.0),
+        newest_weight=(0.0, 1.0),
+    )
+    require_top_k(params.topk)
+    require_predictor(params.predictor)
+    return VCRouteState(
+        np.zeros(sessions, CALL).view(np.recarray),
+        np.zeros((sessions, paths), ARM).view(np.recarray),
+        allocate_bars(sessions, paths),
+        allocate(params.jitter, sessions, paths),
+    )
+
+
+@implements(init, VCRoute)
+def _init(params, state, s, history, key):
+    start_kept(params.topk, state.call[s].kept, state.arm, s, history)
+    mean_ms = usual_means(history)
+    variance_ms2 = usual_variances(history, params.variance_floor_ms2, 1.0 / params.tau_prior_per_ms2)
+    for path in range(history.shape[0]):
+        arm = state.arm[s, path]
+        arm.mu_ms = 0.0
+        arm.tau = params.tau_prior_per_ms2
+        arm.tau0 = 1.0 / variance_ms2[path]
+        arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
+        arm.newest_ms = mean_ms[path]
+        arm.newest_sent_us = -1
+    state.call[s].key = stream_key(key, 0, POLICY)
+    state.call[s].unheard[:] = -1
+    start_aim(state.call[s].aim)
+    init(params.jitter, state.jitter, s, history, key)
+
+
+@implements(update, VCRoute)
+def _update(params, state, s, record):
+    if is_settled(params.topk, state.call[s].kept):
+        return
+    arm = state.arm[s, record.path]
+    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    watch(params.topk, arm.kept, delay_ms)
+    if record.sent_us > arm.newest_sent_us:
+        arm.newest_sent_us = record.sent_us
+        arm.newest_ms = (1.0 - params.newest_weight) * arm.newest_ms + params.newest_weight * delay_ms
+    if record.kind == MEDIA:
+        if params.reward == DELAYED_ACTUAL:
+            learn(params, state, s, record.path, delay_ms)
+            state.call[s].unheard[record.packet % _RING] = -1
+        else:
+            update(params.jitter, state.jitter, s, record)
+
+
+@implements(decide, VCRoute)
+def _decide(params, state, s, slot):
+    call, arms = state.call[s], state.arm
+    refresh(params.topk, call.kept, arms, s, slot)
+    if is_settled(params.topk, call.kept):
+        return arms[s, 0].kept.nth
+    if params.loss_reward_ms > 0.0:
+        count_lost(params, state, s, slot)
+    path = lowest_draw(state, s, slot)
+    if params.reward == PREDICTED:
+        jitter_ms = decide(params.jitter, state.jitter, s, slot) / 1000.0
+        learn(params, state, s, path, predict_e2e(params.predictor, arms[s, path].newest_ms, jitter_ms))
+    else:
+        call.unheard[slot % _RING] = path
+    return path
+
+
+@kernel
+def believe(mu_ms, tau, tau0, x_ms):
+    """Belief (mu, tau) after one observation `x_ms` of precision `tau0`."""
+    return (tau * mu_ms + tau0 * x_ms) / (tau + tau0), tau + tau0
+
+
+@kernel
+def draw_sd(tau, tau0, sample):
+    """Standard deviation (ms) of a draw: of the next observation (PREDICTIVE) or of its mean alone (MEAN)."""
+    return math.sqrt(1.0 / tau + 1.0 / tau0 if sample == PREDICTIVE else 1.0 / tau)
+
+
+@kernel
+def learn(params, state, s, path, x_ms):
+    """Let the belief of one path know of a reward."""
+    arm = state.arm[s, path]
+    tau = arm.tau
+    if params.discount < 1.0:
+        tau = max(params.tau_prior_per_ms2, params.discount * tau)
+    arm.mu_ms, arm.tau = believe(arm.mu_ms, tau, arm.tau0, x_ms)
+    arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
+    if state.bars.bar.shape[1] > 0:
+        state.bars.bar[s, path] = bar(state.call[s].aim.limit_ms, arm.mu_ms, arm.sd_ms)
+
+
+@kernel
+def lowest_draw(state, s, slot):
+    """The kept path of the smallest draw, the lowest path on ties."""
+    call, arms = state.call[s], state.arm
+    if state.bars.bar.shape[1] > 0 and call.kept.count >= MANY:
+        return _lowest_of_many(call, arms, state.bars, s, slot)
+    return _lowest_of_all(call, arms, s, slot)[0]
+
+
+@kernel
+def _lowest_of_all(call, arms, s, slot):
+    best, best_ms = -1, math.inf
+    for i in range(call.kept.count):
+        path = arms[s, i].kept.nth
+        arm = arms[s, path]
+        draw_ms = draw_below(best_ms, arm.mu_ms, arm.sd_ms, call.key, slot * arms.shape[1] + path)
+        if draw_ms < best_ms:
+            best, best_ms = path, draw_ms
+    return best, best_ms
+
+
+@kernel
+def _lowest_of_many(call, arms, bars, s, slot):
+    if renew_limit(call.aim, slot):
+        _raise_bars(call, arms, bars, s)
+    best, best_ms = _lowest_passing(call, arms, bars, s, slot * arms.shape[1])
+    if best < 0:
+        best, best_ms = _lowest_of_all(call, arms, s, slot)
+        call.aim.limit_ms = best_ms
+        _raise_bars(call, arms, bars, s)
+    call.aim.highest_ms = max(call.aim.highest_ms, best_ms)
+    return best
+
+
+@kernel
+def _raise_bars(call, arms, bars, s):
+    for path in range(arms.shape[1]):
+        bars.bar[s, path] = bar(call.aim.limit_ms, arms[s, path].mu_ms, arms[s, path].sd_ms)
+
+
+@kernel
+def _lowest_passing(call, arms, bars, s, counter):
+    """The kept path of the smallest draw below the limit, and that draw; -1 if there is none."""
+    best, best_ms = -1, call.aim.limit_ms
+    hold_against(bars, s, call.key, counter)
+    passes = bars.passes[s]
+    words = passes.view(np.uint64)
+    for word in range(words.size):
+        if words[word] != 0:
+            for path in range(word * TOGETHER, min((word + 1) * TOGETHER, arms.shape[1])):
+                if passes[path] == 1:
+                    draw_ms = draw_below(best_ms, arms[s, path].mu_ms, arms[s, path].sd_ms, call.key, counter + path)
+                    if draw_ms < best_ms and arms[s, path].kept.chosen == 1:
+                        best, best_ms = path, draw_ms
+    return best, best_ms
+
+
+@kernel
+def count_lost(params, state, s, slot):
+    """Teach the path decided `loss_after_packets` ago that its packet is lost, if it was not heard of."""
+    call, place = state.call[s], (slot - params.loss_after_packets) % _RING
+    path = call.unheard[place]
+    if path >= 0:
+        learn(params, state, s, path, params.loss_reward_ms)
+        call.unheard[place] = -1

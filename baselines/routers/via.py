@@ -1,0 +1,143 @@
+"""Via (Jiang et al., SIGCOMM 2016), deciding per packet as in the comparison of VCRoute (arXiv 2310.05054).
+
+Stage 2 keeps the paths that history does not rule out (`top_k.py`). Stage 3 picks among them by UCB1 on cost, the smallest index first:
+
+    index(r) = mean cost(r) / w - sqrt(c ln(T) / n(r)),    w = mean over the kept paths of their upper bounds
+
+Normalising by w instead of by the range seen keeps one outlier from crushing the scale. n(r) counts the packets decided onto r and T
+their sum, this packet not included, so every kept path is tried once, in order, before the index is used. What is compared below is the
+index in ms, w times the above. With `epsilon`, a packet goes onto any path at random, the ruled-out ones included ("general exploration").
+
+Feedback is late: n(r) counts at the decision, the mean cost is taken over what has been fed back, and a path decided but not yet heard of
+stands in with its historical mean (w if it has none). Cost is the one-way delay of media packets, whether or not the receiver still had
+use for them; a lost packet has no record and no cost. Answers to probes are not rewards: nobody decided them. When the kept set is chosen
+anew, w goes with it; counts and costs of the call stay.
+
+Left out: the relaying budget, and prediction of unmeasured paths. The code published with VCRoute differs: it keeps the paths of
+`top_k.PUBLISHED`, takes its history from the start of the very series it then plays, and rewards the true delay at the time of sending.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, is_settled, mean_bound, refresh, require_top_k, start_kept, watch
+from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.rng import POLICY, stream_key, uniform
+
+
+class Via(NamedTuple):
+    """Parameters."""
+
+    ucb_c: float = 2.0  # width of exploration; 2 in the code published with VCRoute, 0.1 is recalled from Via itself
+    epsilon: float = 0.0  # share of decisions spent on any path at random
+    scale_without_history_ms: float = 100.0  # w when no kept path has an upper bound; ours
+    topk: TopK = TopK()
+
+
+CALL = np.dtype((np.record, [("decided", "i8"), ("scale_ms", "f8"), ("key", "u8"), ("kept", KEPT)]))  # T, w
+ARM = np.dtype(
+    (
+        np.record,
+        [
+            ("decided", "i8"),  # n
+            ("rarity", "f8"),  # 1 / sqrt(n)
+            ("heard", "i8"),  # packets fed back
+            ("cost_ms", "f8"),  # sum over them
+            ("mean_ms", "f8"),  # their mean, or what stands in for it
+            ("kept", KEPT_PATH),
+        ],
+    )
+)
+
+
+class ViaState(NamedTuple):
+    """The first axis is the session."""
+
+    call: np.recarray  # (sessions,) of CALL
+    arm: np.recarray  # (sessions, paths) of ARM
+
+
+@implements(allocate, Via)
+def _allocate(params, sessions, paths):
+    require_within(params, ucb_c=(0.0, math.inf), epsilon=(0.0, 1.0), scale_without_history_ms=(1e-3, 1e6))
+    require_top_k(params.topk)
+    return ViaState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
+
+
+@implements(init, Via)
+def _init(params, state, s, history, key):
+    call, arms = state.call[s], state.arm
+    start_kept(params.topk, call.kept, arms, s, history)
+    call.decided = 0
+    call.scale_ms = scale_of(params, arms, s)
+    call.key = stream_key(key, 0, POLICY)
+    for path in range(history.shape[0]):
+        arm = arms[s, path]
+        arm.decided = 0
+        arm.heard = 0
+        arm.cost_ms = 0.0
+        arm.mean_ms = history[path, 1] if history[path, 0] > 0 else call.scale_ms
+
+
+@implements(update, Via)
+def _update(params, state, s, record):
+    if is_settled(params.topk, state.call[s].kept):
+        return
+    arm = state.arm[s, record.path]
+    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    watch(params.topk, arm.kept, delay_ms)
+    if record.kind == MEDIA:
+        arm.heard += 1
+        arm.cost_ms += delay_ms
+        arm.mean_ms = arm.cost_ms / arm.heard
+
+
+@implements(decide, Via)
+def _decide(params, state, s, slot):
+    call, arms = state.call[s], state.arm
+    if refresh(params.topk, call.kept, arms, s, slot):
+        call.scale_ms = scale_of(params, arms, s)
+    if params.epsilon > 0.0 and uniform(call.key, 2 * slot) < params.epsilon:
+        path = np.int64(uniform(call.key, 2 * slot + 1) * arms.shape[1])
+    elif is_settled(params.topk, call.kept):
+        return arms[s, 0].kept.nth
+    else:
+        path = lowest_index(params, call, arms, s)
+    arm = arms[s, path]
+    arm.decided += 1
+    arm.rarity = 1.0 / math.sqrt(arm.decided)
+    call.decided += 1
+    return path
+
+
+@kernel
+def scale_of(params, arms, s):
+    """w: mean upper bound (ms) of the kept paths that have one; the default if none has, or if it is not positive."""
+    scale_ms = mean_bound(arms, s, 1)
+    return scale_ms if scale_ms > 0.0 else params.scale_without_history_ms
+
+
+@kernel
+def width(scale, decided, ucb_c):
+    """W sqrt(c ln T): how far the index of an arm decided once lies below its mean cost; `decided` >= 1 is T."""
+    return scale * math.sqrt(ucb_c * math.log(decided))
+
+
+@kernel
+def lowest_index(params, call, arms, s):
+    """The kept path of the smallest index, the lowest path on ties; one never decided comes first."""
+    width_ms = width(call.scale_ms, max(1, call.decided), params.ucb_c)
+    best, best_ms = -1, math.inf
+    for i in range(call.kept.count):
+        path = arms[s, i].kept.nth
+        arm = arms[s, path]
+        if arm.decided == 0:
+            return path
+        index_ms = arm.mean_ms - width_ms * arm.rarity
+        if best < 0 or index_ms < best_ms:
+            best, best_ms = path, index_ms
+    return best

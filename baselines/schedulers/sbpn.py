@@ -1,0 +1,96 @@
+"""SBPN1 and SBPN2, send buffers that know what their packets are worth (the seed paper on SBPN, section 3), and its authors' further ideas.
+
+At a chance to send, the best packet is the one of the highest priority, of equals the one that expires first, of equals the oldest.
+
+    SBPN1   if it would come too late, expiry < now + way RTT, it is thrown away and the next one looked at
+    SBPN2   the same, but a packet that is the only one waiting is sent even so: packets keep flowing, the receiver keeps reporting a rate,
+            and TFRC does not take silence for a way that carries nothing
+
+Audio has the higher priority. The best one of a full queue does not matter: what comes is rejected, as the kernel does (`REJECTS`), or the
+worst of all, the one that comes included, gives way (`EVICTS`).
+
+Further ideas of the authors: `discard` WHEN_FULL throws expired packets away only when room is needed; `weight` above 0 orders by a score,
+weight x priority - time left / expiry time, where the paper only says that priority and expiry could be weighted. `way` is half of the
+round trip in the paper; more of it where queueing is all on the way ahead.
+"""
+
+from typing import NamedTuple
+
+from vcgym.baselines.order_rule import REJECT, choose, drop, make_room, orders
+from vcgym.network.bottleneck.send_queue import item_at
+from vcgym.network.kernels.jit import kernel
+
+REJECTS, EVICTS = 0, 1
+AT_ONCE, WHEN_FULL = 0, 1
+
+
+class Sbpn(NamedTuple):
+    """Parameters; SBPN1 is `keep_last` False. `way`: share of the round trip that the way ahead takes, 0 to 2."""
+
+    keep_last: bool = True
+    overflow: int = REJECTS
+    discard: int = AT_ONCE
+    weight: float = 0.0
+    way: float = 0.5
+
+
+@kernel
+def is_expired(params, item, now_us, rtt_us):
+    """Whether it would come too late if it left now; what comes just in time is sent."""
+    return item.expires_us - now_us < params.way * rtt_us
+
+
+@kernel
+def _goes_before(params, item, other, now_us):
+    """Whether a packet goes before an older one."""
+    if params.weight > 0.0:
+        return _score(params, item, now_us) > _score(params, other, now_us)
+    if item.kind != other.kind:
+        return item.kind > other.kind
+    return item.expires_us < other.expires_us
+
+
+@kernel
+def _score(params, item, now_us):
+    return params.weight * item.kind - (item.expires_us - now_us) / max(item.expires_us - item.created_us, 1)
+
+
+@kernel
+def best_of(params, queue, now_us):
+    """Place of the packet that goes first."""
+    best = 0
+    for i in range(1, queue.waiting):
+        if _goes_before(params, item_at(queue, i), item_at(queue, best), now_us):
+            best = i
+    return best
+
+
+@kernel
+def _worst_of(params, queue, now_us):
+    worst = 0
+    for i in range(1, queue.waiting):
+        if not _goes_before(params, item_at(queue, i), item_at(queue, worst), now_us):
+            worst = i
+    return worst
+
+
+@orders(choose, Sbpn)
+def _choose(params, queue, now_us, rtt_us):
+    best = best_of(params, queue, now_us)
+    if params.discard == WHEN_FULL or not is_expired(params, item_at(queue, best), now_us, rtt_us):
+        return best
+    return best if params.keep_last and queue.waiting == 1 else drop(best)
+
+
+@orders(make_room, Sbpn)
+def _make_room(params, queue, kind, expires_us, now_us, rtt_us):
+    if params.discard == WHEN_FULL:
+        for i in range(queue.waiting):
+            if is_expired(params, item_at(queue, i), now_us, rtt_us):
+                return i
+    if params.overflow == REJECTS:
+        return REJECT
+    worst = _worst_of(params, queue, now_us)
+    item = item_at(queue, worst)
+    behind = item.kind < kind or (item.kind == kind and item.expires_us > expires_us)
+    return worst if behind else REJECT

@@ -1,0 +1,139 @@
+"""Rules of rate and of order as policies: the same `predict` that a learned agent has, over observations of records."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.order_rule import choose, require_order_rule
+from vcgym.baselines.rate_rule import NEVER_US, Fate, is_rate_oracle, report_every_us, require_rate_rule, wake_us
+from vcgym.baselines.rule import allocate, decide, start, update
+from vcgym.network.bottleneck.send_queue import MOST_WAITING, SEND_QUEUE, clear_send_queue, put
+from vcgym.network.kernels.jit import kernel
+
+_MOST_BPS = 10**9
+
+
+class RatePolicy:
+    """Holds the rate by a published rule.
+
+    What the rule remembers lives in the state handed in and out, never in the policy: one policy can act in any number of calls.
+
+    Attributes:
+        reads: "records", the observation that rollout has to build.
+        action: "exact": bit/s, how long the receiver collects, after how long the rule wants to be asked without a report.
+
+    Args:
+        params: parameters of the rule.
+    """
+
+    reads = "records"
+    action = "exact"
+
+    def __init__(self, params: Any) -> None:
+        require_rate_rule(params)
+        if is_rate_oracle(params):
+            raise ValueError(f"rate = {params!r} is told what no observation holds: allowed are rules that are no oracles")
+        self.params = params
+
+    def predict(
+        self,
+        observation: dict[str, NDArray[Any]],
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Start the sessions whose episode starts, learn from each packet told of in order, then decide; at set-up nothing is decided.
+
+        Args:
+            observation: records (S, R, 5) int64 in the order of `Fate`'s fields, of which the first `count` (S,) int64 are new;
+                history (S, 1, 3) float64; key (S,) uint64; now_us (S,) int64.
+            state: what the call before returned. It is advanced in place and returned: copy it to keep it. None starts every session.
+            episode_start: (S,) bool; None starts none, unless `state` is None.
+            deterministic: without effect.
+
+        Returns:
+            Actions int64 (S, 3), and the state as `allocate` makes it.
+        """
+        sessions = len(observation["count"])
+        if state is None:
+            state, episode_start = allocate(self.params, sessions, 1), np.ones(sessions, np.bool_)
+        elif episode_start is None:
+            episode_start = np.zeros(sessions, np.bool_)
+        start(self.params, state, np.asarray(episode_start, np.bool_), observation["history"], observation["key"])
+        actions = np.empty((sessions, 3), np.int64)
+        _act(self.params, state, observation["records"], observation["count"], observation["now_us"], actions)
+        return actions, state
+
+
+@kernel
+def _act(params, state, records, count, now_us, actions):
+    for s in range(actions.shape[0]):
+        for i in range(count[s]):
+            row = records[s, i]
+            update(params, state, s, Fate(row[0], row[1], row[2], row[3], row[4]))
+        rate_bps = np.int64(0)
+        if now_us[s] > 0:
+            rate_bps = min(max(np.int64(decide(params, state, s, now_us[s])), np.int64(1)), np.int64(_MOST_BPS))
+        at_us = wake_us(params, state, s)
+        actions[s, 0] = rate_bps
+        actions[s, 1] = report_every_us(params, state, s, 0)
+        actions[s, 2] = max(at_us - now_us[s], np.int64(1)) if at_us < NEVER_US else np.int64(0)
+
+
+class OrderPolicy:
+    """Holds the order of sending by a published rule, which remembers nothing.
+
+    Attributes:
+        reads: "records", the observation that rollout has to build.
+        action: "discrete".
+
+    Args:
+        params: parameters of the rule.
+    """
+
+    reads = "records"
+    action = "discrete"
+
+    def __init__(self, params: Any) -> None:
+        require_order_rule(params)
+        self.params = params
+
+    def predict(
+        self,
+        observation: dict[str, NDArray[Any]],
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Choose for the chance to send.
+
+        Args:
+            observation: records (S, L, 5) int64: created_us, expires_us, size_bytes, kind, frame, of which the first `count` (S,) are
+                there, oldest first; now_us (S,) int64; rtt_us (S,) int64.
+            state: handed back unchanged.
+            episode_start: not needed.
+            deterministic: without effect.
+
+        Returns:
+            Actions int64 (S,): a < L sends the a-th oldest, L + a throws it away; and `state`.
+        """
+        actions = np.empty(len(observation["count"]), np.int64)
+        queue = np.zeros(1, SEND_QUEUE).view(np.recarray)
+        _choose(self.params, queue, observation["records"], observation["count"], observation["now_us"], observation["rtt_us"], actions)
+        return actions, state
+
+
+@kernel
+def _choose(params, queues, records, count, now_us, rtt_us, actions):
+    places = records.shape[1]
+    queue = queues[0]
+    for s in range(actions.size):
+        actions[s] = 0
+        if count[s] > 0:
+            clear_send_queue(queue, MOST_WAITING)
+            for i in range(count[s]):
+                row = records[s, i]
+                put(queue, row[0], row[1], row[2], row[3], row[4])
+            answer = choose(params, queue, now_us[s], rtt_us[s])
+            actions[s] = answer if answer >= 0 else places - 1 - answer

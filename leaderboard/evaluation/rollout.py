@@ -1,0 +1,101 @@
+"""Play a system on given worlds: rules inside the compiled loop at their native clocks, anything else through `predict`.
+
+Same worlds, same seeds: paired.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from vcgym.envs.batch import Played
+from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.worlds.world import WorldDraw
+
+Worlds = list[tuple[str, int]]  # pair and seed
+
+
+class Policy(Protocol):
+    """Anything that acts (Stable-Baselines3's `predict`); `reads` says which observation it wants."""
+
+    reads: str
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False
+    ) -> tuple[NDArray[Any], Any]:
+        """Actions of a batch of sessions, and what the policy remembers."""
+
+
+class RulePair(NamedTuple):
+    """A router and a receiver, each at its native clock: the router at the central place, the receiver at the receiver."""
+
+    router: Any
+    receiver: Any
+
+
+class Rollout(NamedTuple):
+    """What was played, on which strata, and what a decision cost: by a clock, so it differs from run to run."""
+
+    played: Played
+    strata: list[str]
+    decision_us: float
+    wall_clock_s: float
+
+
+def play_rules_together(
+    pairs: Sequence[RulePair], scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
+) -> Iterator[Rollout]:  # fmt: skip
+    """Play pairs of rules on the same worlds, each drawn once for all pairs, and yield what each made of them, in order.
+
+    A decision is a packet sent and its arrival, player and books included; the world is drawn for all and is no part of it.
+    """
+    if not pairs:
+        return
+    draws = _drawn(scenario, split, worlds, stratum)
+    batches = batches_together(scenario, pairs, len(draws), log=True)
+    took_s = play_together(batches, draws, threads)
+    strata, packets = [draw.stratum for draw in draws], len(draws) * scenario.packets
+    for batch, batch_s in zip(batches, took_s.tolist(), strict=True):
+        yield Rollout(batch.played(), strata, 1e6 * batch_s / packets, batch_s)
+
+
+@test_opened()
+def _drawn(scenario: Scenario, split: str, worlds: Worlds, stratum: str | None) -> list[WorldDraw]:
+    return [scenario.draw(split, seed, name, stratum) for name, seed in worlds]
+
+
+@test_opened()
+def play_policy(
+    policy: Policy, env_id: str, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None,
+    **arguments: Any,
+) -> Rollout:  # fmt: skip
+    """Play a policy on each world through the environment; a decision is one `predict` for one session."""
+    envs: Any = gymnasium.make_vec(
+        env_id, num_envs=len(worlds), scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets, threads=threads,
+        burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, observation=policy.reads, log=True,
+        autoreset_mode=AutoresetMode.DISABLED, **arguments,
+    )  # fmt: skip
+    began, deciding, decisions = time.perf_counter(), 0.0, 0
+    names = [name for name, _ in worlds]
+    for name in sorted(set(names)):
+        mask = np.array([other == name for other in names])
+        observation, _ = envs.reset(seed=[seed for _, seed in worlds], options={"pair": name, "stratum": stratum, "reset_mask": mask})
+    state, running, start = None, np.ones(len(worlds), bool), np.ones(len(worlds), bool)
+    while running.any():
+        before = time.perf_counter()
+        actions, state = policy.predict(observation, state, start, deterministic=True)
+        deciding += time.perf_counter() - before
+        decisions += len(worlds)
+        observation, _, _, truncated, _ = envs.step(actions)
+        running, start = ~truncated, np.zeros(len(worlds), bool)
+        if truncated.any() and running.any():
+            raise ValueError(f"{env_id}: calls end after different numbers of decisions; allowed: environments where all have as many")
+    strata = [draw.stratum for draw in envs.unwrapped.batch.draws]
+    envs.close()
+    return Rollout(envs.played(), strata, 1e6 * deciding / decisions, time.perf_counter() - began)

@@ -1,0 +1,114 @@
+"""Looks for a policy that beats its oracle: systems on random worlds, losses hidden from all alike, against the bounds of `rating.py`.
+
+A system plays the world in which only what is lost for certain is lost; its concealed share is then what its player concealed, and the
+probability that each packet it played is lost. Its oracle is the joint one with the smallest limit on path changes that it kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.agents.progress import Tell
+from vcgym.envs.batch import CallBatch
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.leaderboard.oracles.joint import UNLIMITED
+from vcgym.leaderboard.oracles.rating import Best, best_ratings
+from vcgym.leaderboard.oracles.seen import Seen, SeenWorld, see
+from vcgym.network.playout.quality import rating
+from vcgym.network.scenarios.scenario import Scenario
+
+LIMITS = (0, 1, 2, 6, UNLIMITED)
+TOLERANCE = 0.02
+"""Points of R by which a policy may exceed a bound: rounding of float32 sums, and jumps of the player (see `rating.py`)."""
+
+
+SCENARIOS = (
+    ("wonderproxy", "correlated"), ("stress", "correlated"), ("table1", "correlated"), ("cloud", "correlated"),
+    ("wonderproxy", "paper"), ("table1", "paper"), ("cloud", "paper"), ("synthetic-9", "paper"),
+)  # fmt: skip
+"""Name and mode of what is drawn from, of shipped data alone."""
+
+
+class Compared(NamedTuple):
+    """One system in one world.
+
+    Attributes:
+        world: scenario, mode, stratum and seed in words.
+        system: its name.
+        r: its R in expectation over losses.
+        reached: R of its oracle's plan.
+        bound: what no policy exceeds.
+    """
+
+    world: str
+    system: str
+    r: float
+    reached: float
+    bound: float
+
+
+def compare(
+    scenarios: Sequence[Scenario], systems: Mapping[str, RulePair], worlds: int, per_world: int, tell: Tell, first: int = 0
+) -> list[Compared]:  # fmt: skip
+    """Play systems on random worlds of the training split.
+
+    Args:
+        scenarios: taken in turn.
+        systems: by name; each world meets `per_world` of them, taken in turn.
+        worlds: how many.
+        per_world: systems per world.
+        tell: told how many worlds are done.
+        first: seed of the first world.
+    """
+    names = list(systems)
+    found = []
+    for n in range(worlds):
+        scenario = scenarios[n % len(scenarios)]
+        draw = scenario.draw("train", first + n)
+        seen = see(scenario, draw)
+        if n % 50 == 0:
+            tell(n, f"{scenario.name}, {scenario.mode}")
+        best = best_ratings(seen, LIMITS)
+        for i in range(per_world):
+            name = names[(n * per_world + i) % len(names)]
+            batch = CallBatch(scenario, 1, *systems[name], log=True, world=SeenWorld(seen))
+            batch.start(0, draw)
+            batch.play(np.arange(1))
+            r, changes = expected_rating(seen, batch)
+            oracle = _oracle(best, changes)
+            found.append(Compared(f"{scenario.name} {scenario.mode} {draw.stratum} {first + n}", name, r, oracle.rating, oracle.bound))
+    return found
+
+
+def expected_rating(seen: Seen, batch: CallBatch) -> tuple[float, int]:
+    """R of the one call of a batch played on a `SeenWorld`, in expectation over the hidden losses, and its path changes."""
+    played = batch.played()
+    heard = played.played_us[0] >= 0
+    hidden = seen.chance[played.path[0], np.arange(len(heard))][heard].sum()
+    totals = played.totals
+    ticks = int(totals.ticks_played[0] + totals.ticks_stretched[0] + totals.ticks_concealed[0])
+    if ticks == 0:
+        return float("nan"), int(totals.path_changes[0])
+    r = rating(totals.offset_us_sum[0] / ticks / 1000.0, (totals.ticks_concealed[0] + hidden) / ticks)
+    return float(r), int(totals.path_changes[0])
+
+
+def _oracle(best: Sequence[Best], changes: int) -> Best:
+    return next(one for one, limit in zip(best, LIMITS, strict=True) if limit == UNLIMITED or changes <= limit)
+
+
+def summary(found: Sequence[Compared]) -> str:
+    """What came out, in lines."""
+    heard = [one for one in found if np.isfinite(one.r)]
+    over = [one for one in heard if one.r > one.bound + TOLERANCE]
+    apart = np.array([one.bound - one.reached for one in heard])
+    room = np.array([one.bound - one.r for one in heard])
+    lines = [
+        f"{len(found):,} calls, {len(found) - len(heard):,} of them without sound",
+        f"above the bound by more than {TOLERANCE} R: {len(over):,}; by anything: {(room < 0.0).sum():,}; least room {room.min():.3f} R",
+        f"above the oracle's own plan: {sum(one.r > one.reached for one in heard):,}",
+        f"room below the bound: mean {room.mean():.2f} R, median {np.median(room):.2f}",
+        f"bound above plan: mean {apart.mean():.3f} R, 99th percentile {np.quantile(apart, 0.99):.3f}, most {apart.max():.3f}",
+    ]
+    return "\n".join([*lines, *(str(one) for one in over)])

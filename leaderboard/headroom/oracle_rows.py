@@ -1,0 +1,198 @@
+"""The oracles of a world as rows of the leaderboard's result file, kind `oracle`, which join the others by world.
+
+| system | what |
+|---|---|
+| oracle_path_0 | best fixed path (`sequences`), played in a real call with WMJitter |
+| oracle_path_1, _4, _16, _any | best path sequence with at most that many changes, WMJitter |
+| oracle_clairvoyant | per-packet clairvoyant, WMJitter; minimises delay, not R: shown, never an anchor |
+| oracle_informed | all paths seen up to now, no future, with `INFORMED_RECEIVER` |
+| oracle_joint_0, _1, _2, _6, _any | best path sequence and playout with at most that many changes a minute, losses hidden (`rating`) |
+| oracle_routing_X | the path sequence of oracle_joint_6 in a real call with the receiver of system X |
+| oracle_playout_X | the paths that system X took, with the best playout in hindsight, losses hidden |
+
+Rows of played oracles are what the call gave, coins included. A row of a joint oracle holds expected values: nothing lost by a coin is in
+its delays, and loss, concealment and R are of the loss probabilities; what the event accounting would say of it is NaN.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.envs.batch import CallBatch
+from vcgym.envs.books import LONG_RUN_TICKS, WINDOW_TICKS
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.leaderboard.oracles.informed import INFORMED_RECEIVER, informed_sequence
+from vcgym.leaderboard.oracles.joint import UNLIMITED, Plan
+from vcgym.leaderboard.oracles.rating import best_ratings
+from vcgym.leaderboard.oracles.script import play_script
+from vcgym.leaderboard.oracles.seen import Seen, along, see
+from vcgym.leaderboard.oracles.sequences import best_sequence, clairvoyant, costs
+from vcgym.leaderboard.results import files as results
+from vcgym.leaderboard.results.columns import IDENTITY, METRICS, WORLD
+from vcgym.leaderboard.results.metrics import g114_band, rows
+from vcgym.network.kernels.slots import LOST, SLOT_US
+from vcgym.network.playout.quality import REDUCED_KNEE_MS, emodel_return, impairment_sum, mos, rating
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.worlds.world import WorldDraw, blocks
+
+VERSION = 1
+"""Goes up with every change of an oracle's definition, so that stored rows of an older one are not found."""
+
+SEQUENCES: dict[str, int | None] = {"0": 0, "1": 1, "4": 4, "16": 16, "any": None}
+JOINT = {"0": 0, "1": 1, "2": 2, "6": 6, "any": UNLIMITED}
+PACKETS_PER_MINUTE = 60_000_000 // SLOT_US
+_TICK_MS = SLOT_US / 1000.0
+
+
+class Drawn(NamedTuple):
+    """A world of a result row, drawn again."""
+
+    scenario: Scenario
+    draw: WorldDraw
+    identity: dict[str, Any]
+
+
+@test_opened()
+def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
+    """The world that a result row (its identity columns) was played on.
+
+    Raises:
+        ValueError: the row's data or length are not those of `scenario`, or its world cannot be drawn.
+    """
+    for name, value in (("card", scenario.layout.card), ("packets", scenario.packets)):
+        if identity[name] != value:
+            raise ValueError(f"result row of {identity['system']}: {name} is {identity[name]}; allowed: {value}, of the data that are here")
+    draw = scenario.draw(identity["split"], identity["seed"], identity["pair"], identity["stratum"])
+    none = {"training_decisions": 0, "tuning_trials": 0, "parameters": 0}
+    return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY} | {"kind": "oracle", "env": "none"} | none)
+
+
+def oracle_rows(world: Drawn, references: Mapping[str, RulePair], folder: Path | None = None) -> list[dict[str, Any]]:
+    """All rows of a world, from `folder` if they lie there, else made and put there.
+
+    Args:
+        world: from `drawn`.
+        references: systems X that are taken apart into routing and playout.
+        folder: keeps one file per world; None: nothing is kept.
+    """
+    path = folder / f"{_key(world.identity, references)}.parquet" if folder else None
+    if path and path.is_file():
+        stored: list[dict[str, Any]] = results.read(results.RESULTS, path).to_pylist()
+        same = ("suite", "suite_version")
+        return [row | {name: world.identity[name] for name in same} for row in stored]
+    seen = see(world.scenario, world.draw)
+    best = dict(zip(JOINT, best_ratings(seen, _limits(world)), strict=True))
+    made = [*_played(world, seen)]
+    made += [world.identity | {"system": f"oracle_joint_{name}"} | plan_metrics(seen, one.plan) for name, one in best.items()]
+    made += [row for name, pair in references.items() for row in _apart(world, seen, name, pair, best["6"].plan.path)]
+    if path:
+        results.write(results.RESULTS, made, path)
+    return made
+
+
+def _key(identity: Mapping[str, Any], references: Mapping[str, RulePair]) -> str:
+    """Name of the file that keeps a world's rows: what decides them, hashed."""
+    decides = {name: identity[name] for name in (*WORLD, "card", "packets")}
+    decides |= {"oracles": VERSION, "references": {name: repr(pair) for name, pair in references.items()}}
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def real_delays(world: Drawn) -> NDArray[np.int32]:
+    """(paths, packets) delays of the drawn world, LOST where the coin fell so."""
+    played = world.scenario.world(1)
+    played.start(0, world.draw)
+    packets = world.scenario.packets
+    return np.concatenate(list(blocks(played, packets)), axis=1)[:, :packets]
+
+
+def _played(world: Drawn, seen: Seen) -> Iterator[dict[str, Any]]:
+    """Rows of path sequences played in a real call."""
+    cost, real_us = costs(seen), real_delays(world)
+    scripts = {f"oracle_path_{name}": best_sequence(cost, changes) for name, changes in SEQUENCES.items()}
+    scripts["oracle_clairvoyant"] = clairvoyant(real_us)
+    for system, path in scripts.items():
+        yield from rows(play_script(world.scenario, world.draw, path, WMJitter()), **(world.identity | {"system": system}))
+    path = informed_sequence(real_us, seen.history)
+    played = play_script(world.scenario, world.draw, path, INFORMED_RECEIVER)
+    yield from rows(played, **(world.identity | {"system": "oracle_informed"}))
+
+
+def _limits(world: Drawn) -> list[int]:
+    minutes = -(-world.scenario.packets // PACKETS_PER_MINUTE)
+    return [k if k == UNLIMITED else k * minutes for k in JOINT.values()]
+
+
+def _apart(world: Drawn, seen: Seen, name: str, pair: RulePair, best_path: NDArray[np.int16]) -> Iterator[dict[str, Any]]:
+    """What a system would gain by routing alone, and by playout alone."""
+    routed = play_script(world.scenario, world.draw, best_path, pair.receiver)
+    yield from rows(routed, **(world.identity | {"system": f"oracle_routing_{name}"}))
+    batch = CallBatch(world.scenario, 1, pair.router, pair.receiver, log=True)
+    batch.start(0, world.draw)
+    batch.play(np.arange(1))
+    path = batch.played().path[0]
+    alone = along(seen, path)
+    plan = best_ratings(alone, (0,))[0].plan
+    yield world.identity | {"system": f"oracle_playout_{name}"} | plan_metrics(alone, plan) | _changes(path)
+
+
+def _changes(path: NDArray[np.int16]) -> dict[str, Any]:
+    changes = int((np.diff(path) != 0).sum())
+    return {"path_changes": changes, "plans_sent": changes}
+
+
+def plan_metrics(seen: Seen, plan: Plan) -> dict[str, Any]:
+    """Every metric of a result row for a plan, in expectation over the losses it does not see."""
+    units = np.arange(len(plan.path))
+    heard = plan.played_tick >= 0
+    chance, delay_us = seen.chance[plan.path, units], seen.delay_us[plan.path, units]
+    late = ~heard & (delay_us != LOST)
+    heard_ms = (plan.played_tick - units)[heard] * _TICK_MS
+    unknown = {column.name: float("nan") for column in METRICS if column.type == "float64"}
+    return unknown | _plan_score(plan) | _plan_concealment(plan) | {
+        "clocked_end_to_end_delay_mean_ms": float(heard_ms.mean()) if heard.any() else float("nan"),
+        **{f"clocked_end_to_end_delay_p{p}_ms": float(np.percentile(heard_ms, p)) if heard.any() else float("nan") for p in (50, 95, 99)},
+        "one_way_delay_mean_ms": float(delay_us[heard].mean()) / 1000.0 if heard.any() else float("nan"),
+        "playout_delay_mean_ms": float(heard_ms.mean() - delay_us[heard].mean() / 1000.0) if heard.any() else float("nan"),
+        "network_loss": float(chance.mean()),
+        "clocked_late_loss": float((1.0 - chance)[late].sum() / len(units)),
+        **_changes(plan.path),
+        "probes_sent": 0,
+    }  # fmt: skip
+
+
+def _plan_score(plan: Plan) -> dict[str, Any]:
+    r = float(rating(plan.delay_ms, plan.share))
+    full = len(plan.level) // WINDOW_TICKS or 1
+    cut = min(full * WINDOW_TICKS, len(plan.level))
+    offset_ms, concealed = (part[:cut].reshape(full, -1).mean(axis=1) for part in (plan.level * _TICK_MS, plan.concealed))
+    excess_ms = np.maximum(0.0, plan.level * _TICK_MS - REDUCED_KNEE_MS)
+    impairment = impairment_sum(1000.0 * _TICK_MS * plan.level.sum(), 1000.0 * excess_ms.sum())
+    return {
+        "r": r,
+        "r_p5": float(np.percentile(rating(offset_ms, concealed), 5.0)),
+        "mos": float(mos(r)),
+        "mouth_to_ear_mean_ms": plan.delay_ms,
+        "g114_band": g114_band(plan.delay_ms),
+        "return_emodel": float(emodel_return(len(plan.level), impairment, plan.concealed.sum())),
+    }
+
+
+def _plan_concealment(plan: Plan) -> dict[str, Any]:
+    """Share in expectation; runs of what the plan itself gives up, coins left aside."""
+    given_up = np.concatenate([[False], plan.concealed >= 1.0, [False]])
+    ends = np.flatnonzero(given_up[1:] != given_up[:-1])
+    runs = ends[1::2] - ends[::2]
+    return {
+        "concealed_share": plan.share,
+        "conceal_runs": len(runs),
+        "conceal_run_mean_ms": float(runs.mean()) * _TICK_MS if len(runs) else 0.0,
+        "conceal_run_longest_ms": float(runs.max()) * _TICK_MS if len(runs) else 0.0,
+        "conceal_runs_over_60_ms_share": float((runs > LONG_RUN_TICKS).mean()) if len(runs) else 0.0,
+    }

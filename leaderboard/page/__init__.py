@@ -1,1 +1,0 @@
-"""What the report page shows, part by part; `vcgym.leaderboard.report` puts them together, page.js moves them."""

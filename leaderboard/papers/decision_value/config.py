@@ -1,0 +1,29 @@
+"""What vcgym-decision-value takes: typed counterpart of conf/decision_value.yaml."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from vcgym.agents.config import AbsolutePath, Config, DataConfig
+
+
+class DecisionValueConfig(Config):
+    """Which worlds, and where the page goes.
+
+    Attributes:
+        seeds: worlds per pair, in units of `vcgym.leaderboard.papers.decision_value.outcomes.PARTS`.
+        drift_seeds: worlds per pair of each drift.
+        packets: length of the calls; under stress a relay dies a fifth into a call at the earliest, and a router that stays on it fills
+            the receiver's ring 4096 packets later.
+        threads: how many threads share the calls; without effect on the results.
+        data: where measured series lie; without them replay worlds are left out.
+        folder: receives decision_value.md.
+    """
+
+    seeds: Annotated[int, Field(ge=1, le=10_000)] = 12
+    drift_seeds: Annotated[int, Field(ge=1, le=10_000)] = 4
+    packets: Annotated[int, Field(ge=100, le=5000)] = 5000
+    threads: Annotated[int, Field(ge=1, le=256)] = 2
+    data: DataConfig = Field(default_factory=DataConfig)
+    folder: AbsolutePath = Path("outputs/decision_value")

@@ -1,0 +1,64 @@
+"""Who is compared: VCRoute with everything that can reward it, in three kinds that choose among more and more alike.
+
+Within a kind nothing but the reward differs, and every one meets the same worlds with the same draws of its own.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
+from vcgym.baselines.routers.vcroute.online import VCRouteOnline
+from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
+from vcgym.baselines.routers.vcroute.vcroute import DELAYED_ACTUAL, MEAN, VCRoute
+from vcgym.predictors.last_value import LastValue
+from vcgym.predictors.linear import Linear
+from vcgym.predictors.published import shipped_network, shipped_table
+
+NEWEST_WEIGHT = 0.125  # of the moving average: alpha of RFC 6298, section 2.3
+
+KINDS: dict[str, VCRoute] = {
+    "VCR-WM": VCRoute(),
+    "VCR5-WM": VCRoute(topk=TopK(BEST_FIVE)),
+    "VCR5M-WM": VCRoute(topk=TopK(BEST_FIVE), sample=MEAN),
+}
+ABOUT = {
+    "VCR-WM": "the paper's: intervals of the history decide which paths are kept, mostly one; draws of the next delay",
+    "VCR5-WM": "the five best paths of the history are kept; draws of the next delay",
+    "VCR5M-WM": "the five best paths of the history are kept; draws of the mean delay",
+}
+
+
+class Reward(NamedTuple):
+    """What teaches VCRoute: its name, what it is, and the rule of a kind that is taught so."""
+
+    name: str
+    about: str
+    rule: Callable[[VCRoute], Any]
+
+
+def _predicting(predictor: Callable[[], Any]) -> Callable[[VCRoute], Any]:
+    return lambda route: route._replace(predictor=predictor())
+
+
+REFERENCE, BASIS = "oracle", "last value"
+
+REWARDS = (
+    Reward(BASIS, "newest delay fed back", _predicting(LastValue)),
+    Reward("delay plus jitter", "newest delay plus the lag of Algorithm 2", _predicting(Linear)),
+    Reward(
+        "EWMA",
+        f"moving average of the delays, weight {NEWEST_WEIGHT:g} on the newest, plus the lag",
+        lambda route: route._replace(predictor=Linear(), newest_weight=NEWEST_WEIGHT),
+    ),
+    Reward("linear", "least squares on delay and lag", _predicting(partial(Linear, 1.00781, 0.96881, 1.4444))),
+    Reward("dnn", "the shipped network", _predicting(shipped_network)),
+    Reward("table", "the shipped network as a table", _predicting(shipped_table)),
+    Reward("dnn, online", "the shipped network, corrected while the call runs", lambda route: VCRouteOnline(route=_dnn(route))),
+    Reward("delayed actual", "delay of each packet fed back, a round trip late", lambda route: route._replace(reward=DELAYED_ACTUAL)),
+    Reward(REFERENCE, "true one-way delay at once; no rule can know it", lambda route: OracleVCRoute(route=route)),
+)
+
+
+def _dnn(route: VCRoute) -> VCRoute:
+    return route._replace(predictor=shipped_network())

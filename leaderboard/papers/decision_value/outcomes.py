@@ -1,0 +1,57 @@
+"""What every entrant made of the same worlds, each world drawn once for all of one kind."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
+from vcgym.leaderboard.evaluation.suites import Part, worlds
+from vcgym.leaderboard.papers.decision_value.entrants import KINDS, REWARDS
+from vcgym.leaderboard.results.metrics import rows
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.worlds.world import WorldDraw
+
+# Worlds per pair are these times the seeds asked for: series have one pair, and correlated worlds vary most.
+PARTS = (Part("wonderproxy", "paper", 1), Part("wonderproxy", "correlated", 2), Part("leo", "replay", 6), Part("stress", "correlated", 2))
+
+
+def label(part: Part) -> str:
+    """What a part is called."""
+    return f"{part.scenario}, {part.mode}"
+
+
+@test_opened()
+def draw_worlds(part: Part, scenario: Scenario, stratum: str | None = None) -> list[WorldDraw]:
+    """The worlds of a part, all of one stratum if it is given."""
+    return [scenario.draw(part.split, seed, pair, stratum) for pair, seed in worlds(part, scenario)]
+
+
+def play(part: Part, kind: str, seeds: int, packets: int, threads: int) -> pa.Table:
+    """One row of the leaderboard's metrics per reward and world.
+
+    Args:
+        part: of `PARTS`.
+        kind: of `KINDS`.
+        seeds: times as many worlds as the part has.
+        packets: length of the calls.
+        threads: how many threads share the worlds.
+    """
+    part, scenario = part._replace(seeds=part.seeds * seeds), Scenario(part.scenario, part.mode, packets)
+    draws = draw_worlds(part, scenario)
+    pairs = [(reward.rule(KINDS[kind]), WMJitter()) for reward in REWARDS]
+    batches = batches_together(scenario, pairs, len(draws), log=True)
+    play_together(batches, draws, threads)
+    found: list[dict[str, Any]] = []
+    for reward, batch in zip(REWARDS, batches, strict=True):
+        found += rows(batch.played(), system=reward.name, **identity(part, draws))
+    return pa.Table.from_pylist(found)
+
+
+def identity(part: Part, draws: list[WorldDraw]) -> dict[str, Any]:
+    """Columns that name the worlds drawn."""
+    return {
+        "mode": part.mode, "scenario": part.scenario, "split": part.split, "stratum": [draw.stratum for draw in draws],
+        "pair": [draw.pair for draw in draws], "seed": list(range(len(draws))),
+    }  # fmt: skip

@@ -1,0 +1,30 @@
+"""What a packet costs by a clock: the upper bound that stands beside the paper's cost of choosing a path."""
+
+import math
+import time
+
+import numpy as np
+
+from vcgym.envs.batch import CallBatch
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.splits import test_opened
+
+_PACKETS = 20_000
+
+
+@test_opened()
+def packet_cost_ms(system: RulePair) -> float:
+    """Time of one packet of a call over 17 paths, router, receiver, player and world together, rounded up to a power of ten.
+
+    Rounded so, because a clock gives another number each time; the rounded one is stable enough to be compared.
+    """
+    scenario = Scenario("wonderproxy", "paper", _PACKETS)
+    batch = CallBatch(scenario, 1, system.router, system.receiver)
+    best = math.inf
+    for _ in range(3):
+        batch.start(0, scenario.draw("train", 0))
+        began = time.thread_time()
+        batch.play(np.zeros(1, np.int64))
+        best = min(best, time.thread_time() - began)
+    return 10.0 ** math.ceil(math.log10(1000.0 * best / _PACKETS))

@@ -1,0 +1,67 @@
+"""How well the predictor of VCR-WM forecasts the end-to-end delay of each packet, pair by pair: what Tables III and IV are about.
+
+The forecast of a packet is that of the path it takes, from what was fed back of it as the packet left (`vcgym.envs.noted`); a packet whose
+path was never heard of by then, or that the receiver never emitted in its course, has none. A pair's figures rest on all its packets.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from vcgym.envs.batch import CallBatch
+from vcgym.envs.noted import UNHEARD, Noted
+from vcgym.leaderboard.evaluation.paired_rollout import play_together
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import WorldDraw
+from vcgym.predictors.predictor import predict_each
+
+SYSTEM = "VCR-WM"
+WITHIN = 0.1
+RELATIVE_ERRORS = np.linspace(0.0, 1.0, 101)
+"""Grid on which relative errors are counted, as in Figure 14."""
+
+_FIELDS = ("packets", "squared_error", "within", "target_sum", "target_squares", "target_low_ms", "target_high_ms")
+
+FIGURES: Mapping[str, Callable[..., Any]] = {
+    "rmse_ms": lambda packets, error, within, total, squares: np.sqrt(error / packets),
+    "r2": lambda packets, error, within, total, squares: 1.0 - error / (squares - total**2 / packets),
+    "within_10_percent": lambda packets, error, within, total, squares: within / packets,
+    "target_mean_ms": lambda packets, error, within, total, squares: total / packets,
+    "target_sd_ms": lambda packets, error, within, total, squares: np.sqrt(squares / packets - (total / packets) ** 2),
+}
+"""Figures of a pair, from sums over its packets: how many there are, squared errors (ms^2), those within 10 %, delays and their squares."""
+
+
+def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: RulePair, threads: int) -> pa.Table:
+    """One row per call: pair, sums as `FIGURES` takes them, ends of the delays, and packets within each of `RELATIVE_ERRORS`."""
+    noted = Noted(system.router, scenario.packets)
+    batch = CallBatch(scenario, len(draws), noted, system.receiver, log=True)
+    play_together([batch], draws, threads)
+    played, notes = batch.played(), batch.router_state.notes
+    sent_us = np.arange(scenario.packets, dtype=np.int64) * played.packet_us
+    rows = []
+    for s, draw in enumerate(draws):
+        which = (notes["transmit_ms"][s] != UNHEARD) & (played.emitted_us[s] >= 0) & ~played.flushed[s]
+        inputs = (notes[name][s][which] for name in ("transmit_ms", "lag_ms"))
+        target_ms = (played.emitted_us[s] - sent_us)[which] / 1000.0
+        rows.append({"pair": draw.pair, **_sums(predict_each(system.router.predictor, *inputs), target_ms)})
+    return pa.Table.from_pylist(rows)
+
+
+def sums(calls: pa.Table) -> np.ndarray:
+    """(5, calls) what `FIGURES` takes."""
+    return np.array([calls[name].to_numpy() for name in _FIELDS[:5]], np.float64)
+
+
+def _sums(forecast_ms: np.ndarray, target_ms: np.ndarray) -> dict[str, Any]:
+    error_ms = np.abs(forecast_ms - target_ms)
+    relative = np.sort(error_ms / target_ms)
+    values = (
+        float(len(target_ms)), float((error_ms**2).sum()), float((relative <= WITHIN).sum()), float(target_ms.sum()),
+        float((target_ms**2).sum()), float(target_ms.min(initial=np.inf)), float(target_ms.max(initial=-np.inf)),
+    )  # fmt: skip
+    counts = np.searchsorted(relative, RELATIVE_ERRORS, side="right")
+    return dict(zip(_FIELDS, values, strict=True)) | {"relative_errors": counts.tolist()}

@@ -1,0 +1,153 @@
+"""The verdicts for readers: a self-contained page with pictures, and reproduction.md. The same bytes for the same verdicts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+import pyarrow.compute as pc
+
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.papers.reproduce.figures import distributions, over_time, relative_errors
+from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM
+from vcgym.leaderboard.papers.reproduce.measures import Material, MissingError, of_pairs
+from vcgym.leaderboard.papers.reproduce.parts import CORRELATED, MEDIAN, PAPER, REPLAY
+from vcgym.leaderboard.papers.reproduce.published import LATE_LEARNS
+from vcgym.leaderboard.papers.reproduce.rules import REPRODUCED
+from vcgym.leaderboard.papers.reproduce.verdicts import INPUT, WORDS, Worlds, shares, shown
+from vcgym.leaderboard.results.cdf import ACCOUNTINGS
+
+Rows = Sequence[Mapping[str, Any]]
+
+MODES = (PAPER, MEDIAN, CORRELATED, REPLAY)
+_WONDERPROXY = {9: "GR", 10: "ZA", 11: "SG"}
+_CLOUD = {12: "TYO", 13: "SAO"}
+_SCALE = ("synthetic-9", "synthetic-90", "synthetic-900")
+_CALL_PACKETS = 6000  # of the call over time
+
+
+def page(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, RulePair]) -> str:
+    """The page as text."""
+    return _template("reproduce.html.j2").render(**_told(rows, worlds, config, systems), pictures=list(_pictures(worlds, systems)))
+
+
+def document(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, RulePair]) -> str:
+    """reproduction.md: shares, what the gains depend on, and the table in the paper's own accounting."""
+    return _template("reproduction.md.j2").render(**_told(rows, worlds, config, systems))
+
+
+def _template(name: str) -> jinja2.Template:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=name.endswith(".html.j2"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    ).get_template(name)
+
+
+def _told(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, RulePair]) -> dict[str, Any]:
+    lines = _lines(rows)
+
+    def ours(statement: str, mode: str, accounting: str = ACCOUNTINGS[0]) -> str:
+        """A value of ours with its interval, in words."""
+        return _cell(lines[statement, accounting]["cells"][mode])
+
+    def met(pattern: str, mode: str) -> str:
+        """How many statements of a pattern were reproduced, of how many."""
+        words = [
+            line["cells"][mode]["verdict"]
+            for (name, accounting), line in lines.items()
+            if fnmatchcase(name, pattern) and accounting != ACCOUNTINGS[1] and line["cells"][mode] is not None
+        ]
+        return f"{words.count(REPRODUCED)} of {len(words)}"
+
+    def one_path(scenario: str, mode: str) -> str:
+        """Share of the calls of VCR-WM that keep to one path."""
+        material = worlds.get((scenario, mode))
+        if material is None or material.results is None:
+            return "not measured"
+        used = material.results.filter(pc.field("system") == SYSTEM)["paths_used"].to_numpy()
+        return f"{100.0 * np.mean(used == 1):.0f} %"
+
+    late = LATE_LEARNS.strip(" ()")
+    return {
+        "modes": MODES, "words": WORDS, "lines": list(lines.values()), "ours": ours, "met": met, "one_path": one_path, "config": config,
+        "shares": {"as the listing is printed": shares(rows, False), late: shares(rows, True)},
+        "inputs": len({row["statement"] for row in rows if row["origin"] == INPUT}), "late_learns": LATE_LEARNS, "late": late,
+        "predictor": type(systems[SYSTEM].router.predictor).__name__, "cell": _cell, "accountings": ACCOUNTINGS,
+    }  # fmt: skip
+
+
+def _lines(rows: Rows) -> dict[tuple[str, str], dict[str, Any]]:
+    """(statement, accounting) -> what is said of it, with its row of each mode."""
+    lines: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        line = lines.setdefault((row["statement"], row["accounting"]), {**row, "cells": dict.fromkeys(MODES)})
+        line["cells"][row["mode"]] = row
+    return lines
+
+
+def _cell(row: Mapping[str, Any] | None) -> str:
+    """Value and interval as a table shows them; a number that is its own interval stands alone."""
+    if row is None or row["ours"] != row["ours"]:
+        return ""
+    value, low, high = (shown(row[name], row["unit"]) for name in ("ours", "low", "high"))
+    unit = f" {row['unit']}" if row["unit"] else ""
+    return f"{value}{unit}" if low == high or not low else f"{value} [{low}, {high}]{unit}"
+
+
+def _pictures(worlds: Worlds, systems: Mapping[str, RulePair]) -> Iterator[tuple[str, str]]:
+    """Caption and SVG of every picture whose worlds were played."""
+    for mode in (PAPER, MEDIAN, CORRELATED):
+        for number, host in _WONDERPROXY.items():
+            yield from _panels(worlds, mode, f"Figure {number}: {host}", [("wonderproxy", f"{host}-*")])
+        for number, host in _CLOUD.items():
+            yield from _panels(worlds, mode, f"Figure {number}: {host}", [("cloud", f"{host}-UserS[ZG]")])
+        yield from _panels(worlds, mode, "Figure 17: 9, 90, 900 paths", [(name, "*") for name in _SCALE])
+    yield from _errors(worlds)
+    yield from _calls(worlds, systems)
+
+
+def _panels(worlds: Worlds, mode: str, title: str, where: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    panels = []
+    for scenario, pattern in where:
+        material = worlds.get((scenario, mode))
+        if material is not None and material.results is not None:
+            calls = of_pairs(material.results, pattern)
+            pairs = sorted(set(calls["pair"].to_pylist()))
+            panels += [(pair if len(pairs) > 1 else scenario, of_pairs(calls, pair)) for pair in pairs]
+    if panels:
+        caption = f"{title}. Mode {mode}, event accounting; lost and late packets keep a curve below 100 %."
+        yield caption, distributions(f"{title} ({mode})", panels)
+
+
+def _errors(worlds: Worlds) -> Iterator[tuple[str, str]]:
+    curves = []
+    for mode in (PAPER, MEDIAN, CORRELATED):
+        material: Material | None = worlds.get(("wonderproxy", mode))
+        if material is not None:
+            try:
+                curves.append((mode, of_pairs(material.forecasts, "ZA-IDN")))
+            except MissingError:
+                continue
+    if curves:
+        title = "Figure 14: relative error, ZA to IDN"
+        yield f"{title}. The text says that more than 80 % of forecasts are within 10 % of the delay.", relative_errors(title, curves)
+
+
+def _calls(worlds: Worlds, systems: Mapping[str, RulePair]) -> Iterator[tuple[str, str]]:
+    shown_systems = {name: systems[name] for name in ("DRT-BF", "DRT-WM", "VCR-WM")}
+    for mode in (PAPER, CORRELATED):
+        if ("wonderproxy", mode) in worlds:
+            scenario = worlds["wonderproxy", mode].scenario
+            assert scenario is not None
+            short = type(scenario)("wonderproxy", scenario.mode, _CALL_PACKETS, burst=scenario.settings.burst)
+            title = f"A call over time, GR to UGA ({mode})"
+            yield f"{title}. In place of Figures 4, 8, 15 and 16, which the text we have does not describe.", over_time(
+                title, short, "GR-UGA", shown_systems
+            )

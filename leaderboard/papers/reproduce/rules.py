@@ -1,0 +1,72 @@
+"""When ours counts as the published: one rule per statement, declared with it before anything is measured.
+
+    within       ours, with its interval, overlaps the accepted range, and the interval is no wider than half of what it is held against
+    at most      the upper end of the interval is at most the accepted high end
+    at least     the lower end of the interval is at least the accepted low end
+    lower        the change lies below 0 with 95 % confidence and, where a size is printed, its interval overlaps that size
+    higher       the change lies above 0 with 95 % confidence
+    equal        the interval of the change lies within the accepted range
+    not higher   the upper end of the interval of the change is at most the accepted high end
+    none         cannot be judged
+
+A number without an interval (one that no sampling touches, or an extreme over all worlds) is its own interval; one whose worlds leave no
+interval (NaN) cannot be judged.
+"""
+
+import math
+
+from vcgym.leaderboard.papers.reproduce.published import Judged
+from vcgym.leaderboard.statistics import Estimate
+
+REPRODUCED, NOT, CANNOT = "reproduced", "not", "cannot"
+
+
+def judge(statement: Judged, ours: Estimate) -> tuple[str, str]:
+    """Verdict on what was measured, and the reason for it."""
+    low, high = ours.low, ours.high
+    if statement.rule == "none":
+        return CANNOT, statement.note
+    if math.isnan(low) or math.isnan(high):
+        return CANNOT, "too few worlds for an interval"
+    if statement.rule in ("lower", "higher"):
+        return _direction(statement, ours)
+    assert statement.accepted is not None
+    least, most = statement.accepted
+    if statement.rule == "within":
+        return _within(ours, least, most)
+    if statement.rule == "at most" or statement.rule == "not higher":
+        return (REPRODUCED, "as low as published") if high <= most else (NOT, _beyond(low > most, "higher than published"))
+    if statement.rule == "at least":
+        return (REPRODUCED, "as high as published") if low >= least else (NOT, _beyond(high < least, "lower than published"))
+    if least <= low and high <= most:
+        return REPRODUCED, "no difference beyond the margin"
+    return NOT, _beyond(high < least or low > most, "a difference beyond the margin")
+
+
+def _beyond(surely: bool, words: str) -> str:
+    return words if surely else f"may be {words}"
+
+
+def _within(ours: Estimate, least: float, most: float) -> tuple[str, str]:
+    if ours.high < least:
+        return NOT, "smaller than published"
+    if ours.low > most:
+        return NOT, "larger than published"
+    if ours.high - ours.low > 0.5 * max(abs(least), abs(most)):
+        return NOT, "the interval is too wide to tell"
+    return REPRODUCED, "interval meets the published range"
+
+
+def _direction(statement: Judged, ours: Estimate) -> tuple[str, str]:
+    low, high = (ours.low, ours.high) if statement.rule == "lower" else (-ours.high, -ours.low)
+    if low > 0.0:
+        return NOT, "reversed"
+    if high >= 0.0:
+        return NOT, "no difference that the worlds tell"
+    if statement.accepted is not None:
+        least, most = statement.accepted
+        if -low < least:
+            return NOT, "the direction holds, the size is smaller"
+        if -high > most:
+            return NOT, "the direction holds, the size is larger"
+    return REPRODUCED, "the direction holds" + (", and so does the size" if statement.accepted is not None else "")

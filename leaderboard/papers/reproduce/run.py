@@ -1,0 +1,69 @@
+"""The reproduction, played and written; finished parts are files, so that a run goes on where it was stopped."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from vcgym.agents.progress import Tell
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.papers.reproduce.cost import packet_cost_ms
+from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM
+from vcgym.leaderboard.papers.reproduce.measures import Material
+from vcgym.leaderboard.papers.reproduce.page import document, page
+from vcgym.leaderboard.papers.reproduce.parts import Part, calls_of, forecasts_of, parts_of, settings_of
+from vcgym.leaderboard.papers.reproduce.published import load_published
+from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS, scenario_of, verdicts
+from vcgym.leaderboard.results.files import replace_file, write
+from vcgym.network.traces.cards import DATA_VARIABLE
+
+_FORECAST = ("wonderproxy", "cloud")  # scenarios of Tables III and IV
+_LOOKED_UP = "table1"  # of which only the table of links is looked at
+
+
+def parts_to_play(config: ReproduceConfig) -> list[Part]:
+    """Every part of every setting that statements are about and whose data are there."""
+    return [
+        part
+        for scenario in dict.fromkeys(filter(None, map(scenario_of, load_published())))
+        for setting in settings_of(scenario)
+        if scenario != _LOOKED_UP and (setting.mode != "replay" or os.environ.get(DATA_VARIABLE))
+        for part in parts_of(setting, config.seeds, config.call_packets, config.least)
+    ]
+
+
+def reproduce(config: ReproduceConfig, systems: Mapping[str, RulePair], parts: list[Part], tell: Tell) -> Path:
+    """Play what is not there yet, judge every statement, and write verdicts.parquet, reproduce.html and reproduction.md.
+
+    Args:
+        config: what to play and where to write.
+        systems: by name, those of `vcgym.leaderboard.papers.truth.claims.SYSTEMS`.
+        parts: of `parts_to_play`.
+        tell: told how many parts are done, and which one comes next.
+
+    Returns:
+        The page.
+    """
+    tables: dict[tuple[str, str], tuple[list[pa.Table], list[pa.Table]]] = {}
+    for done, part in enumerate(parts):
+        about = part.setting.about
+        tell(done, f"{about}, {part.setting.label}: {part.draws[0].pair}")
+        calls, forecasts = tables.setdefault((about, part.setting.label), ([], []))
+        calls.append(calls_of(part, systems, config.folder / "parts", config.threads))
+        if about in _FORECAST:
+            forecasts.append(forecasts_of(part, systems[SYSTEM], config.folder / "parts", config.threads))
+    tell(len(parts), "verdicts")
+    scenarios = {(part.setting.about, part.setting.label): part.scenario for part in parts}
+    worlds = {
+        where: Material(scenarios[where], pa.concat_tables(calls), pa.concat_tables(forecasts) if forecasts else None)
+        for where, (calls, forecasts) in tables.items()
+    }
+    for setting in settings_of(_LOOKED_UP):
+        worlds[_LOOKED_UP, setting.label] = Material(setting.worlds(config.call_packets), None, None)
+    rows = verdicts(load_published(), worlds, packet_cost_ms(systems[SYSTEM]))
+    write(VERDICTS, rows, config.folder / "verdicts.parquet")
+    replace_file(config.folder / "reproduction.md", document(rows, worlds, config, systems).encode())
+    replace_file(config.folder / "reproduce.html", page(rows, worlds, config, systems).encode())
+    return config.folder / "reproduce.html"

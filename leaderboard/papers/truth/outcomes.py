@@ -1,0 +1,124 @@
+"""The worlds in which the claims are looked at, and what every system made of them: each world drawn once for all systems."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from vcgym.envs.batch import Played
+from vcgym.leaderboard.evaluation.paired_rollout import batches_together, every_pair, play_together
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.leaderboard.results.cdf import delay_cdf
+from vcgym.leaderboard.results.metrics import rows
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import WorldDraw
+
+TAUS_MS = (0.0, 50.0, 200.0, 1000.0)
+LEAST_WORLDS = 30  # of a scenario with few pairs
+
+_PER_PACKET = ("path", "arrived_us", "emitted_us", "flushed", "played_us")
+
+
+class Setting(NamedTuple):
+    """Worlds of one kind: `scenario` in one mode, with the arguments of `Scenario` that fix it, for claims about the scenario `about`."""
+
+    label: str
+    about: str
+    scenario: str
+    mode: str
+    arguments: Mapping[str, Any] = MappingProxyType({})
+
+    def worlds(self, packets: int) -> Scenario:
+        """The scenario that draws them, for calls of that length."""
+        return Scenario(self.scenario, self.mode, packets, **self.arguments)
+
+
+class Statistic(NamedTuple):
+    """A number per call: its column ("{}" stands for the accounting), its unit, and how worlds are put together."""
+
+    column: str
+    unit: str
+    over_worlds: Callable[[np.ndarray], Any]
+
+
+STATISTICS = {
+    "mean_ms": Statistic("{}_end_to_end_delay_mean_ms", "ms", np.mean),
+    "p50_ms": Statistic("{}_end_to_end_delay_p50_ms", "ms", np.mean),
+    "largest_ms": Statistic("{}_largest_ms", "ms", np.max),
+    "smallest_ms": Statistic("{}_smallest_ms", "ms", np.min),
+    "loss": Statistic("{}_loss", "%", np.mean),
+    "one_way_ms": Statistic("one_way_delay_mean_ms", "ms", np.mean),
+    "plans_per_packet": Statistic("plans_per_packet", "%", np.mean),
+    "changes_per_packet": Statistic("changes_per_packet", "%", np.mean),
+    "paths_used": Statistic("paths_used", "", np.mean),
+    "overhead_ms": Statistic("overhead_ms", "ms", np.max),
+    "overhead_share": Statistic("{}_overhead_share", "%", np.max),
+}
+
+
+def settings(scenario: str) -> list[Setting]:
+    """The kinds of worlds in which a claim about `scenario` is looked at; measured series stand in for WonderProxy in mode replay."""
+    bursts = ("median", "worst") if scenario == "wonderproxy" else ("worst",)  # elsewhere a link has one law
+    found = [
+        Setting(f"paper, {burst} burst" if len(bursts) > 1 else "paper", scenario, scenario, "paper", {"burst": burst}) for burst in bursts
+    ]
+    found += [Setting(f"correlated, {tau_ms:g} ms", scenario, scenario, "correlated", {"tau_ms": tau_ms}) for tau_ms in TAUS_MS]
+    return [*found, Setting("replay", scenario, "leo", "replay")] if scenario == "wonderproxy" else found
+
+
+def play(setting: Setting, systems: Mapping[str, RulePair], seeds: int, packets: int, threads: int) -> pa.Table:
+    """One row per system and world: the metrics of the leaderboard, what `STATISTICS` names besides, means of the paths, delay counts.
+
+    Args:
+        setting: what kind of worlds.
+        systems: by name.
+        seeds: worlds for each pair; more where there would be fewer than `LEAST_WORLDS`.
+        packets: length of the calls.
+        threads: how many threads share the worlds.
+    """
+    scenario = setting.worlds(packets)
+    return play_worlds(scenario, every_pair(scenario, seeds, LEAST_WORLDS), systems, threads)
+
+
+def play_worlds(scenario: Scenario, draws: Sequence[WorldDraw], systems: Mapping[str, RulePair], threads: int) -> pa.Table:
+    """As `play`, on worlds already drawn; the seed of a row is the world's place in `draws`."""
+    batches = batches_together(scenario, list(systems.values()), len(draws), log=True)
+    play_together(batches, draws, threads)
+    identity = {
+        "mode": scenario.mode, "scenario": scenario.name, "split": "all",
+        "stratum": [draw.stratum for draw in draws], "pair": [draw.pair for draw in draws], "seed": list(range(len(draws))),
+    }  # fmt: skip
+    found = []
+    for system, batch in zip(systems, batches, strict=True):
+        played = batch.played()
+        calls = rows(played, system=system, **identity)
+        found += [call | more for call, more in zip(calls, _more(played, calls, batch.history), strict=True)]
+    return pa.Table.from_pylist(found)
+
+
+def _more(played: Played, calls: list[dict[str, Any]], history: NDArray[np.float64]) -> list[dict[str, Any]]:
+    packets = played.path.shape[1]
+    sent_us = np.arange(packets, dtype=np.int64) * played.packet_us
+    ends_us = {"event": np.where(played.flushed, -1, played.emitted_us), "clocked": played.played_us}
+    found = []
+    for s, call in enumerate(calls):
+        alone = replace(played, **{name: getattr(played, name)[s : s + 1] for name in _PER_PACKET})
+        more: dict[str, Any] = {"plans_per_packet": call["plans_sent"] / packets, "changes_per_packet": call["path_changes"] / packets}
+        more["paths_used"] = len(np.unique(played.path[s]))
+        # A plan travels as long as the direct path takes (section VI-C5), spread over the packets of the call.
+        more["overhead_ms"] = more["plans_per_packet"] * float(history[s, 0, 1])
+        more["path_mean_ms"] = history[s, :, 1].tolist()
+        for accounting, cdf in delay_cdf(alone).items():
+            more[f"{accounting}_packets_within"], more[f"{accounting}_packets_sent"] = cdf.packets_within.tolist(), cdf.packets_sent
+        for accounting, end_us in ends_us.items():
+            delay_us = (end_us[s] - sent_us)[end_us[s] >= 0]
+            more[f"{accounting}_largest_ms"] = float(delay_us.max()) / 1000.0 if delay_us.size else float("nan")
+            more[f"{accounting}_smallest_ms"] = float(delay_us.min()) / 1000.0 if delay_us.size else float("nan")
+            more[f"{accounting}_loss"] = call["network_loss"] + call[f"{accounting}_late_loss"]
+            more[f"{accounting}_overhead_share"] = more["overhead_ms"] / call[f"{accounting}_end_to_end_delay_mean_ms"]
+        found.append(more)
+    return found

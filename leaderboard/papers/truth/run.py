@@ -1,0 +1,42 @@
+"""The truth table, played and written."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from vcgym.agents.progress import Tell
+from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.leaderboard.papers.truth.outcomes import Setting, play
+from vcgym.leaderboard.papers.truth.page import page
+from vcgym.leaderboard.papers.truth.ranking import PICTURE, picture
+from vcgym.leaderboard.results.files import replace_file
+
+
+def write_truth(
+    chosen: Sequence[Setting], systems: Mapping[str, RulePair], seeds: int, packets: int, threads: int, folder: Path, tell: Tell
+) -> Path:  # fmt: skip
+    """Play `systems` in each of the chosen settings; write truth.md and its picture to `folder`.
+
+    Args:
+        chosen: from `vcgym.leaderboard.papers.truth.outcomes.settings`.
+        systems: by name, those of `vcgym.leaderboard.papers.truth.claims.SYSTEMS`.
+        seeds: worlds per pair; fewer than two leave claims about one pair without an interval.
+        packets: length of the calls.
+        threads: how many threads share the calls; without effect on the results.
+        folder: receives both.
+        tell: told how many settings are done, and which one comes next.
+
+    Returns:
+        The page.
+    """
+    results: list[tuple[Setting, pa.Table]] = []
+    for done, setting in enumerate(chosen):
+        tell(done, f"{setting.scenario}, {setting.label}")
+        results.append((setting, play(setting, systems, seeds, packets, threads)))
+    tell(len(chosen), "verdicts")
+    drawing = picture(results)
+    if drawing:
+        replace_file(folder / PICTURE, drawing.encode())
+    replace_file(folder / "truth.md", page(results, seeds, packets).encode())
+    return folder / "truth.md"

@@ -1,0 +1,76 @@
+"""The tables of a board that fold out, on the page as in Markdown: anchored scores by stratum, Pareto fronts, the performance profile."""
+
+from typing import NamedTuple
+
+from vcgym.leaderboard.report.board import SATISFACTION, Board
+from vcgym.leaderboard.report.scores.anchored import INFORMED, shown
+from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, Front, Point
+from vcgym.leaderboard.statistics import Estimate
+
+HELD = {"clocked": "played", "event": "emitted"}
+LEAST_SHARE = 0.05  # of resamples in which a system is on the front
+
+
+class TextTable(NamedTuple):
+    """What it shows, its headings, and its rows: most are of a system, whose name comes first."""
+
+    title: str
+    headings: list[str]
+    rows: list[list[str]]
+
+
+def details(board: Board) -> list[TextTable]:
+    """All of them, less the scores where there are no oracles, or no strata to tell apart."""
+    return [*_scores(board), *(_front(accounting, board.fronts[accounting]) for accounting in HELD), _profile(board)]
+
+
+def _scores(board: Board) -> list[TextTable]:
+    """What each stratum's 0, best tuned rule and room are, then the scores: systems best first."""
+    axes = [(f"all ({board.worlds})", board.axis), *((f"{one.name} ({one.worlds})", one.axis) for one in board.strata)]
+    found = [(name, axis) for name, axis in axes if axis is not None]
+    if len(found) < 2:
+        return []
+    of_strata = [axis for _, axis in found]
+    rows = [
+        ["0 = best published", *(axis.zero for axis in of_strata)],
+        ["best tuned rule", *(axis.tuned or "" for axis in of_strata)],
+        ["room, R", *(f"{axis.room.value:.2f} [{axis.room.low:.2f}, {axis.room.high:.2f}]" for axis in of_strata)],
+    ]
+    names = [INFORMED, *(line.standing.system for line in board.lines)]
+    rows += [[name, *(shown(axis.scores[name]) if name in axis.scores else "" for axis in of_strata)] for name in names]
+    return [TextTable("Anchored score in each stratum, with its own 0 and 100 [95 %]", ["system", *(name for name, _ in found)], rows)]
+
+
+def _profile(board: Board) -> TextTable:
+    """Of each system, best first, the share of worlds above each of `SATISFACTION`."""
+    headings = ["system", *(f"above {r:.0f}: {name}" for r, name in SATISFACTION.items())]
+    rows = []
+    for line in board.lines:
+        profile = board.profiles[line.standing.system]
+        shares = (Estimate(*map(float, ends)) for ends in zip(profile.share, profile.low, profile.high, strict=True))
+        rows.append([line.standing.system, *(_percent(share, 0) for share in shares)])
+    return TextTable("Performance profile: worlds above each R of ITU-T G.109, % [95 %]", headings, rows)
+
+
+def _front(accounting: str, front: Front) -> TextTable:
+    """Systems on the front, and those that are on it in `LEAST_SHARE` of the resamples, by delay."""
+    ahead = {name: point for name, point in front.points.items() if point.on_front or point.front_share >= LEAST_SHARE}
+    rows = [[name, *_cells(point)] for name, point in sorted(ahead.items(), key=lambda pair: pair[1].delay_ms.value)]
+    area = f"hypervolume of all systems {_percent(front.hypervolume, 1)} % of {REFERENCE_MS:.0f} ms by {100.0 * REFERENCE_LOSS:.0f} %"
+    title = f"Pareto front of delay and loss as {HELD[accounting]}; {area}"
+    return TextTable(title, ["system", "delay ms [95 %]", "loss % [95 %]", "on the front", "% of resamples", "own area %"], rows)
+
+
+def _cells(point: Point) -> list[str]:
+    often = f"{100.0 * point.front_share:.0f}" if point.front_share == point.front_share else ""
+    own = f"{100.0 * point.own.value:.2f}"
+    return [_bounded(point.delay_ms, 1.0, 1), _percent(point.loss, 2), "yes" if point.on_front else "no", often, own]
+
+
+def _percent(share: Estimate, decimals: int) -> str:
+    return _bounded(share, 100.0, decimals)
+
+
+def _bounded(estimate: Estimate, unit: float, decimals: int) -> str:
+    value, low, high = (f"{unit * end:.{decimals}f}" for end in estimate)
+    return f"{value} [{low}, {high}]" if estimate.low == estimate.low else value

@@ -1,0 +1,168 @@
+"""Delay distributions as SVG: the same bytes for the same counts, colours by style sheet so that they suit light and dark pages."""
+
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
+from io import StringIO
+from typing import NamedTuple
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from vcgym.leaderboard.report.page.scale import robust
+from vcgym.leaderboard.report.scores.pareto import Front
+from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
+
+_COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#7a5fc0", "#8c8c8c")
+_DASHES = ("", "6 2.5", "1.6 2", "8 2 1.6 2", "3 3")
+_LEAST_PERCENT = 0.001  # a logarithmic axis has no zero
+_AGENT_COLOUR = "#c8283c"
+_INK, _GRID, _SOFT = "#010203", "#040506", "#070809"  # stand-ins that the page's own colours replace
+
+
+class Stroke(NamedTuple):
+    """How one system is drawn, in the figure as in the legend: colour, SVG dash pattern ("" = solid) and width in points."""
+
+    colour: str
+    dashes: str
+    width: float
+
+
+def strokes(kinds: Mapping[str, str], first: Collection[str] = ()) -> dict[str, Stroke]:
+    """A stroke for each system (name -> kind): agents are thick and red, rules differ by colour, then dashes (40, `first` served first)."""
+    agents = sorted(system for system, kind in kinds.items() if kind == "agent")
+    rules = sorted(set(kinds) - set(agents), key=lambda system: (system not in first, system))
+    drawn = {system: Stroke(_AGENT_COLOUR, _DASHES[k % len(_DASHES)], 2.6) for k, system in enumerate(agents)}
+    for k, system in enumerate(rules):
+        drawn[system] = Stroke(_COLOURS[k % len(_COLOURS)], _DASHES[k // len(_COLOURS) % len(_DASHES)], 1.4)
+    return drawn
+
+
+def delay_figure(cdfs: Mapping[str, DelayCdf], drawn: Mapping[str, Stroke], title: str) -> str:
+    """Inline SVG of the share of packets sent that were heard within a delay, one curve per system.
+
+    Args:
+        cdfs: system -> distribution.
+        drawn: system -> stroke; the last of them lie underneath, and systems that are not among them below all, thin and grey.
+        title: what the picture shows, above it.
+    """
+    with style():
+        figure = Figure(figsize=(5.2, 3.3), layout="constrained")
+        axes = figure.add_subplot()
+        _curves(axes, GRID_MS, {system: cdf.share for system, cdf in cdfs.items()}, drawn)
+        axes.set_xlim(0.0, _reach_ms({system: cdf for system, cdf in cdfs.items() if system in drawn}))
+        _dress(axes, title, "end-to-end delay, ms", "packets sent, %")
+        svg = as_svg(figure, transparent=True)
+    return _themed(svg)
+
+
+def profile_figure(r: np.ndarray, shares: Mapping[str, np.ndarray], drawn: Mapping[str, Stroke]) -> str:
+    """Inline SVG of the share of worlds above each R, one curve per system; `drawn` as for `delay_figure`."""
+    with style():
+        figure = Figure(figsize=(5.2, 3.3), layout="constrained")
+        axes = figure.add_subplot()
+        _curves(axes, r, shares, drawn)
+        seen = np.array([share for system, share in shares.items() if system in drawn])
+        inside = r[(seen.min(axis=0) < 1.0) & (seen.max(axis=0) > 0.0)] if len(seen) else r
+        axes.set_xlim(*(inside.min() - 2.0, inside.max() + 2.0) if inside.size else (0.0, 100.0))
+        _dress(axes, "Performance profile: up and right is better", "R", "worlds above it, %")
+        svg = as_svg(figure, transparent=True)
+    return _themed(svg)
+
+
+def _curves(axes: Axes, across: np.ndarray, shares: Mapping[str, np.ndarray], drawn: Mapping[str, Stroke]) -> None:
+    for system in sorted(set(shares) - set(drawn)):
+        axes.plot(across, 100.0 * shares[system], color=_SOFT, linewidth=0.5, alpha=0.45, zorder=2)
+    for layer, (system, stroke) in enumerate(reversed(list(drawn.items()))):
+        (curve,) = axes.plot(across, 100.0 * shares[system], color=stroke.colour, linewidth=stroke.width, zorder=3 + layer)
+        if stroke.dashes:
+            curve.set_dashes([float(part) for part in stroke.dashes.split()])
+    axes.set_ylim(0.0, 101.0)
+
+
+def _dress(axes: Axes, title: str, across: str, up: str) -> None:
+    axes.set_title(title, loc="left", color=_INK, fontsize=10.0, fontweight="bold")
+    axes.set_xlabel(across, color=_INK)
+    axes.set_ylabel(up, color=_INK)
+    axes.grid(color=_GRID, linewidth=0.6)
+    axes.tick_params(colors=_INK, length=0.0, which="both")
+    axes.spines[:].set_visible(False)
+
+
+def _themed(svg: str) -> str:
+    return svg[svg.index("<svg") :].replace(_INK, "var(--ink)").replace(_GRID, "var(--rule)").replace(_SOFT, "var(--soft)")
+
+
+def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, Stroke], across: str, up: str) -> str:
+    """Inline SVG of delay against loss: a mark per system, the front joined by steps and named, agents named; outliers are only named.
+
+    Args:
+        front: of one accounting.
+        kinds: of each system.
+        drawn: as for `delay_figure`.
+        across: what delay is meant.
+        up: what loss is meant.
+    """
+    places = {name: (point.delay_ms.value, max(100.0 * point.loss.value, _LEAST_PERCENT)) for name, point in front.points.items()}
+    places = {name: place for name, place in places.items() if np.isfinite(place).all()}
+    reach_ms = robust([front.points[name].delay_ms for name in places], better=-1).high
+    beyond = sorted(name for name, (delay_ms, _) in places.items() if delay_ms > reach_ms)
+    places = {name: place for name, place in places.items() if name not in beyond}
+    ahead = sorted((name for name in places if front.points[name].on_front), key=lambda name: places[name])
+    with style():
+        figure = Figure(figsize=(5.2, 3.3), layout="constrained")
+        axes = figure.add_subplot()
+        steps = [[places[name][axis] for name in ahead] for axis in (0, 1)]
+        axes.plot(*steps, color=_INK, linewidth=0.8, drawstyle="steps-post")
+        for name, (delay_ms, percent) in places.items():
+            agent, colour = kinds[name] == "agent", drawn[name].colour if name in drawn else _SOFT
+            axes.plot([delay_ms], [percent], "D" if agent else "o", color=colour, markersize=5.0, zorder=5 if agent else 4)
+        wanted = dict.fromkeys([*(name for name in places if kinds[name] == "agent"), *ahead])
+        for number, name in enumerate(_apart(list(wanted), places)):
+            offset = (6, 6 if number % 2 else -9)
+            axes.annotate(name, places[name], xytext=offset, textcoords="offset points", color=_INK, fontsize=8.0, zorder=6)
+        axes.set_yscale("log")
+        percents = [percent for _, percent in places.values()] or [1.0]
+        axes.set_ylim(min(percents) * 0.6, max(percents) * 1.6)
+        axes.margins(x=0.12)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_minor_formatter(lambda value, _: "")
+        if beyond:
+            words = f"further right: {', '.join(beyond[:3])}{f' and {len(beyond) - 3} more' if len(beyond) > 3 else ''} \u203a"
+            said = axes.annotate(words, (1.0, 0.99), xycoords="axes fraction", ha="right", va="top", color=_SOFT, fontsize=7.0)
+            said.set_in_layout(False)
+        _dress(axes, "Delay against loss: left and low is better", f"mean {across}, ms", f"{up}, %")
+        svg = as_svg(figure, transparent=True)
+    return _themed(svg)
+
+
+def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Those of `names` whose labels do not lie on an earlier one's: a tenth of the width or a fifth of the height of the figure away."""
+    delays, losses = (np.array([place[axis] for place in places.values()]) for axis in (0, 1))
+    wide, tall = max(float(np.ptp(delays)), 1e-9), max(float(np.ptp(np.log(losses))), 1e-9)
+    kept: list[str] = []
+    for name in names:
+        delay_ms, percent = places[name]
+        near = (abs(places[o][0] - delay_ms) < 0.1 * wide and abs(np.log(places[o][1] / percent)) < 0.2 * tall for o in kept)
+        if not any(near):
+            kept.append(name)
+    return kept
+
+
+def style() -> AbstractContextManager[None]:
+    """The look of our figures, from making one until `as_svg` has drawn it."""
+    return matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "vcgym", "font.family": "sans-serif", "font.size": 9.0})
+
+
+def as_svg(figure: Figure, transparent: bool = False) -> str:
+    """The figure as SVG text that holds neither date nor version."""
+    drawing = StringIO()
+    figure.savefig(drawing, format="svg", transparent=transparent, metadata={"Date": None, "Creator": None})
+    return drawing.getvalue()
+
+
+def _reach_ms(cdfs: Mapping[str, DelayCdf]) -> float:
+    """First whole 100 ms by which every system has 99 % of what it will ever deliver."""
+    reached = [GRID_MS[np.searchsorted(cdf.packets_within, 0.99 * cdf.packets_within[-1])] for cdf in cdfs.values()]
+    return max(100.0, 100.0 * float(np.ceil(max(reached, default=0.0) / 100.0)))

@@ -1,0 +1,49 @@
+"""The cards of the data behind the worlds, kept beside the results so that the page needs no data to say where they came from."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from vcgym.leaderboard.results.files import replace_file
+from vcgym.network.scenarios.leo import SERIES
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.cards import Card, data_root
+from vcgym.network.traces.catalogue import entries, shipped
+from vcgym.network.traces.trace import read_series
+
+FILE = "cards.json"
+
+
+def write_cards(scenarios: Iterable[Scenario], folder: Path) -> None:
+    """Write `cards.json`: for each hash that results name as their card, the scenarios and the cards of the files it stands for."""
+    known = {entry.card.sha256: entry.card for entry in entries(shipped()) if entry.card is not None}
+    found: dict[str, dict[str, Any]] = {}
+    for scenario in scenarios:
+        of_hash = found.setdefault(scenario.layout.card, {"scenarios": [], "cards": []})
+        of_hash["scenarios"] = sorted({*of_hash["scenarios"], scenario.name})
+        of_hash["cards"] = [card.model_dump() for card in _cards(scenario, known)]
+    replace_file(folder / FILE, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
+
+
+def _cards(scenario: Scenario, known: dict[str, Card]) -> list[Card]:
+    """Of the measured series, or of the shipped file; none where a scenario is declared in code."""
+    if scenario.layout.path_names == SERIES:
+        return [trace.card for trace in read_series(data_root(), list(SERIES))]
+    return [known[scenario.layout.card]] if scenario.layout.card in known else []
+
+
+def read_cards(folder: Path) -> list[tuple[str, str, list[Card]]]:
+    """(hash, scenarios, cards) of `cards.json`; empty if there is none.
+
+    Raises:
+        ValueError: it is not what `write_cards` writes.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return []
+    try:
+        found = json.loads(path.read_bytes())
+        return [(key, ", ".join(one["scenarios"]), [Card.model_validate(card) for card in one["cards"]]) for key, one in found.items()]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is not what a run writes: {error}") from error

@@ -1,0 +1,80 @@
+"""What the page draws on demand, as compact JSON: delay distributions of each pair, and a few sessions over time."""
+
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from vcgym.leaderboard.results.cdf import GRID_MS, Cdfs, DelayCdf
+
+STEP_MS = 20
+MOST_PAIRS = 24  # of a scenario, in alphabetical order
+_STRIDE = int(STEP_MS / (GRID_MS[1] - GRID_MS[0]))
+FIGURES = {
+    "wonderproxy": "As the paper's Figures 9 to 11, on the pairs of this suite",
+    "cloud": "As the paper's Figures 12 and 13, from public statistics",
+    "synthetic": "As the paper's Figure 17",
+}
+PAPER = ("DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM")
+
+
+def drawn_at_first(systems: list[str], kinds: dict[str, str]) -> list[str]:
+    """The paper's systems, the best one, and the agents: a figure holds no more."""
+    return [name for place, name in enumerate(systems) if place == 0 or name in PAPER or kinds[name] == "agent"][:9]
+
+
+def curves(cdfs: Cdfs, board: str, systems: list[str]) -> list[dict[str, Any]]:
+    """For each scenario of a board: its pairs, with each system's event delay distribution; see `_curve`."""
+    found: dict[str, dict[str, dict[str, DelayCdf]]] = {}
+    for (mode, scenario, pair, accounting), by_system in sorted(cdfs.items()):
+        if (mode, accounting) == (board, "event"):
+            found.setdefault(scenario, {})[pair] = by_system
+    return [
+        {
+            "scenario": scenario,
+            "note": FIGURES.get(scenario.partition("-")[0], ""),
+            "left_out": max(0, len(pairs) - MOST_PAIRS),
+            "pairs": [
+                {"pair": pair, "curves": [_curve(by_system[name]) if name in by_system else [] for name in systems]}
+                for pair, by_system in list(pairs.items())[:MOST_PAIRS]
+            ],
+        }
+        for scenario, pairs in found.items()
+    ]
+
+
+def _curve(cdf: DelayCdf) -> list[int]:
+    """Number of grid steps of `STEP_MS` before anything was heard, then shares of the packets sent in thousandths, to the last rise."""
+    share = np.rint(1000.0 * cdf.share[::_STRIDE]).astype(int)
+    first, last = int(np.searchsorted(share, 1)), int(np.searchsorted(share, share[-1]))
+    return [first, *share[first : last + 1].tolist()]
+
+
+def sessions(timelines: list[dict[str, Any]], systems: list[str]) -> list[dict[str, Any]]:
+    """The kept sessions of a board; per system the median and largest delay of each bin, what is missing, and runs of equal paths."""
+    world = ("scenario", "stratum", "pair", "seed")
+    rows = sorted(timelines, key=lambda row: [row[name] for name in world])
+    found = []
+    for (scenario, stratum, pair, seed), group in groupby(rows, lambda row: tuple(row[name] for name in world)):
+        by_system = {row["system"]: row for row in group}
+        any_row = next(iter(by_system.values()))
+        found.append(
+            {
+                "title": f"{scenario}, {pair}, {stratum}, seed {seed}",
+                "bin": any_row["packets_per_bin"],
+                "paths": any_row["path_names"],
+                "lines": [_line(by_system[name]) if name in by_system else None for name in systems],
+            }
+        )
+    return found
+
+
+def _line(row: dict[str, Any]) -> dict[str, Any]:
+    runs = [next(places) for _, places in groupby(range(len(row["path"])), lambda place: row["path"][place])]
+    return {
+        "median": row["delay_median_ms"],
+        "most": row["delay_most_ms"],
+        "missing": {place: count for place, count in enumerate(row["missing"]) if count},
+        "runs": [[place, row["path"][place]] for place in runs],
+        "changes": sum(row["path_changes"]),
+    }

@@ -1,0 +1,123 @@
+"""Run a suite: every system on every world, cell by cell, then rows, files, ranks, table and page."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from rich.console import Console
+
+from vcgym.agents.progress import Tell
+from vcgym.leaderboard.evaluation import cells
+from vcgym.leaderboard.evaluation.cells import Cell, Found
+from vcgym.leaderboard.evaluation.play import evaluate
+from vcgym.leaderboard.evaluation.published import System
+from vcgym.leaderboard.evaluation.suites import Part, Suite
+from vcgym.leaderboard.report.beaten_by_tuned_rule import gates, sentence
+from vcgym.leaderboard.report.board import board_name, boards
+from vcgym.leaderboard.report.page.data_cards import write_cards
+from vcgym.leaderboard.report.publish import publish
+from vcgym.leaderboard.report.table import print_boards
+from vcgym.leaderboard.results import files as results
+from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
+from vcgym.leaderboard.results.columns import WORLD
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.cards import DATA_VARIABLE
+
+
+def playable(suite: Suite) -> list[Part]:
+    """Parts of a suite whose data are there: replay worlds need the environment variable VCGYM_DATA."""
+    return [part for part in suite.parts if part.mode != "replay" or os.environ.get(DATA_VARIABLE)]
+
+
+def prepare(suite: Suite) -> list[tuple[Part, Scenario]]:
+    """The playable parts with their scenarios, so that missing or broken data are refused before anything else is done."""
+    return [(part, Scenario(part.scenario, part.mode, suite.packets)) for part in playable(suite)]
+
+
+def run_suite(
+    suite: Suite, parts: list[tuple[Part, Scenario]], systems: Mapping[str, System], folder: Path, tell: Tell, threads: int = 1,
+    workers: int = 0, address: str | None = None,
+) -> Path:  # fmt: skip
+    """Play every system on every world and publish the outcome; a run that was killed goes on where it was.
+
+    Args:
+        suite: what to play.
+        parts: what `prepare` made of it.
+        systems: by name.
+        folder: receives the cells, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and leaderboard.md.
+        tell: told how many of the cells (`vcgym.leaderboard.evaluation.cells.plan`) are done, and which one was the last.
+        threads: as for `evaluate`; without effect on the results.
+        workers: as for `evaluate`; without effect on the results.
+        address: as for `evaluate`; without effect on the results.
+
+    Returns:
+        The report's path.
+
+    Raises:
+        ValueError: a cell's file is broken.
+    """
+    planned = cells.plan(suite, parts, systems)
+    evaluate(planned, folder / cells.FOLDER, tell, threads, workers, address)
+    tell(len(planned), "ranking")
+    found = [(cell, cells.read(folder / cells.FOLDER / cell.file)) for cell in planned]
+    results.write(results.RESULTS, pa.concat_tables(cell.rows for _, cell in found).to_pylist(), folder / "results.parquet")
+    results.write(results.TIMING, _timings(found), folder / "timing.parquet")
+    results.write(results.DELAY_CDF, _delays(found), folder / "cdf.parquet")
+    results.write(results.TIMELINE, _timelines(found), folder / "timeline.parquet")
+    results.write(results.ACTIONS, _actions(found), folder / "actions.parquet")
+    write_cards((scenario for _, scenario in parts), folder)
+    return publish(folder)
+
+
+def show(folder: Path, console: Console) -> None:
+    """Print the ranks of a finished suite."""
+    found = results.read_with_oracles(folder)
+    ranked = boards(found)
+    print_boards(ranked, console)
+    for passed in gates(ranked, found):
+        console.print(f"Mode {passed.board}: {sentence(passed)}", highlight=False, markup=False)
+
+
+def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+    batches: dict[tuple[str, str, str, str], list[dict[str, DelayCdf]]] = {}
+    for cell, (_, more) in found:
+        part = cell.share.part
+        for pair, of_pair in more["delays"].items():
+            cdfs = {name: DelayCdf(np.array(cdf["packets_within"]), cdf["packets_sent"]) for name, cdf in of_pair.items()}
+            batches.setdefault((cell.name, board_name(part.mode, part.stratum), part.scenario, pair), []).append(cdfs)
+    return [row for key, of_cells in batches.items() for row in cdf_rows(*key, of_cells)]
+
+
+def _timelines(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+    return [
+        {name: row[name] for name in ("system", *WORLD)} | {name: value for name, value in line.items() if name != "row"}
+        for _, (rows, more) in found
+        for line in more["timelines"]
+        for row in rows.slice(line["row"], 1).to_pylist()
+    ]
+
+
+def _actions(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+    names = [name for name in results.ACTIONS.schema.names if name not in ("path", "level")]
+    return [
+        {name: row[name] for name in names} | {"path": [path for path, _ in decisions], "level": [level for _, level in decisions]}
+        for _, (rows, more) in found
+        for row, decisions in zip(rows.to_pylist() if more["actions"] else (), more["actions"], strict=True)
+    ]
+
+
+def _timings(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+    timings: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for cell, (_, more) in found:
+        timings.setdefault((cell.name, cell.share.part.mode), []).append(more["timing"])
+    return [
+        {
+            "system": system, "mode": mode, "wall_clock_s": sum(timing["wall_clock_s"] for timing in of_cells),
+            "decision_us": sum(t["decision_us"] * t["calls"] for t in of_cells) / sum(t["calls"] for t in of_cells),
+            "hardware": "; ".join(sorted({timing["hardware"] for timing in of_cells})),
+        }
+        for (system, mode), of_cells in timings.items()
+    ]  # fmt: skip

@@ -1,0 +1,19 @@
+"""Regret: what the hindsight oracle had on the same worlds and a system had not, as a mean over worlds."""
+
+from vcgym.leaderboard.report.scores.anchored import HUNDRED
+from vcgym.leaderboard.statistics.aggregates import mean
+from vcgym.leaderboard.statistics.paired import Paired, sample
+from vcgym.leaderboard.statistics.resampling import Estimate, resample
+
+
+def regrets(paired: Paired, metric: str = "r", oracle: str = HUNDRED, rng_seed: int = 0) -> dict[str, Estimate]:
+    """Mean of the oracle's `metric` less each system's, with intervals of the paired difference.
+
+    Raises:
+        ValueError: the oracle has no rows.
+    """
+    if oracle not in paired.systems:
+        raise ValueError(f"oracle {oracle!r} not among the systems {list(paired.systems)}")
+    place = paired.systems.index(oracle)
+    spread = resample(*sample(paired, metric), lambda values: mean(values[place] - values), rng_seed)
+    return dict(zip(paired.systems, spread.estimates(), strict=True))

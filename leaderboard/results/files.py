@@ -1,0 +1,152 @@
+"""The leaderboard's Parquet files: results (nothing measured by a clock), delay distributions, and timing.
+
+A file is a function of its rows: they are sorted by key, columns stand in a fixed order, and nothing else is stored, so equal rows give
+equal bytes on one platform and stack.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vcgym.leaderboard.results.columns import IDENTITY, METRICS, WORLD
+
+_TAKES = {pa.string(): str, pa.int64(): Integral, pa.float64(): Real}
+_LISTS = {"int64s": pa.list_(pa.int64()), "strings": pa.list_(pa.string())}
+
+
+class Layout(NamedTuple):
+    """Columns of a file in order, and the key that orders its rows and that no two of them share."""
+
+    schema: pa.Schema
+    key: tuple[str, ...]
+
+
+def _layout(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
+    types = {name: _LISTS.get(kind) or pa.type_for_alias(kind) for name, kind in columns.items()}
+    return Layout(pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()]), key)
+
+
+RESULTS = _layout(IDENTITY | {column.name: column.type for column in METRICS}, (*WORLD, "system"))
+"""`results.parquet`: one row per system x world; `oracles.parquet`: the same of oracles."""
+
+DELAY_CDF = _layout(
+    dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},
+    ("mode", "scenario", "pair", "accounting", "system"),
+)
+"""`cdf.parquet`: of `packets_sent`, how many were heard within each delay of `cdf.GRID_MS`; `mode` is a board's."""
+
+TIMELINE = _layout(
+    {name: IDENTITY[name] for name in ("system", *WORLD)}
+    | {"packets_per_bin": "int64", "path_names": "strings"}
+    | dict.fromkeys(("delay_median_ms", "delay_most_ms", "missing", "path", "path_changes"), "int64s"),
+    (*WORLD, "system"),
+)
+"""`timeline.parquet`: a few sessions, bin by bin; see `timeline.timelines`."""
+
+ACTIONS = _layout(
+    {name: IDENTITY[name] for name in ("system", "suite", "suite_version", *WORLD, "card", "env", "packets")}
+    | {"path": "int64s", "level": "int64s"},
+    (*WORLD, "system"),
+)
+"""`actions.parquet`: what each agent decided, decision by decision: index of the path and of the level."""
+
+TIMING = _layout(
+    {"system": "string", "mode": "string", "decision_us": "float64", "wall_clock_s": "float64", "hardware": "string"},
+    ("mode", "system"),
+)
+"""`timing.parquet`: mean time of one decision, time of the whole rollout, and the machine both were measured on."""
+
+
+def write(layout: Layout, rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Check `rows` against `layout` and replace `path` by them in one step.
+
+    Raises:
+        ValueError: a row lacks a column or has one too many, a value is of another type than its column, or two rows share a key.
+    """
+    rows = list(rows)
+    names = layout.schema.names
+    for number, row in enumerate(rows):
+        _refuse_other_columns(row, names, f"row {number} for {path.name}")
+    columns = [_column(layout.schema.field(name), [row[name] for row in rows], path) for name in names]
+    table = pa.Table.from_arrays(columns, schema=layout.schema).sort_by([(name, "ascending") for name in layout.key])
+    _refuse_duplicates(table, layout, path)
+    buffer = BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    replace_file(path, buffer.getvalue())
+
+
+def read(layout: Layout, path: Path) -> pa.Table:
+    """The table in `path`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is not a Parquet file, or its columns or their types are not those of `layout`.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"no leaderboard file {path}")
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path} is not a Parquet file: {error}") from error
+    _refuse_other_columns(table.schema.names, layout.schema.names, str(path))
+    table = table.select(layout.schema.names)
+    for found, wanted in zip(table.schema, layout.schema, strict=True):
+        if found.type != wanted.type:
+            raise ValueError(f"{path}: column {wanted.name!r} holds {found.type}, wanted {wanted.type}")
+    return table
+
+
+def read_with_oracles(folder: Path) -> pa.Table:
+    """Results of the run in `folder`, and behind them its worlds' oracles, where `vcgym-headroom` has made them.
+
+    Raises:
+        FileNotFoundError, ValueError: as `read`, for either file.
+    """
+    played, oracles = read(RESULTS, folder / "results.parquet"), folder / "oracles.parquet"
+    if not oracles.is_file():
+        return played
+    made = read(RESULTS, oracles)
+    worlds = set(_worlds(played))
+    return pa.concat_tables([played, made.filter(pa.array([world in worlds for world in _worlds(made)], pa.bool_()))])
+
+
+def _worlds(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Of each row what tells its world from those of another suite, version or data."""
+    return list(zip(*(table[name].to_pylist() for name in (*WORLD, "suite", "suite_version", "card", "packets")), strict=True))
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write `content` to `path`, making its folder; a reader sees the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_bytes(content)
+    draft.replace(path)
+
+
+def _refuse_other_columns(found: Iterable[str], wanted: list[str], place: str) -> None:
+    found = set(found)
+    missing, unknown = sorted(set(wanted) - found), sorted(found - set(wanted))
+    if missing or unknown:
+        raise ValueError(f"{place}: missing columns {missing}, unknown columns {unknown}")
+
+
+def _column(field: pa.Field, values: list[Any], path: Path) -> pa.Array:
+    many = pa.types.is_list(field.type)
+    kind = _TAKES[field.type.value_type if many else field.type]
+    for value in values:  # checked here because Arrow would cut a float down to an int64
+        if not (isinstance(value, list) and all(isinstance(one, kind) for one in value) if many else isinstance(value, kind)):
+            raise ValueError(f"{path.name}: column {field.name!r} takes {field.type}, got {value!r}")
+    return pa.array(values, field.type)
+
+
+def _refuse_duplicates(table: pa.Table, layout: Layout, path: Path) -> None:
+    counts = table.group_by(list(layout.key)).aggregate([([], "count_all")])
+    for row in counts.to_pylist():
+        if row.pop("count_all") > 1:
+            raise ValueError(f"{path.name}: two rows share the key {row}")

@@ -1,0 +1,90 @@
+"""What the tuning of rules takes: typed counterpart of conf/tune.yaml and conf/tune/*.yaml."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vcgym.agents.config import AbsolutePath, Config
+from vcgym.agents.training.search import Domain
+from vcgym.leaderboard.config import RayConfig
+from vcgym.leaderboard.sending.tuning import SenderGround
+from vcgym.leaderboard.tuning.tune_calls import CallGround
+from vcgym.leaderboard.tuning.tuning import Ground, Search
+
+
+class TunedRule(Config):
+    """One file of conf/tune.
+
+    Attributes:
+        rule: the class of the rule, as `_target_` names it.
+        parameters: where each is drawn; `lag.quantile` is one of a rule within.
+    """
+
+    rule: str
+    parameters: Annotated[dict[str, Domain], Field(min_length=1)]
+
+
+class SendersConfig(Config):
+    """Tune senders, each with the same budget: 256 trials of 96 calls of about 60 s, a report every 100 ms, are 15 million reports.
+
+    Attributes:
+        senders: names of files of conf/sender.
+        scenarios: each is tuned on each of them apart, for the metric that its suite ranks by.
+        trials: sets of values, the printed ones among them.
+        worlds: training worlds that each trial plays, the scenario's kinds in turn.
+        validation_worlds: played before and after; they decide nothing.
+    """
+
+    senders: list[str]
+    scenarios: Annotated[list[Literal["order", "rate"]], Field(min_length=1)]
+    trials: Annotated[int, Field(ge=2, le=100_000)] = 256
+    worlds: Annotated[int, Field(ge=1, le=100_000)] = 96
+    validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 96
+
+    def grounds(self) -> list[Ground]:
+        """What senders are tuned on."""
+        return [SenderGround(self.worlds, self.validation_worlds, scenario) for scenario in self.scenarios]
+
+
+class TuneConfig(Config):
+    """Tune pairs of rules and senders, each with the same budget.
+
+    The usual one is that of an agent's sweep (`vcgym.agents.config.SweepConfig`): 4 trials of 1,000,000 decisions of 10 packets are 40
+    million packets, and so are 64 trials of 104 calls of 6,000 packets.
+
+    Attributes:
+        systems: names of files of conf/system; none: senders alone.
+        sending: which senders besides.
+        trials: sets of values, the printed ones among them.
+        worlds: training worlds that each trial plays.
+        validation_worlds: played before and after; they decide nothing.
+        packets: length of the calls.
+        scenario: where worlds are drawn.
+        mode: of the scenario.
+        seed: of the draws of values.
+        workers: trials at a time.
+        ray: a cluster to search on.
+        folder: receives system/, sender/ and tuning/; `conf` keeps them.
+    """
+
+    systems: list[str]
+    sending: SendersConfig
+    trials: Annotated[int, Field(ge=2, le=100_000)] = 64
+    worlds: Annotated[int, Field(ge=1, le=100_000)] = 104
+    validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 96
+    packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
+    scenario: str = "wonderproxy"
+    mode: str = "correlated"
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    workers: Annotated[int, Field(ge=1, le=1024)] = 2
+    ray: RayConfig = Field(default_factory=RayConfig)
+    folder: AbsolutePath = Path("outputs/tune")
+
+    def ground(self) -> Ground:
+        """What pairs of rules are tuned on."""
+        return CallGround(self.worlds, self.validation_worlds, self.packets, self.scenario, self.mode)
+
+    def how(self, trials: int) -> Search:
+        """A search of so many trials."""
+        return Search(trials, self.seed, self.workers)

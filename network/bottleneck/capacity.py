@@ -1,0 +1,213 @@
+"""What a bottleneck can carry over time: traces of its rate, or of single chances to send (the mahimahi format).
+
+A trace is a function of the world alone. It repeats after its length, as mahimahi's do (Netravali et al., USENIX ATC 2015).
+
+Left out: reading a trace whose rate falls to 0; where a measured one does, say what the least rate shall be (`rate_trace`, `least_bps`).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.traces.reading import TraceError, decode, number, read_content, read_table
+
+OPPORTUNITY_BYTES = 1500  # that one line of a mahimahi trace lets through
+MAX_RATE_BPS = 10**11  # so that bits of a microsecond stay exact in int64
+MAX_LENGTH_US = 10**12  # 11 days
+_FOREVER_US = 10**15
+_LEAST_RATE_BPS = 1000
+
+
+class CapacityTrace(NamedTuple):
+    """One trace. `rates_bps` (n,) holds from `times_us` (n,) to the next one; all 0: at each of `times_us` 1500 bytes may leave."""
+
+    name: str
+    times_us: NDArray[np.int64]
+    rates_bps: NDArray[np.int64]
+    length_us: int
+
+
+class Capacity(NamedTuple):
+    """The traces that a batch of bottlenecks has, in one pool; first axis of the first four the bottleneck, of the last three the trace."""
+
+    first: NDArray[np.int64]  # (bottlenecks,) place of its trace in the pool
+    entries: NDArray[np.int64]
+    length_us: NDArray[np.int64]
+    start_us: NDArray[np.int64]  # where in its trace a call begins
+    times_us: NDArray[np.int64]  # (pool,)
+    rates_bps: NDArray[np.int64]
+    all_first: NDArray[np.int64]  # (traces,)
+    all_entries: NDArray[np.int64]
+    all_length_us: NDArray[np.int64]
+
+
+def constant(rate_bps: float) -> CapacityTrace:
+    """The same rate for ever."""
+    return rate_trace("constant", [0.0], [rate_bps], _FOREVER_US / 1e6)
+
+
+def rate_trace(
+    name: str, times_s: ArrayLike, rates_bps: ArrayLike, length_s: float, least_bps: float = 0.0, source: str | Path = "capacity trace"
+) -> CapacityTrace:  # fmt: skip
+    """A trace of rates.
+
+    Args:
+        name: of the trace.
+        times_s: (n,) from which on each rate holds; the first 0, rising.
+        rates_bps: (n,) bits per second, 1 kbit/s to 100 Gbit/s.
+        length_s: after which it repeats, above the last time.
+        least_bps: smaller rates, 0 included, count as this one; 0: they are refused.
+        source: named in errors.
+
+    Raises:
+        TraceError: no rates, another number of times, times that do not rise, a rate that is 0, negative, not finite or out of range.
+    """
+    times, rates = np.asarray(times_s, np.float64), np.asarray(rates_bps, np.float64)
+    source = Path(source)
+    if rates.ndim != 1 or not rates.size or times.shape != rates.shape:
+        raise TraceError(source, f"shape of times and rates of {name}", f"{times.shape}, {rates.shape}", "(n,), (n,), n from 1")
+    rates = np.maximum(rates, least_bps) if least_bps > 0.0 else rates
+    _refuse_first(source, f"rate of {name}, bit/s", rates, (rates >= _LEAST_RATE_BPS) & (rates <= MAX_RATE_BPS), "1e3 to 1e11")
+    times_us = _rising_us(source, name, times)
+    length_us = round(length_s * 1e6)
+    if not times_us[-1] < length_us <= _FOREVER_US:
+        raise TraceError(source, f"length of {name}, s", length_s, f"above the last time, {times[-1]}")
+    return CapacityTrace(name, times_us, np.rint(rates).astype(np.int64), length_us)
+
+
+def steps(name: str, changes: Sequence[tuple[float, float]], length_s: float) -> CapacityTrace:
+    """Rates that change at given times: (time in s, Mbit/s), as in the basic cases of RFC 8867."""
+    return rate_trace(name, [at for at, _ in changes], [mbps * 1e6 for _, mbps in changes], length_s)
+
+
+def opportunity_trace(name: str, times_ms: ArrayLike, source: str | Path = "capacity trace") -> CapacityTrace:
+    """Chances to send 1500 bytes.
+
+    Args:
+        name: of the trace.
+        times_ms: (n,) whole milliseconds from 0, never falling; the trace repeats after the last one.
+        source: named in errors.
+
+    Raises:
+        TraceError: no times, times that fall or are negative, a length of 0.
+    """
+    times, source = np.asarray(times_ms), Path(source)
+    if times.ndim != 1 or not times.size:
+        raise TraceError(source, f"number of lines of {name}", times.size, "at least 1")
+    _refuse_first(source, f"time of {name}, ms", times, (times >= 0) & (times * 1000.0 <= MAX_LENGTH_US), "0 to 1e9")
+    _refuse_first(source, f"time of {name}, ms", times[1:], np.diff(times) >= 0, "not below the one before")
+    if times[-1] == 0:
+        raise TraceError(source, f"last time of {name}, ms", 0, "above 0: the trace repeats after it")
+    times_us = times.astype(np.int64) * 1000
+    return CapacityTrace(name, times_us, np.zeros(len(times_us), np.int64), int(times_us[-1]))
+
+
+def read_mahimahi(path: str | Path) -> CapacityTrace:
+    """A file in mahimahi's format: a line per chance to send 1500 bytes, its time in whole milliseconds. Plain or .gz.
+
+    Raises:
+        TraceError: an unreadable, empty or truncated file, a line that is no such time, times that fall.
+    """
+    path = Path(path)
+    text = decode(path, read_content(path))
+    lines = text.splitlines()
+    if not text.endswith("\n") or not lines:
+        raise TraceError(path, "end of file", text[-20:], "lines, the last one ended")
+    times = [number(path, f"line {i}", line.strip(), 0, MAX_LENGTH_US / 1000) for i, line in enumerate(lines, 1)]
+    return opportunity_trace(path.name.split(".")[0], times, path)
+
+
+def read_opportunities(path: str | Path) -> CapacityTrace:
+    """A CSV with columns ms and packets: how many chances to send 1500 bytes come in that millisecond. Plain or .gz.
+
+    Raises:
+        TraceError: as of `read_mahimahi`; a count that is negative.
+    """
+    path = Path(path)
+    table = read_table(path, read_content(path))
+    times, packets = table.numbers("ms", 0, MAX_LENGTH_US / 1000), table.numbers("packets", 0, 1e6)
+    return opportunity_trace(path.name.split(".")[0], np.repeat(times, packets.astype(np.int64)), path)
+
+
+def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:
+    """Traces for `bottlenecks` bottlenecks to choose from; each has the first one until `choose_trace`."""
+    starts = np.cumsum([0, *(len(trace.times_us) for trace in traces)])
+    first, entries, length_us, start_us = (np.zeros(bottlenecks, np.int64) for _ in range(4))
+    capacity = Capacity(
+        first,
+        entries,
+        length_us,
+        start_us,
+        np.concatenate([trace.times_us for trace in traces]),
+        np.concatenate([trace.rates_bps for trace in traces]),
+        starts[:-1].astype(np.int64),
+        np.diff(starts).astype(np.int64),
+        np.array([trace.length_us for trace in traces], np.int64),
+    )
+    for s in range(bottlenecks):
+        choose_trace(capacity, s, 0, 0)
+    return capacity
+
+
+def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
+    """Bottleneck `s` has the trace number `trace` of the pool, from `start_us` of it on."""
+    capacity.first[s] = capacity.all_first[trace]
+    capacity.entries[s] = capacity.all_entries[trace]
+    capacity.length_us[s] = capacity.all_length_us[trace]
+    capacity.start_us[s] = start_us % capacity.length_us[s]
+
+
+@kernel
+def capacity_between_bps(capacity, s, from_us, to_us):
+    """Mean rate that bottleneck `s` can carry between two instants of the call; of chances to send, those after the first instant count."""
+    first, entries, length_us = capacity.first[s], capacity.entries[s], capacity.length_us[s]
+    at_us, ends_us = from_us + capacity.start_us[s], to_us + capacity.start_us[s]
+    cycle_us = at_us // length_us * length_us
+    place, past = np.int64(0), entries  # to the first entry after `at_us`
+    while place < past:
+        middle = (place + past) // 2
+        if capacity.times_us[first + middle] <= at_us - cycle_us:
+            place = middle + 1
+        else:
+            past = middle
+    bits = 0.0
+    rated = capacity.rates_bps[first] > 0
+    while at_us < ends_us:
+        if place < entries:
+            next_us = cycle_us + capacity.times_us[first + place]
+        else:
+            next_us = cycle_us + length_us + (0 if rated else capacity.times_us[first])
+        if rated:
+            bits += np.float64(capacity.rates_bps[first + place - 1]) * (min(next_us, ends_us) - at_us) * 1e-6  # may exceed 64 bits
+        elif next_us <= ends_us:
+            bits += 8.0 * OPPORTUNITY_BYTES
+        at_us = next_us
+        place += 1
+        if place > entries:
+            place, cycle_us = np.int64(1), cycle_us + length_us
+    return bits / (to_us - from_us) * 1e6
+
+
+def mean_bps(trace: CapacityTrace, from_us: int = 0, to_us: int | None = None) -> float:
+    """Mean rate of a trace between two instants of it, by default from end to end; beyond its end it is in its next turn."""
+    bps: float = capacity_between_bps(pool([trace], 1), 0, from_us, trace.length_us if to_us is None else to_us)
+    return bps
+
+
+def _rising_us(source: Path, name: str, times_s: NDArray[np.float64]) -> NDArray[np.int64]:
+    _refuse_first(source, f"time of {name}, s", times_s, (times_s >= 0) & (times_s * 1e6 < _FOREVER_US), "0 to 1e9")
+    times_us = np.rint(times_s * 1e6).astype(np.int64)
+    if times_us[0] != 0:
+        raise TraceError(source, f"first time of {name}, s", times_s[0], "0")
+    _refuse_first(source, f"time of {name}, s", times_s[1:], np.diff(times_us) > 0, "above the one before")
+    return times_us
+
+
+def _refuse_first(source: Path, what: str, values: NDArray[np.float64], fine: NDArray[np.bool_], allowed: str) -> None:
+    if not fine.all():
+        place = int(np.argmin(fine))
+        raise TraceError(source, f"{what}, entry {place}", values[place], allowed)

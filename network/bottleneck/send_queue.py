@@ -1,0 +1,69 @@
+"""The sender's queue: packets that wait for a chance to leave, oldest first, of bounded length. Which one leaves is a rule's choice."""
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+VIDEO, AUDIO = 0, 1  # kinds, and priorities: the higher goes first where priority counts
+KINDS = 2
+MOST_WAITING = 1024  # a power of two
+_MASK = MOST_WAITING - 1
+
+ITEM = np.dtype(
+    (
+        np.record,
+        [
+            ("created_us", "i8"),
+            ("expires_us", "i8"),  # worthless at the receiver after it
+            ("size_bytes", "i8"),  # all headers included
+            ("kind", "i8"),
+            ("frame", "i8"),
+        ],
+    )
+)
+
+SEND_QUEUE = np.dtype(
+    (
+        np.record,
+        [
+            ("limit", "i8"),
+            ("first", "i8"),
+            ("waiting", "i8"),
+            ("bytes", "i8"),
+            ("governs", "i8"),  # which rule of order, where several take turns
+            ("packets", ITEM, (MOST_WAITING,)),
+        ],
+    )
+)
+
+
+@kernel
+def clear_send_queue(queue, limit):
+    """Empty it; at most `limit` packets may wait, 1 to MOST_WAITING."""
+    queue.limit, queue.first, queue.waiting, queue.bytes, queue.governs = limit, 0, 0, 0, 0
+
+
+@kernel
+def item_at(queue, i):
+    """The i-th oldest packet, 0 <= i < waiting."""
+    return queue.packets[(queue.first + i) & _MASK]
+
+
+@kernel
+def put(queue, created_us, expires_us, size_bytes, kind, frame):
+    """A packet joins the end; there must be room."""
+    item = queue.packets[(queue.first + queue.waiting) & _MASK]
+    item.created_us, item.expires_us, item.size_bytes, item.kind, item.frame = created_us, expires_us, size_bytes, kind, frame
+    queue.waiting += 1
+    queue.bytes += size_bytes
+
+
+@kernel
+def take_out(queue, i):
+    """Remove the i-th oldest packet; those before it move up."""
+    queue.bytes -= item_at(queue, i).size_bytes
+    for place in range(i, 0, -1):
+        to, of = item_at(queue, place), item_at(queue, place - 1)
+        to.created_us, to.expires_us, to.size_bytes, to.kind, to.frame = of.created_us, of.expires_us, of.size_bytes, of.kind, of.frame
+    queue.first = (queue.first + 1) & _MASK
+    queue.waiting -= 1

@@ -1,0 +1,78 @@
+"""The world of a call that shares a bottleneck: everything that is there whatever the sender does."""
+
+from typing import NamedTuple
+
+from vcgym.network.bottleneck.capacity import CapacityTrace
+from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
+from vcgym.network.bottleneck.other_call import OtherCall, require_rates, require_something
+from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline
+from vcgym.network.kernels.ranges import require_within
+
+
+class SharedLink(NamedTuple):
+    """One drawn world.
+
+    Attributes:
+        name: of the kind of world, for tables.
+        seed: of all that is random in it.
+        trace: capacity of the bottleneck.
+        start_us: where in the trace the call begins.
+        queue_packets: length of the bottleneck's queue, waiting and in service.
+        queue_bytes: the same in bytes; None: no limit.
+        forward_ms: from the bottleneck to the receiver, without queueing.
+        backward_ms: of a report.
+        loss: share of packets lost at random before the queue.
+        report_loss: share of reports lost.
+        works_ms: mean time between outages of the last hop; 0: there are none.
+        outage_ms: least and largest length of one.
+        flows: what else is in the queue.
+        audio: None: none.
+        video: None: none.
+        seconds: length of the call.
+        counts_from_s: what is captured before it is not counted.
+        expiry_ms: a packet is worthless so long after its capture.
+        send_queue: length of the sender's queue, packets.
+        report_every_ms: how long the receiver collects.
+        rates_kbps: start, least and largest target.
+    """
+
+    name: str
+    seed: int
+    trace: CapacityTrace
+    start_us: int = 0
+    queue_packets: int = 50
+    queue_bytes: int | None = None
+    forward_ms: float = 25.0
+    backward_ms: float = 25.0
+    loss: float = 0.0
+    report_loss: float = 0.0
+    works_ms: float = 0.0
+    outage_ms: tuple[float, float] = (10.0, 80.0)
+    flows: tuple[Tcp | Udp | OtherCall, ...] = ()
+    audio: Audio | None = Audio()
+    video: Timeline | Series | Encoder | None = Encoder()
+    seconds: float = 60.0
+    counts_from_s: float = 0.0
+    expiry_ms: float = 200.0
+    send_queue: int = 512
+    report_every_ms: float = 50.0
+    rates_kbps: tuple[float, float, float] = (300.0, 50.0, 4000.0)
+
+
+def require_link(link: SharedLink) -> None:
+    """Refuse a world that cannot be played.
+
+    Raises:
+        ValueError: a number out of its range, an expiry before creation, a queue of length 0, a call with nothing to send.
+    """
+    if link.expiry_ms < 0.0:
+        raise ValueError(f"SharedLink.expiry_ms is {link.expiry_ms} in {link.name}, an expiry before creation; allowed is 0 or more")
+    require_within(
+        link, queue_packets=(1, 8192), forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), loss=(0.0, 0.999), report_loss=(0.0, 0.999),
+        works_ms=(0.0, 1e9), seconds=(0.1, 86_400.0), expiry_ms=(0.0, 1e6), send_queue=(1, 1024), report_every_ms=(1.0, 10e3),
+        counts_from_s=(0.0, link.seconds),
+    )  # fmt: skip
+    require_rates(link.rates_kbps, link.name)
+    if not 0.0 <= link.outage_ms[0] <= link.outage_ms[1] <= 10e3:
+        raise ValueError(f"outage_ms = {link.outage_ms} of {link.name}: allowed is 0 <= least <= largest <= 10,000")
+    require_something(link.audio, link.video, link.name)

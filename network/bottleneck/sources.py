@@ -1,0 +1,194 @@
+"""What a call has to send: audio of a constant rate, and video frames by one of three models, cut into packets that are queued at once.
+
+    audio        `size_bytes` every `interval_ms`
+    TIMELINE     frames of normal size whose mean and spread change along a timeline that repeats (the traffic of the seed paper on SBPN:
+                 10 s of high motion, 5 s of low, 5 s of high)
+    SERIES       frame sizes as measured, one after the other, from the beginning again at the end
+    ENCODER      a rate-adaptive encoder: its rate follows the target with time constant `lag_ms`, in steps of `step_bps`; sizes are normal
+                 with spread `spread`; every `key_every`-th frame is `key_factor` times as large, the others so much smaller that the mean
+                 holds
+
+Sizes are whole bytes, at least 1, and a function of (world, frame number) and, for the encoder, of what it was asked. Packets are at most
+`packet_bytes`; a frame's are equal but for a byte.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+
+TIMELINE, SERIES, ENCODER = 0, 1, 2
+_MOST_PARTS = 8
+
+VIDEO_SOURCE = np.dtype(
+    (
+        np.record,
+        [
+            ("model", "i8"),
+            ("frame_us", "i8"),  # from frame to frame
+            ("packet_bytes", "i8"),
+            ("parts", "i8"),  # of the timeline
+            ("part_us", "i8", (_MOST_PARTS,)),  # how long each lasts
+            ("mean_bytes", "f8", (_MOST_PARTS,)),
+            ("sd_bytes", "f8", (_MOST_PARTS,)),
+            ("first", "i8"),  # of the series: where it stands in the pool, and its length
+            ("entries", "i8"),
+            ("lag_us", "f8"),
+            ("step_bps", "f8"),
+            ("least_bps", "f8"),
+            ("spread", "f8"),
+            ("key_every", "i8"),
+            ("key_factor", "f8"),
+            ("rate_bps", "f8"),  # what the encoder does now
+            ("encoded_us", "i8"),  # when it did so last
+        ],
+    )
+)
+
+
+class Audio(NamedTuple):
+    """Constant-rate audio; the values of the seed paper on SBPN: 64 kbit/s of voice and all its headers."""
+
+    size_bytes: int = 214
+    interval_ms: float = 20.0
+
+
+class Timeline(NamedTuple):
+    """Frames of normal size; `parts`: (s, mean bytes, sd bytes). The seed paper on SBPN, section 4.1."""
+
+    frames_per_s: float = 10.0
+    packet_bytes: int = 1026
+    parts: tuple[tuple[float, float, float], ...] = ((10.0, 4450.0, 1000.0), (5.0, 1075.0, 475.0), (5.0, 4450.0, 1000.0))
+
+
+class Series(NamedTuple):
+    """Frame sizes in bytes, as measured."""
+
+    sizes_bytes: NDArray[np.int64]
+    frames_per_s: float = 30.0
+    packet_bytes: int = 1200
+
+
+class Encoder(NamedTuple):
+    """A rate-adaptive encoder: RFC 8867's reaction time of 100 ms and frame rate; spread and key frames are declared."""
+
+    frames_per_s: float = 30.0
+    packet_bytes: int = 1200
+    lag_ms: float = 100.0
+    step_kbps: float = 10.0
+    least_kbps: float = 50.0
+    spread: float = 0.1
+    key_every: int = 300
+    key_factor: float = 4.0
+
+
+def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
+    """A source as the kernel takes it, () of VIDEO_SOURCE; the sizes of a series go to the pool.
+
+    Raises:
+        ValueError: a value out of its range, an empty series or timeline.
+    """
+    source = np.zeros((), VIDEO_SOURCE)
+    require_within(which, frames_per_s=(0.1, 240.0), packet_bytes=(1, 65535))
+    source["frame_us"], source["packet_bytes"] = round(1e6 / which.frames_per_s), which.packet_bytes
+    if isinstance(which, Timeline):
+        if not 1 <= len(which.parts) <= _MOST_PARTS:
+            raise ValueError(f"Timeline.parts has {len(which.parts)} entries: allowed are 1 to {_MOST_PARTS}")
+        for i, (lasts_s, mean, sd) in enumerate(which.parts):
+            if not (0.0 < lasts_s <= 1e6 and 1.0 <= mean <= 1e6 and 0.0 <= sd <= 1e6):
+                raise ValueError(f"Timeline.parts[{i}] = {which.parts[i]}: allowed are s above 0, a mean from 1, an sd from 0, up to 1e6")
+            source["part_us"][i], source["mean_bytes"][i], source["sd_bytes"][i] = round(lasts_s * 1e6), mean, sd
+        source["model"], source["parts"] = TIMELINE, len(which.parts)
+    elif isinstance(which, Series):
+        source["model"], source["entries"] = SERIES, len(require_sizes(which.sizes_bytes))
+    else:
+        require_within(
+            which, lag_ms=(0.0, 1e5), step_kbps=(0.0, 1e6), least_kbps=(1.0, 1e6), spread=(0.0, 1.0), key_every=(0, 1 << 30),
+            key_factor=(1.0, 100.0),
+        )  # fmt: skip
+        source["model"], source["lag_us"] = ENCODER, which.lag_ms * 1000
+        source["step_bps"], source["least_bps"] = which.step_kbps * 1000, which.least_kbps * 1000
+        source["spread"], source["key_every"], source["key_factor"] = which.spread, which.key_every, which.key_factor
+    return source
+
+
+def require_sizes(sizes_bytes: ArrayLike) -> NDArray[np.int64]:
+    """Frame sizes, checked.
+
+    Raises:
+        ValueError: none, or one that is not 1 to 10 million bytes.
+    """
+    sizes = np.asarray(sizes_bytes)
+    if sizes.ndim != 1 or not sizes.size:
+        raise ValueError(f"frame sizes have shape {sizes.shape}: allowed is (n,), n from 1")
+    fine = (sizes >= 1) & (sizes <= 10_000_000)
+    if not fine.all():
+        raise ValueError(f"frame size {sizes[np.argmin(fine)]} at {np.argmin(fine)}: allowed are 1 to 10,000,000 bytes")
+    return sizes.astype(np.int64)
+
+
+@kernel
+def start_source(source, target_bps):
+    """Begin a call; an encoder begins at its target."""
+    source.rate_bps, source.encoded_us = max(target_bps, source.least_bps), 0
+
+
+@kernel
+def frame_bytes(source, series, seed, frame, now_us, target_bps):
+    """Size of frame number `frame`, encoded at `now_us` for `target_bps`."""
+    if source.model == SERIES:
+        return series[source.first + frame % source.entries]
+    if source.model == TIMELINE:
+        part = _part_at(source, frame * source.frame_us)
+        mean, sd = source.mean_bytes[part], source.sd_bytes[part]
+    else:
+        mean = _encode(source, frame, now_us, target_bps)
+        sd = source.spread * mean
+    drawn = rng.normal(rng.stream_key(seed, 0, rng.SOURCE), frame)
+    return max(np.int64(math.floor(mean + sd * drawn + 0.5)), np.int64(1))
+
+
+@kernel
+def _part_at(source, at_us):
+    length_us = np.int64(0)
+    for part in range(source.parts):
+        length_us += source.part_us[part]
+    within_us = at_us % length_us
+    part = 0
+    while within_us >= source.part_us[part]:
+        within_us -= source.part_us[part]
+        part += 1
+    return part
+
+
+@kernel
+def _encode(source, frame, now_us, target_bps):
+    """Mean size of this frame."""
+    follows = 1.0 - math.exp(-(now_us - source.encoded_us) / source.lag_us) if source.lag_us > 0.0 else 1.0
+    source.rate_bps += follows * (max(target_bps, source.least_bps) - source.rate_bps)
+    source.encoded_us = now_us
+    rate_bps = source.rate_bps
+    if source.step_bps > 0.0:
+        rate_bps = max(math.floor(rate_bps / source.step_bps) * source.step_bps, source.least_bps)
+    mean = rate_bps * source.frame_us / 8e6
+    if source.key_every > 1:
+        usual = source.key_every / (source.key_every - 1.0 + source.key_factor)
+        mean *= usual * (source.key_factor if frame % source.key_every == 0 else 1.0)
+    return mean
+
+
+@kernel
+def packets_of(source, size_bytes):
+    """How many packets a frame makes."""
+    return (size_bytes + source.packet_bytes - 1) // source.packet_bytes
+
+
+@kernel
+def part_bytes(size_bytes, packets, i):
+    """Size of packet i of a frame."""
+    return size_bytes // packets + (1 if i < size_bytes % packets else 0)

@@ -1,0 +1,133 @@
+"""The congestion windows of TCP Reno (RFC 5681) and CUBIC (RFC 9438), in segments, as functions of acknowledgements and losses alone.
+
+Reno: slow start, cwnd += 1 per acknowledgement below ssthresh; avoidance, cwnd += 1 / cwnd. A loss: ssthresh = cwnd = max(flight / 2, 2).
+
+CUBIC: slow start alike. A loss: W_max = cwnd, or cwnd (1 + beta) / 2 if cwnd is below the W_max before (fast convergence, RFC 9438 4.7);
+ssthresh = cwnd = max(beta cwnd, 2). An epoch begins at the first acknowledgement in avoidance: W_est = cwnd, K = cbrt((W_max - cwnd) / C),
+origin = W_max, or K = 0 and origin = cwnd where cwnd has W_max behind it. t after it,
+
+    W(t) = C (t - K)^3 + origin                     RFC 9438 4.2
+    step = clip((W(t + RTT) - cwnd) / cwnd, 0, 0.5)
+    W_est += a / cwnd, a = 3 (1 - beta) / (1 + beta)   RFC 9438 4.3
+    cwnd += step
+
+and the two forms differ where W_est leads (`LINUX`, as the Linux kernel does: step closes the gap in about a round trip, and before any
+loss step is at least 0.05; `STANDARD`, as RFC 9438: where W(t) < W_est, cwnd = W_est at once, and a is 1 once W_est has reached W_max).
+
+A timeout: as a loss, then cwnd = 1 and no W_max (RFC 5681 3.1; RFC 9438 4.8).
+
+Left out: the Linux kernel's whole-number arithmetic and its HyStart, appropriate byte counting, explicit congestion notification.
+"""
+
+import math
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+RENO, CUBIC_LINUX, CUBIC_STANDARD = 0, 1, 2
+CONTROLS = {"reno": RENO, "cubic": CUBIC_LINUX, "cubic_standard": CUBIC_STANDARD}
+
+C = 0.4  # RFC 9438 5
+BETA = 0.7  # RFC 9438 4.6
+FRIENDLY = 3.0 * (1.0 - BETA) / (1.0 + BETA)
+_LEAST = 2.0
+_NO_LIMIT = 1e18
+
+WINDOW = np.dtype(
+    (
+        np.record,
+        [
+            ("control", "i8"),
+            ("cwnd", "f8"),
+            ("ssthresh", "f8"),
+            ("w_max", "f8"),  # 0: none
+            ("epoch_us", "i8"),  # -1: no epoch
+            ("k_s", "f8"),
+            ("origin", "f8"),
+            ("w_est", "f8"),
+        ],
+    )
+)
+
+
+@kernel
+def start_window(window, control, initial):
+    """A new connection with a window of `initial` segments."""
+    window.control, window.cwnd, window.ssthresh = control, initial, _NO_LIMIT
+    window.w_max, window.epoch_us = 0.0, -1
+
+
+@kernel
+def grow(window, now_us, rtt_us):
+    """A segment has been acknowledged outside of recovery; `rtt_us`: the smoothed round-trip time."""
+    if window.cwnd < window.ssthresh:
+        window.cwnd += 1.0
+    elif window.control == RENO:
+        window.cwnd += 1.0 / window.cwnd
+    else:
+        _cubic(window, now_us, rtt_us)
+
+
+@kernel
+def cut(window, flight):
+    """A loss was noticed, at most once a round trip, with `flight` segments under way."""
+    if window.control == RENO:
+        window.ssthresh = max(flight / 2.0, _LEAST)
+    else:
+        window.w_max = window.cwnd * (1.0 + BETA) / 2.0 if window.cwnd < window.w_max else window.cwnd
+        window.ssthresh = max(BETA * window.cwnd, _LEAST)
+        window.epoch_us = -1
+    window.cwnd = window.ssthresh
+
+
+@kernel
+def time_out(window, flight):
+    """Nothing was acknowledged for a retransmission timeout."""
+    cut(window, flight)
+    window.cwnd, window.w_max = 1.0, 0.0
+
+
+@kernel
+def cubic_of(t_s, k_s, origin):
+    """W(t)."""
+    return C * (t_s - k_s) ** 3 + origin
+
+
+@kernel
+def _cubic(window, now_us, rtt_us):
+    if window.epoch_us < 0:
+        window.epoch_us = now_us
+        window.w_est = window.cwnd
+        climbs = window.w_max > window.cwnd
+        window.k_s = ((window.w_max - window.cwnd) / C) ** (1.0 / 3.0) if climbs else 0.0
+        window.origin = window.w_max if climbs else window.cwnd
+    t_s = (now_us - window.epoch_us) * 1e-6
+    step = max(cubic_of(t_s + rtt_us * 1e-6, window.k_s, window.origin) - window.cwnd, 0.0) / window.cwnd
+    if window.control == CUBIC_LINUX:
+        window.w_est += FRIENDLY / window.cwnd
+        if window.w_est > window.cwnd:
+            step = max(step, (window.w_est - window.cwnd) / window.cwnd)
+        if window.w_max == 0.0:
+            step = max(step, 0.05)
+    else:
+        window.w_est += (1.0 if window.w_est >= window.w_max > 0.0 else FRIENDLY) / window.cwnd
+        if cubic_of(t_s, window.k_s, window.origin) < window.w_est and window.w_est > window.cwnd:
+            window.cwnd = window.w_est
+            return
+    window.cwnd += min(step, 0.5)
+
+
+@kernel
+def windows_of_list(window, acks_us, lost, rtt_us, cwnd):
+    """The window alone on a list of acknowledgements and losses.
+
+    At `acks_us[i]` one segment is acknowledged, or, where `lost[i]`, a loss is noticed with a full window under way; fills `cwnd` (n,) with
+    what holds after it.
+    """
+    for i in range(acks_us.size):
+        if lost[i]:
+            cut(window, math.floor(window.cwnd))
+        else:
+            grow(window, acks_us[i], rtt_us)
+        cwnd[i] = window.cwnd

@@ -1,0 +1,234 @@
+"""Per-link parameters in closed form from ping statistics, and the table of the ten WonderProxy places.
+
+Source: WonderProxy, "A day in the life of the Internet" (28 October 2020): every hour for two days, bursts of 30 pings between servers,
+each kept as min / avg / max / mdev of the round trip. What is fitted, per ordered link and in the round-trip domain:
+
+    median  Beta law on [min, max] with the mean and spread of the median burst: an ordinary hour
+    worst   Beta law on [min of two days, max of two days] for a bad hour, see `bad_hour`
+    queue   a base and a lognormal excess over it, see `queueing_excess`
+    hours   share of bad hours and level of the congestion in them, see `bad_hours`
+
+Left out: everything below one burst (the statistics fix no correlation in time) and loss (no column of it).
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vcgym.network.fitting.statistics_rows import Burst, Pooled, read_rows
+from vcgym.network.traces.cards import BadHour, BadHours, Beta, Card, Link, LinkTable, Place, Queue, canonical_sha256
+from vcgym.network.worlds import bad_hours as congestion
+
+HOURS = 48  # of the two days
+BAD_HOURS = 3  # of HOURS, declared: a two-day spread far above the median burst's is a few bad bursts
+FEWEST_BAD_HOURS = 1  # of HOURS, declared: fewer cannot be seen in hourly bursts, and more than BAD_HOURS would show in the median
+BURST_PINGS = 30
+
+MEAN_SHARE = (0.001, 0.999)  # where in [low, high] a mean may lie
+VARIANCE_SHARE = (0.05, 0.95)  # of (mean - low) * (high - mean), the variance of a law with all its mass at the two ends
+MIN_EXCESS_MS = 0.01
+MIN_LOG_SD = 0.05
+
+DIGITS = 6  # significant ones of what is shipped
+SOURCE = (
+    "WonderProxy, A day in the life of the Internet, 28 October 2020, "
+    "https://wonderproxy.com/blog/a-day-in-the-life-of-the-internet/, via burst medians and two-day pooled statistics"
+)
+LICENCE = "fitted parameters only, under the licence of this project; the measurements carry no licence and are not shipped"
+
+
+class Excess(NamedTuple):
+    """A bad hour relative to the median burst's average: shift of the mean, spread, of the maximum, level of congestion; and share."""
+
+    mean: float
+    sd: float
+    high: float
+    level: float
+    share: float
+
+
+def beta_by_moments(low_ms: float, high_ms: float, mean_ms: float, sd_ms: float) -> Beta:
+    """Beta law on [low_ms, high_ms] with the given mean and standard deviation.
+
+    With m and v the mean and variance scaled to [0, 1]: a = m n, b = (1 - m) n, n = m (1 - m) / v - 1 (method of moments; Johnson, Kotz,
+    Balakrishnan, Continuous Univariate Distributions 2, chapter 25). Moments that no such law has are moved to the nearest that one has,
+    within MEAN_SHARE and VARIANCE_SHARE, and the result says `clamped`.
+
+    Raises:
+        ValueError: low_ms not below high_ms.
+    """
+    if not low_ms < high_ms:
+        raise ValueError(f"high_ms is {high_ms}; allowed: above low_ms {low_ms}")
+    width = high_ms - low_ms
+    wanted_mean = (mean_ms - low_ms) / width
+    mean = min(max(wanted_mean, MEAN_SHARE[0]), MEAN_SHARE[1])
+    wanted_share = (sd_ms / width) ** 2 / (mean * (1.0 - mean))
+    share = min(max(wanted_share, VARIANCE_SHARE[0]), VARIANCE_SHARE[1])
+    n = 1.0 / share - 1.0
+    return Beta(low_ms=low_ms, high_ms=high_ms, a=mean * n, b=(1.0 - mean) * n, clamped=(mean, share) != (wanted_mean, wanted_share))
+
+
+def bad_hour(median_avg_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -> tuple[float, float]:
+    """Mean and standard deviation (ms) of the bad hours, if the other hours all sit at the median burst's average.
+
+    The pooled moments about that average are then BAD_HOURS / HOURS times those of a bad hour. A pooled mean below the median average
+    gives a shift of zero: a bad hour is not better than an ordinary one. A spread of zero means that the link had more than BAD_HOURS bad
+    ones.
+    """
+    shift = pooled_mean_ms - median_avg_ms
+    bad_shift = max(shift, 0.0) * HOURS / BAD_HOURS
+    second_moment = (pooled_sd_ms**2 + shift**2) * HOURS / BAD_HOURS
+    return median_avg_ms + bad_shift, math.sqrt(max(second_moment - bad_shift**2, 0.0))
+
+
+def burst_moments() -> tuple[float, float]:
+    """Mean and mean square of the congestion delay in a bad hour, in units of its median level.
+
+    The declared generator (`vcgym.network.worlds.bad_hours`): on for a time T uniform in [ON_MIN_S, ON_MAX_S], off for OFF_MEAN_S on
+    average; a lognormal level with log_sd LEVEL_LOG_SD; a linear rise over r, which takes r / 2 of the time from the mean and 2 r / 3 from
+    the mean square; fast variation by FAST_SHARE times a standard normal cut off at +-1, whose mean square is 1 - 2 phi(1) = 0.516. Left
+    out: the drain after a burst, which adds under 4 % of the mean at levels below 150 ms.
+    """
+    on_s = 0.5 * (congestion.ON_MIN_S + congestion.ON_MAX_S)
+    rise_s = 0.5 * (congestion.RISE_MIN_S + congestion.RISE_MAX_S)
+    share = on_s / (on_s + congestion.OFF_MEAN_S)
+    cut_square = 1.0 - 2.0 * NormalDist().pdf(1.0)
+    mean = share * (1.0 - rise_s / 2.0 / on_s) * math.exp(congestion.LEVEL_LOG_SD**2 / 2.0)
+    square = share * (1.0 - 2.0 * rise_s / 3.0 / on_s) * math.exp(2.0 * congestion.LEVEL_LOG_SD**2)
+    square *= 1.0 + congestion.FAST_SHARE**2 * cut_square
+    return mean, square
+
+
+def bad_hours(median_avg_ms: float, median_mdev_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -> BadHours:
+    """Share of bad hours and their median level, so that ordinary and bad hours together have the pooled mean and standard deviation.
+
+    An ordinary hour has the median burst's average and deviation; a bad one adds bursts with the moments (c, q) of `burst_moments` times
+    the level L. With d = pooled mean - median average and Q = pooled variance + d^2 - median variance (the mean square of what bad hours
+    add), d = p c L and Q = p q L^2, so p = d^2 q / (c^2 Q) and L = sqrt(Q / (p q)). The share p is held within FEWEST_BAD_HOURS and
+    BAD_HOURS of HOURS; where it is, the result says `clamped`, Q is met and d is not.
+    """
+    c, q = burst_moments()
+    shift = max(pooled_mean_ms - median_avg_ms, 0.0)
+    square = max(pooled_sd_ms**2 + (pooled_mean_ms - median_avg_ms) ** 2 - median_mdev_ms**2, 0.0)
+    wanted = shift**2 * q / (c * c * square) if square > 0.0 else 0.0
+    share = min(max(wanted, FEWEST_BAD_HOURS / HOURS), BAD_HOURS / HOURS)
+    return BadHours(share=share, level_ms=math.sqrt(square / (share * q)), clamped=share != wanted)
+
+
+def queueing_excess(min_ms: float, avg_ms: float, max_ms: float, pings: int = BURST_PINGS) -> Queue:
+    """Base and lognormal excess of one burst: mean excess avg - min, and max - min its median largest of `pings` draws.
+
+    With z the normal quantile at 0.5^(1/pings) and L = ln((max - min) / (avg - min)): log_sd solves L = z s - s^2 / 2, the smaller root
+    z - sqrt(z^2 - 2 L), or z where L is above the most a lognormal allows, z^2 / 2. Then log_mean = ln(avg - min) - log_sd^2 / 2. Floors:
+    MIN_EXCESS_MS and MIN_LOG_SD.
+    """
+    z = NormalDist().inv_cdf(0.5 ** (1.0 / pings))
+    excess = max(avg_ms - min_ms, MIN_EXCESS_MS)
+    ratio = math.log(max(max_ms - min_ms, excess) / excess)
+    log_sd = max(z - math.sqrt(max(z * z - 2.0 * ratio, 0.0)), MIN_LOG_SD)
+    return Queue(base_ms=min_ms, log_mean=math.log(excess) - log_sd**2 / 2.0, log_sd=log_sd)
+
+
+def fit_links(bursts: list[Burst], pooled: Mapping[tuple[str, str], Pooled]) -> list[Link]:
+    """Fit every link that has a median burst.
+
+    A link without a two-day record gets, for its bad hours, the median over the measured links, relative to its own median burst's
+    average; it says `imputed`.
+    """
+    usual = _usual_excess(bursts, pooled)
+    links = []
+    for row in bursts:
+        days = pooled.get((row.src, row.dst))
+        links.append(
+            Link(
+                source=row.src,
+                destination=row.dst,
+                median=beta_by_moments(row.min_ms, max(row.max_ms, row.min_ms + MIN_EXCESS_MS), row.avg_ms, row.mdev_ms),
+                worst=_worst(row, days, usual),
+                bad_hours=_bad_hours(row, days, usual),
+                queue=queueing_excess(row.min_ms, row.avg_ms, row.max_ms),
+            )
+        )
+    return links
+
+
+def fit_ten_places(root: Path) -> LinkTable:
+    """Fit every ordered link among the ten places from the folder `wonderproxy` under `root`; see `fit_links`.
+
+    Raises:
+        DataError: a file that is missing, or a row that is not as it must be.
+    """
+    places = read_rows(root, "ten_places.csv", Place)
+    bursts = read_rows(root, "ten_places_burst_medians.csv", Burst)
+    pooled = {(row.src, row.dst): row for row in read_rows(root, "ten_places_two_day_pooled.csv", Pooled)}
+    return link_table(
+        places,
+        fit_links(bursts, pooled),
+        name="wonderproxy_ten_places",
+        description="Parameters of the ordinary and the bad hours of each ordered link among ten places, fitted to ping statistics of "
+        "19-20 July 2020; links with imputed=true have no two-day record",
+        source=SOURCE,
+        licence=LICENCE,
+    )
+
+
+def link_table(places: list[Place], links: list[Link], **said: str) -> LinkTable:
+    """A table of fitted links, floats at six significant digits; `said` are name, description, source and licence of its card."""
+    body = _rounded(
+        {
+            "places": [place.model_dump() for place in places],
+            "links": [link.model_dump(exclude_none=True, exclude_defaults=True) for link in links],
+        }
+    )
+    units = "round-trip milliseconds; log_mean is the natural logarithm of milliseconds; a, b, log_sd without unit"
+    return LinkTable(card=Card(**said, sha256=canonical_sha256(body), kind="fitted", units=units), **body)
+
+
+def write_table(table: LinkTable, output: Path) -> None:
+    """Write a table as JSON to `output`."""
+    document = table.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    output.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _usual_excess(bursts: list[Burst], pooled: Mapping[tuple[str, str], Pooled]) -> Excess:
+    relative = []
+    for burst in bursts:
+        days = pooled.get((burst.src, burst.dst))
+        if days is not None:
+            mean, sd = bad_hour(burst.avg_ms, days.mean_ms, days.std_ms)
+            hours = bad_hours(burst.avg_ms, burst.mdev_ms, days.mean_ms, days.std_ms)
+            shifts = np.array([mean - burst.avg_ms, sd, days.max_ms - burst.avg_ms, hours.level_ms]) / burst.avg_ms
+            relative.append([*shifts, hours.share])
+    return Excess(*np.median(relative, axis=0).tolist())
+
+
+def _worst(burst: Burst, days: Pooled | None, usual: Excess) -> BadHour:
+    if days is None:
+        avg = burst.avg_ms
+        law = beta_by_moments(burst.min_ms, avg * (1.0 + usual.high), avg * (1.0 + usual.mean), avg * usual.sd)
+    else:
+        high_ms = max(days.max_ms, days.min_ms + MIN_EXCESS_MS)
+        law = beta_by_moments(days.min_ms, high_ms, *bad_hour(burst.avg_ms, days.mean_ms, days.std_ms))
+    return BadHour(**law.model_dump(), imputed=days is None)
+
+
+def _bad_hours(burst: Burst, days: Pooled | None, usual: Excess) -> BadHours:
+    if days is None:
+        return BadHours(share=usual.share, level_ms=burst.avg_ms * usual.level, imputed=True)
+    return bad_hours(burst.avg_ms, burst.mdev_ms, days.mean_ms, days.std_ms)
+
+
+def _rounded(value: Any) -> Any:
+    """A JSON document with its floats at six significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return value

@@ -1,0 +1,239 @@
+"""The clocked player: what the ear hears of a stream, in ticks of 10 ms. Our own model of a time-stretching jitter buffer.
+
+Media is cut into units of 10 ms, counted from the smallest sent time. At each tick the player plays the next unit m, or conceals it if it
+is not there. Its offset P = t - m (tick time minus media time of the unit) is drawn toward a target P*:
+
+    arrival input    P* = min over the last 2000 ms of media of (arrived - sent), plus the receiver's level
+    emission input   P* = max over the last 2000 ms of media of (emitted - sent)
+
+P grows at once when nothing is left to play (underrun: conceal, m stays) and otherwise moves by 10 ms at most once per 100 ms. While more
+than 1000 ms too large it jumps.
+
+Who drives a player reports what comes in order of time: each unit with `unit_there`, then the new target with `aim`. Before going past
+`tick_us`, once everything up to and including that instant is reported, it calls `tick`. The window's delays are the driver's to keep.
+Left out: pitch, energy, comfort noise, and the time an operation itself takes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vcgym.network.kernels.jit import kernel
+
+UNIT_US = 10_000  # media per unit, and time from tick to tick
+OPERATION_US = 100_000  # from one stretch operation to the next
+JUMP_US = 1_000_000  # an offset this far above its target is given up at once
+NEVER_US = 2**63 - 1
+_BEFORE_ALL_US = -(2**62)
+
+# What a tick was.
+PLAYED = 0
+FAST = 1  # played, two units in one tick
+STRETCHED = 2  # slowed down: the unit is played at a later tick
+CONCEALED = 3
+SILENT = 4  # nothing was sent for this time
+ENDED = 5  # no tick: the last unit that was sent is over
+
+NO_MEDIA = -1
+
+
+CLOCK = np.dtype(
+    (
+        np.record,
+        [
+            ("tick_us", "i8"),  # the next tick, a multiple of 10 ms; NEVER_US before the start and after the end
+            ("origin_us", "i8"),  # sent time of unit 0
+            ("units", "i8"),  # length of the stream
+            ("next_unit", "i8"),  # m, -1 before the first tick
+            ("newest_unit", "i8"),  # largest unit that is there, -1 before the first
+            ("underrun_ticks", "i8"),  # concealed ticks of the running underrun
+            ("first_us", "i8"),  # when the first unit was there; NEVER_US before
+            ("operation_us", "i8"),  # tick of the last stretch operation
+            ("target_us", "i8"),  # P*
+        ],
+    )
+)
+
+
+class Player(NamedTuple):
+    """State of S players; the first axis is the session."""
+
+    clock: np.recarray  # (S,) of CLOCK
+    # (S, a power of two): packets still to come of the unit in its place, modulo the length; 0: it is there; NO_MEDIA: none was sent
+    awaited: npt.NDArray[np.int32]
+
+
+def allocate_player(sessions: int, units: int) -> Player:
+    """Players that are not started; call `start_player` for each session.
+
+    Args:
+        sessions: S.
+        units: how many units are kept in mind at once, from the one being played to the last one sent. The driver sees to it that no more
+            are needed.
+    """
+    places = 1 << max(units, 1).bit_length()
+    return Player(clock=np.zeros(sessions, CLOCK).view(np.recarray), awaited=np.zeros((sessions, places), np.int32))
+
+
+@kernel
+def start_player(player, s, origin_us, units):
+    """Start row `s` on a stream of `units` units from `origin_us` on, of which none has been sent."""
+    clock = player.clock[s]
+    clock.tick_us = NEVER_US
+    clock.origin_us = origin_us
+    clock.units = units
+    clock.next_unit = -1
+    clock.newest_unit = -1
+    clock.underrun_ticks = 0
+    clock.first_us = NEVER_US
+    clock.operation_us = _BEFORE_ALL_US
+    clock.target_us = 0
+
+
+@kernel
+def expect_unit(player, s, unit):
+    """One more packet of `unit` has been sent, the first one of it. False if the player is so far behind that its place is still in use.
+
+    In an underrun as long as that, m moves on by a unit, which the concealment already heard pays for.
+    """
+    awaited, clock = player.awaited, player.clock[s]
+    if clock.next_unit >= 0 and unit - clock.next_unit >= awaited.shape[1]:
+        if clock.underrun_ticks < 2 or clock.newest_unit >= clock.next_unit:
+            return False
+        clock.next_unit += 1
+        clock.underrun_ticks -= 1
+    awaited[s, unit & (awaited.shape[1] - 1)] = 1
+    return True
+
+
+@kernel
+def unit_there(player, s, unit, now_us):
+    """All packets of `unit` have come."""
+    clock = player.clock[s]
+    player.awaited[s, unit & (player.awaited.shape[1] - 1)] = 0
+    clock.newest_unit = max(clock.newest_unit, unit)
+    clock.first_us = min(clock.first_us, now_us)
+
+
+@kernel
+def aim(player, s, now_us, level_us, window_us):
+    """Set the target, after all that a packet brings has been reported.
+
+    The clock starts at the first tick no earlier than the instant at which the first unit was there plus the level in force at that
+    instant, after all that came then; a level that changes while the start is waited for does not move it.
+
+    Args:
+        player: state.
+        s: session.
+        now_us: when the packet came.
+        level_us: lag or target level of the receiver after this packet, >= 0; 0 with emission input.
+        window_us: smallest delay of the window (arrival input), or the largest (emission input).
+    """
+    clock = player.clock[s]
+    clock.target_us = window_us + level_us
+    if now_us == clock.first_us:
+        clock.tick_us = -(-(now_us + level_us) // UNIT_US) * UNIT_US
+
+
+@kernel
+def tick(player, s):
+    """Let the tick at `tick_us` happen, which must not be NEVER_US, and set the time of the next one.
+
+    Returns:
+        kind: PLAYED, FAST, STRETCHED, CONCEALED, SILENT or ENDED.
+        unit: the unit m that the tick stands for. PLAYED plays it, FAST plays it and the next one, the others play nothing. -1 at ENDED.
+        offset_us: P at this tick, tick time minus media time of `unit`. 0 at ENDED.
+    """
+    clock, awaited = player.clock[s], player.awaited
+    now_us, unit = clock.tick_us, clock.next_unit
+    # At rest, which is nearly always, the rules below come to this.
+    if clock.underrun_ticks == 0 and 0 <= unit <= clock.newest_unit and awaited[s, unit & (awaited.shape[1] - 1)] == 0:
+        offset_us = _offset_us(clock, now_us)
+        if clock.target_us <= offset_us < clock.target_us + UNIT_US:
+            clock.tick_us = now_us + UNIT_US
+            clock.next_unit = unit + 1
+            return PLAYED, unit, offset_us
+    return _tick_by_rule(clock, awaited, s, now_us)
+
+
+@kernel
+def _tick_by_rule(clock, awaited, s, now_us):
+    if clock.next_unit < 0:
+        clock.next_unit = _earliest_there(clock, awaited, s, max(clock.newest_unit - awaited.shape[1] + 1, 0))
+    if clock.next_unit + clock.underrun_ticks >= clock.units:
+        clock.tick_us = NEVER_US
+        return ENDED, -1, 0
+    clock.tick_us = now_us + UNIT_US
+    _skip_silence(clock, awaited, s, now_us)
+    if awaited[s, clock.next_unit & (awaited.shape[1] - 1)] == NO_MEDIA:
+        kind, step = SILENT, 0 if _offset_us(clock, now_us) < clock.target_us else 1
+    else:
+        kind, step = _sound(clock, awaited, s, now_us)
+    unit = clock.next_unit
+    offset_us = _offset_us(clock, now_us)
+    clock.next_unit = unit + step
+    return kind, unit, offset_us
+
+
+@kernel
+def _sound(clock, awaited, s, now_us):
+    """A tick that is not silent. Moves m to the unit it stands for; returns its kind and by how many units m moves after it."""
+    there = _earliest_there(clock, awaited, s, clock.next_unit)
+    if there < 0:
+        clock.underrun_ticks += 1
+        return CONCEALED, 0
+    resumed = clock.underrun_ticks > 0
+    clock.next_unit += min(clock.underrun_ticks, there - clock.next_unit)  # concealment already heard pays for a hole
+    clock.underrun_ticks = 0
+    if clock.next_unit < there:
+        return CONCEALED, 1
+    if _offset_us(clock, now_us) > clock.target_us + JUMP_US:
+        clock.next_unit = _latest_there(clock, awaited, s, (now_us - clock.target_us - clock.origin_us) // UNIT_US)
+    if resumed or now_us - clock.operation_us < OPERATION_US:
+        return PLAYED, 1
+    offset_us, following = _offset_us(clock, now_us), clock.next_unit + 1
+    if offset_us < clock.target_us:
+        clock.operation_us = now_us
+        return STRETCHED, 0
+    if offset_us >= clock.target_us + UNIT_US and following <= clock.newest_unit and awaited[s, following & (awaited.shape[1] - 1)] == 0:
+        clock.operation_us = now_us
+        return FAST, 2
+    return PLAYED, 1
+
+
+@kernel
+def _skip_silence(clock, awaited, s, now_us):
+    """If playing has reached silence, leave the underrun behind, and pass over silent units while the offset is a unit too large."""
+    reached = clock.next_unit + clock.underrun_ticks
+    if awaited[s, reached & (awaited.shape[1] - 1)] != NO_MEDIA:
+        return
+    clock.next_unit = reached
+    clock.underrun_ticks = 0
+    # The last unit of a stream was sent, so the search for one that is not silent ends.
+    while awaited[s, clock.next_unit & (awaited.shape[1] - 1)] == NO_MEDIA and _offset_us(clock, now_us) >= clock.target_us + UNIT_US:
+        clock.next_unit += 1
+
+
+@kernel
+def _earliest_there(clock, awaited, s, unit):
+    """First unit from `unit` on that is there, -1 if none."""
+    while unit <= clock.newest_unit:
+        if awaited[s, unit & (awaited.shape[1] - 1)] == 0:
+            return unit
+        unit += 1
+    return -1
+
+
+@kernel
+def _latest_there(clock, awaited, s, unit):
+    """Last unit up to `unit` that is there; the caller knows of one."""
+    unit = min(unit, clock.newest_unit)
+    while awaited[s, unit & (awaited.shape[1] - 1)] != 0:
+        unit -= 1
+    return unit
+
+
+@kernel
+def _offset_us(clock, now_us):
+    return now_us - clock.origin_us - clock.next_unit * UNIT_US

@@ -1,0 +1,136 @@
+"""Scenarios: recipes that draw worlds. A drawn world follows from (scenario, mode, split, seed) and, where given, the pair and the stratum.
+
+    wonderproxy      ten places of the WonderProxy pings: 5 endpoints x 5 users, the other four endpoints relay (17 paths)
+    world            any two of 215 measured cities, 10 data-centre cities relay (101 paths); world-11 ... world-19: up to 362 paths
+    table1           four cities of Table I of the VCRoute paper, its loss included: 12 pairs, two relays (5 paths)
+    cloud            public statistics between cloud regions in the shape of the paper's second setting: 5 x 3, four relay (17 paths)
+    synthetic-9 ...  9, 90 or 900 independent paths, the paper's scale study
+    stress           what goes wrong on purpose, over the places of wonderproxy (17 paths)
+    leo              five measured satellite series, one a path, found under the data root
+
+Each is one file of `vcgym.network.scenarios`; docs/scenarios.md says what is measured, declared and assumed. Splits are of pairs, of seeds
+and, for series, of time. Worlds of the test split are for the leaderboard alone (`vcgym.network.scenarios.splits`).
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.scenarios.cloud import Cloud
+from vcgym.network.scenarios.leo import Leo
+from vcgym.network.scenarios.recipe import Recipe, Settings
+from vcgym.network.scenarios.splits import SPLITS, check_split
+from vcgym.network.scenarios.stress import Stress
+from vcgym.network.scenarios.synthetic import Synthetic
+from vcgym.network.scenarios.table1 import Table1
+from vcgym.network.scenarios.wonderproxy import WonderProxy
+from vcgym.network.scenarios.world import WorldCities
+from vcgym.network.worlds.correlated import MAX_TAU_MS
+from vcgym.network.worlds.links import BURSTS
+from vcgym.network.worlds.world import World, WorldDraw
+from vcgym.network.worlds.world_links import FEWEST_RELAYS, MOST_RELAYS
+
+__all__ = ["MODES", "TAU_MS", "Scenario", "one_of"]
+
+TAU_MS = 200.0
+
+_RECIPES: dict[str, tuple[type[Recipe], Callable[[Settings], Recipe]]] = {
+    "wonderproxy": (WonderProxy, WonderProxy),
+    "world": (WorldCities, partial(WorldCities, relays=FEWEST_RELAYS)),
+    **{f"world-{n}": (WorldCities, partial(WorldCities, relays=n)) for n in range(FEWEST_RELAYS + 1, MOST_RELAYS + 1)},
+    "table1": (Table1, Table1),
+    "cloud": (Cloud, Cloud),
+    **{f"synthetic-{n}": (Synthetic, partial(Synthetic, paths=n)) for n in (9, 90, 900)},
+    "stress": (Stress, Stress),
+    "leo": (Leo, Leo),
+}
+MODES = {name: kind.modes for name, (kind, _) in _RECIPES.items()}
+
+
+class Scenario:
+    """One scenario in one mode.
+
+    Args:
+        name: a key of `MODES`.
+        mode: one of its modes.
+        packets: length of the calls, in slots.
+        data: folder of measured data. `leo` needs it (None: the environment variable VCGYM_DATA); `world` draws from all measured pairs
+            instead of the shipped sample if it is given. Without effect elsewhere.
+        burst: of mode paper: which measured burst of a link its draws are fitted to, worst or median. Without effect in other modes.
+        tau_ms: of mode correlated: correlation time of queueing, declared, 0 (independent slots) to 60,000 ms; studies sweep 0, 50, 200
+            and 1000. Without effect in other modes.
+
+    Raises:
+        ValueError: an unknown name, mode or burst, or tau_ms out of range.
+        DataError: data that is missing or broken.
+    """
+
+    def __init__(
+        self, name: str, mode: str, packets: int = 6000, data: str | None = None, burst: str = "worst", tau_ms: float = TAU_MS
+    ) -> None:
+        one_of("scenario", name, tuple(MODES))
+        one_of(f"mode of scenario {name}", mode, MODES[name])
+        one_of("burst", burst, BURSTS)
+        if isinstance(tau_ms, bool) or not isinstance(tau_ms, int | float) or not 0.0 <= tau_ms <= MAX_TAU_MS:
+            raise ValueError(f"tau_ms = {tau_ms!r}: allowed are numbers from 0 to {MAX_TAU_MS:g}")
+        self.name, self.mode, self.packets = name, mode, packets
+        self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms))
+        self.recipe = _RECIPES[name][1](settings)
+        self.share_of_rtt = settings.share_of_rtt
+        self.layout = self.recipe.layout
+        self._pairs: dict[str, list[str]] = {}
+        self._strata = list(self.recipe.strata), np.cumsum(list(self.recipe.strata.values()))
+
+    @property
+    def paths(self) -> int:
+        """How many paths a call has."""
+        return len(self.layout.path_names)
+
+    @property
+    def strata(self) -> dict[str, float]:
+        """What worlds may be drawn, with the declared weights."""
+        return self.recipe.strata
+
+    def world(self, sessions: int) -> World:
+        """An empty world of this mode for a batch of sessions."""
+        return self.recipe.world(sessions)
+
+    def pairs(self, split: str) -> list[str]:
+        """Names of the pairs of a split, sender-receiver.
+
+        Raises:
+            ValueError: an unknown split, or the test split outside the leaderboard.
+        """
+        check_split(split)
+        if split not in self._pairs:
+            self._pairs[split] = self.recipe.pairs(split)
+        return list(self._pairs[split])
+
+    def draw(self, split: str, seed: int, pair: str | None = None, stratum: str | None = None) -> WorldDraw:
+        """Draw one world.
+
+        Args:
+            split: which pairs, times and seeds it may use.
+            seed: any integer >= 0; the same seed in another split is another world.
+            pair: of that split; None: drawn.
+            stratum: one of `strata`, or, of a correlated world over measured links, `natural`; None: drawn by weight.
+
+        Raises:
+            ValueError: an unknown split, pair or stratum, or the test split outside the leaderboard.
+        """
+        pairs = self.pairs(split)
+        world_seed = int(rng.stream_key(np.uint64(seed), SPLITS.index(split), rng.SCENARIO))
+        draws = np.random.Generator(np.random.Philox(key=world_seed))
+        chosen = pairs[draws.integers(len(pairs))]
+        if pair is not None:
+            one_of(f"pair of split {split}", pair, tuple(pairs))
+            chosen = pair
+        names, weights = self._strata
+        drawn = names[0] if len(names) == 1 else names[int(np.searchsorted(weights, draws.random() * (1.0 - 1e-12)))]
+        if stratum is not None:
+            one_of("stratum" if self.mode == "correlated" else f"stratum of mode {self.mode}", stratum, (*names, *self.recipe.by_name))
+            drawn = stratum
+        return WorldDraw(chosen, drawn, world_seed, self.recipe.parameters(split, chosen, drawn, draws))

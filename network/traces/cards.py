@@ -1,0 +1,255 @@
+"""What a data file says about itself, where measured data lies, and the shipped per-link parameters.
+
+A card travels with every data file: source, licence, kind and a hash of the content. A hash that differs is refused, so a result row that
+names the hash names the numbers it came from.
+"""
+
+import functools
+import hashlib
+import importlib.resources
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+DATA_VARIABLE = "VCGYM_DATA"
+CARD_ENDING = ".card.json"
+
+Kind = Literal["measured", "synthesised", "fitted"]
+Milliseconds = Annotated[float, Field(ge=0.0, le=60_000.0)]
+
+
+class DataError(ValueError):
+    """Data that is not there or not as it must be.
+
+    Args:
+        file: the file or setting it came from.
+        where: line and field.
+        value: what stands there.
+        allowed: what may stand there.
+    """
+
+    def __init__(self, file: str | Path, where: str, value: object, allowed: str) -> None:
+        super().__init__(str(file), where, value, allowed)
+
+    def __str__(self) -> str:
+        file, where, value, allowed = self.args
+        return f"{file}: {where} is {value!r}; allowed: {allowed}"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Card(_Record):
+    """What is known about one data file; `sha256` is over its content (of a gzip file: unpacked)."""
+
+    name: str
+    description: str
+    source: str
+    licence: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    kind: Kind
+    units: str
+
+
+def data_root(root: str | None = None) -> Path:
+    """Folder of the measured data, absolute: `root` if given, else the environment variable VCGYM_DATA.
+
+    Raises:
+        DataError: neither is set, or the folder does not exist.
+    """
+    how = f"set data.root=FOLDER or {DATA_VARIABLE}=FOLDER"
+    setting, value = ("data.root", root) if root else (DATA_VARIABLE, os.environ.get(DATA_VARIABLE))
+    if not value:
+        raise DataError("data folder", f"data.root and {DATA_VARIABLE}", None, f"a folder; {how}")
+    folder = Path(value).expanduser().resolve()
+    if not folder.is_dir():
+        raise DataError("data folder", f"{setting} ({folder})", value, f"an existing folder; {how}")
+    return folder
+
+
+def card_path(path: Path) -> Path:
+    """Where the card of the data file `path` lies: beside it."""
+    return path.with_name(f"{path.name}{CARD_ENDING}")
+
+
+def read_card(path: Path) -> Card:
+    """The card in a file of its own.
+
+    Raises:
+        DataError: it cannot be read, or is none.
+    """
+    try:
+        return Card.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise DataError(path, "card", str(error), "the fields of vcgym.network.traces.cards.Card") from error
+
+
+def card_beside(path: Path, content: bytes) -> Card:
+    """The card of a data file: that at its `card_path`, checked against `content`; without one, a card that says so.
+
+    Raises:
+        DataError: the card cannot be read, or its hash is not that of `content`.
+    """
+    sha256 = hashlib.sha256(content).hexdigest()
+    beside = card_path(path)
+    if not beside.exists():
+        return Card(
+            name=path.name.split(".")[0],
+            description="no card beside the file",
+            source=path.name,
+            licence="not stated",
+            sha256=sha256,
+            kind="measured",
+            units="not stated",
+        )
+    card = read_card(beside)
+    if card.sha256 != sha256:
+        raise DataError(path, "sha256 of the content", sha256, f"{card.sha256}, as {beside.name} says")
+    return card
+
+
+class Place(_Record):
+    """A data centre (endpoint), a user, or a city that may be either."""
+
+    code: str
+    role: Literal["endpoint", "user", "city"]
+    name: str
+    country: str
+
+
+class Beta(_Record):
+    """Round-trip time low_ms + (high_ms - low_ms) * X with X of the Beta law (a, b); `clamped` if the moments had to give way."""
+
+    low_ms: Milliseconds
+    high_ms: Milliseconds
+    a: Annotated[float, Field(gt=0.0)]
+    b: Annotated[float, Field(gt=0.0)]
+    clamped: bool
+
+    @model_validator(mode="after")
+    def _has_width(self) -> "Beta":
+        if not self.low_ms < self.high_ms:
+            raise ValueError(f"high_ms is {self.high_ms}; allowed: above low_ms {self.low_ms}")
+        return self
+
+
+class BadHour(Beta):
+    """Round-trip time within a bad hour; `imputed` if the link has no two-day record of its own."""
+
+    imputed: bool
+
+
+class BadHours(_Record):
+    """Two-state hours: `share` of a link's hours are bad, with congestion bursts of median level `level_ms` on top of an ordinary hour.
+
+    `clamped` if the share that the measured mean and spread ask for lies outside what is allowed; `imputed` as in `BadHour`.
+    """
+
+    share: Annotated[float, Field(ge=0.0, le=1.0)]
+    level_ms: Milliseconds
+    clamped: bool = False
+    imputed: bool = False
+
+
+class Queue(_Record):
+    """Round-trip time base_ms + exp(log_mean + log_sd * Z), Z standard normal, the exponential in ms; `assumed` if not measured."""
+
+    base_ms: Milliseconds
+    log_mean: float
+    log_sd: Annotated[float, Field(gt=0.0)]
+    assumed: bool = False
+
+
+class Link(_Record):
+    """One ordered pair of places. Fields a table does not have are None; `loss` is a share of packets."""
+
+    source: str
+    destination: str
+    rtt_ms: Milliseconds | None = None
+    loss: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
+    median: Beta | None = None
+    worst: BadHour | None = None
+    bad_hours: BadHours | None = None
+    queue: Queue
+
+
+class Carded(_Record):
+    """A JSON document that holds its own card."""
+
+    card: Card
+
+
+CardedT = TypeVar("CardedT", bound=Carded)
+
+
+class LinkTable(Carded):
+    """Places and every ordered link between them, in the round-trip domain."""
+
+    places: tuple[Place, ...]
+    links: tuple[Link, ...]
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> "LinkTable":
+        codes = [place.code for place in self.places]
+        wanted = {(a, b) for a in codes for b in codes if a != b}
+        found = [(link.source, link.destination) for link in self.links]
+        if len(set(codes)) != len(codes) or len(set(found)) != len(found) or set(found) != wanted:
+            raise ValueError(f"links are {sorted(found)}; allowed: each ordered pair of the places {codes} once")
+        return self
+
+    def link(self, source: str, destination: str) -> Link:
+        """The link from place `source` to place `destination`, by their codes."""
+        for link in self.links:
+            if (link.source, link.destination) == (source, destination):
+                return link
+        codes = ", ".join(place.code for place in self.places)
+        raise DataError(self.card.name, "link", f"{source}->{destination}", f"two different places of {codes}")
+
+
+def canonical_sha256(body: dict[str, Any]) -> str:
+    """Hash of a JSON document without its card: keys sorted, no spaces, so that layout does not count."""
+    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()).hexdigest()
+
+
+@functools.cache
+def load_links(name: str) -> LinkTable:
+    """The shipped link table `name` (`wonderproxy_ten_places`, `table1` or `cloud`).
+
+    Raises:
+        DataError: no such table, a field that is wrong, or content that does not match the card's hash.
+    """
+    file = importlib.resources.files("vcgym.data").joinpath(f"{name}.json")
+    if not file.is_file():
+        raise DataError("link table", "name", name, "a JSON table shipped in vcgym.data: wonderproxy_ten_places, table1, cloud")
+    return parse_links(f"{name}.json", file.read_text(encoding="utf-8"))
+
+
+def parse_links(file: str, text: str) -> LinkTable:
+    """Validate the JSON text of a link table; `file` is what errors name. See `load_links`."""
+    return parse_carded(LinkTable, file, text)
+
+
+def parse_carded(kind: type[CardedT], file: str, text: str) -> CardedT:
+    """Validate a JSON document against its fields and its own card.
+
+    Args:
+        kind: the document's class.
+        file: what errors name.
+        text: the document.
+
+    Raises:
+        DataError: a field that is wrong, or content that does not match the card's hash.
+    """
+    try:
+        document = kind.model_validate_json(text)
+    except ValidationError as error:
+        raise DataError(file, "content", str(error), f"the fields of {kind.__module__}.{kind.__name__}") from error
+    body = json.loads(text)
+    sha256 = canonical_sha256({name: value for name, value in body.items() if name != "card"})
+    if sha256 != document.card.sha256:
+        raise DataError(file, "sha256 of everything but the card", sha256, f"{document.card.sha256}, as the card says")
+    return document

@@ -1,0 +1,106 @@
+"""What data there is, what its cards say, and whether its content is still what they say."""
+
+import hashlib
+import importlib.resources
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from vcgym.network.traces.cards import CARD_ENDING, Card, DataError, canonical_sha256, card_path, read_card
+from vcgym.network.traces.reading import read_content
+
+_NOT_DATA = re.compile(r"\..*|README.*|.*\.pyc?|sources\.json")
+
+
+class Entry(NamedTuple):
+    """One data file.
+
+    Attributes:
+        name: its path below the folder it was found in.
+        path: where it lies.
+        size_bytes: on the disk; 0 where a card has lost its file.
+        sha256: of its content now, as its card counts it; empty without a card, or where a card has lost its file.
+        card: None if it has none.
+    """
+
+    name: str
+    path: Path
+    size_bytes: int
+    sha256: str
+    card: Card | None
+
+    @property
+    def state(self) -> str:
+        """How the content stands to the card: as said, differs, missing, no card."""
+        if self.card is None:
+            return "no card"
+        if not self.sha256:
+            return "missing"
+        return "as said" if self.sha256 == self.card.sha256 else "differs"
+
+
+def shipped() -> Path:
+    """Folder of the data that comes with the package."""
+    return Path(str(importlib.resources.files("vcgym.data")))
+
+
+def entries(folder: Path) -> Iterator[Entry]:
+    """Every data file below `folder`, by name; hidden files, read-me files, Python files and the list of sources left out.
+
+    Raises:
+        DataError: a card, or a file with a card, that cannot be read.
+    """
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        if path.name.endswith(CARD_ENDING):
+            described = path.with_name(path.name.removesuffix(CARD_ENDING))
+            if not described.exists():
+                yield Entry(name.removesuffix(CARD_ENDING), described, 0, "", read_card(path))
+        elif not _NOT_DATA.fullmatch(path.name):
+            yield _entry(name, path)
+
+
+def verify(found: Iterable[Entry]) -> tuple[int, int]:
+    """Compare every content with its card; how many are as said, and how many have no card.
+
+    Raises:
+        DataError: naming the first file that differs or is missing.
+    """
+    as_said = without = 0
+    for entry in found:
+        if entry.card is None:
+            without += 1
+        elif entry.state != "as said":
+            raise DataError(entry.path, "sha256 of the content", entry.sha256 or "file missing", f"{entry.card.sha256}, as its card says")
+        else:
+            as_said += 1
+    return as_said, without
+
+
+def _entry(name: str, path: Path) -> Entry:
+    size, beside = path.stat().st_size, card_path(path)
+    if beside.exists():
+        return Entry(name, path, size, hashlib.sha256(read_content(path)).hexdigest(), read_card(beside))
+    body = _json_object(path)
+    if "card" not in body:
+        return Entry(name, path, size, "", None)
+    try:
+        card = Card.model_validate(body.pop("card"))
+    except ValidationError as error:
+        raise DataError(path, "card", str(error), "the fields of vcgym.network.traces.cards.Card") from error
+    return Entry(name, path, size, canonical_sha256(body), card)
+
+
+def _json_object(path: Path) -> dict[str, object]:
+    """The object in a JSON file; empty if it is something else."""
+    if path.suffix != ".json":
+        return {}
+    try:
+        body = json.loads(read_content(path))
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}

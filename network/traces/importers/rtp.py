@@ -1,0 +1,164 @@
+"""Logs of when the packets of one RTP stream arrived: CSV of RTP timestamp, arrival time and, where it was kept, sequence number.
+
+The default columns are those of tshark:
+
+    tshark -r FILE -Y rtp -T fields -E header=y -E separator=, -e frame.time_epoch -e rtp.seq -e rtp.timestamp
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.traces.cards import Card, card_beside
+from vcgym.network.traces.importers.units import Unit, unit_us
+from vcgym.network.traces.reading import MAX_CONTENT_BYTES, Table, TraceError, read_content, read_table
+from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
+
+TIMESTAMP_BITS, SEQUENCE_BITS = 32, 16  # RFC 3550, section 5.1
+RATE_HZ = (1_000, 1_000_000)  # of RTP clocks in use: 8,000 to 192,000 for audio, 90,000 for video
+FLOOR_MS = (0.0, 1_000.0)
+
+_DRIFT = 0.01  # of the span: a hundred times what two quartz clocks differ by
+_DRIFT_US = 2_000_000  # delays themselves may differ by this much between the ends of a log
+_TICK_ERROR = 0.05  # a media time in ms is written to three decimals
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """Packets of one stream in order of arrival, as a receiver alone takes them.
+
+    Attributes:
+        file: where they come from; errors name it.
+        timestamp: int64 (n,), RTP timestamps unwrapped, in ticks of `sample_rate_hz`; the lowest is 0.
+        arrived_us: int64 (n,), from the first arrival, never falling.
+        sequence: int64 (n,), sequence numbers unwrapped, the lowest 0, each once; where none were kept, the order of arrival.
+        sample_rate_hz: ticks per second of media time.
+        lines: int64 (n,), where in the file each packet stands.
+        card: source, licence, hash.
+    """
+
+    file: Path
+    timestamp: NDArray[np.int64]
+    arrived_us: NDArray[np.int64]
+    sequence: NDArray[np.int64]
+    sample_rate_hz: int
+    lines: NDArray[np.int64]
+    card: Card
+
+    @property
+    def sent_us(self) -> NDArray[np.int64]:
+        """Media time of each packet, int64 (n,); its clock shares no zero with `arrived_us`."""
+        return np.rint(self.timestamp * (1e6 / self.sample_rate_hz)).astype(np.int64)
+
+    def to_trace(self, floor_ms: float) -> Trace:
+        """What a replay needs: send times and one-way delays.
+
+        The log fixes delays only up to a constant, so the smallest one must be given. Missing sequence numbers are lost packets; a log
+        without numbers shows no loss. What the two clocks drift apart stays in the delays.
+
+        Args:
+            floor_ms: the smallest one-way delay, in `FLOOR_MS`.
+        """
+        if not FLOOR_MS[0] <= floor_ms <= FLOOR_MS[1]:
+            raise TraceError(self.file, "floor_ms", floor_ms, f"{FLOOR_MS[0]} to {FLOOR_MS[1]} (milliseconds)")
+        transit_us = self.arrived_us - self.sent_us
+        delay_us = transit_us - transit_us.min() + round(floor_ms * 1e3)
+        name = self.file.name.split(".")[0]
+        return from_replies(name, self.file, self.card, self.lines, self.sequence, self.sent_us, delay_us, round_trip=False)
+
+
+def import_rtp(
+    path: str | Path,
+    *,
+    sample_rate_hz: int,
+    timestamp_column: str = "rtp.timestamp",
+    timestamp_unit: Literal["ticks", "ms"] = "ticks",
+    arrival_column: str = "frame.time_epoch",
+    arrival_unit: Unit = "s",
+    sequence_column: str | None = "rtp.seq",
+    limit_bytes: int = MAX_CONTENT_BYTES,
+) -> Arrivals:
+    """Arrivals from a CSV file, plain or .gz, in order of arrival.
+
+    Timestamps and sequence numbers are unwrapped from one packet to the next: a step of less than half their range, ahead or back (RFC
+    3550, appendix A.1). A packet whose sequence number came before is a copy made by the network and is left out. Rows of one stream only:
+    streams are not told apart.
+
+    Args:
+        path: the file.
+        sample_rate_hz: of the RTP clock, in `RATE_HZ`; the payload's rate (48,000 for Opus, 90,000 for video).
+        timestamp_column: RTP timestamp, 0 to 2^32 - 1 ticks; or media time in milliseconds, not wrapped, a whole number of ticks.
+        timestamp_unit: which of the two.
+        arrival_column: arrival time on any clock, never falling.
+        arrival_unit: its unit.
+        sequence_column: 0 to 65,535; None: the log has none, and no loss is seen.
+        limit_bytes: largest unpacked size that is read.
+
+    Raises:
+        TraceError: an unreadable or truncated file, no such column, a value out of range, arrivals that fall, arrival and media time that
+            do not pass at one rate (a wrong unit, a wrong sample rate, two streams).
+    """
+    path = Path(path)
+    if not RATE_HZ[0] <= sample_rate_hz <= RATE_HZ[1]:
+        raise TraceError(path, "sample_rate_hz", sample_rate_hz, f"{RATE_HZ[0]} to {RATE_HZ[1]}")
+    scale = unit_us(path, "arrival_unit", arrival_unit)
+    content = read_content(path, limit_bytes)
+    table = read_table(path, content)
+    arrival = table.numbers(arrival_column, -MAX_TIME_US / scale, MAX_TIME_US / scale)
+    table.refuse_falling(arrival_column, arrival)
+    arrived_us = np.rint((arrival - arrival[0]) * scale).astype(np.int64)
+    timestamp = _ticks(table, timestamp_column, timestamp_unit, sample_rate_hz)
+    sequence = np.arange(len(arrival)) if sequence_column is None else _unwrapped(table, sequence_column, SEQUENCE_BITS)
+    first = np.sort(np.unique(sequence, return_index=True)[1])
+    timestamp, sequence = timestamp[first], sequence[first]
+    made = Arrivals(
+        path,
+        timestamp - timestamp.min(),
+        arrived_us[first],
+        sequence - sequence.min(),
+        sample_rate_hz,
+        np.array(table.lines)[first],
+        card_beside(path, content),
+    )
+    _refuse_other_rate(made)
+    return made
+
+
+def _ticks(table: Table, column: str, unit: str, sample_rate_hz: int) -> NDArray[np.int64]:
+    if unit == "ticks":
+        return _unwrapped(table, column, TIMESTAMP_BITS)
+    if unit != "ms":
+        raise TraceError(table.path, "timestamp_unit", unit, "ticks, ms")
+    ticks = table.numbers(column, -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3) * (sample_rate_hz / 1e3)
+    broken = np.flatnonzero(np.abs(ticks - np.rint(ticks)) > _TICK_ERROR)
+    if len(broken):
+        at = int(broken[0])
+        allowed = f"a whole number of ticks of {sample_rate_hz} Hz"
+        raise TraceError(table.path, f"line {table.lines[at]}, {column}", table.cells(column)[at], allowed)
+    return np.rint(ticks).astype(np.int64)
+
+
+def _unwrapped(table: Table, column: str, bits: int) -> NDArray[np.int64]:
+    modulus = 2**bits
+    values = table.whole_numbers(column, 0, modulus - 1)
+    steps = (np.diff(values) + modulus // 2) % modulus - modulus // 2
+    return values[0] + np.concatenate([[0], np.cumsum(steps)])
+
+
+def _refuse_other_rate(made: Arrivals) -> None:
+    transit_us = made.arrived_us - made.sent_us
+    end = max(1, len(transit_us) // 10)
+    drift_us = abs(float(np.median(transit_us[-end:]) - np.median(transit_us[:end])))
+    span_us = float(max(made.arrived_us[-1], made.sent_us.max()))
+    allowed_us = _DRIFT_US + _DRIFT * span_us
+    if drift_us > allowed_us:
+        where = "arrival time less media time, end against start, in ms"
+        raise TraceError(made.file, where, drift_us / 1e3, f"at most {allowed_us / 1e3:.0f}; is the sample rate right, and the unit?")
+    late = np.flatnonzero(np.abs(transit_us - np.median(transit_us)) > MAX_DELAY_US)
+    if len(late):
+        at = int(late[0])
+        allowed = f"within {MAX_DELAY_US / 1e3:.0f} of the median; is this one stream?"
+        raise TraceError(made.file, f"line {made.lines[at]}, arrival time less media time in ms", float(transit_us[at]) / 1e3, allowed)

@@ -1,0 +1,178 @@
+"""WonderProxy's public pings of 19-20 July 2020: the raw file, and its published grouping by pair.
+
+Source: WonderProxy, "A day in the life of the Internet" (28 October 2020). About 250 servers ran `ping -c 30` to each other every hour. A
+row is one burst: source and destination (server ids), time of the burst (no zone stated), and min, avg, max, mdev of its round trips in
+ms. Loss is not stated. The grouped file has one row per ordered pair, medians over its bursts, and no time.
+
+`mdev` is taken as it stands: ping computed it from truncated integers, so in a steady burst it may exceed what min and max allow.
+"""
+
+import re
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.traces.cards import Card, card_beside
+from vcgym.network.traces.importers.units import DELAY_US, refuse_unit
+from vcgym.network.traces.reading import MAX_CONTENT_BYTES, Table, TraceError, read_blocks, read_content
+from vcgym.network.traces.trace import MAX_DELAY_US
+from vcgym.network.traces.trace_file import write_with_card
+
+MAX_SERVER = 1_000_000
+
+_BLOCK_ROWS = 2**17
+_AVERAGES = "avg, median in ms"  # of which the unit is held against the data
+_STATISTICS = ("min", "avg", "max", "mdev")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?")
+
+
+Statistic = Literal["medians", "pooled"]  # each statistic's median over the bursts; all pings of two days taken together
+
+_COLUMNS = {"medians": ("min_ms", "avg_ms", "max_ms", "mdev_ms"), "pooled": ("min_ms", "mean_ms", "max_ms", "std_ms")}
+
+
+class Bursts(NamedTuple):
+    """One entry per burst, in the order of the file."""
+
+    card: Card
+    source: NDArray[np.int64]
+    destination: NDArray[np.int64]
+    started: NDArray[np.datetime64]  # to the millisecond
+    min_ms: NDArray[np.float64]
+    avg_ms: NDArray[np.float64]
+    max_ms: NDArray[np.float64]
+    mdev_ms: NDArray[np.float64]
+
+
+class Pairs(NamedTuple):
+    """One entry per ordered pair of different servers, sorted by source, then destination; round trips in ms."""
+
+    statistic: Statistic
+    card: Card
+    source: NDArray[np.int64]
+    destination: NDArray[np.int64]
+    min_ms: NDArray[np.float64]
+    mean_ms: NDArray[np.float64]
+    max_ms: NDArray[np.float64]
+    sd_ms: NDArray[np.float64]
+
+
+def import_raw(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Bursts:
+    """Every burst of the raw file (columns source, destination, timestamp, min, avg, max, mdev), plain or .gz.
+
+    Raises:
+        TraceError: an unreadable or truncated file, a missing column, a value out of range, min, avg and max out of order, another unit.
+    """
+    path = Path(path)
+    content = read_content(path, limit_bytes)
+    blocks = [(*_ids(table), _times(table), *_statistics(table)) for table in read_blocks(path, content, _BLOCK_ROWS)]
+    columns = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+    refuse_unit(path, _AVERAGES, float(np.median(columns[4])) * 1e3, DELAY_US, 1e3)
+    return Bursts(card_beside(path, content), *columns)
+
+
+def import_grouped(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Pairs:
+    """The medians of the grouped file (columns source, destination, min, avg, max, mdev), plain or .gz.
+
+    Servers' pings to themselves are left out.
+
+    Raises:
+        TraceError: as for `import_raw`, and a pair that stands twice.
+    """
+    path = Path(path)
+    content = read_content(path, limit_bytes)
+    blocks = [(*_ids(table), np.array(table.lines), *_statistics(table)) for table in read_blocks(path, content, _BLOCK_ROWS)]
+    source, destination, lines, *statistics = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    refuse_unit(path, _AVERAGES, float(np.median(statistics[1])) * 1e3, DELAY_US, 1e3)
+    order = np.lexsort((destination, source))
+    order = order[source[order] != destination[order]]
+    source, destination = source[order], destination[order]
+    twice = np.flatnonzero((np.diff(source) == 0) & (np.diff(destination) == 0))
+    if len(twice):
+        at = int(twice[0]) + 1
+        first, again = lines[order[at - 1]], lines[order[at]]
+        pair = (int(source[at]), int(destination[at]))
+        raise TraceError(path, f"line {again}, source and destination", pair, f"each pair once; line {first} has it too")
+    return Pairs("medians", card_beside(path, content), source, destination, *(values[order] for values in statistics))
+
+
+def burst_medians(bursts: Bursts) -> Pairs:
+    """Each statistic's median over the bursts of a pair: what the grouped file holds."""
+    order, starts = _by_pair(bursts)
+    counts = np.diff(np.append(starts, len(order)))
+    medians = []
+    for values in (bursts.min_ms, bursts.avg_ms, bursts.max_ms, bursts.mdev_ms):
+        ranked = order[np.lexsort((values[order], np.repeat(np.arange(len(starts)), counts)))]
+        medians.append((values[ranked[starts + (counts - 1) // 2]] + values[ranked[starts + counts // 2]]) / 2)
+    first = order[starts]
+    return Pairs("medians", bursts.card, bursts.source[first], bursts.destination[first], *medians)
+
+
+def pooled(bursts: Bursts) -> Pairs:
+    """All pings of a pair taken together: least, mean, greatest, and standard deviation from mean squares; every burst counts alike."""
+    order, starts = _by_pair(bursts)
+    counts = np.diff(np.append(starts, len(order)))
+    mean = np.add.reduceat(bursts.avg_ms[order], starts) / counts
+    from_mean = bursts.avg_ms[order] - np.repeat(mean, counts)
+    variance = np.add.reduceat(bursts.mdev_ms[order] ** 2 + from_mean**2, starts) / counts
+    low, high = np.minimum.reduceat(bursts.min_ms[order], starts), np.maximum.reduceat(bursts.max_ms[order], starts)
+    first = order[starts]
+    return Pairs("pooled", bursts.card, bursts.source[first], bursts.destination[first], low, mean, high, np.sqrt(variance))
+
+
+def write_pairs(pairs: Pairs, path: Path) -> Card:
+    """Write `pairs` to the new file `path` as CSV (packed if it ends in .gz), with a card that tells where it came from; returns the card.
+
+    Columns are src_id, dst_id and the four statistics, named as `vcgym.network.fitting.statistics_rows` names them, to a thousandth of a
+    ms.
+    """
+    rows = zip(*(column.tolist() for column in pairs[2:]), strict=True)
+    lines = [f"{source},{destination},{low:.3f},{mean:.3f},{high:.3f},{sd:.3f}" for source, destination, low, mean, high, sd in rows]
+    text = "\n".join([",".join(("src_id", "dst_id", *_COLUMNS[pairs.statistic])), *lines, ""])
+    return write_with_card(path, text.encode(), pairs.card, "round-trip milliseconds")
+
+
+def _by_pair(bursts: Bursts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Order of the bursts by pair, a server's pings to itself left out, and where in it each pair begins."""
+    order = np.lexsort((bursts.destination, bursts.source))
+    order = order[bursts.source[order] != bursts.destination[order]]
+    if not len(order):
+        raise TraceError(bursts.card.name, "number of pairs of different servers", 0, "at least 1")
+    source, destination = bursts.source[order], bursts.destination[order]
+    new = np.append(True, (np.diff(source) != 0) | (np.diff(destination) != 0))
+    return order, np.flatnonzero(new)
+
+
+def _ids(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return table.whole_numbers("source", 0, MAX_SERVER), table.whole_numbers("destination", 0, MAX_SERVER)
+
+
+def _times(table: Table) -> NDArray[np.datetime64]:
+    cells = table.cells("timestamp")
+    if all(map(_TIME.fullmatch, cells)):
+        try:
+            return np.array(cells, "datetime64[ms]")
+        except ValueError:  # such as a 31 February: the cells one by one, to name it
+            pass
+    for cell, line in zip(cells, table.lines, strict=True):
+        try:
+            if _TIME.fullmatch(cell):
+                np.datetime64(cell, "ms")
+                continue
+        except ValueError:
+            pass
+        raise TraceError(table.path, f"line {line}, timestamp", cell[:80], "a time such as 2020-07-20 00:00:17.000")
+    raise AssertionError("a time that numpy refuses among others only")
+
+
+def _statistics(table: Table) -> list[NDArray[np.float64]]:
+    values = [table.numbers(name, 0.0, MAX_DELAY_US / 1e3) for name in _STATISTICS]
+    low, mean, high, _ = values
+    wrong = np.flatnonzero((low > mean) | (mean > high))
+    if len(wrong):
+        at = int(wrong[0])
+        found = tuple(float(column[at]) for column in (low, mean, high))
+        raise TraceError(table.path, f"line {table.lines[at]}, min, avg and max", found, "each at least the one before")
+    return values

@@ -1,0 +1,173 @@
+"""Measured series of delays: validation, 10-ms slots, and the reader of the folder `leo_ping_10ms`.
+
+A trace keeps what was measured, one entry per probe in order of sending. `to_slots` turns it into what a world replays.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.kernels.slots import LOST, SLOT_US
+from vcgym.network.traces.cards import Card, card_beside
+from vcgym.network.traces.reading import TraceError, read_content, read_table
+
+MAX_DELAY_US = 60_000_000  # a longer "delay" is a wrong unit or a broken clock
+MAX_SPAN_US = 86_400_000_000  # one day: a longer span is a wrong unit
+MAX_TIME_US = 2**53  # whole microseconds are exact in a float64 below this
+MAX_PROBES = MAX_SPAN_US // SLOT_US
+
+SERIES_FOLDER = "leo_ping_10ms"
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One measured series, in order of sending.
+
+    Attributes:
+        name: what errors and result rows call it.
+        sent_us: int64 (n,), starts at 0, never falls.
+        one_way_delay_us: int64 (n,), delay in [0, MAX_DELAY_US], or LOST. A ping gives the round trip: it stands here undivided, and
+            `to_slots` takes the share of it that counts as one way.
+        card: source, licence, hash.
+        round_trip: false where the delay was measured one way.
+
+    Raises:
+        TraceError: wrong type or shape, empty, unsorted, negative or too long.
+    """
+
+    name: str
+    sent_us: NDArray[np.int64]
+    one_way_delay_us: NDArray[np.int64]
+    card: Card
+    round_trip: bool = True
+
+    def __post_init__(self) -> None:
+        sent, delay = self.sent_us, self.one_way_delay_us
+        for field, values in (("sent_us", sent), ("one_way_delay_us", delay)):
+            if values.dtype != np.int64 or values.ndim != 1 or len(values) != len(sent):
+                raise TraceError(self.name, f"{field} dtype and shape", (str(values.dtype), values.shape), f"int64 ({len(sent)},)")
+        if not len(sent):
+            raise TraceError(self.name, "number of probes", 0, "at least 1")
+        self._refuse_first("sent_us", np.diff(sent, prepend=0) < 0, f"sorted, 0 to {MAX_SPAN_US}")
+        if sent[0] != 0 or sent[-1] > MAX_SPAN_US:
+            raise TraceError(self.name, "sent_us first and last", (int(sent[0]), int(sent[-1])), f"first 0, last at most {MAX_SPAN_US}")
+        wrong = (delay != LOST) & ((delay < 0) | (delay > MAX_DELAY_US))
+        self._refuse_first("one_way_delay_us", wrong, f"0 to {MAX_DELAY_US}, or {LOST} for lost")
+        if np.all(delay == LOST):
+            raise TraceError(self.name, "number of answered probes", 0, "at least 1")
+
+    def _refuse_first(self, field: str, wrong: NDArray[np.bool_], allowed: str) -> None:
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise TraceError(self.name, f"{field}[{at}]", int(getattr(self, field)[at]), allowed)
+
+
+def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> NDArray[np.int64]:
+    """One delay per slot of send time.
+
+    A slot holds the last answered value sent in it. A slot in which only lost probes were sent is LOST. A slot in which nothing was sent
+    holds the last known value (before the first known one: LOST).
+
+    Args:
+        trace: n probes.
+        slot_us: width of a slot, 1,000 to 1,000,000 microseconds.
+        rtt_share: share of a round trip that counts as one way, above 0 and at most 1. A trace measured one way is taken whole.
+
+    Returns:
+        int64 (last send time // slot_us + 1,): delay in whole microseconds, or LOST.
+    """
+    if not 1_000 <= slot_us <= 1_000_000:
+        raise TraceError(trace.name, "slot_us", slot_us, "1000 to 1000000")
+    if not 0.0 < rtt_share <= 1.0:
+        raise TraceError(trace.name, "rtt_share", rtt_share, "above 0, at most 1")
+    share = rtt_share if trace.round_trip else 1.0
+    slot = trace.sent_us // slot_us
+    answered = trace.one_way_delay_us != LOST
+    value = np.full(slot[-1] + 1, LOST, np.int64)
+    # With a repeated index the last assignment stays, and the trace is in order of sending.
+    value[slot[answered]] = np.rint(trace.one_way_delay_us[answered] * share).astype(np.int64)
+    known = value != LOST
+    holder = np.maximum.accumulate(np.where(known, np.arange(len(value)), -1))
+    held = np.where(holder >= 0, value[holder], LOST)
+    only_lost = np.zeros(len(value), bool)
+    only_lost[slot[~answered]] = True
+    held[only_lost & ~known] = LOST
+    return held
+
+
+def read_series(root: Path, names: list[str]) -> list[Trace]:
+    """The series `names` of the folder `leo_ping_10ms` under `root`: gzip CSV of t_ms (arrival of the reply), rtt_ms and, in some, seq.
+
+    The send time is t_ms - rtt_ms; the few replies that overtook another (t_ms still rises, send time falls) are sorted back into send
+    order. A lost ping is a row without rtt_ms or, where seq stands, a missing number. It has no send time of its own (the t_ms of such a
+    row is when the sender gave up, and is not used): it is spaced evenly, by number, between its answered neighbours. Without seq each
+    row counts as one ping, and a loss that left no row cannot be seen. Pings lost before the first or after the last answered one are
+    left out.
+
+    Raises:
+        TraceError: a name without a file, or content that `vcgym.network.traces.reading` refuses, or that makes no `Trace`.
+    """
+    folder = root / SERIES_FOLDER
+    if not folder.is_dir():
+        raise TraceError(folder, "folder", "missing", f"a folder {SERIES_FOLDER} under the data root")
+    return [_read_one(folder / f"{name}.csv.gz", name) for name in names]
+
+
+def _read_one(path: Path, name: str) -> Trace:
+    if not path.is_file():
+        there = ", ".join(sorted(file.name.removesuffix(".csv.gz") for file in path.parent.glob("*.csv.gz")))
+        raise TraceError(path, "series", name, f"one of {there or '(the folder holds none)'}")
+    content = read_content(path)
+    table = read_table(path, content)
+    rtt_ms = table.numbers("rtt_ms", 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
+    answered = ~np.isnan(rtt_ms)
+    t_ms = table.pick(answered).numbers("t_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3)
+    table.pick(answered).refuse_falling("t_ms", t_ms)
+    seq = table.whole_numbers("seq", 0, MAX_TIME_US) if "seq" in table.header else np.arange(len(table.lines))
+    rtt_us = np.rint(rtt_ms[answered] * 1e3).astype(np.int64)
+    sent_us = np.rint(t_ms * 1e3).astype(np.int64) - rtt_us
+    lines = np.array(table.lines)[answered]
+    return from_replies(name, path, card_beside(path, content), lines, seq[answered], sent_us, rtt_us)
+
+
+def from_replies(
+    name: str,
+    file: Path,
+    card: Card,
+    lines: NDArray[np.int64],
+    seq: NDArray[np.int64],
+    sent_us: NDArray[np.int64],
+    delay_us: NDArray[np.int64],
+    round_trip: bool = True,
+) -> Trace:
+    """A trace from answered probes: numbers missing in `seq` are lost, spaced evenly between their neighbours; all sorted by send time.
+
+    Args:
+        name: of the trace.
+        file: what errors name.
+        card: of the file.
+        lines: (n,) where in the file each answered probe stands.
+        seq: (n,) numbers of the answered probes, each once.
+        sent_us: (n,) send times on any clock.
+        delay_us: (n,) delays.
+        round_trip: what the delays are.
+    """
+    if not len(seq):
+        raise TraceError(file, "number of answered probes", 0, "at least 1")
+    by_number = np.argsort(seq, kind="stable")
+    lines, seq, sent_us, delay_us = lines[by_number], seq[by_number], sent_us[by_number], delay_us[by_number]
+    twice = np.flatnonzero(np.diff(seq) == 0)
+    if len(twice):
+        at = int(twice[0]) + 1
+        raise TraceError(file, f"line {lines[at]}, seq", int(seq[at]), f"each number answered once; line {lines[at - 1]} has it too")
+    if seq[-1] - seq[0] >= MAX_PROBES:
+        raise TraceError(file, "seq first and last", (int(seq[0]), int(seq[-1])), f"fewer than {MAX_PROBES} apart")
+    sent_us = sent_us - sent_us.min()
+    every = np.arange(seq[0], seq[-1] + 1)
+    sent = np.rint(np.interp(every, seq, sent_us)).astype(np.int64)
+    delay = np.full(len(every), LOST, np.int64)
+    delay[seq - seq[0]] = delay_us
+    order = np.argsort(sent, kind="stable")
+    return Trace(name, sent[order], delay[order], card, round_trip)

@@ -1,0 +1,154 @@
+"""Bad hours and losses of the links of a correlated world.
+
+A link that is bad between two slots has congestion bursts (declared, see docs/scenarios.md): on for 3-10 s (uniform), off for 13 s on
+average (exponential); level lognormal, where no other median is given with 90 % within 40-150 ms; linear rise over 0.2-1.5 s; drain 0.3 s
+per s; fast variation of +-35 % that follows the link's queueing x; loss 1 % while on, 0.05 % while off, independent from slot to slot.
+
+A link that is not bad loses a share p of its packets (assumed: the Gilbert-Elliott model with a good state that loses nothing and a bad
+one that loses all; Gilbert, Bell System Technical Journal 39, 1960). In each slot the state is drawn anew with probability 1 / L, bad with
+probability p, else it stays. So p is lost whatever L, and a run of losses has L / (1 - p) slots on average: L = 1 is independent loss.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.worlds.world import LOST_BIT, MAX_LINK_US
+
+ON_MIN_S, ON_MAX_S, OFF_MEAN_S = 3.0, 10.0, 13.0
+LEVEL_MS = math.sqrt(40.0 * 150.0)  # median
+LEVEL_LOG_SD = math.log(150.0 / 40.0) / (2.0 * 1.6449)
+RISE_MIN_S, RISE_MAX_S = 0.2, 1.5
+DRAIN_US_PER_SLOT = 3000
+FAST_SHARE = 0.35
+LOSS_ON, LOSS_OFF = 0.01, 0.0005
+_SLOTS_PER_S = 100.0
+
+_DRAIN_US, _FAST_SHARE = np.int32(DRAIN_US_PER_SLOT), np.float32(FAST_SHARE)
+_MAX_LINK_US, _LOST_BIT, _NONE = np.int32(MAX_LINK_US), np.int32(LOST_BIT), np.int32(0)
+_ONE, _HALF = np.float32(1.0), np.float32(0.5)
+
+
+class BadHours(NamedTuple):
+    """Parameters and running state; first axis the session, second the link. Each int64, but those of `_FLOATS`."""
+
+    bad_from: NDArray[np.int64]
+    bad_to: NDArray[np.int64]
+    bad_level_ms: NDArray[np.float64]  # median level of the bursts
+    loss: NDArray[np.float64]
+    loss_run: NDArray[np.float64]  # L
+    lost: NDArray[np.int64]  # state of the loss model, 0 or 1
+    phases: NDArray[np.int64]  # how many there have been, bursts and pauses
+    on: NDArray[np.int64]
+    until: NDArray[np.int64]
+    level_us: NDArray[np.int64]
+    rise_us: NDArray[np.int64]  # per slot
+    burst_us: NDArray[np.int64]
+
+
+_FLOATS = ("bad_level_ms", "loss", "loss_run")
+
+
+def allocate_bad_hours(sessions: int, links: int) -> BadHours:
+    """Zeros."""
+    shape = sessions, links
+    arrays: dict[str, Any] = {name: np.zeros(shape, float if name in _FLOATS else np.int64) for name in BadHours._fields}
+    return BadHours(**arrays)
+
+
+@kernel
+def start_bad_hours(hours, s, seed, first_slot):
+    """State before `first_slot`."""
+    for link in range(hours.on.shape[1]):
+        before = rng.uniform(rng.stream_key(seed, link, rng.LOSS), first_slot - 1)
+        hours.lost[s, link] = 1 if before < hours.loss[s, link] else 0
+        hours.phases[s, link] = 0
+        hours.on[s, link] = 0
+        hours.until[s, link] = first_slot
+        hours.burst_us[s, link] = 0
+
+
+@kernel
+def next_phase(hours, s, link, key, slot):
+    """Draw the phase that begins at `slot`: a burst (length, level, rise) or a pause (length)."""
+    first = 4 * hours.phases[s, link]
+    if hours.phases[s, link] == 0:
+        mean_on = 0.5 * (ON_MIN_S + ON_MAX_S)
+        on = rng.uniform(key, first + 3) < mean_on / (mean_on + OFF_MEAN_S)
+    else:
+        on = hours.on[s, link] == 0
+    if on:
+        length_s = ON_MIN_S + (ON_MAX_S - ON_MIN_S) * rng.uniform(key, first)
+        level_us = 1000.0 * hours.bad_level_ms[s, link] * math.exp(LEVEL_LOG_SD * rng.normal(key, first + 1))
+        rise_s = RISE_MIN_S + (RISE_MAX_S - RISE_MIN_S) * rng.uniform(key, first + 2)
+        hours.level_us[s, link] = int(level_us)
+        hours.rise_us[s, link] = int(level_us / (rise_s * _SLOTS_PER_S)) + 1
+    else:
+        length_s = -OFF_MEAN_S * math.log(1.0 - rng.uniform(key, first))
+    hours.phases[s, link] += 1
+    hours.on[s, link] = 1 if on else 0
+    hours.until[s, link] = slot + max(1, int(length_s * _SLOTS_PER_S))
+
+
+@kernel
+def _add_burst(hours, s, link, rising, x, row_us):
+    level, step = (hours.level_us[s, link], hours.rise_us[s, link]) if rising else (0, -DRAIN_US_PER_SLOT)
+    before_us = hours.burst_us[s, link]
+    for i in range(row_us.size):
+        value_us = before_us + step * (i + 1)
+        value_us = min(level, value_us) if rising else max(level, value_us)
+        varied_us = np.float32(value_us) * (_ONE + _FAST_SHARE * max(-_ONE, min(_ONE, x[i])))
+        row_us[i] = min(np.int32(row_us[i] + np.int32(varied_us + _HALF)), _MAX_LINK_US)
+    last_us = before_us + step * row_us.size
+    hours.burst_us[s, link] = min(level, last_us) if rising else max(level, last_us)
+
+
+@kernel
+def _lose_alone(key, first_slot, chance, row_us):
+    """Independent losses; whether the last slot loses."""
+    for i in range(row_us.size):
+        row_us[i] |= _LOST_BIT if rng.uniform(key, first_slot + i) < chance else _NONE
+    return 1 if rng.uniform(key, first_slot + row_us.size - 1) < chance else 0
+
+
+@kernel
+def _lose_in_runs(lost, key, first_slot, chance, run, row_us):
+    renewed = 1.0 / run
+    for i in range(row_us.size):
+        u = rng.uniform(key, first_slot + i)
+        if u < renewed:
+            lost = 1 if u < chance * renewed else 0
+        row_us[i] |= _LOST_BIT if lost == 1 else _NONE
+    return lost
+
+
+@kernel
+def bad_hours_row(hours, s, link, seed, first_slot, x, row_us):
+    """Add bursts and losses of one block to the row `row_us` (int32) of a link, whose queueing is `x`: stretch by stretch of one kind."""
+    losses = rng.stream_key(seed, link, rng.LOSS)
+    begin = 0
+    while begin < BLOCK_SLOTS:
+        slot, end_slot = first_slot + begin, first_slot + BLOCK_SLOTS
+        bad = hours.bad_from[s, link] <= slot < hours.bad_to[s, link]
+        if bad:
+            if slot >= hours.until[s, link]:
+                next_phase(hours, s, link, rng.stream_key(seed, link, rng.BURST), slot)
+            end_slot = min(end_slot, hours.bad_to[s, link], hours.until[s, link])
+        elif slot < hours.bad_from[s, link] < hours.bad_to[s, link]:
+            end_slot = min(end_slot, hours.bad_from[s, link])
+        end = end_slot - first_slot
+        stretch_us = row_us[begin:end]
+        rising = bad and hours.on[s, link] == 1
+        if rising or hours.burst_us[s, link] > 0:
+            _add_burst(hours, s, link, rising, x[begin:end], stretch_us)
+        if bad:
+            hours.lost[s, link] = _lose_alone(losses, slot, LOSS_ON if rising else LOSS_OFF, stretch_us)
+        elif hours.loss[s, link] > 0.0:
+            lost, chance, run = hours.lost[s, link], hours.loss[s, link], hours.loss_run[s, link]
+            hours.lost[s, link] = _lose_in_runs(lost, losses, slot, chance, run, stretch_us)
+        begin = end

@@ -1,0 +1,69 @@
+"""Mode `replay`: path k is measured series k from a seeded offset, first-in-first-out within a path; as many paths as series.
+
+A series is one value per 10-ms slot (`vcgym.network.traces.trace`), LOST where a reply is missing. The history is the segment before the
+call.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
+from vcgym.network.worlds.world import HISTORY_BLOCKS, MIN_DELAY_US, World, WorldDraw, checked
+
+
+class Rows(NamedTuple):
+    """Parameters and running state; first axis the session, second the path."""
+
+    block: NDArray[np.int64]
+    offset: NDArray[np.int64]  # place of slot 0 in `series`
+    last_delay_us: NDArray[np.int64]  # in the slot before
+
+
+@kernel
+def next_block(rows, s, series, out):
+    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on; past the end of a series nothing arrives."""
+    first_slot = rows.block[s] * BLOCK_SLOTS
+    for p in range(out.shape[0]):
+        last = rows.last_delay_us[s, p]
+        for i in range(BLOCK_SLOTS):
+            place = rows.offset[s, p] + first_slot + i
+            last = max(last - SLOT_US, MIN_DELAY_US)
+            out[p, i] = LOST
+            if place < series.shape[1] and series[p, place] != LOST:
+                last = max(last, series[p, place])
+                out[p, i] = last
+        rows.last_delay_us[s, p] = last
+    rows.block[s] += 1
+
+
+@kernel
+def _fill(rows, which, series, delay_us):
+    for s in which:
+        next_block(rows, s, series, delay_us[s])
+
+
+class ReplayWorld(World):
+    """Replay worlds of `sessions` calls; see `vcgym.network.worlds.world.World`.
+
+    Args:
+        series: int64 (paths, slots), one-way delay in microseconds or LOST; shorter series padded with LOST at the end.
+    """
+
+    def __init__(self, sessions: int, series: NDArray[np.int64]) -> None:
+        super().__init__(sessions, len(series))
+        self._series = series
+        self.rows = Rows(
+            np.zeros(sessions, np.int64), np.zeros((sessions, self.paths), np.int64), np.zeros((sessions, self.paths), np.int64)
+        )
+
+    def _begin(self, row: int, draw: WorldDraw) -> None:
+        """Parameters: offset (paths,), the place of slot 0 in each series, at least HISTORY_BLOCKS * BLOCK_SLOTS."""
+        self.rows.offset[row] = checked("offset", draw.parameters["offset"], HISTORY_BLOCKS * BLOCK_SLOTS, self._series.shape[1])
+        self.rows.last_delay_us[row] = 0
+
+    def fill(self, which: NDArray[np.int64]) -> None:
+        """Load the next block of each row in `which`."""
+        _fill(self.rows, which, self._series, self.delay_us)

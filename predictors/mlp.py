@@ -1,0 +1,216 @@
+"""The network of the VCRoute paper (arXiv 2310.05054, IV-B2): transmit delay and jitter in, end-to-end delay out.
+
+2 inputs, three hidden layers of 64 units with ReLU, one linear output: 8,577 trainable parameters. Inputs and output are standardised by
+fixed means and standard deviations, which the paper does not give; they are no trainable parameters.
+
+All arithmetic is float32 without contraction, in one order of summation whatever the machine's vectors are: inputs of a layer in fours,
+(a + b) + (c + d), onto the bias. Weights lie input by input, so that one input's share in all 64 outputs is one stretch of memory. Rows of
+inputs are worked at four in lockstep: each weight is read once for the four, and each of them gives the same bits as alone.
+
+Left out: how it is trained.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.kernels.jit import kernel
+from vcgym.predictors.predictor import predict_e2e, predicts, predicts_rows
+from vcgym.predictors.scratch import SCRATCH, scratch
+
+Floats = NDArray[np.float32]
+
+HIDDEN = SCRATCH  # units of a hidden layer
+# Shapes of weights, inputs by outputs (the one output has no axis), and of biases.
+LAYERS = (((2, HIDDEN), (HIDDEN,)), *(((HIDDEN, HIDDEN), (HIDDEN,)),) * 2, ((HIDDEN,), (1,)))
+RANGES_MS = ((0.0, 1000.0), (0.0, 500.0))  # transmit delays and jitters that a random network is scaled for
+
+_ZERO = np.float32(0.0)
+_CACHE_LINE = 64  # bytes; weights that straddle it take a third longer to read
+
+
+class Network(NamedTuple):
+    """Parameters, C-contiguous float32 arrays; made by `make_network`. Inputs are in the order transmit delay, jitter."""
+
+    input_mean_ms: Floats  # (2,)
+    input_per_sd: Floats  # (2,) 1 / standard deviation, per ms
+    weights_1: Floats  # (2, 64): inputs, outputs
+    biases_1: Floats  # (64,)
+    weights_2: Floats  # (64, 64)
+    biases_2: Floats  # (64,)
+    weights_3: Floats  # (64, 64)
+    biases_3: Floats  # (64,)
+    weights_4: Floats  # (64,)
+    biases_4: Floats  # (1,)
+    output_mean_ms: Floats  # (1,)
+    output_sd_ms: Floats  # (1,)
+
+
+_SHAPES = ((2,), (2,), *(shape for layer in LAYERS for shape in layer), (1,), (1,))
+
+
+def require_network(params: Network) -> None:
+    """Refuse arrays that the kernel would misread.
+
+    Raises:
+        TypeError: a field is no float32 array.
+        ValueError: a field has another shape or order in memory, or holds what is not finite; a standard deviation is not positive.
+    """
+    for name, values, shape in zip(Network._fields, params, _SHAPES, strict=True):
+        where = f"Network.{name}"
+        if not isinstance(values, np.ndarray) or values.dtype != np.float32:
+            found = values.dtype if isinstance(values, np.ndarray) else type(values).__name__
+            raise TypeError(f"{where} is of type {found}; allowed is an array of float32")
+        if values.shape != shape or not values.flags.c_contiguous:
+            order = "C-contiguous" if values.flags.c_contiguous else "not C-contiguous"
+            raise ValueError(f"{where} has shape {values.shape}, {order}; allowed is {shape}, C-contiguous")
+        if not np.isfinite(values).all():
+            raise ValueError(f"{where} holds {values[~np.isfinite(values)][0]}; allowed are finite numbers")
+        if name in ("input_per_sd", "output_sd_ms") and values.min() <= 0.0:
+            raise ValueError(f"{where} holds {values.min()}; allowed are numbers above 0")
+
+
+def make_network(
+    layers: Sequence[tuple[Floats, Floats]],
+    input_mean_ms: tuple[float, float],
+    input_sd_ms: tuple[float, float],
+    output_mean_ms: float,
+    output_sd_ms: float,
+) -> Network:
+    """A network of copies of the given arrays.
+
+    Args:
+        layers: weights and biases, float32, of the shapes `LAYERS`.
+        input_mean_ms: of transmit delay and jitter.
+        input_sd_ms: of the same, above 0.
+        output_mean_ms: of the end-to-end delay.
+        output_sd_ms: of the same, above 0.
+
+    Raises:
+        TypeError: an array is not float32.
+        ValueError: another number of layers, another shape, a number that is not finite, a standard deviation that is not positive.
+    """
+    if len(layers) != len(LAYERS):
+        raise ValueError(f"layers has {len(layers)} entries; allowed is {len(LAYERS)}, of the shapes {LAYERS}")
+    if not all(sd_ms > 0.0 for sd_ms in input_sd_ms):
+        raise ValueError(f"input_sd_ms is {input_sd_ms}; allowed are numbers above 0")
+    scaling = [np.asarray(numbers, np.float32) for numbers in (input_mean_ms, 1.0 / np.asarray(input_sd_ms))]
+    out = [np.asarray([number], np.float32) for number in (output_mean_ms, output_sd_ms)]
+    given = Network(*scaling, *(array for layer in layers for array in layer), *out)
+    require_network(given)
+    return aligned(given)
+
+
+def random_network(seed: int) -> Network:
+    """A network nobody has trained: He's normal weights (ICCV 2015, section 2.2), biases 0, scaled for `RANGES_MS`.
+
+    Inputs are standardised as if uniform on their ranges, the output as if it were the sum of such inputs.
+    """
+    draws = np.random.default_rng(seed)
+    layers = [
+        (draws.normal(0.0, math.sqrt(2.0 / weights[0]), weights).astype(np.float32), np.zeros(biases, np.float32))
+        for weights, biases in LAYERS
+    ]
+    (low, high), (low_jitter, high_jitter) = RANGES_MS
+    means_ms = (low + high) / 2.0, (low_jitter + high_jitter) / 2.0
+    sds_ms = (high - low) / math.sqrt(12.0), (high_jitter - low_jitter) / math.sqrt(12.0)
+    return make_network(layers, means_ms, sds_ms, sum(means_ms), math.hypot(*sds_ms))
+
+
+def aligned(network: Network) -> Network:
+    """A copy whose arrays begin at cache lines, as the kernel reads them fastest."""
+    return Network(*map(_aligned, network))
+
+
+def _aligned(values: Floats) -> Floats:
+    memory = np.empty(values.nbytes + _CACHE_LINE, np.uint8)
+    skip = -memory.ctypes.data % _CACHE_LINE
+    copy = memory[skip : skip + values.nbytes].view(np.float32).reshape(values.shape)
+    copy[...] = values
+    return copy
+
+
+@predicts(Network, require_network)
+def network_e2e(params, transmit_delay_ms, jitter_ms):
+    """One forward pass."""
+    odd, even = scratch(), scratch()
+    _first(params, transmit_delay_ms, jitter_ms, odd)
+    _hidden(params.weights_2, params.biases_2, odd, even)
+    _hidden(params.weights_3, params.biases_3, even, odd)
+    return np.float64(_last(params, odd))
+
+
+@predicts_rows(Network)
+def network_row(params, transmit_delay_ms, jitter_ms, forecast_ms):
+    """Forward passes of a row, four in lockstep; what is left over, one by one."""
+    together = forecast_ms.size - forecast_ms.size % 4
+    for i in range(0, together, 4):
+        _four(params, transmit_delay_ms[i : i + 4], jitter_ms[i : i + 4], forecast_ms[i : i + 4])
+    for i in range(together, forecast_ms.size):
+        forecast_ms[i] = predict_e2e(params, transmit_delay_ms[i], jitter_ms[i])
+
+
+@kernel
+def _first(params, transmit_delay_ms, jitter_ms, outputs):
+    transmit = (np.float32(transmit_delay_ms) - params.input_mean_ms[0]) * params.input_per_sd[0]
+    jitter = (np.float32(jitter_ms) - params.input_mean_ms[1]) * params.input_per_sd[1]
+    for o in range(HIDDEN):
+        outputs[o] = max(params.biases_1[o] + (transmit * params.weights_1[0, o] + jitter * params.weights_1[1, o]), _ZERO)
+
+
+@kernel
+def _hidden(weights, biases, inputs, outputs):
+    for o in range(HIDDEN):
+        outputs[o] = biases[o]
+    # Four inputs at a time: sums are loaded and stored a quarter as often, and less of the work waits for the sum before.
+    for i in range(0, HIDDEN, 4):
+        a, b, c, d = inputs[i], inputs[i + 1], inputs[i + 2], inputs[i + 3]
+        for o in range(HIDDEN):
+            outputs[o] += (a * weights[i, o] + b * weights[i + 1, o]) + (c * weights[i + 2, o] + d * weights[i + 3, o])
+    for o in range(HIDDEN):
+        outputs[o] = max(outputs[o], _ZERO)
+
+
+@kernel
+def _four(params, transmit_delay_ms, jitter_ms, forecast_ms):
+    odd, even = (scratch(), scratch(), scratch(), scratch()), (scratch(), scratch(), scratch(), scratch())
+    for n in range(4):
+        _first(params, transmit_delay_ms[n], jitter_ms[n], odd[n])
+    _hidden_four(params.weights_2, params.biases_2, odd, even)
+    _hidden_four(params.weights_3, params.biases_3, even, odd)
+    for n in range(4):
+        forecast_ms[n] = np.float64(_last(params, odd[n]))
+
+
+@kernel
+def _hidden_four(weights, biases, inputs, outputs):
+    """`_hidden` of four, each in its order of summation."""
+    (p, q, r, s), (p_out, q_out, r_out, s_out) = inputs, outputs
+    for o in range(HIDDEN):
+        p_out[o] = q_out[o] = r_out[o] = s_out[o] = biases[o]
+    for i in range(0, HIDDEN, 4):
+        for o in range(HIDDEN):
+            a, b, c, d = weights[i, o], weights[i + 1, o], weights[i + 2, o], weights[i + 3, o]
+            p_out[o] += (p[i] * a + p[i + 1] * b) + (p[i + 2] * c + p[i + 3] * d)
+            q_out[o] += (q[i] * a + q[i + 1] * b) + (q[i + 2] * c + q[i + 3] * d)
+            r_out[o] += (r[i] * a + r[i + 1] * b) + (r[i + 2] * c + r[i + 3] * d)
+            s_out[o] += (s[i] * a + s[i + 1] * b) + (s[i + 2] * c + s[i + 3] * d)
+    for o in range(HIDDEN):
+        p_out[o], q_out[o] = max(p_out[o], _ZERO), max(q_out[o], _ZERO)
+        r_out[o], s_out[o] = max(r_out[o], _ZERO), max(s_out[o], _ZERO)
+
+
+@kernel
+def _last(params, inputs):
+    """The output in ms. Four stretches of sixteen are added, then four of four, as sums in a row would wait for one another."""
+    weights, sixteen, four = params.weights_4, scratch(), scratch()
+    for i in range(16):
+        left = inputs[i] * weights[i] + inputs[i + 16] * weights[i + 16]
+        sixteen[i] = left + (inputs[i + 32] * weights[i + 32] + inputs[i + 48] * weights[i + 48])
+    for i in range(4):
+        four[i] = (sixteen[i] + sixteen[i + 4]) + (sixteen[i + 8] + sixteen[i + 12])
+    total = (four[0] + four[1]) + (four[2] + four[3])
+    return params.output_mean_ms[0] + params.output_sd_ms[0] * (params.biases_4[0] + total)
