@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vcgym.envs.batch import Played
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
 
 Worlds = list[tuple[str, int]]  # pair and seed
@@ -65,12 +65,12 @@ def play_rules_together(
         yield Rollout(batch.played(), strata, 1e6 * batch_s / packets, batch_s)
 
 
-@test_opened()
+@unlock_test_split()
 def _drawn(scenario: Scenario, split: str, worlds: Worlds, stratum: str | None) -> list[WorldDraw]:
     return [scenario.draw(split, seed, name, stratum) for name, seed in worlds]
 
 
-@test_opened()
+@unlock_test_split()
 def play_policy(
     policy: Policy, env_id: str, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None,
     **arguments: Any,

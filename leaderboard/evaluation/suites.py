@@ -11,7 +11,7 @@ scale-v0        9 to 900 paths, and places no system was made for
 from typing import NamedTuple
 
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS, STRESS
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
@@ -96,7 +96,7 @@ SUITES = {
 }
 
 
-@test_opened()
+@unlock_test_split()
 def worlds(part: Part, scenario: Scenario) -> list[tuple[str, int]]:
     """Pair and seed of each world of a part; no two share a seed."""
     pairs = scenario.pairs(part.split)
