@@ -78,7 +78,8 @@ def play_policy(
     """Play a policy on each world through the environment; a decision is one `predict` for one session."""
     envs: Any = gymnasium.make_vec(
         env_id, num_envs=len(worlds), scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets, threads=threads,
-        burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, observation=policy.reads, log=True,
+        burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, traces=scenario.settings.traces,
+        observation=policy.reads, log=True,
         autoreset_mode=AutoresetMode.DISABLED, **arguments,
     )  # fmt: skip
     began, deciding, decisions = time.perf_counter(), 0.0, 0

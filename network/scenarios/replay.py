@@ -4,8 +4,8 @@ A file of a trace is a path. A folder of such files is a pair, its paths in orde
 folder of such folders holds several pairs, each with files of the same names. Round trips count half. Traces carry no common clock, so a
 world takes a segment of each path's trace at an offset of its own.
 
-Splits: with `MIN_SPLIT_PAIRS` pairs or more, of pairs (60, 20, 20 % by a hash of the name); with fewer, in time, in every pair: the first 60 %
-of each trace, the next 20, the last 20. The history before a call lies in the same part.
+Splits: with `MIN_SPLIT_PAIRS` pairs or more, of pairs (60, 20, 20 % by a hash of the name); with fewer, in time, in every pair: the first
+60 % of each trace, the next 20, the last 20. The history before a call lies in the same part.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Scenarios: recipes that sample worlds. A sampled world follows from (scenario, mode, split, seed) and, where given, the pair and the stratum.
+"""Scenarios: recipes that sample worlds. A world follows from (scenario, mode, split, seed) and, where given, the pair and the stratum.
 
     wonderproxy      ten places of the WonderProxy pings: 5 endpoints x 5 users, the other four endpoints relay (17 paths)
     world            any two of 215 measured cities, 10 data-centre cities relay (101 paths); world-11 ... world-19: up to 362 paths

@@ -102,7 +102,7 @@ def write_card(path: Path, card: Card) -> None:
 
 
 def write_new(path: Path, content: bytes) -> None:
-    """Write a file that must not be there yet: whole, or not at all.
+    """Write a file that must not be there yet, and its folder: whole, or not at all.
 
     Raises:
         DataError: it is there, or it cannot be written.
@@ -110,6 +110,7 @@ def write_new(path: Path, content: bytes) -> None:
     refuse_existing(path)
     part = path.with_name(f".part-{path.name}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(content)
         part.rename(path)
     except OSError as error:
