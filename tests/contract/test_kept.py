@@ -126,7 +126,8 @@ from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.network.scenarios.scenario import Scenario
 part = Part("table1", "paper", 1)
-cell, *_ = cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))], {"it": RulePair(Direct(), FixedLag(20.0))})
+parts = [(part, Scenario("table1", "paper", 100))]
+cell, *_ = cells.plan(Suite("tiny", "v0", 100, (part,)), parts, {"it": RulePair(Direct(), FixedLag(20.0))})
 shares.play_cells({cell.file: cell})
 roots = shares.__name__, "vcgym.baselines.receivers.fixed_lag", "vcgym.baselines.routers.direct"
 """,
@@ -154,7 +155,7 @@ def test_the_closure_holds_all_that_is_loaded(user):
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     roots, loaded = json.loads(done.stdout)
     assert len(loaded) > 50
-    assert set(loaded) - closure(roots).keys() == set()
+    assert set(loaded) - closure(roots).keys() <= {"vcgym.conf", "vcgym.data"}  # folders of files, without code
 
 
 def table():
