@@ -43,9 +43,9 @@ def read_trace(path: Path) -> Trace:
     """
     content = read_content(path)
     table = read_table(path, content)
-    name, card = path.name.removesuffix(ENDING), card_beside(path, content)
+    name = path.name.removesuffix(ENDING)
     if table.header in (["t_ms", "rtt_ms"], ["t_ms", "rtt_ms", "seq"]):
-        return _from_arrivals(name, table, card)
+        return _from_arrivals(name, table, card_beside(path, content))
     column = next((name for name in _ROUND_TRIP if table.header == ["sent_ms", name]), None)
     if column is None:
         allowed = "sent_ms and one of " + ", ".join(_ROUND_TRIP) + "; or t_ms, rtt_ms and perhaps seq"
@@ -53,7 +53,7 @@ def read_trace(path: Path) -> Trace:
     sent_us = np.rint(table.numbers("sent_ms", 0.0, MAX_SPAN_US / 1e3) * 1e3).astype(np.int64)
     delay_ms = table.numbers(column, 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
     delay_us = np.where(np.isnan(delay_ms), LOST, np.rint(np.nan_to_num(delay_ms) * 1e3)).astype(np.int64)
-    return Trace(name, sent_us, delay_us, card, _ROUND_TRIP[column])
+    return Trace(name, sent_us, delay_us, card_beside(path, content), _ROUND_TRIP[column])
 
 
 def _from_arrivals(name: str, table: Table, card: Card) -> Trace:
