@@ -6,8 +6,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from vcgym.agents.config import EnvConfig
 from vcgym.agents.networks.observation import Part
-from vcgym.envs.features import CALL_FEATURES
-from vcgym.envs.sending.vector import card
+from vcgym.envs.call.features.path import CALL_FEATURES
+from vcgym.envs.faces.sender_vector import card
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 

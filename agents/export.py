@@ -18,7 +18,7 @@ from vcgym.agents.training.spaces import build, describe
 
 WEIGHTS = "agent.safetensors"
 CARD = "card.json"
-FORMAT = 2
+FORMAT: Literal[2] = 2
 
 
 class AgentCard(Strict):

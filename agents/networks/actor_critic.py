@@ -50,6 +50,9 @@ class _OverSetNetwork(BasePolicy):
         nets: makes their networks.
     """
 
+    mlp_extractor: Any
+    action_net: Any
+
     def __init__(self, *arguments: Any, nets: Callable[[], ActorCritic], **others: Any) -> None:
         self._nets = nets
         super().__init__(*arguments, **others)

@@ -89,8 +89,9 @@ def snapshot(model: Model, config: TrainConfig) -> AgentPolicy:
     if isinstance(model, SAC):
         network = set_network(None, sum(part.size for part in parts), outputs, config.algorithm.hidden, config.algorithm.activation)
         return AgentPolicy(*spoken, network, _actor(model), squashed=True)
-    policy = model.policy.mlp_extractor.policy
-    return AgentPolicy(*spoken, policy.network, _arrays(policy.state_dict()))
+    nets = model.policy.mlp_extractor
+    assert isinstance(nets, ActorCritic)
+    return AgentPolicy(*spoken, nets.policy.network, _arrays(nets.policy.state_dict()))
 
 
 def _parts(model: Model) -> list[Part]:

@@ -81,8 +81,14 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
             validation = border.evaluate()
         checkpoint.save(home / "checkpoints", model, identity)
         if not (home / "agent").exists():
-            training = {"algorithm": name_of(config.algorithm), "steps": model.num_timesteps, "seed": seed}
-            publish(home / "agent", snapshot(model, config), **training, config_hash=config.digest())
+            publish(
+                home / "agent",
+                snapshot(model, config),
+                algorithm=name_of(config.algorithm),
+                steps=model.num_timesteps,
+                seed=seed,
+                config_hash=config.digest(),
+            )
         return Trained(home / "agent", model.num_timesteps, validation)
     finally:
         validation_envs.close()
