@@ -50,4 +50,5 @@ def data_hash(config: EnvConfig) -> str:
         return ""
     if config.options["scenario"] in SENDING_SCENARIOS:
         return card(SendingScenario(config.options["scenario"]))
-    return Scenario(config.options["scenario"], config.options["mode"], config.options["packets"]).layout.card
+    options = config.options
+    return Scenario(options["scenario"], options["mode"], options["packets"], traces=options["traces"]).layout.card
