@@ -61,7 +61,8 @@ class SendOrderVectorEnv(SendingVectorEnv):
         require_rate_rule(rate)
         require_order(overflow, "overflow")
         one_of("empty_place", empty_place, EMPTY_PLACE)
-        self.places = most_waiting(SendingScenario(scenario, arguments.get("data"))) if send_queue is None else send_queue
+        sampled = SendingScenario(scenario, arguments.get("data"), arguments.get("traces"))
+        self.places = most_waiting(sampled) if send_queue is None else send_queue
         self.empty_place = empty_place
         super().__init__(
             num_envs, rate, OrderAgent(overflow), scenario, send_queue=send_queue, pacing=pacing, reward=reward, **arguments

@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +44,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         observation: features or records.
         action: form of the action.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
+        traces: of scenario rate-replay: a folder or files of capacity traces.
         threads: how many threads share the sessions; without effect on the result.
         log_packets: how many packets of each call are kept, for `log`.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
@@ -68,6 +69,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         observation: str = "features",
         action: str = "discrete",
         data: str | None = None,
+        traces: str | Sequence[str] | None = None,
         threads: int = 1,
         log_packets: int = 0,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -84,7 +86,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
             one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        self.scenario, self.split, self.seconds, self.send_queue = SendingScenario(scenario, data), split, seconds, send_queue
+        self.scenario, self.split, self.seconds, self.send_queue = SendingScenario(scenario, data, traces), split, seconds, send_queue
         self.scenario.draw(split, 0)  # refuses an unknown split
         self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
         world = self.scenario

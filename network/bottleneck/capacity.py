@@ -120,7 +120,7 @@ def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
     times_us = trace.times_us[(trace.times_us > from_us) & (trace.times_us <= to_us)] - from_us
     if not times_us.size:
         raise TraceError(trace.name, f"opportunities to send between {low:.0%} and {high:.0%} of the trace", 0, "at least 1")
-    return CapacityTrace(trace.name, times_us, np.zeros(len(times_us), np.int64), int(times_us[-1]))
+    return CapacityTrace(trace.name, times_us, np.zeros(len(times_us), np.int64), to_us - from_us)
 
 
 def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:

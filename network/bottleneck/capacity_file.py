@@ -12,14 +12,22 @@ last one has held as long as the median one.
 """
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.bottleneck.capacity import MAX_LENGTH_US, CapacityTrace, opportunity_trace, rate_trace
+from vcgym.network.bottleneck.capacity import MAX_LENGTH_US, MAX_RATE_BPS, CapacityTrace, opportunity_trace, rate_trace
 from vcgym.network.traces.cards import Card, DataError, card_beside
+from vcgym.network.traces.importers.units import unit_us
 from vcgym.network.traces.reading import Table, TraceError, decode, number, read_content, read_table
+from vcgym.network.traces.trace import MAX_TIME_US
 from vcgym.network.traces.trace_file import ENDING, write_with_card
+
+RateUnit = Literal["bps", "kbps", "Mbps"]
+BITS = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6}
+RATE_BPS = (300e3, 300e6)  # the median; each range is a factor of a thousand wide, so that a wrong unit falls outside
+SPACING_S = (0.02, 20.0)
 
 MIN_BPS = 50_000.0  # the lowest rate of a call
 MAX_MBPS = 1e5
@@ -75,6 +83,37 @@ def read_mahimahi(path: Path) -> CapacityTrace:
     return opportunity_trace(path.name.removesuffix(".gz"), times, path)
 
 
+def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_column: str, rate_unit: RateUnit) -> CapacityTrace:
+    """Read a trace from a CSV of time and throughput, plain or .gz.
+
+    The units are the caller's word, so they are held against the data: the median rate must lie within `RATE_BPS`, and the mean spacing
+    within `SPACING_S`.
+
+    Args:
+        path: the file.
+        time_column: start of each rate on any clock, rising; the first becomes 0.
+        time_unit: s, ms or us.
+        rate_column: throughput, 0 to 100 Gbit/s.
+        rate_unit: bps, kbps or Mbps.
+
+    Raises:
+        TraceError: an unreadable or truncated file, no such column, NaN, a value out of range, times that do not rise, values that a unit
+            cannot have.
+    """
+    scale_us, bps = unit_us(path, "time_unit", time_unit), BITS[rate_unit]
+    table = read_table(path, read_content(path))
+    times_s = table.numbers(time_column, 0.0, MAX_TIME_US / scale_us) * (scale_us / 1e6)
+    rates_bps = table.numbers(rate_column, 0.0, MAX_RATE_BPS / bps) * bps
+    spacing_s, median_bps = float(np.mean(np.diff(times_s))) if len(times_s) > 1 else SPACING_S[0], float(np.median(rates_bps))
+    for where, value, (low, high) in (
+        (f"{time_column}, mean spacing in s", spacing_s, SPACING_S),
+        (f"{rate_column}, median in bit/s", median_bps, RATE_BPS),
+    ):
+        if not low <= value < high:
+            raise TraceError(path, where, value, f"{low:g} to {high:g}; is the unit right?")
+    return repeating(path.name.split(".")[0], times_s, rates_bps, path)
+
+
 def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:
     """Write a trace to the new file `path` (`*.csv.gz`), with a card that names `origin`, and return the card.
 
@@ -84,7 +123,8 @@ def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:
     if not path.name.endswith(ENDING):
         raise DataError(path, "name of the file", path.name, f"a name ending in {ENDING}")
     if trace.rates_bps[0]:
-        rows = [f"{at // 10**6}.{at % 10**6:06d},{bps / 1e6:.6f}" for at, bps in zip(trace.times_us.tolist(), trace.rates_bps.tolist(), strict=True)]
+        entries = zip(trace.times_us.tolist(), trace.rates_bps.tolist(), strict=True)
+        rows = [f"{at // 10**6}.{at % 10**6:06d},{bps / 1e6:.6f}" for at, bps in entries]
         return write_with_card(path, "\n".join(["t_s,mbps", *rows, ""]).encode(), origin, "seconds, Mbit/s")
     times_ms, packets = np.unique(trace.times_us // 1000, return_counts=True)
     rows = [f"{at},{count}" for at, count in zip(times_ms.tolist(), packets.tolist(), strict=True)]

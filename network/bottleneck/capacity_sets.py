@@ -57,7 +57,7 @@ def read_set(name: str, data: str | None = None) -> tuple[CapacityTrace, ...]:
     if name == GENERATED:
         return _read_file(Path(str(importlib.resources.files("vcgym.data"))) / f"{GENERATED}{ENDING}")
     folder = data_root(data) / FOLDER
-    return read_folder(folder / name) if name in OPPORTUNITIES else _read_file(folder / f"{name}{ENDING}")
+    return _read_folder(folder / name) if name in OPPORTUNITIES else _read_file(folder / f"{name}{ENDING}")
 
 
 def place_of_trace(set_name: str, trace: str) -> str:
@@ -66,7 +66,6 @@ def place_of_trace(set_name: str, trace: str) -> str:
     return found[1] if found else trace
 
 
-@functools.cache
 def read_folder(folder: Path) -> tuple[CapacityTrace, ...]:
     """Read every file of capacity traces in a folder, in order of name.
 
@@ -79,4 +78,4 @@ def read_folder(folder: Path) -> tuple[CapacityTrace, ...]:
     return tuple(trace for file in files for trace in read_capacity(file))
 
 
-_read_file = functools.cache(read_capacity)
+_read_file, _read_folder = functools.cache(read_capacity), functools.cache(read_folder)
