@@ -26,7 +26,7 @@ def places_observed(envs: VectorEnv) -> int:
 
 def feature_names(envs: VectorEnv) -> list[str]:
     """Names of the entries of an observation, in order; empty for an environment that names none."""
-    return [feature.name for feature in getattr(envs.unwrapped, "layout", ())]
+    return [feature.name for feature in envs.unwrapped.layout.features] if hasattr(envs.unwrapped, "layout") else []
 
 
 def data_hash(config: EnvConfig) -> str:

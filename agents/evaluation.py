@@ -11,7 +11,7 @@ from vcgym.agents.environments import feature_names, make_envs, paths_observed, 
 from vcgym.agents.export import CARD, load_agent, read_card
 from vcgym.agents.training.spaces import build, with_paths, with_places
 from vcgym.envs.call.features.path import path_width
-from vcgym.envs.call.features.sender import PLACE_WIDTH
+from vcgym.envs.call.features.queue import QUEUE_WIDTH
 
 
 class Policy(Protocol):
@@ -74,7 +74,7 @@ def require_fit(folder: Path | str, envs: VectorEnv) -> None:
 
 
 def _width(features: int, paths: int, places: int) -> int:
-    return PLACE_WIDTH if places else path_width(features, paths)
+    return QUEUE_WIDTH if places else path_width(features, paths)
 
 
 def _apart(features: list[str], paths: int, places: int) -> tuple[list[str], list[str]]:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from vcgym.agents.networks.layers import affine, compress, squash
 from vcgym.agents.networks.queue_policy import queue_outputs, queue_shapes
-from vcgym.envs.call.features.path import CALL_FEATURES, CALL_WIDTH, PATH_FEATURES, path_width
-from vcgym.envs.call.features.sender import PLACE_WIDTH
+from vcgym.envs.call.features.call import CALL_FEATURES, CALL_WIDTH
+from vcgym.envs.call.features.path import PATH_FEATURES, path_width
+from vcgym.envs.call.features.queue import QUEUE_WIDTH
 from vcgym.envs.faces.actions import LEVELS
 from vcgym.network.kernels.jit import allocating_kernel
 
@@ -174,7 +175,7 @@ class AgentPolicy:
 
     @property
     def _width(self) -> int:
-        return PLACE_WIDTH if self.places else path_width(int(self.observation_space.shape[0]), self.paths)
+        return QUEUE_WIDTH if self.places else path_width(int(self.observation_space.shape[0]), self.paths)
 
     @property
     def _call_width(self) -> int:

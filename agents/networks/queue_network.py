@@ -16,10 +16,10 @@ from torch import nn
 
 from vcgym.agents.networks.path_network import ACTIVATIONS, Nets
 from vcgym.agents.networks.queue_policy import ABSENT, SCORES
-from vcgym.envs.call.features.sender import PLACE_FEATURES, PLACE_WIDTH
+from vcgym.envs.call.features.queue import QUEUE_FEATURES, QUEUE_WIDTH
 
 PRESENT, AUDIO, AGE, TO_SPARE, ALONE = (
-    [feature.name for feature in PLACE_FEATURES].index(name) for name in ("present", "audio", "age", "to_spare", "alone")
+    [feature.name for feature in QUEUE_FEATURES].index(name) for name in ("present", "audio", "age", "to_spare", "alone")
 )
 _AUDIO, _NEWER, _LATE, _ALONE = 15.0, 15.0, 30.0, 30.0  # logits at the start
 _MARGIN = 0.5  # expiry times that video has to spare, or it makes room
@@ -38,8 +38,8 @@ class QueueTrunk(nn.Module):
     def __init__(self, features: int, places: int, hidden: int, activation: str) -> None:
         super().__init__()
         self.places, self.act = places, ACTIVATIONS[activation]
-        call = features - places * PLACE_WIDTH
-        self.encode = nn.Linear(PLACE_WIDTH + call, hidden)
+        call = features - places * QUEUE_WIDTH
+        self.encode = nn.Linear(QUEUE_WIDTH + call, hidden)
         self.trunk0 = nn.Linear(call + 2 * hidden, hidden)
         self.trunk1 = nn.Linear(hidden, hidden)
 
@@ -54,8 +54,8 @@ class QueueTrunk(nn.Module):
 
     def split(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Features of the places (batch, places, width), and of the call (batch, rest)."""
-        border = self.places * PLACE_WIDTH
-        return observation[:, :border].reshape(len(observation), self.places, PLACE_WIDTH), observation[:, border:]
+        border = self.places * QUEUE_WIDTH
+        return observation[:, :border].reshape(len(observation), self.places, QUEUE_WIDTH), observation[:, border:]
 
 
 class QueueNet(QueueTrunk):
@@ -65,7 +65,7 @@ class QueueNet(QueueTrunk):
         super().__init__(features, places, hidden, activation)
         self.score0 = nn.Linear(2 * hidden, hidden)
         self.score1 = nn.Linear(hidden, SCORES)
-        self.habit = nn.Linear(PLACE_WIDTH, SCORES, bias=False)
+        self.habit = nn.Linear(QUEUE_WIDTH, SCORES, bias=False)
 
     def start_sensibly(self, scale: float) -> None:
         """Scores near zero, but for the habits, `scale` times as strong as for logits."""

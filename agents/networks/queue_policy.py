@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.networks.layers import affine, compress, squash
-from vcgym.envs.call.features.sender import PLACE_FEATURES, PLACE_WIDTH
+from vcgym.envs.call.features.queue import QUEUE_FEATURES, QUEUE_WIDTH
 from vcgym.network.kernels.jit import allocating_kernel
 
 SCORES = 2  # of a place: send, throw away
 ABSENT = -1e6  # logit of a place without a packet
-_PRESENT = [feature.name for feature in PLACE_FEATURES].index("present")
+_PRESENT = [feature.name for feature in QUEUE_FEATURES].index("present")
 
 
 def queue_shapes(features: int, places: int, hidden: int, outputs: int) -> dict[str, tuple[int, ...]]:
@@ -20,14 +20,14 @@ def queue_shapes(features: int, places: int, hidden: int, outputs: int) -> dict[
     Raises:
         ValueError: so many places do not fit the observation or the outputs.
     """
-    call = features - places * PLACE_WIDTH
+    call = features - places * QUEUE_WIDTH
     if call < 0 or outputs != SCORES * places:
         raise ValueError(f"places is {places}; allowed: those of {outputs} outputs, {outputs // SCORES}, within {features} features")
     layers = {
-        "encode": (hidden, PLACE_WIDTH + call), "trunk0": (hidden, call + 2 * hidden), "trunk1": (hidden, hidden),
+        "encode": (hidden, QUEUE_WIDTH + call), "trunk0": (hidden, call + 2 * hidden), "trunk1": (hidden, hidden),
         "score0": (hidden, 2 * hidden), "score1": (SCORES, hidden),
     }  # fmt: skip
-    shapes: dict[str, tuple[int, ...]] = {"habit.weight": (SCORES, PLACE_WIDTH)}
+    shapes: dict[str, tuple[int, ...]] = {"habit.weight": (SCORES, QUEUE_WIDTH)}
     for name, shape in layers.items():
         shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
     return shapes
@@ -35,9 +35,9 @@ def queue_shapes(features: int, places: int, hidden: int, outputs: int) -> dict[
 
 def queue_outputs(tensors: Mapping[str, NDArray[np.float32]], rows: NDArray[np.float64], places: int, tanh: bool) -> NDArray[np.float64]:
     """Logits float64 (sessions, 2 places) for features (sessions, features)."""
-    width = places * PLACE_WIDTH
+    width = places * QUEUE_WIDTH
     compressed = compress(rows)
-    of_places, call = rows[:, :width].reshape(-1, PLACE_WIDTH), np.ascontiguousarray(compressed[:, width:])
+    of_places, call = rows[:, :width].reshape(-1, QUEUE_WIDTH), np.ascontiguousarray(compressed[:, width:])
     present = of_places[:, _PRESENT].reshape(len(rows), places)
 
     def layer(name: str, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -45,7 +45,7 @@ def queue_outputs(tensors: Mapping[str, NDArray[np.float32]], rows: NDArray[np.f
         squash(outputs, tanh)
         return outputs
 
-    encoded = layer("encode", np.concatenate([compressed[:, :width].reshape(-1, PLACE_WIDTH), np.repeat(call, places, axis=0)], axis=1))
+    encoded = layer("encode", np.concatenate([compressed[:, :width].reshape(-1, QUEUE_WIDTH), np.repeat(call, places, axis=0)], axis=1))
     trunk = layer("trunk1", layer("trunk0", _pool(encoded, present, call)))
     inner = layer("score0", np.concatenate([encoded, np.repeat(trunk, places, axis=0)], axis=1))
     scores = affine(inner, tensors["score1.weight"], tensors["score1.bias"])

@@ -13,10 +13,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from vcgym.envs.call.features.path import Feature
+from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.faces.snapshot import restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
+
+OBSERVATIONS = ("features", "dict", "records")
 
 
 def require_whole(**counts: tuple[Any, int, int]) -> None:
@@ -35,31 +37,35 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     Args:
         num_envs: how many, >= 1.
-        single_observation_space: of one session: a Box of features, or a Dict.
+        layout: parts of an observation of features.
+        observation: "features", a flat Box; "dict", the parts of `layout`; or "records".
+        records: parts of an observation of records, of one session.
         single_action_space: of one session.
         arguments: what a state must agree on: all that can change what comes next.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
     """
 
     reset_options: ClassVar[tuple[str, ...]] = ()
-    layout: list[Feature]
-
     def __init__(
         self,
         num_envs: int,
-        single_observation_space: spaces.Space[Any],
+        layout: ObservationLayout,
+        observation: str,
+        records: dict[str, spaces.Space[Any]],
         single_action_space: spaces.Space[Any],
         arguments: tuple[Any, ...],
         autoreset_mode: AutoresetMode,
     ) -> None:
         self.num_envs, self.render_mode = num_envs, None
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode(autoreset_mode)}
-        self.single_observation_space, self.single_action_space = single_observation_space, single_action_space
-        self.observation_space = batch_space(single_observation_space, num_envs)
+        self.layout, self.observation_kind = layout, observation
+        by_part = spaces.Dict(records) if observation == "records" else layout.space
+        self.single_observation_space = layout.box if observation == "features" else by_part
+        self.single_action_space = single_action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(single_action_space, num_envs)
         # The observations shown last: a masked reset shows those of the other sessions again.
-        parts = single_observation_space if isinstance(single_observation_space, spaces.Dict) else {"features": single_observation_space}
-        self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in parts.items()}
+        self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in by_part.items()}
         self._arguments = ", ".join(map(str, (type(self).__name__, num_envs, *arguments, AutoresetMode(autoreset_mode).value)))
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)
@@ -224,9 +230,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     def _observe(self, rows: NDArray[np.int64]) -> Any:
         """Renew the observations of `rows`; returns those of all sessions, freshly allocated."""
         self._write_observations(rows, self._shown)
-        if isinstance(self.single_observation_space, spaces.Dict):
-            return {name: value.copy() for name, value in self._shown.items()}
-        return self._shown["features"].copy()
+        if self.observation_kind == "features":
+            return self.layout.flatten(self._shown)
+        return {name: value.copy() for name, value in self._shown.items()}
 
     def _objects(self, observations: Any, over: NDArray[np.int64]) -> NDArray[np.object_]:
         """Copies of the last observations of the sessions that are over, as gymnasium's object array."""

@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import numpy as np
 from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from vcgym.agents.export import AgentCard
 from vcgym.agents.training.spaces import describe
-from vcgym.envs.call.features.path import CALL_FEATURES, PATH_FEATURES, layout
+from vcgym.envs.call.features.call import CALL_FEATURES
+from vcgym.envs.call.features.observe import call_layout
+from vcgym.envs.call.features.path import PATH_FEATURES
 from vcgym.envs.faces.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.submissions.folder import RefusedError
@@ -94,11 +95,10 @@ def _refuse_other_agent(path: Path, card: AgentCard) -> None:
         if not least <= value <= most:
             raise RefusedError(path, f"agent.{field} is {value}", f"{least} to {most}")
     features = [name.partition("[")[0] for name in card.features]
-    wanted = [feature.name for feature in layout(("",) * card.paths)]
-    low, high = (np.array([getattr(feature, end) for feature in layout(("",) * card.paths)], np.float32) for end in ("low", "high"))
+    layout = call_layout(("",) * card.paths)
     _refuse_other(path, "agent.env_id", card.env_id, AGENT_ENV)
-    _refuse_other(path, "agent.features", features, [name.partition("[")[0] for name in wanted])
-    _refuse_other(path, "agent.observation_space", card.observation_space, describe(spaces.Box(low, high, dtype=np.float32)))
+    _refuse_other(path, "agent.features", features, [feature.name.partition("[")[0] for feature in layout.features])
+    _refuse_other(path, "agent.observation_space", card.observation_space, describe(layout.box))
     _refuse_other(path, "agent.action_space", card.action_space, describe(spaces.MultiDiscrete([card.paths, LEVELS])))
 
 

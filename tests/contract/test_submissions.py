@@ -41,7 +41,7 @@ def made(tmp_path_factory):
     torch.manual_seed(3)
     net = PathNet(observed.shape[0], paths, LEVELS, HIDDEN, "tanh")
     agent = AgentPolicy(AGENT_ENV, observed, acted, paths, "tanh", {name: tensor.numpy() for name, tensor in net.state_dict().items()})
-    features = [feature.name for feature in env.layout]
+    features = [feature.name for feature in env.layout.features]
     publish(folder / "agent", agent, features=features, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
     card = json.loads((ONNX / "card.json").read_text())
     del card["onnx"]

@@ -117,7 +117,7 @@ def test_what_an_action_means(action):
     np.testing.assert_allclose(own["rate"]["latest"], [50e3, 4e6, 50e3 * 80 ** (16 / 31)], atol=0.6)
     np.testing.assert_array_equal(senders["target_bps"], own["rate"]["latest"])  # the first command holds at once
     assert own["order"]["latest"].tolist() == senders["queue"]["governs"].tolist() == [0, 1, 2]
-    columns = [i for i, feature in enumerate(env.layout) if feature.name.startswith("order_commanded")]
+    columns = [i for i, feature in enumerate(env.layout.features) if feature.name.startswith("order_commanded")]
     seen = env.step(said[action])[0]
     np.testing.assert_array_equal(seen[:, columns], [[0, 0], [1, 0], [0, 1]])
     np.testing.assert_allclose(seen[:, columns[0] - 1], [-1.0, 1.0, 2 * 16 / 31 - 1.0], atol=1e-5)
@@ -170,10 +170,10 @@ def test_observations_lie_in_their_space(uplink, observation):
 
 def test_every_feature_has_its_line():
     page, env = markdown(), make()
-    names = [feature.name for feature in env.layout]
+    names = [feature.name for feature in env.layout.features]
     assert len(names) == len(set(names)) == env.single_observation_space.shape[0]
     assert names[-2:] == [f"order_commanded[{name}]" for name in ORDERS[1:]]
-    for feature in env.layout:
+    for feature in env.layout.features:
         assert f"| `{feature.name.split('[')[0]}` |" in page
 
 
@@ -186,7 +186,7 @@ def test_the_width_of_a_path_follows_from_the_number_of_features(scenario, rules
         env = make(uplink=uplink, scenario=scenario, predictor=predictor, **rules if uplink else {})
         width = path_width(env.single_observation_space.shape[0], env.paths_observed)
         assert width == len(PATH_FEATURES) + (predictor is not None)
-        assert len(env.uplink.layout) in SENDER_WIDTHS
+        assert len(env.uplink.part.features) in SENDER_WIDTHS
 
 
 SCRIPT = """

@@ -33,7 +33,7 @@ def untrained_agent(folder):
     net = PathNet(observed.shape[0], paths, output_count(acted) - paths, HIDDEN, "tanh")
     tensors = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
     agent = AgentPolicy(AGENT_ENV, observed, acted, paths, "tanh", tensors)
-    features = [feature.name for feature in env.layout]
+    features = [feature.name for feature in env.layout.features]
     publish(folder, agent, features=features, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
     return published_agent(folder)
 

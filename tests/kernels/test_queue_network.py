@@ -8,7 +8,8 @@ from gymnasium import spaces
 from vcgym.agents.networks.policy import AgentPolicy, tensor_shapes
 from vcgym.agents.networks.queue_network import AGE, ALONE, AUDIO, PRESENT, TO_SPARE, QueueNet
 from vcgym.agents.networks.queue_policy import ABSENT
-from vcgym.envs.call.features.sender import ORDER_FEATURES, PLACE_WIDTH
+from vcgym.envs.call.features.queue import QUEUE_WIDTH
+from vcgym.envs.call.features.sender import ORDER_FEATURES
 
 HIDDEN = 12
 CALL = len(ORDER_FEATURES)
@@ -17,8 +18,8 @@ CALL = len(ORDER_FEATURES)
 def features(places, sessions=40, seed=0):
     """Made-up observations: some places hold a packet, the first ones, at least one."""
     rng = np.random.default_rng(seed)
-    rows = rng.normal(0.0, 1.0, (sessions, places * PLACE_WIDTH + CALL))
-    of_places = rows[:, : places * PLACE_WIDTH].reshape(sessions, places, PLACE_WIDTH)
+    rows = rng.normal(0.0, 1.0, (sessions, places * QUEUE_WIDTH + CALL))
+    of_places = rows[:, : places * QUEUE_WIDTH].reshape(sessions, places, QUEUE_WIDTH)
     present = np.arange(places) < rng.integers(1, places + 1, (sessions, 1))
     of_places *= present[:, :, None]
     of_places[:, :, PRESENT] = present
@@ -27,7 +28,7 @@ def features(places, sessions=40, seed=0):
 
 def net_and_policy(places, activation="tanh"):
     torch.manual_seed(places)
-    width = places * PLACE_WIDTH + CALL
+    width = places * QUEUE_WIDTH + CALL
     net = QueueNet(width, places, HIDDEN, activation)
     tensors = {name: tensor.detach().numpy() for name, tensor in net.state_dict().items()}
     observed = spaces.Box(-20, 20, (width,), np.float32)
@@ -39,8 +40,8 @@ def twin(policy, row, places):
     w = {name: tensor.astype(np.float64) for name, tensor in policy.tensors.items()}
     act = np.tanh if policy.activation == "tanh" else lambda x: np.maximum(x, 0)
     row = row.astype(np.float64)
-    call = np.arcsinh(row[places * PLACE_WIDTH :])
-    waiting = [x for x in row[: places * PLACE_WIDTH].reshape(places, PLACE_WIDTH) if x[PRESENT] > 0]
+    call = np.arcsinh(row[places * QUEUE_WIDTH :])
+    waiting = [x for x in row[: places * QUEUE_WIDTH].reshape(places, QUEUE_WIDTH) if x[PRESENT] > 0]
     e = np.array([act(w["encode.weight"] @ [*np.arcsinh(x), *call] + w["encode.bias"]) for x in waiting])
     z = np.concatenate([call, e.mean(axis=0), np.maximum(e.max(axis=0), 0.0)])
     t = act(w["trunk1.weight"] @ act(w["trunk0.weight"] @ z + w["trunk0.bias"]) + w["trunk1.bias"])
@@ -63,16 +64,16 @@ def test_queue_outputs_equal_the_network_and_the_twin(places, activation):
     expected = tensor_shapes(rows.shape[1], 0, HIDDEN, 2 * places, places)
     assert {name: tensor.shape for name, tensor in policy.tensors.items()} == expected
     actions, _ = policy.predict(rows)
-    assert (actions % places < rows[:, : places * PLACE_WIDTH].reshape(len(rows), places, PLACE_WIDTH)[:, :, PRESENT].sum(axis=1)).all()
+    assert (actions % places < rows[:, : places * QUEUE_WIDTH].reshape(len(rows), places, QUEUE_WIDTH)[:, :, PRESENT].sum(axis=1)).all()
 
 
 def test_permuting_the_packets_permutes_the_scores():
     _, policy = net_and_policy(5)
     rows = features(5)
-    rows[:, : 5 * PLACE_WIDTH].reshape(len(rows), 5, PLACE_WIDTH)[:, :, PRESENT] = 1.0
+    rows[:, : 5 * QUEUE_WIDTH].reshape(len(rows), 5, QUEUE_WIDTH)[:, :, PRESENT] = 1.0
     order = np.random.default_rng(1).permutation(5)
     permuted = rows.copy()
-    permuted[:, : 5 * PLACE_WIDTH] = rows[:, : 5 * PLACE_WIDTH].reshape(-1, 5, PLACE_WIDTH)[:, order].reshape(len(rows), -1)
+    permuted[:, : 5 * QUEUE_WIDTH] = rows[:, : 5 * QUEUE_WIDTH].reshape(-1, 5, QUEUE_WIDTH)[:, order].reshape(len(rows), -1)
     expected = policy.outputs(rows)[:, [*order, *(5 + order)]]
     np.testing.assert_allclose(policy.outputs(permuted), expected, rtol=1e-9, atol=1e-12)
 
@@ -80,8 +81,8 @@ def test_permuting_the_packets_permutes_the_scores():
 def test_an_agent_of_5_places_acts_on_32_as_on_5():
     _, policy = net_and_policy(5)
     rows = features(5)
-    longer = np.zeros((len(rows), 32 * PLACE_WIDTH + CALL), np.float32)
-    longer[:, : 5 * PLACE_WIDTH], longer[:, 32 * PLACE_WIDTH :] = rows[:, : 5 * PLACE_WIDTH], rows[:, 5 * PLACE_WIDTH :]
+    longer = np.zeros((len(rows), 32 * QUEUE_WIDTH + CALL), np.float32)
+    longer[:, : 5 * QUEUE_WIDTH], longer[:, 32 * QUEUE_WIDTH :] = rows[:, : 5 * QUEUE_WIDTH], rows[:, 5 * QUEUE_WIDTH :]
     found = policy.outputs(longer).reshape(len(rows), 2, 32)
     assert found[:, :, :5].tobytes() == policy.outputs(rows).reshape(len(rows), 2, 5).tobytes()
     assert (found[:, :, 5:] == ABSENT).all()
@@ -97,13 +98,13 @@ def test_one_session_alone_equals_itself_in_a_batch():
 
 def test_places_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="places is 5; allowed: those of 8 outputs, 4, within 51 features"):
-        tensor_shapes(5 * PLACE_WIDTH + CALL, 0, HIDDEN, 8, 5)
+        tensor_shapes(5 * QUEUE_WIDTH + CALL, 0, HIDDEN, 8, 5)
 
 
 def waiting(*packets):
     """One observation of (audio, age, to_spare) each."""
-    row = np.zeros((1, 5 * PLACE_WIDTH + CALL), np.float32)
-    of_places = row[:, : 5 * PLACE_WIDTH].reshape(5, PLACE_WIDTH)
+    row = np.zeros((1, 5 * QUEUE_WIDTH + CALL), np.float32)
+    of_places = row[:, : 5 * QUEUE_WIDTH].reshape(5, QUEUE_WIDTH)
     for place, (audio, age, to_spare) in zip(of_places, packets, strict=False):
         place[[PRESENT, AUDIO, AGE, TO_SPARE, ALONE]] = 1.0, audio, age, to_spare, len(packets) == 1
     return row
