@@ -20,11 +20,9 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.envs.call.features.path import PATH_FEATURES, SENDER_WIDTHS, path_width
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateAgent
 from vcgym.envs.tables import markdown
 from vcgym.network.traces.cards import DataError
-from vcgym.predictors.last_value import LastValue
 
 CALL = "vcgym/Call-v0"
 SHORT = {"uplink": "rate", "packets": 150, "scenario": "table1"}
@@ -175,18 +173,6 @@ def test_every_feature_has_its_line():
     assert names[-2:] == [f"order_commanded[{name}]" for name in ORDERS[1:]]
     for feature in env.layout.features:
         assert f"| `{feature.name.split('[')[0]}` |" in page
-
-
-@pytest.mark.parametrize("rules", [{}, {"rate": GccWebrtc()}, {"order": Fifo()}, {"rate": GccWebrtc(), "order": Fifo()}], ids=str)
-@pytest.mark.parametrize("scenario", ["table1", "wonderproxy", "synthetic-9"])
-@pytest.mark.parametrize("predictor", [None, LastValue()], ids=["", "forecast"])
-def test_the_width_of_a_path_follows_from_the_number_of_features(scenario, rules, predictor):
-    """What a network is built from: no two environments of as many paths have as many features, but another width."""
-    for uplink in ("rate", None):
-        env = make(uplink=uplink, scenario=scenario, predictor=predictor, **rules if uplink else {})
-        width = path_width(env.single_observation_space.shape[0], env.paths_observed)
-        assert width == len(PATH_FEATURES) + (predictor is not None)
-        assert len(env.uplink.part.features) in SENDER_WIDTHS
 
 
 SCRIPT = """
