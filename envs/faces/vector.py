@@ -129,7 +129,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         forecast = (FORECAST_FEATURE,) if isinstance(self._forecast, Forecast) else ()
         layout = call_layout(path_names, forecast, *([self.uplink.part] if self.uplink.part else []))
         acted = action_space(action, world.paths, *self._levers)
-        super().__init__(num_envs, layout, observation, self._records(world.paths), acted, arguments, autoreset_mode)
+        super().__init__(num_envs, layout, observation, self._records(world.paths), acted, arguments, autoreset_mode, self.batch.shares)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
         """What packets pass before they go onto a path."""
@@ -167,23 +167,21 @@ class LeverVectorEnv(EpisodeVectorEnv):
             begun = np.isin(np.arange(self.num_envs), rows)
             start(self._forecast, self._features.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
 
-    def _play(self, rows: NDArray[np.int64]) -> None:
-        self.batch.play(rows)
+    def _advance(self, rows: NDArray[np.int64]) -> None:
+        self.batch.advance(rows)
 
-    def _done(self) -> NDArray[np.bool_]:
-        done: NDArray[np.bool_] = self.batch.calls["why"] == DONE
+    def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        done: NDArray[np.bool_] = self.batch.calls["why"][rows] == DONE
         return done
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         decided = decode(self.action_form, self.batch.scenario.paths, actions, *self._levers)
-        self.batch.calls["answer_path"] = decided.path
-        self.batch.calls["answer_level_us"] = decided.level_us
+        self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = decided.path, decided.level_us
         self.uplink.answer(decided.rate, self.action_form != "exact", decided.order)
 
-    def _rewards(self) -> NDArray[np.float64]:
-        earned = np.empty(self.num_envs)
-        (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, self._paid, earned)
-        return earned + self.uplink.earned()
+    def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+        (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, rows, self._paid, out)
+        self.uplink.reward(rows, out)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
