@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from vcgym.envs.levers import Agent, Commanded, require_rule
+from vcgym.baselines.rule import Control, require_rule
+from vcgym.envs.levers import Agent, Commanded
 from vcgym.envs.scalar import ScalarEnv
 from vcgym.envs.sending.batch import PACING
 from vcgym.envs.uplink.bare import BARE, Bare
@@ -44,9 +45,10 @@ class CallVectorEnv(LeverVectorEnv):
         pacing: float = PACING,
         **arguments: Any,
     ) -> None:
-        for lever, rule in (("router", router), ("receiver", receiver)):
-            if rule is not None:
-                require_rule(lever, rule)
+        if router is not None:
+            require_rule("router", router, Control.PATH)
+        if receiver is not None:
+            require_rule("receiver", receiver, Control.LAG, Control.TARGET)
         _require_levers(uplink, router=router, receiver=receiver, rate=rate, order=order)
         self._uplink = uplink
         self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}

@@ -7,7 +7,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.rate_rule import require_rate_rule
+from vcgym.baselines.rule import Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.features import Feature
 from vcgym.envs.scalar import ScalarEnv
@@ -15,7 +15,7 @@ from vcgym.envs.sending.batch import BY_PACKET
 from vcgym.envs.sending.features import observe_order, order_layout
 from vcgym.envs.sending.holders import OrderAgent
 from vcgym.envs.sending.records import ITEM_WIDTH, show_queue
-from vcgym.envs.sending.vector import SendingVectorEnv, require_order
+from vcgym.envs.sending.vector import SendingVectorEnv
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
@@ -58,8 +58,8 @@ class SendOrderVectorEnv(SendingVectorEnv):
         empty_place: str = "refuse",
         **arguments: Any,
     ) -> None:
-        require_rate_rule(rate)
-        require_order(overflow, "overflow")
+        require_rule("rate", rate, Control.RATE)
+        require_rule("overflow", overflow, Control.ORDER)
         one_of("empty_place", empty_place, EMPTY_PLACE)
         self.places = most_waiting(SendingScenario(scenario, arguments.get("data"))) if send_queue is None else send_queue
         self.empty_place = empty_place

@@ -10,11 +10,9 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.baselines.order_rule import require_order_rule
 from vcgym.envs.episodes import EpisodeVectorEnv, require_whole
 from vcgym.envs.features import Feature
 from vcgym.envs.sending.batch import SendingBatch
-from vcgym.envs.sending.holders import OrderAgent, OrderCommanded
 from vcgym.envs.sending.loop import DONE
 from vcgym.envs.sending.render import picture
 from vcgym.envs.sending.rewards import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
@@ -201,14 +199,3 @@ def card(scenario: SendingScenario) -> str:
     for series in scenario.series:
         digest.update(series.sizes_bytes.tobytes())
     return digest.hexdigest()
-
-
-def require_order(params: Any, lever: str = "order") -> None:
-    """Refuse what is no rule of sending order.
-
-    Raises:
-        ValueError: naming the lever, the value and what is allowed.
-    """
-    if isinstance(params, OrderAgent | OrderCommanded):
-        raise ValueError(f"{lever} = {params!r}: allowed are parameters of an order rule of vcgym.baselines")
-    require_order_rule(params, lever)

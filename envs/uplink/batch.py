@@ -6,13 +6,13 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vcgym.baselines.rate_rule import require_rate_rule
+from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.feed import clear_commands
 from vcgym.envs.sending.batch import PACING, SendingBatch
 from vcgym.envs.sending.features import RATE_WIDTH
 from vcgym.envs.sending.holders import ORDERS, OrderCommanded, RateCommanded
 from vcgym.envs.sending.records import FATE_WIDTH, FATES_SHOWN
-from vcgym.envs.sending.vector import card, require_order
+from vcgym.envs.sending.vector import card
 from vcgym.envs.uplink.bare import Bare
 from vcgym.envs.uplink.features import observe_sender, sender_layout
 from vcgym.envs.uplink.loop import OWN, STATUSES, Uplink, prepare
@@ -68,9 +68,9 @@ class UplinkBatch(Bare):
     ) -> None:
         world = SendingScenario(scenario, data) if isinstance(scenario, str) else scenario
         if rate is not None:
-            require_rate_rule(rate)
+            require_rule("rate", rate, Control.RATE)
         if order is not None:
-            require_order(order)
+            require_rule("order", order, Control.ORDER)
         holders = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
         self.scenario, self.rate_held, self.orders_held = world, rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
