@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.rule import Control, allocate, decide, init, rule
-from vcgym.envs.batch import CallBatch, Played
+from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.network.kernels.slots import slot_at
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World, WorldDraw
