@@ -1,5 +1,6 @@
 """The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -59,6 +60,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         data: folder of measured data; None: the environment variable VCGYM_DATA.
         burst: of mode paper: which measured burst its draws are fitted to, worst or median.
         tau_ms: of mode correlated: correlation time of queueing, 0 to 60,000.
+        traces: of scenario replay: a folder or files of traces.
         threads: how many threads share the sessions; without effect on the result.
         log: keep per-packet outcomes, for `played`.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
@@ -87,6 +89,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         data: str | None = None,
         burst: str = "worst",
         tau_ms: float = TAU_MS,
+        traces: str | Sequence[str] | None = None,
         threads: int = 1,
         log: bool = False,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -105,7 +108,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
             one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        world = Scenario(scenario, mode, packets, data, burst, tau_ms)
+        world = Scenario(scenario, mode, packets, data, burst, tau_ms, traces)
         world.pairs(split)  # refuses an unknown split
         if predictor is not None and (held.at_arrivals or observation == "records"):
             kind = type(predictor).__name__
@@ -148,9 +151,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
         }
 
     @property
-    def paths_observed(self) -> int:
-        """How many paths the agent chooses among, seen by the first features, those of each path alike; 0 if it does not hold the path."""
-        return self.batch.scenario.paths if self.held.path else 0
+    def chosen_from(self) -> str | None:
+        """Return the part of an observation whose items the agent chooses among; None if a rule chooses the path."""
+        return "paths" if self.held.path else None
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
         self.uplink.refuse(self.split, kind)

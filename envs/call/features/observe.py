@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import MEDIA, allocate, update
+from vcgym.baselines.records import MEDIA
+from vcgym.baselines.rule import allocate, update
 from vcgym.envs.call.features.call import CALL_FEATURES, CALL_STATE, clear_call, hear_call, write_call
 from vcgym.envs.call.features.forecast import ForecastState, write_forecasts
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part
@@ -84,7 +85,7 @@ def observe_feed(calls, which, state, history, forecast, paths, call_rows):
             _hear(state, s, record)
             update(forecast, state.forecast, s, record)
         write_paths(state.paths, s, now_us, history, call.to_sender.latest, paths)
-        write_forecasts(forecast, state.forecast, state.paths, s, call.slot, paths)
+        write_forecasts(forecast, state.forecast, state.paths, s, now_us, paths)
         write_call(state.call[s], now_us, call.slot / call.packets, call.to_receiver.latest, call_rows[s])
 
 

@@ -5,7 +5,6 @@ Sources: smoothed delay and deviation are RFC 6298 (2.3), with its alpha and bet
 
 import numpy as np
 
-from vcgym.envs.call.features.call import CALL_WIDTH
 from vcgym.envs.call.features.layout import Feature, columns
 from vcgym.envs.call.features.scales import LIMIT, PER_100_MS, PER_SECOND, within
 from vcgym.network.kernels.jit import kernel
@@ -114,12 +113,3 @@ def _write_delays(path, row):
     row[PATH.newest_delay] = within(path.newest_ms * PER_100_MS, 0.0, LIMIT)
     row[PATH.smoothed_delay] = within(path.smoothed_ms * PER_100_MS, 0.0, LIMIT)
     row[PATH.delay_deviation] = within(path.deviation_ms * PER_100_MS, 0.0, LIMIT)
-
-
-SENDER_WIDTHS = (0, 13, 14, 15, 16)
-
-
-def path_width(features: int, paths: int) -> int:
-    """Guess how many features each path has in a flat observation; `ObservationLayout.parts` knows."""
-    of_sender = features - paths * (PATH_WIDTH + 1) - CALL_WIDTH
-    return PATH_WIDTH + (of_sender in SENDER_WIDTHS)
