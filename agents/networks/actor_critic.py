@@ -44,7 +44,7 @@ class ActorCritic(nn.Module):
 
 
 class _OverSetNetwork(BasePolicy):
-    """The part that the two policies below share.
+    """The common part of the two policies below.
 
     Args:
         nets: makes their networks.
@@ -77,4 +77,4 @@ class SetPolicy(_OverSetNetwork, ActorCriticPolicy):
 
 
 class MaskableSetPolicy(_OverSetNetwork, MaskableActorCriticPolicy):
-    """The same for MaskablePPO."""
+    """MaskablePPO's policy over set networks."""

@@ -7,9 +7,9 @@ import numpy as np
 from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from vcgym.agents.export import AgentCard
 from vcgym.agents.networks.observation import Part, network_for
-from vcgym.agents.training.spaces import describe
+from vcgym.agents.published.export import AgentCard
+from vcgym.agents.published.spaces import describe
 from vcgym.envs.call.features.path import CALL_FEATURES, PATH_FEATURES, layout
 from vcgym.envs.faces.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV

@@ -11,7 +11,7 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from pydantic import ValidationError
 
-from vcgym.agents.training.search import Domain
+from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.order_rule import require_order_rule
 from vcgym.baselines.rule import allocate
 from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED

@@ -1,10 +1,10 @@
-"""The one place where a config becomes environments, and where they are asked what agents need to know of them."""
+"""Environments made from a config, and the facts about them that agents need."""
 
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from vcgym.agents.config import EnvConfig
+from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.networks.observation import Part
 from vcgym.envs.call.features.path import CALL_FEATURES
 from vcgym.envs.faces.sender_vector import card
@@ -40,11 +40,11 @@ def _context(names: list[str]) -> list[Part]:
 
 
 def data_hash(config: EnvConfig) -> str:
-    """SHA-256 of the card of the data that the worlds are drawn from; "" for an environment without a scenario.
+    """Return the SHA-256 of the card of the data that worlds are sampled from; "" for an environment without a scenario.
 
     Raises:
         ValueError: no such scenario, or not in that mode.
-        DataError: data that is missing or broken.
+        DataError: data is missing or broken.
     """
     if "scenario" not in config.options:
         return ""
