@@ -25,7 +25,7 @@ class EnvConfig(Config):
     """
 
     id: str = "vcgym/Call-v0"
-    options: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, Any] = Field(default={})
 
     @field_validator("id")
     @classmethod
