@@ -8,7 +8,7 @@ from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import require_fit
 from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import load_agent, read_card
-from vcgym.baselines.oracle import is_oracle
+from vcgym.baselines.rule import is_oracle
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, Published, System
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.predictors.table import DelayTable
