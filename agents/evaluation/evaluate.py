@@ -9,7 +9,7 @@ from gymnasium.vector import VectorEnv
 from vcgym.agents.config.training import EvaluateConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.evaluation.play import Policy, play
-from vcgym.agents.networks.observation import Part, count_items
+from vcgym.agents.networks.observation import ObservedPart, count_items
 from vcgym.agents.published.export import CARD, load_agent, read_card
 from vcgym.agents.published.spaces import build, over_items
 
@@ -54,7 +54,7 @@ def require_fit(folder: Path | str, envs: VectorEnv) -> None:
         raise ValueError(f"{path}: action_space over {items} items is {action_space}, expected {envs.single_action_space}")
 
 
-def _without_counts(parts: list[Part]) -> list[tuple[str, list[str]]]:
+def _without_counts(parts: list[ObservedPart]) -> list[tuple[str, list[str]]]:
     """Return name and features of each part, of one item if it is a set."""
     return [(part.name, part.features) for part in parts]
 

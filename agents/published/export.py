@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from vcgym.agents.networks.description import SetNetwork, Strict
-from vcgym.agents.networks.observation import Part, context_features, count_items, item_part
+from vcgym.agents.networks.observation import ObservedPart, context_features, count_items, item_part
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.published.new_folder import new_folder
 from vcgym.agents.published.spaces import build, describe
@@ -35,7 +35,7 @@ class AgentCard(Strict):
 
     format: Literal[2] = FORMAT
     env_id: str
-    observation: list[Part]
+    observation: list[ObservedPart]
     observation_space: dict[str, Any]
     action_space: dict[str, Any]
     network: SetNetwork

@@ -24,7 +24,7 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.networks.actor_critic import LOG_SD, ActorCritic, MaskableSetPolicy, SetPolicy
 from vcgym.agents.networks.description import set_network
-from vcgym.agents.networks.observation import Part, item_part, network_for
+from vcgym.agents.networks.observation import ObservedPart, item_part, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.training.adapter import NativeVecEnv
 
@@ -95,7 +95,7 @@ def snapshot(model: Model, config: TrainConfig) -> AgentPolicy:
     return AgentPolicy(*spoken, nets.policy.network, _arrays(nets.policy.state_dict()))
 
 
-def _parts(model: Model) -> list[Part]:
+def _parts(model: Model) -> list[ObservedPart]:
     assert isinstance(model.env, VecNormalize)
     assert isinstance(model.env.unwrapped, NativeVecEnv)
     return observation_parts(model.env.unwrapped.envs)
