@@ -10,7 +10,7 @@ from yaml import YAMLError
 
 from vcgym.baselines.order_rule import require_order_rule
 from vcgym.baselines.rule import allocate
-from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
+from vcgym.leaderboard.evaluation.cost import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
 
 ORACLE = "oracle_"

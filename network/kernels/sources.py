@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import get_ident
 from typing import NamedTuple
 
 _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib"))
@@ -159,6 +160,6 @@ def _imports(tree: ast.Module, module: str) -> Iterable[str]:
 
 def _replace(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     draft.write_text(text)
     draft.replace(path)
