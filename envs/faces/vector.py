@@ -1,5 +1,6 @@
 """The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -60,6 +61,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         data: folder of measured data; None: the environment variable VCGYM_DATA.
         burst: of mode paper: which measured burst its draws are fitted to, worst or median.
         tau_ms: of mode correlated: correlation time of queueing, 0 to 60,000.
+        traces: of scenario replay: a folder or files of traces.
         threads: how many threads share the sessions; without effect on the result.
         log: keep per-packet outcomes, for `played`.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
@@ -88,6 +90,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         data: str | None = None,
         burst: str = "worst",
         tau_ms: float = TAU_MS,
+        traces: str | Sequence[str] | None = None,
         threads: int = 1,
         log: bool = False,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -106,7 +109,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
             one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        world = Scenario(scenario, mode, packets, data, burst, tau_ms)
+        world = Scenario(scenario, mode, packets, data, burst, tau_ms, traces)
         world.pairs(split)  # refuses an unknown split
         if predictor is not None and (held.at_arrivals or observation != "features"):
             kind = type(predictor).__name__
@@ -129,7 +132,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         )  # fmt: skip
         self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
         spaces_of_one = self._observation_space(world.paths), action_space(action, world.paths, *self._levers)
-        super().__init__(num_envs, *spaces_of_one, arguments, autoreset_mode)
+        super().__init__(num_envs, *spaces_of_one, arguments, autoreset_mode, self.batch.shares)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
         """What packets pass before they go onto a path."""
@@ -172,23 +175,21 @@ class LeverVectorEnv(EpisodeVectorEnv):
             begun = np.isin(np.arange(self.num_envs), rows)
             start(self._forecast, self._senses.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
 
-    def _play(self, rows: NDArray[np.int64]) -> None:
-        self.batch.play(rows)
+    def _advance(self, rows: NDArray[np.int64]) -> None:
+        self.batch.advance(rows)
 
-    def _done(self) -> NDArray[np.bool_]:
-        done: NDArray[np.bool_] = self.batch.calls["why"] == DONE
+    def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        done: NDArray[np.bool_] = self.batch.calls["why"][rows] == DONE
         return done
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         decided = decode(self.action_form, self.batch.scenario.paths, actions, *self._levers)
-        self.batch.calls["answer_path"] = decided.path
-        self.batch.calls["answer_level_us"] = decided.level_us
+        self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = decided.path, decided.level_us
         self.uplink.answer(decided.rate, self.action_form != "exact", decided.order)
 
-    def _rewards(self) -> NDArray[np.float64]:
-        earned = np.empty(self.num_envs)
-        (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, self._paid, earned)
-        return earned + self.uplink.earned()
+    def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+        (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, rows, self._paid, out)
+        self.uplink.reward(rows, out)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch

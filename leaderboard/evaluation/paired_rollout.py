@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import SPLITS, test_opened
+from vcgym.network.scenarios.splits import SPLITS, unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
 
 
@@ -20,7 +20,7 @@ def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, ...]], sessi
     return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver, *_ in pairs]
 
 
-@test_opened()
+@unlock_test_split()
 def every_pair(scenario: Scenario, seeds: int, least: int = 1) -> list[WorldDraw]:
     """Worlds of each pair of a scenario, whatever the split: for claims about a whole scenario, with nothing trained.
 
@@ -51,14 +51,14 @@ def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], thre
         for batch in batches:
             batch.start(row, draw, history)
     for batch in batches:
-        batch.play_block(np.zeros(0, np.int64))  # compiles
+        batch.play_loaded(np.zeros(0, np.int64))  # compiles
 
     def play_rows(rows: NDArray[np.int64]) -> NDArray[np.float64]:
         took_s = np.zeros(len(batches))
         while True:
             for place, batch in enumerate(batches):
                 began = time.perf_counter()
-                waiting = batch.play_block(rows)  # the same rows in every batch: calls are equally long
+                waiting = batch.play_loaded(rows)  # the same rows in every batch: calls are equally long
                 took_s[place] += time.perf_counter() - began
             if not len(waiting):
                 return took_s
