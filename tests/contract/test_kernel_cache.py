@@ -79,7 +79,7 @@ def test_docstrings_comments_and_other_rules_compile_nothing(house):
     before, _ = house.ask()
     for path in (house.folder / "vcgym").rglob("*.py"):
         path.write_text(f'"""Another docstring\n\nof other length."""\n\n# a comment\n{path.read_text()}')
-    house.edit("vcgym/baselines/routers/random_path.py", '    return int(', '    """Return\n\n    a path."""\n    # at random\n    return int(')
+    house.edit("vcgym/baselines/routers/random_path.py", f"    {CHOICE}", f'    """Return\n\n    a path."""\n    # at random\n    {CHOICE}')
     assert house.ask() == (before, 0)
     for rule in ("routers/greedy.py", "receivers/fixed_lag.py", "routers/via.py"):
         path = house.folder / "vcgym" / "baselines" / rule
