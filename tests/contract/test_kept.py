@@ -77,7 +77,7 @@ def forecasts_of_a_reproduction():
 
 def oracles_of_a_world():
     scenario = Scenario("table1", "paper", 100)
-    with splits.test_opened():
+    with splits.unlock_test_split():
         draw = scenario.draw("test", 0)
     identity = {"suite": "tiny", "suite_version": "v0", "pair": draw.pair, "seed": 0, "system": "it"}
     return asked_for(oracle_rows, oracle_rows.oracle_rows, oracle_rows.Drawn(scenario, draw, identity), {"it": PAIR}, Path())

@@ -1,5 +1,6 @@
 """The disk cache of kernels: no edit that counts is missed, not even in callers of other files, and no other edit compiles anything."""
 
+import importlib
 import json
 import os
 import shutil
@@ -8,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from vcgym.network.kernels.sources import SOURCES, closure
 
 ROOMS = ("network", "predictors", "baselines", "envs")
 HOME = Path(__file__).parents[2]
@@ -27,7 +30,7 @@ for slot in range(20):
 json.dump([policy.__file__, actions], sys.stdout)
 """
 INSIDE, OUTSIDE = "vcgym.baselines.routers.random_path", "my_rule"
-CHOICE = "return int(uniform(state.key[s], slot) * state.paths[s])"
+CHOICE = "return int(uniform(state.key[s], slot_at(now_us)) * state.paths[s])"
 
 
 class House:
@@ -92,3 +95,14 @@ def test_an_edited_rule_from_outside_shows(house):
     assert house.ask(OUTSIDE) == (before, 0)
     house.edit("my_rule.py", CHOICE, "return 7")
     assert set(house.ask(OUTSIDE)[0]) == {7}
+
+
+def test_every_version_stands_where_the_cache_looks():
+    """A caller is compiled anew if the module of a class, or one that the caller imports, has changed: no version may stand elsewhere."""
+    rooms = tuple(f"vcgym.{room}." for room in (*ROOMS, "leaderboard.oracles"))
+    modules = [importlib.import_module(name) for name in sorted(SOURCES) if name.startswith(rooms)]
+    generics = {id(one): one for module in modules for one in vars(module).values() if hasattr(one, "versions")}
+    assert len(generics) > 10
+    for generic in generics.values():
+        for cls, version in generic.versions.items():
+            assert version.__module__ in closure([cls.__module__, generic.__module__]), (generic, cls)
