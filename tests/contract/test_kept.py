@@ -127,7 +127,7 @@ USERS = {
     ),
     "forecasts of a reproduction": (
         forecasts_of_a_reproduction,
-        {"leaderboard.papers.reproduce.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.routers.vcroute.vcroute"},
+        {"leaderboard.papers.reproduce.forecasts", "envs.call.logging_router", "predictors.training", "baselines.routers.vcroute.vcroute"},
         {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
     ),
     "oracles": (
