@@ -11,6 +11,8 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.leaderboard.evaluation.published import Published
 from vcgym.leaderboard.evaluation.rollout import RulePair
 
+TUNED = "-tuned"  # ends the names of tuned systems
+
 
 def effort(system: RulePair | Policy, tuning_trials: int = 0) -> dict[str, int]:
     """Values of the columns `training_decisions`, `tuning_trials` and `parameters`.
