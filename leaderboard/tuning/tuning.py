@@ -15,14 +15,9 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-<<<<<<< HEAD
-from vcgym.agents.sweeps.search import Domain, Values, search
-from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
-=======
 from vcgym.agents.sweeps.search import Domain, Values, search
 from vcgym.leaderboard.evaluation.cost import TUNED
 from vcgym.leaderboard.kept import kept_document
->>>>>>> main
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.tuning.tunable import as_yaml, short, short_hash, values_of, with_values
 
@@ -66,13 +61,8 @@ class Tuned(NamedTuple):
     study: dict[str, Any]
 
 
-<<<<<<< HEAD
-def tune_system(name: str, printed: Any, space: Mapping[str, Domain], ground: Ground, how: Search) -> Tuned:
-    """Search one system; Ray has to be running (`vcgym.agents.sweeps.search.ray_running`).
-=======
 def tune_system(name: str, printed: Any, space: Mapping[str, Domain], ground: Ground, how: Search, folder: Path) -> Tuned:
     """Search one system; Ray has to be running (`vcgym.agents.sweeps.search.ray_running`).
->>>>>>> main
 
     Args:
         name: of the system.
