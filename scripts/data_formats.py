@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Literal
 
-from vcgym.agents.config import Config
+from vcgym.agents.config.base import Config
 from vcgym.network.bottleneck.capacity import CapacityTrace, mean_bps
 from vcgym.network.bottleneck.capacity_file import RateUnit, import_throughput, read_mahimahi, write_capacity
 from vcgym.network.traces.cards import Card, card_beside

@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from vcgym.envs.call.controllers import Agent, Commanded, require_rule
+from vcgym.baselines.rule import Control, require_rule
+from vcgym.envs.call.controllers import Agent, Commanded
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.no_uplink import BARE, Bare
 from vcgym.envs.call.sender.uplink import UplinkBatch
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector import Held, LeverVectorEnv
+from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 
 class CallVectorEnv(LeverVectorEnv):
@@ -38,15 +39,16 @@ class CallVectorEnv(LeverVectorEnv):
         interval: int = 10,
         router: Any = None,
         receiver: Any = None,
-        uplink: str | SendingScenario | None = None,
+        uplink: str | BottleneckRecipe | None = None,
         rate: Any = None,
         order: Any = None,
         pacing: float = PACING,
         **arguments: Any,
     ) -> None:
-        for lever, rule in (("router", router), ("receiver", receiver)):
-            if rule is not None:
-                require_rule(lever, rule)
+        if router is not None:
+            require_rule("router", router, Control.PATH)
+        if receiver is not None:
+            require_rule("receiver", receiver, Control.LAG, Control.TARGET)
         _require_levers(uplink, router=router, receiver=receiver, rate=rate, order=order)
         self._uplink = uplink
         self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}

@@ -14,11 +14,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from vcgym.envs.call.features.path import Feature
+from vcgym.envs.call.features.layout import ObservationLayout
+from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
 from vcgym.envs.call.shares import Shares
 from vcgym.envs.faces.snapshot import restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
+
+OBSERVATIONS = ("features", "dict", "records")
 
 
 def require_whole(**counts: tuple[Any, int, int]) -> None:
@@ -37,34 +40,44 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     Args:
         num_envs: how many, >= 1.
-        single_observation_space: of one session: a Box of features, or a Dict.
+        layout: parts of an observation of features.
+        observation: "features", a flat Box; "dict", the parts of `layout`; or "records".
+        records: parts of an observation of records, of one session.
         single_action_space: of one session.
+        reward: parameters of a reward.
+        accounts: counters that it reads.
         arguments: what a state must agree on: all that can change what comes next.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         shares: how threads share the sessions.
     """
 
     reset_options: ClassVar[tuple[str, ...]] = ()
-    layout: list[Feature]
-
     def __init__(
         self,
         num_envs: int,
-        single_observation_space: spaces.Space[Any],
+        layout: ObservationLayout,
+        observation: str,
+        records: dict[str, spaces.Space[Any]],
         single_action_space: spaces.Space[Any],
+        reward: Any,
+        accounts: Accounts,
         arguments: tuple[Any, ...],
         autoreset_mode: AutoresetMode,
         shares: Shares,
     ) -> None:
         self._shares = shares
+        self.reward, self.accounts = reward, accounts
+        self._rewarded = allocate_state(reward, num_envs)
         self.num_envs, self.render_mode = num_envs, None
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode(autoreset_mode)}
-        self.single_observation_space, self.single_action_space = single_observation_space, single_action_space
-        self.observation_space = batch_space(single_observation_space, num_envs)
+        self.layout, self.observation_kind = layout, observation
+        by_part = spaces.Dict(records) if observation == "records" else layout.space
+        self.single_observation_space = layout.box if observation == "features" else by_part
+        self.single_action_space = single_action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(single_action_space, num_envs)
         # The observations shown last: a masked reset shows those of the other sessions again.
-        parts = single_observation_space if isinstance(single_observation_space, spaces.Dict) else {"features": single_observation_space}
-        self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in parts.items()}
+        self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in by_part.items()}
         self._arguments = ", ".join(map(str, (type(self).__name__, num_envs, *arguments, AutoresetMode(autoreset_mode).value)))
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)
@@ -96,10 +109,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Raises:
             ValueError: an action of one of `rows` that is not allowed now.
         """
-
-    @abstractmethod
-    def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
-        """Write what each of `rows` has earned since its last decision into `out` (num_envs,). Threads as for `_advance`."""
 
     @abstractmethod
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
@@ -151,8 +160,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 self._seeds[row] = given if given is not None else self.np_random.integers(1 << 31)
                 self._episodes[row] = -1
         self._begin(rows, self._shown, **options)
-        observations = {name: value.copy() for name, value in self._shown.items()}
-        return observations if isinstance(self.single_observation_space, spaces.Dict) else observations["features"], {}
+        observations, fresh = self._allocate_observations()
+        for name, value in self._shown.items():
+            fresh[name][...] = value
+        return observations, {}
 
     @property
     def has_begun(self) -> bool:
@@ -180,6 +191,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             episode = int(self._episodes[row])
             seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
             self._start(row, seed, **options)
+            begin_row(self.reward, self._rewarded, self.accounts, row)
         self._begun(rows)
         self._over[rows] = False
         self._shares.each(partial(self._begin_share, fresh), rows)
@@ -206,11 +218,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         running = np.flatnonzero(~self._over)
         self._answer(self._checked_actions(actions), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
-        fresh = {name: np.empty_like(value) for name, value in self._shown.items()}
+        observations, fresh = self._allocate_observations()
         self._shares.each(partial(self._step_share, rewards, truncated, fresh), running)
         self._begin(starting, fresh)
         infos = self._infos(truncated)
-        observations = fresh if isinstance(self.single_observation_space, spaces.Dict) else fresh["features"]
         over = np.flatnonzero(truncated)
         if mode is AutoresetMode.SAME_STEP and len(over):
             infos = {
@@ -229,7 +240,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     ) -> None:
         """Do all that a step is for the sessions of one thread, so that threads meet once per step."""
         self._advance(rows)
-        self._reward(rows, rewards)
+        write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
         truncated[rows] = self._done(rows)
         self._write_observations(rows, self._shown)
         between = slice(rows[0], rows[-1] + 1)  # other rows in there are of this thread too, and are begun and shown later
@@ -243,6 +254,14 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         if not same_kind or not space.contains(actions.astype(space.dtype)):
             raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
         return actions
+
+    def _allocate_observations(self) -> tuple[Any, dict[str, NDArray[Any]]]:
+        """Return new observations, in the form of their space, and the same memory by part."""
+        if self.observation_kind == "features":
+            flat = np.empty((self.num_envs, len(self.layout.features)), np.float32)
+            return flat, self.layout.split(flat)
+        by_part = {name: np.empty_like(value) for name, value in self._shown.items()}
+        return by_part, by_part
 
     def _objects(self, observations: Any, over: NDArray[np.int64]) -> NDArray[np.object_]:
         """Copies of the last observations of the sessions that are over, as gymnasium's object array."""
@@ -273,5 +292,5 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._take_world_names(restore(state, self._arguments, self._everything(), self.np_random))
 
     def _everything(self) -> dict[str, Any]:
-        own = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_over")}
+        own = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_over", "_rewarded")}
         return own | {f"env._shown.{name}": value for name, value in self._shown.items()} | self._living()

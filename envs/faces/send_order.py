@@ -7,16 +7,18 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.rate_rule import require_rate_rule
+from vcgym.baselines.rule import Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.envs.call.features.path import Feature
-from vcgym.envs.call.features.sender import observe_order, order_layout
+from vcgym.envs.call.features.layout import ObservationLayout, Part
+from vcgym.envs.call.features.queue import QUEUE_FEATURES, observe_queues
+from vcgym.envs.call.features.sender import ORDER_FEATURES, observe_order_senders
 from vcgym.envs.call.features.sender_records import ITEM_WIDTH, show_queue
 from vcgym.envs.call.sender.batch import BY_PACKET
 from vcgym.envs.call.sender.controllers import OrderAgent
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.sender_vector import SendingVectorEnv, require_order
+from vcgym.envs.faces.sender_vector import SendingVectorEnv
 from vcgym.network.kernels.ranges import one_of
+from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 RATE = Tfrc()
@@ -43,6 +45,7 @@ class SendOrderVectorEnv(SendingVectorEnv):
         as the longest of the scenario has.
     """
 
+    chosen_from = "queue"
     rewards = ("on_time", "emodel")
     forms = ("discrete",)
 
@@ -51,28 +54,29 @@ class SendOrderVectorEnv(SendingVectorEnv):
         num_envs: int = 1,
         rate: NamedTuple = RATE,
         overflow: NamedTuple = OVERFLOW,
-        scenario: str = "order",
+        scenario: str | BottleneckRecipe = "order",
         send_queue: int | None = PLACES,
         pacing: float = BY_PACKET,
         reward: str = "on_time",
         empty_place: str = "refuse",
         **arguments: Any,
     ) -> None:
-        require_rate_rule(rate)
-        require_order(overflow, "overflow")
+        require_rule("rate", rate, Control.RATE)
+        require_rule("overflow", overflow, Control.ORDER)
         one_of("empty_place", empty_place, EMPTY_PLACE)
-        sampled = SendingScenario(scenario, arguments.get("data"), arguments.get("traces"))
-        self.places = most_waiting(sampled) if send_queue is None else send_queue
+        recipe = SendingScenario(scenario, arguments.get("data"), arguments.get("traces")) if isinstance(scenario, str) else scenario
+        self.places = longest_queue(recipe) if send_queue is None else send_queue
         self.empty_place = empty_place
         super().__init__(
-            num_envs, rate, OrderAgent(overflow), scenario, send_queue=send_queue, pacing=pacing, reward=reward, **arguments
+            num_envs, rate, OrderAgent(overflow), recipe, send_queue=send_queue, pacing=pacing, reward=reward, **arguments
         )  # fmt: skip
 
     def _own_arguments(self) -> tuple[Any, ...]:
         return (self.empty_place,)
 
-    def _layout(self) -> list[Feature]:
-        return order_layout(self.places)
+    def _layout(self) -> ObservationLayout:
+        slots = tuple(map(str, range(self.places)))
+        return ObservationLayout(Part("queue", QUEUE_FEATURES, slots), Part("sender", ORDER_FEATURES))
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
         return {
@@ -107,8 +111,9 @@ class SendOrderVectorEnv(SendingVectorEnv):
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
-        if self.observation_kind == "features":
-            observe_order(batch.senders, batch.tables.flight, self.places, rows, shown["features"])
+        if self.observation_kind != "records":
+            observe_queues(batch.senders, rows, shown["queue"])
+            observe_order_senders(batch.senders, batch.tables.flight, rows, shown["sender"])
             return
         shown["now_us"][rows] = batch.senders["now_us"][rows]
         shown["rtt_us"][rows] = batch.senders["rtt_us"][rows].astype(np.int64)
@@ -116,8 +121,8 @@ class SendOrderVectorEnv(SendingVectorEnv):
         show_queue(batch.senders, rows, shown["records"], shown["count"])
 
 
-def most_waiting(scenario: SendingScenario) -> int:
-    """Packets that may wait at the sender in the longest queue of a scenario."""
+def longest_queue(scenario: BottleneckRecipe) -> int:
+    """Return how many packets may wait at the sender in the longest queue of a scenario."""
     return max(scenario.draw("train", 0, kind).send_queue for kind in scenario.kinds)
 
 

@@ -1,6 +1,7 @@
 """The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,23 +11,26 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import start
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.envs.call.features.forecast import Forecast, forecaster, named
-from vcgym.envs.call.features.path import allocate_senses, clear_senses, layout, observe_arrival, observe_feed
+from vcgym.envs.call.features.forecast import FORECAST_FEATURE, Forecast, forecaster, named
+from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.loop import DONE
-from vcgym.envs.call.rewards.call import ACCOUNTS, REWARDS, earn_emodel, earn_event
+from vcgym.envs.call.rewards.emodel import EModel
+from vcgym.envs.call.rewards.event_delay import EventDelay
+from vcgym.envs.call.rewards.on_time import OnTime
+from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import BARE, Bare
 from vcgym.envs.faces.actions import FORMS, action_space, decode
-from vcgym.envs.faces.episodes import EpisodeVectorEnv, require_whole
+from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
 from vcgym.envs.faces.render import picture
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.playout.quality import mos, rating
-from vcgym.network.scenarios.scenario import TAU_MS, Scenario
+from vcgym.network.scenarios.scenario import TAU_MS, RecipeMaker, Scenario
 from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
-OBSERVATIONS = ("features", "records")
+REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay()})
 LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
 
 
@@ -47,12 +51,12 @@ class LeverVectorEnv(EpisodeVectorEnv):
         held: which levers the agent holds.
         router: who holds the path: `vcgym.envs.call.controllers.Agent`, or parameters of a rule.
         receiver: who holds the level: a holder of `vcgym.envs.call.controllers`, or parameters of a rule.
-        scenario: name of the scenario, see `vcgym.network.scenarios.scenario`.
+        scenario: name, see `vcgym.network.scenarios.scenario`; a class of `Recipe` from anywhere; or a `Scenario`, whose settings hold.
         mode: how its statistics become packets: correlated, paper or replay.
         split: train or validation; test is the leaderboard's.
         packets: length of a call, 1 to 1,000,000.
-        reward: emodel or event.
-        observation: features or records.
+        reward: emodel, event, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
+        observation: features (a flat Box), dict (its parts) or records.
         action: discrete, continuous or exact.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         place: of the router's lever: sender, central or receiver.
@@ -76,11 +80,11 @@ class LeverVectorEnv(EpisodeVectorEnv):
         held: Held,
         router: NamedTuple,
         receiver: NamedTuple,
-        scenario: str = "wonderproxy",
+        scenario: str | RecipeMaker | Scenario = "wonderproxy",
         mode: str = "correlated",
         split: str = "train",
         packets: int = 6000,
-        reward: str = "emodel",
+        reward: Any = "emodel",
         observation: str = "features",
         action: str = "discrete",
         predictor: Any = None,
@@ -105,60 +109,58 @@ class LeverVectorEnv(EpisodeVectorEnv):
         for name, value, bound in (("feedback_loss", feedback_loss, "0 <= share < 1"), ("probe_rate", probe_rate, "0 to 100")):
             if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
                 raise ValueError(f"{name} = {value!r}: allowed are numbers, {bound}")
-        for name, chosen, allowed in (("reward", reward, REWARDS), ("observation", observation, OBSERVATIONS), ("action", action, FORMS)):
+        for name, chosen, allowed in (("observation", observation, OBSERVATIONS), ("action", action, FORMS)):
             one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        world = Scenario(scenario, mode, packets, data, burst, tau_ms, traces)
+        world = scenario if isinstance(scenario, Scenario) else Scenario(scenario, mode, packets, data, burst, tau_ms, traces)
         world.pairs(split)  # refuses an unknown split
-        if predictor is not None and (held.at_arrivals or observation != "features"):
+        if predictor is not None and (held.at_arrivals or observation == "records"):
             kind = type(predictor).__name__
             raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
         self._forecast = forecaster(predictor)
         self.held, self.split = held, split
-        self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
+        self.action_form = action
         self.uplink = self._make_uplink(num_envs, world)
         self.batch = CallBatch(
             world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads, uplink=self.uplink, interval=held.interval
         )
-        self._senses = allocate_senses(num_envs, world.paths, self._forecast)
-        of_paths = layout(() if held.at_arrivals else world.layout.path_names, isinstance(self._forecast, Forecast))
-        self.layout = [*of_paths, *self.uplink.layout]
-        self._paid = np.zeros((num_envs, ACCOUNTS), np.int64)
+        self._features = allocate_features(num_envs, world.paths, self._forecast)
+        chosen = require_reward(reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
         # The data included.
         arguments = (
-            router, receiver, scenario, mode, split, packets, reward, observation, action, place, feedback_loss, probe_rate, burst,
-            float(tau_ms), log, world.layout.card, named(self._forecast), held.interval, *self.uplink.arguments,
+            router, receiver, world.name, world.mode, split, world.packets, chosen, observation, action, place, feedback_loss, probe_rate,
+            burst, float(tau_ms), log, world.layout.card, named(self._forecast), held.interval, *self.uplink.arguments,
         )  # fmt: skip
         self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
-        spaces_of_one = self._observation_space(world.paths), action_space(action, world.paths, *self._levers)
-        super().__init__(num_envs, *spaces_of_one, arguments, autoreset_mode, self.batch.shares)
+        path_names = () if held.at_arrivals else world.layout.path_names
+        forecast = (FORECAST_FEATURE,) if isinstance(self._forecast, Forecast) else ()
+        layout = call_layout(path_names, forecast, *([self.uplink.part] if self.uplink.part else []))
+        acted = action_space(action, world.paths, *self._levers)
+        rewarded = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen, Accounts(self.batch.calls, self.uplink.senders)
+        shown = layout, observation, self._records(world.paths)
+        super().__init__(num_envs, *shown, acted, *rewarded, arguments, autoreset_mode, self.batch.shares)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
         """What packets pass before they go onto a path."""
         return BARE
 
-    def _observation_space(self, paths: int) -> spaces.Space[Any]:
-        if self.observation_kind == "features":
-            low, high = (np.array([getattr(feature, end) for feature in self.layout], np.float32) for end in ("low", "high"))
-            return spaces.Box(low, high, dtype=np.float32)
+    def _records(self, paths: int) -> dict[str, spaces.Space[Any]]:
         most = np.iinfo(np.int64).max
         history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, LONGEST_DELAY_MS, LONGEST_DELAY_MS], (paths, 1)).astype(np.float64)
-        return spaces.Dict(
-            {
-                "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
-                "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
-                "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
-                "records": spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
-                "slot": spaces.Box(0, most, (), np.int64),
-                **self.uplink.records(),
-            }
-        )
+        return {
+            "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
+            "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
+            "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
+            "records": spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
+            "slot": spaces.Box(0, most, (), np.int64),
+            **self.uplink.records(),
+        }
 
     @property
-    def paths_observed(self) -> int:
-        """How many paths the agent chooses among, seen by the first features, those of each path alike; 0 if it does not hold the path."""
-        return self.batch.scenario.paths if self.held.path else 0
+    def chosen_from(self) -> str | None:
+        """Return the part of an observation whose items the agent chooses among; None if a rule chooses the path."""
+        return "paths" if self.held.path else None
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
         self.uplink.refuse(self.split, kind)
@@ -167,13 +169,12 @@ class LeverVectorEnv(EpisodeVectorEnv):
     def _start(self, row: int, seed: int, kind: str | None = None, **options: Any) -> None:
         self.uplink.draw(row, self.split, seed, kind)
         self.batch.start(row, self.batch.scenario.draw(self.split, seed, **options))
-        clear_senses(self._senses, row, self.batch.history)
-        self._paid[row] = 0
+        clear_features(self._features, row, self.batch.history)
 
     def _begun(self, rows: NDArray[np.int64]) -> None:
         if isinstance(self._forecast, Forecast):
             begun = np.isin(np.arange(self.num_envs), rows)
-            start(self._forecast, self._senses.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
+            start(self._forecast, self._features.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
 
     def _advance(self, rows: NDArray[np.int64]) -> None:
         self.batch.advance(rows)
@@ -187,18 +188,16 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = decided.path, decided.level_us
         self.uplink.answer(decided.rate, self.action_form != "exact", decided.order)
 
-    def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
-        (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, rows, self._paid, out)
-        self.uplink.reward(rows, out)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
-        if self.observation_kind == "features":
+        if self.observation_kind != "records":
             if self.held.at_arrivals:
-                observe_arrival(batch.calls, rows, self._senses, batch.receiver, shown["features"])
-            else:
-                observe_feed(batch.calls, rows, self._senses, batch.history, self._forecast, shown["features"])
-                self.uplink.observe(batch.calls, rows, shown["features"])
+                observe_arrival(batch.calls, rows, self._features, batch.receiver, shown["call"])
+                return
+            observe_feed(batch.calls, rows, self._features, batch.history, self._forecast, shown["paths"], shown["call"])
+            if self.uplink.part:
+                self.uplink.observe(batch.calls, rows, shown["sender"])
             return
         shown["history"][rows] = batch.history[rows]
         shown["slot"][rows] = batch.calls["slot"][rows]
@@ -235,8 +234,8 @@ class LeverVectorEnv(EpisodeVectorEnv):
         batch = self.batch
         return {
             "calls": batch.calls, "tables": batch.tables, "router": batch.router_state, "receiver": batch.receiver_state,
-            "history": batch.history, "senses": self._senses, "world": batch.world.rows, "delay_us": batch.world.delay_us,
-            "env._paid": self._paid, **self.uplink.living(),
+            "history": batch.history, "features": self._features, "world": batch.world.rows, "delay_us": batch.world.delay_us,
+            **self.uplink.living(),
         }  # fmt: skip
 
     def _world_names(self) -> list[str]:

@@ -14,8 +14,8 @@ from vcgym.network.bottleneck.cross_traffic import Tcp
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels import rng
+from vcgym.network.scenarios.bottleneck_kinds import RUN_S, BottleneckKinds, Kind, everywhere, split_by_place
 from vcgym.network.scenarios.replay import PART_OF_TRACE
-from vcgym.network.scenarios.sending_recipe import RUN_S, Kind, SendingRecipe, everywhere, split_by_place
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.trace_file import ENDING
@@ -52,7 +52,7 @@ _SETS = {
 }
 
 
-def declared() -> SendingRecipe:
+def declared() -> BottleneckKinds:
     """Return the recipe of scenario rate."""
     constants = {mbps: constant(mbps * 1e6) for mbps in sorted({m for several in _MBPS.values() for m in several})}
     courses = {split: tuple(_sample_steps(split, i) for i in range(n)) for split, n in _STEPS.items()}
@@ -63,17 +63,17 @@ def declared() -> SendingRecipe:
         "cubic": Kind(everywhere(*(constants[mbps] for mbps in _MBPS["cubic"])), _sample_cubic),
         "wifi": Kind(everywhere(*(constants[mbps] for mbps in _MBPS["wifi"])), _sample_wifi),
     }
-    return SendingRecipe(kinds, flows=1, seconds=max(length_s for _, length_s in RFC8867.values()))
+    return BottleneckKinds(kinds, flows=1, seconds=max(length_s for _, length_s in RFC8867.values()))
 
 
-def calls() -> SendingRecipe:
+def calls() -> BottleneckKinds:
     """Return the recipe of scenario calls."""
     traces = everywhere(*(constant(mbps * 1e6) for mbps in _CALLS_MBPS))
     kinds = {kind: Kind(traces, partial(_sample_calls, rates=rates)) for kind, rates in _CALLS.items()}
-    return SendingRecipe(kinds, flows=_MAX_CALLS, calls=_MAX_CALLS)
+    return BottleneckKinds(kinds, flows=_MAX_CALLS, calls=_MAX_CALLS)
 
 
-def measured(data: str | None) -> SendingRecipe:
+def measured(data: str | None) -> BottleneckKinds:
     """Return the recipe of scenario rate-measured.
 
     Raises:
@@ -83,10 +83,10 @@ def measured(data: str | None) -> SendingRecipe:
     for kind, names in _SETS.items():
         parts = [split_by_place(name, read_set(name, data)) for name in names]
         kinds[kind] = Kind({split: tuple(t for part in parts for t in part[split]) for split in SPLITS}, _sample_trace)
-    return SendingRecipe(kinds)
+    return BottleneckKinds(kinds)
 
 
-def replayed(files: Sequence[str] | None) -> SendingRecipe:
+def replayed(files: Sequence[str] | None) -> BottleneckKinds:
     """Return the recipe of scenario rate-replay: five traces or more are split by name, fewer in time.
 
     Raises:
@@ -100,7 +100,7 @@ def replayed(files: Sequence[str] | None) -> SendingRecipe:
         by_split = {split: tuple(cut(trace, *PART_OF_TRACE[split]) for trace in traces) for split in SPLITS}
     else:
         by_split = split_by_place("rate-replay", traces)
-    return SendingRecipe({"replay": Kind(by_split, _sample_trace)})
+    return BottleneckKinds({"replay": Kind(by_split, _sample_trace)})
 
 
 def _read_named(files: Sequence[str] | None) -> tuple[CapacityTrace, ...]:

@@ -39,8 +39,8 @@ from vcgym.network.bottleneck.sources import Series, Timeline
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios import rate_worlds
+from vcgym.network.scenarios.bottleneck_kinds import RUN_S, BottleneckKinds, Kind, everywhere
 from vcgym.network.scenarios.replay import absolute
-from vcgym.network.scenarios.sending_recipe import RUN_S, Kind, SendingRecipe, everywhere
 from vcgym.network.scenarios.splits import SPLITS, check_split
 
 RTT_MS = (30.0, 80.0, 150.0)
@@ -84,9 +84,10 @@ class SendingScenario:
         recipe = _RECIPES[name](data, self.files)
         self._kinds = recipe.kinds
         self.kinds = tuple(self._kinds)
-        self.traces = list({id(t): t for kind in self._kinds.values() for split in kind.traces.values() for t in split}.values())
+        every = (trace for kind in self._kinds.values() for split in kind.traces.values() for trace in split)
+        self.traces: Sequence[CapacityTrace] = list({id(trace): trace for trace in every}.values())
         self.flows, self.calls, self.seconds = recipe.flows, recipe.calls, recipe.seconds
-        self.series: tuple[Series, ...] = ()
+        self.series: Sequence[Series] = ()
 
     def draw(self, split: str, seed: int, kind: str | None = None) -> SharedLink:
         """Sample one world.
@@ -144,14 +145,14 @@ def order_link(
     )
 
 
-def _order() -> SendingRecipe:
+def _order() -> BottleneckKinds:
     shared, lossy = everywhere(constant(ORDER_MBPS * 1e6)), everywhere(constant(LOSSY_MBPS * 1e6))
     levels = [(rtt_ms, n) for rtt_ms in RTT_MS for n in SEND_QUEUE]
     kinds = {
         **{f"rtt{rtt_ms:.0f}-q{n}": Kind(shared, partial(_sample_shared, rtt_ms=rtt_ms, send_queue=n)) for rtt_ms, n in levels},
         **{f"loss{100 * loss:g}": Kind(lossy, partial(_sample_lossy, loss=loss)) for loss in LOSS},
     }
-    return SendingRecipe(kinds, flows=2)
+    return BottleneckKinds(kinds, flows=2)
 
 
 def _sample_shared(
@@ -164,7 +165,7 @@ def _sample_lossy(name: str, seed: int, trace: CapacityTrace, draws: np.random.G
     return order_link(name, seed, trace, loss=loss, flows=0)
 
 
-_RECIPES: dict[str, Callable[[str | None, tuple[str, ...] | None], SendingRecipe]] = {
+_RECIPES: dict[str, Callable[[str | None, tuple[str, ...] | None], BottleneckKinds]] = {
     "order": lambda data, files: _order(),
     "rate": lambda data, files: rate_worlds.declared(),
     "calls": lambda data, files: rate_worlds.calls(),

@@ -8,8 +8,9 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
-from vcgym.agents.config import EnvConfig, EvaluateConfig, TrainConfig
-from vcgym.agents.environments import make_envs
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import EvaluateConfig, TrainConfig
+from vcgym.agents.evaluation.environments import make_envs
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.envs.call.batch import CallBatch
@@ -146,7 +147,7 @@ def test_the_test_split_is_refused_outside_the_leaderboard(split):
 def test_only_the_leaderboard_names_the_lock():
     """As the import contract says, but for each file by itself: through an import or by its text."""
     home = Path(splits.__file__).parents[2]
-    names = ("splits", "scenario", "sending_scenarios", "sending_recipe", "rate_worlds", "replay")
+    names = ("splits", "scenario", "sending_scenarios", "bottleneck_kinds", "rate_worlds", "replay")
     allowed = {f"network/scenarios/{name}.py" for name in names}
     found = {
         path.relative_to(home).as_posix()

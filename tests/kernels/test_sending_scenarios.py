@@ -16,7 +16,7 @@ from vcgym.network.bottleneck.other_call import RATES as RULES
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
 from vcgym.network.bottleneck.sources import Timeline
-from vcgym.network.scenarios.sending_recipe import split_by_place
+from vcgym.network.scenarios.bottleneck_kinds import split_by_place
 from vcgym.network.scenarios.sending_scenarios import (
     LOSS,
     RTT_MS,

@@ -1,7 +1,7 @@
-"""What an observation may add: the end-to-end delay that a predictor expects on each path, from what has reached the place.
+"""Forecast of each path: the end-to-end delay that a predictor expects, from the records that have reached the location.
 
-Written as a rule, so that the loop that reads records feeds it by its class: `update` runs the place's own copy of Algorithm 2, `decide`
-forecasts every path into a row, the paths of the call in lockstep.
+Written as a rule, so that the record loop dispatches on its type: `update` runs a copy of Algorithm 2 of the VCRoute paper, `decide`
+forecasts all paths of the call in lockstep.
 """
 
 import hashlib
@@ -11,11 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.baselines.records import MEDIA
+from vcgym.baselines.rule import allocate, decide, init, update
+from vcgym.envs.call.features.layout import Feature
+from vcgym.envs.call.features.scales import LIMIT, PER_100_MS, within
+from vcgym.network.kernels.jit import kernel
 from vcgym.predictors.predictor import predict_row, require_predictor
 from vcgym.predictors.published import shipped_network
 
 SHIPPED = "shipped"
+# The last one of a path, where the environment is given a predictor.
+FORECAST_FEATURE = Feature("predicted_e2e", "100 ms, end-to-end delay expected of a packet", 0, LIMIT, "newest_age, record_age")
 
 
 class Forecast(NamedTuple):
@@ -65,47 +71,58 @@ def named(forecast: Forecast | NoForecast) -> str:
     return f"{type(forecast.predictor).__name__} {hashlib.sha256(content).hexdigest()}"
 
 
-@implements(allocate, Forecast)
+@kernel
+def write_forecasts(forecast, state, path_states, s, now_us, out):
+    """Write the last feature of each path of session `s` into `out` (sessions, paths, features), if there is a forecaster."""
+    paths = state.e2e_ms.shape[1]
+    for p in range(paths):
+        state.transmit_ms[s, p] = path_states[s, p].newest_ms
+    decide(forecast, state, s, now_us)
+    for p in range(paths):
+        out[s, p, out.shape[2] - 1] = within(state.e2e_ms[s, p] * PER_100_MS, 0.0, LIMIT)
+
+
+@allocate.register(Forecast)
 def _allocate(params, sessions, paths):
     rows = (np.zeros((sessions, paths)) for _ in range(3))
     return ForecastState(allocate(params.jitter, sessions, paths), *rows)
 
 
-@implements(init, Forecast)
-def _init(params, state, s, history, key):
-    init(params.jitter, state.jitter, s, history, key)
+@init.register(Forecast)
+def _init(params, state, s, start, key):
+    init(params.jitter, state.jitter, s, start, key)
 
 
-@implements(update, Forecast)
+@update.register(Forecast)
 def _update(params, state, s, record):
     if record.kind == MEDIA:
         update(params.jitter, state.jitter, s, record)
 
 
-@implements(decide, Forecast)
-def _decide(params, state, s, slot):
-    jitter_ms = decide(params.jitter, state.jitter, s, slot) / 1000.0
+@decide.register(Forecast)
+def _decide(params, state, s, now_us):
+    jitter_ms = decide(params.jitter, state.jitter, s, now_us) / 1000.0
     for path in range(state.jitter_ms.shape[1]):
         state.jitter_ms[s, path] = jitter_ms
     predict_row(params.predictor, state.transmit_ms[s], state.jitter_ms[s], state.e2e_ms[s])
     return 0
 
 
-@implements(allocate, NoForecast)
+@allocate.register(NoForecast)
 def _allocate_nothing(params, sessions, paths):
     return ForecastState(np.zeros(sessions, np.int8), *(np.zeros((sessions, 0)) for _ in range(3)))
 
 
-@implements(init, NoForecast)
-def _init_nothing(params, state, s, history, key):
+@init.register(NoForecast)
+def _init_nothing(params, state, s, start, key):
     pass
 
 
-@implements(update, NoForecast)
+@update.register(NoForecast)
 def _update_nothing(params, state, s, record):
     pass
 
 
-@implements(decide, NoForecast)
-def _decide_nothing(params, state, s, slot):
+@decide.register(NoForecast)
+def _decide_nothing(params, state, s, now_us):
     return 0

@@ -22,7 +22,7 @@ class Kind(NamedTuple):
     sample: Callable[[str, int, CapacityTrace, np.random.Generator], SharedLink]  # (kind, seed of the world, trace, random numbers)
 
 
-class SendingRecipe(NamedTuple):
+class BottleneckKinds(NamedTuple):
     """Kinds of world of a scenario, by name, and bounds over all of them.
 
     Attributes:
