@@ -9,7 +9,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from vcgym.agents.training.search import Domain, ray_running
+from vcgym.agents.sweeps.search import Domain, ray_running
 from vcgym.leaderboard.tuning.tunable import space_of
 from vcgym.leaderboard.tuning.tune_config import TuneConfig, TunedRule
 from vcgym.leaderboard.tuning.tuning import Ground, Search, keep, tune_system

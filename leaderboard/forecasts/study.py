@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.registry import register_predictor
 from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.agents.training.study import require_same_study

@@ -15,7 +15,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from vcgym.agents.training.search import Domain, Values, search
+from vcgym.agents.sweeps.search import Domain, Values, search
 from vcgym.leaderboard.evaluation.cost import TUNED
 from vcgym.leaderboard.kept import kept_document
 from vcgym.leaderboard.results.files import replace_file
@@ -62,7 +62,7 @@ class Tuned(NamedTuple):
 
 
 def tune_system(name: str, printed: Any, space: Mapping[str, Domain], ground: Ground, how: Search, folder: Path) -> Tuned:
-    """Search one system; Ray has to be running (`vcgym.agents.training.search.ray_running`).
+    """Search one system; Ray has to be running (`vcgym.agents.sweeps.search.ray_running`).
 
     Args:
         name: of the system.

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.agents.export import load_agent
-from vcgym.agents.training.search import Domain
+from vcgym.agents.published.export import load_agent
+from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.receivers.fixed_lag import FixedLag

@@ -11,7 +11,7 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from pydantic import ValidationError
 
-from vcgym.agents.training.search import Domain
+from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.rule import Control, allocate, require_rule
 from vcgym.leaderboard.evaluation.cost import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
