@@ -16,7 +16,7 @@ ORACLE = "oracle_"
 
 
 def load_senders(names: list[str] | None, scenario: str | None = None) -> dict[str, Sender]:
-    """Senders by name; None: every file of conf/sender, or with `scenario` all but those that were tuned for another one.
+    """Load senders by name; None: every file of conf/sender, or with `scenario` all but those that were tuned for another one.
 
     Raises:
         ValueError: no such file, a key that is not rate, order or pacing, a rule or parameters that do not exist, an oracle under

@@ -16,7 +16,7 @@ ORACLE = "oracle_"  # how the name of a system begins that is told what no place
 
 
 def system_names() -> list[str]:
-    """Names of all files of conf/system."""
+    """Return the names of all files of conf/system."""
     return sorted(_files())
 
 
@@ -26,7 +26,7 @@ def _files() -> dict[str, Traversable]:
 
 
 def load_systems(names: list[str] | None) -> dict[str, RulePair]:
-    """Pairs of rules by name; None: every file of conf/system but the oracles, which are never ranked and have to be asked for.
+    """Load pairs of rules by name; None: every file of conf/system but the oracles, which are never ranked and have to be asked for.
 
     Raises:
         ValueError: no such file, a key that is not router or receiver, or parameters that the rule does not have.
