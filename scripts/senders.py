@@ -8,8 +8,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from vcgym.baselines.order_rule import require_order_rule
-from vcgym.baselines.rule import allocate
+from vcgym.baselines.rule import Control, allocate, require_rule
 from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
 
@@ -32,7 +31,8 @@ def load_senders(names: list[str] | None, scenario: str | None = None) -> dict[s
             raise ValueError(f"senders has {name!r}; allowed: {', '.join(sorted(known))}")
         try:
             senders[name] = Sender(**instantiate(OmegaConf.create(known[name].read_text(encoding="utf-8"))))
-            require_order_rule(senders[name].order)
+            require_rule("rate", senders[name].rate, Control.RATE)
+            require_rule("order", senders[name].order, Control.ORDER)
             allocate(senders[name].rate, 1, 1)
         except (HydraException, OmegaConfBaseException, YAMLError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"conf/sender/{name}.yaml: {error}; allowed: rate and order with their parameters, and pacing") from error

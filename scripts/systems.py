@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from vcgym.envs.call.controllers import require_rule
+from vcgym.baselines.rule import Control, require_rule
 from vcgym.leaderboard.evaluation.rollout import RulePair
 
 ORACLE = "oracle_"  # how the name of a system begins that is told what no place can know
@@ -39,8 +39,8 @@ def load_systems(names: list[str] | None) -> dict[str, RulePair]:
         try:
             composed = OmegaConf.create(known[name].read_text(encoding="utf-8"))
             systems[name] = RulePair(**instantiate(composed))
-            require_rule("router", systems[name].router)
-            require_rule("receiver", systems[name].receiver)
+            require_rule("router", systems[name].router, Control.PATH)
+            require_rule("receiver", systems[name].receiver, Control.LAG, Control.TARGET)
         except (HydraException, OmegaConfBaseException, YAMLError, TypeError, ValueError) as error:
             raise ValueError(f"conf/system/{name}.yaml: {error}; allowed: router and receiver, each _target_ and its parameters") from error
     return systems

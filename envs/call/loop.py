@@ -15,10 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.mechanism import mechanism
-from vcgym.baselines.oracle import witness
-from vcgym.baselines.rule import MEDIA, PROBE, Record, decide, learns, update
-from vcgym.envs.call.controllers import COMMANDED, INSIDE, OUTSIDE, holder
+from vcgym.baselines.records import MEDIA, PROBE, Record
+from vcgym.baselines.rule import COMMANDED, INSIDE, OUTSIDE, buffer_type, decide, decided, learns, reveal_delay, update
 from vcgym.envs.call.counters import BOOKS, NOT_LOGGED, book_send, book_tick
 from vcgym.envs.call.feed import COMMANDS, FEED, RECORDS, append, command, in_force, read_next, unread
 from vcgym.envs.call.prefetching import ask_for_beginnings, ask_for_places, beginnings, ring
@@ -47,8 +45,10 @@ CALL = np.dtype(
             ("interval", "i8"),  # packets from decision to decision of an agent that holds the router's lever
             ("phase", "i8"),
             ("why", "i8"),  # why the loop stopped
-            ("block", "i8"),  # first block of the world that is loaded
+            ("block", "i8"),  # block of the world that is loaded
             ("waiting_node", "i8"),  # the arrival an agent at the receiver is asked about
+            ("answer_path", "i8"),  # what the agent decided
+            ("answer_level_us", "i8"),
             ("heard", "i8"),  # of the feed, by a router inside where an agent reads it too
             ("probe_turn", "i8"),  # place of this slot in the schedule of probes
             ("seed", "u8"),
@@ -63,8 +63,6 @@ CALL = np.dtype(
         ],
     )
 )
-
-ANSWER = np.dtype((np.record, [("path", "i8"), ("level_us", "i8")]))
 
 # Where in a call lies what a slot touches (ahead.py).
 BEGINNINGS = beginnings(CALL)
@@ -84,7 +82,6 @@ class Tables(NamedTuple):
     last_used: NDArray[np.int64]  # (sessions, paths) slot in which a path last carried a media packet
     windows: NDArray[np.int64]  # (sessions, windows, 3): ticks that are not silent, concealed ticks, sum of the offset in us
     log: NDArray  # (sessions, packets) of LOG, or (sessions, 0)
-    answers: NDArray  # (sessions,) of ANSWER, what the agent decided: apart from the calls, which lie too far from each other
     probe_path: NDArray[np.int64]  # schedule of probes: the path probed in each slot of a period, or -1
     uplink: Any  # NoUplink, or vcgym.envs.call.sender.onto_paths.Uplink
 
@@ -101,7 +98,7 @@ def record_in_hand(call, receiver_lever):
     node = call.waiting_node
     packet = _slot_of(call, node)
     arrived_us = call.wire.arrival_us[node]
-    late = 1 if is_late(call.receiver, packet, mechanism(receiver_lever)) else 0
+    late = 1 if is_late(call.receiver, packet, buffer_type(receiver_lever)) else 0
     path = int(call.wire.path[node])
     return Record(MEDIA, packet, path, packet * SLOT_US, arrived_us, arrived_us, call.receiver.level_us, late)
 
@@ -109,7 +106,7 @@ def record_in_hand(call, receiver_lever):
 @kernel
 def _asks(router, receiver_lever, uplink):
     """Whether an agent is asked every `interval` slots: one at the router's place, of which commands go out."""
-    return holder(router) == OUTSIDE or holder(receiver_lever) == COMMANDED or is_commanded(uplink)
+    return decided(router) == OUTSIDE or decided(receiver_lever) == COMMANDED or is_commanded(uplink)
 
 
 @kernel
@@ -137,7 +134,7 @@ def _take_in(call, tables, s, seen, level_us, router, receiver_lever):
     call.receiver.level_us = level_us
     call.receiver.last_arrival_us = seen.arrived_us
     if seen.late == 0:
-        accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, mechanism(receiver_lever))
+        accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, buffer_type(receiver_lever))
         players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
     fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
     players.aim(tables.player, s, seen.arrived_us, level_us, fastest_us)
@@ -164,14 +161,14 @@ def _arrivals(call, tables, s, router, receiver_lever, receiver_state):
                 return RING_FULL
             continue
         call.waiting_node = node
-        if holder(receiver_lever) == OUTSIDE:
+        if decided(receiver_lever) == OUTSIDE:
             return DECIDE
         seen = record_in_hand(call, receiver_lever)
-        if holder(receiver_lever) == COMMANDED:
+        if decided(receiver_lever) == COMMANDED:
             level_us = in_force(call.to_receiver, seen.arrived_us)
         else:
             update(receiver_lever, receiver_state, s, seen)
-            level_us = decide(receiver_lever, receiver_state, s, call.slot)
+            level_us = decide(receiver_lever, receiver_state, s, call.slot * SLOT_US)
         if not _take_in(call, tables, s, seen, level_us, router, receiver_lever):
             return RING_FULL
 
@@ -204,15 +201,15 @@ def _route(call, s, now_us, router, router_state, is_shared):
             update(router, router_state, s, read_next(call.feed))
         if is_shared:
             call.heard, call.feed.read = call.feed.read, read_by_agent
-    return _publish(call, decide(router, router_state, s, call.slot), now_us)
+    return _publish(call, decide(router, router_state, s, now_us), now_us)
 
 
 @kernel
-def _answered(call, tables, s, now_us, router, receiver_lever):
+def _answered(call, uplink, s, now_us, router, receiver_lever):
     """Pass on what the agent at the router's place decided."""
-    if holder(receiver_lever) == COMMANDED and command(call.to_receiver, tables.answers[s].level_us, now_us) < 0:
+    if decided(receiver_lever) == COMMANDED and command(call.to_receiver, call.answer_level_us, now_us) < 0:
         return False
-    return pass_on(tables.uplink, s, now_us) and (holder(router) == INSIDE or _publish(call, tables.answers[s].path, now_us))
+    return pass_on(uplink, s, now_us) and (decided(router) == INSIDE or _publish(call, call.answer_path, now_us))
 
 
 @kernel
@@ -225,8 +222,8 @@ def _send(call, tables, s, now_us, delay_us, router, router_state, is_asked):
         return False
     path = in_force(call.to_sender, now_us)
     if not has_uplink(tables.uplink):
-        delay = delay_us[packet // BLOCK_SLOTS - call.block, s, path, packet % BLOCK_SLOTS]
-        witness(router, router_state, s, path, delay)
+        delay = delay_us[s, path, packet % BLOCK_SLOTS]
+        reveal_delay(router, router_state, s, path, delay)
         book_send(call.books, tables.log, s, packet, path, NOT_LOGGED if delay == LOST else now_us + delay)
         if delay != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, delay):
             return False
@@ -237,7 +234,7 @@ def _send(call, tables, s, now_us, delay_us, router, router_state, is_asked):
     call.probe_turn = call.probe_turn + 1 if call.probe_turn + 1 < tables.probe_path.size else 0
     if probed >= 0 and packet - tables.last_used[s, probed] >= tables.probe_path.size:
         call.books.probes_sent += 1
-        delay = delay_us[packet // BLOCK_SLOTS - call.block, s, probed, packet % BLOCK_SLOTS]
+        delay = delay_us[s, probed, packet % BLOCK_SLOTS]
         if (learns(router) or is_asked) and delay != LOST:
             return push(call.wire, packet, SLOTS + (packet & (SLOTS - 1)), probed, delay)
     return True
@@ -259,13 +256,13 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
     while True:
         sending, now_us = call.slot < call.packets, call.slot * SLOT_US
         leaving = sending or is_draining(tables.uplink, s, call.slot, call.packets)
-        if leaving and call.slot // BLOCK_SLOTS - call.block >= delay_us.shape[0]:
+        if leaving and call.slot // BLOCK_SLOTS != call.block:
             return BLOCK
         if call.phase == _ARRIVALS:
             sort_day(call.wire, call.slot)
         elif call.phase == _LEVEL:
             seen = record_in_hand(call, receiver_lever)
-            if not _take_in(call, tables, s, seen, tables.answers[s].level_us, router, receiver_lever):
+            if not _take_in(call, tables, s, seen, call.answer_level_us, router, receiver_lever):
                 return RING_FULL
             call.phase = _ARRIVALS
         if call.phase == _ARRIVALS:
@@ -279,10 +276,10 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
                 return DECIDE
         if sending:
             if is_asked and call.phase == _ANSWERED:
-                if not _answered(call, tables, s, now_us, router, receiver_lever):
+                if not _answered(call, tables.uplink, s, now_us, router, receiver_lever):
                     return RING_FULL
                 call.phase = _ARRIVALS
-            if holder(router) == INSIDE and not _route(call, s, now_us, router, router_state, is_asked):
+            if decided(router) == INSIDE and not _route(call, s, now_us, router, router_state, is_asked):
                 return RING_FULL
             if not _send(call, tables, s, now_us, delay_us, router, router_state, is_asked):
                 return RING_FULL
@@ -296,22 +293,7 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
 
 @kernel
 def play(calls, tables, which, delay_us, router, router_state, receiver_lever, receiver_state):
-    """Play each call of `which` until it has to wait; its `why` says for what (DECIDE, BLOCK, DONE, RING_FULL).
-
-    Args:
-        calls: (sessions,) of CALL.
-        tables: of class Tables.
-        which: int64, the sessions to play, each once.
-        delay_us: int32 (blocks, sessions, paths, BLOCK_SLOTS) of the world, from each call's `block` on.
-        router: parameters of the router, or a holder of `vcgym.envs.call.controllers`.
-        router_state: its state.
-        receiver_lever: parameters of the receiver's rule, or a holder.
-        receiver_state: its state.
-
-    Returns:
-        RING_FULL if a ring of any call is full, else BLOCK if any call waits for the world, else DECIDE.
-    """
-    waits = DECIDE
+    """Play each call of `which` until it has to wait; its `why` says for what (DECIDE, BLOCK, DONE, RING_FULL)."""
     for turn in range(which.size):
         if turn + 2 < which.size:
             ask_for_beginnings(calls, which[turn + 2], BEGINNINGS)
@@ -321,6 +303,3 @@ def play(calls, tables, which, delay_us, router, router_state, receiver_lever, r
         call = calls[s]
         if call.phase != _OVER:
             call.why = _play(call, tables, s, delay_us, router, router_state, receiver_lever, receiver_state)
-            if call.why == RING_FULL or (call.why == BLOCK and waits == DECIDE):
-                waits = call.why
-    return waits

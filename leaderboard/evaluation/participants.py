@@ -8,7 +8,7 @@ from vcgym.agents.environments import make_envs
 from vcgym.agents.evaluation import require_fit
 from vcgym.agents.export import load_agent, read_card
 from vcgym.agents.networks.policy import AgentPolicy
-from vcgym.baselines.oracle import is_oracle
+from vcgym.baselines.rule import is_oracle
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, Published, System
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.predictors.table import DelayTable

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rate_rule import is_rate_oracle
+from vcgym.baselines.rule import is_oracle
 from vcgym.envs.call.sender.batch import SendingBatch, SendingTotals
 from vcgym.leaderboard.sending.columns import METRICS
 from vcgym.network.bottleneck.capacity import CapacityTrace, mean_bps
@@ -28,7 +28,7 @@ class Sender(NamedTuple):
     @property
     def is_oracle(self) -> bool:
         """Whether it is told what no sender knows; never ranked."""
-        return is_rate_oracle(self.rate)
+        return is_oracle(self.rate)
 
 
 def play_sender(sender: Sender, links: Sequence[SharedLink], traces: Sequence[CapacityTrace], flows: int) -> list[dict[str, float]]:

@@ -6,10 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.baselines.rule import allocate
-from vcgym.envs.call.controllers import require_rule
+from vcgym.baselines.rule import Control, allocate, is_oracle, require_rule
 from vcgym.leaderboard.evaluation.participants import all_systems
 from vcgym.scripts import systems
 from vcgym.scripts.systems import load_systems
@@ -18,6 +16,7 @@ ROUTER = "router:\n  _target_: vcgym.baselines.routers.direct.Direct\n"
 RECEIVER = "receiver:\n  _target_: vcgym.baselines.receivers.wmjitter.WMJitter\n"
 
 
+CONTROLS = {"router": (Control.PATH,), "receiver": (Control.LAG, Control.TARGET)}
 FILES = sorted(file.stem for file in Path(str(files("vcgym.conf").joinpath("system"))).glob("*.yaml"))
 
 
@@ -25,14 +24,14 @@ FILES = sorted(file.stem for file in Path(str(files("vcgym.conf").joinpath("syst
 def test_every_system_builds(name):
     pair = load_systems([name])[name]
     for lever, params in pair._asdict().items():
-        require_rule(lever, params)
+        require_rule(lever, params, *CONTROLS[lever])
         assert isinstance(allocate(params, 2, 5), tuple | np.ndarray)
 
 
 @pytest.mark.parametrize("lever", ["router", "receiver"])
-def test_a_rule_of_the_rate_holds_no_path_and_no_level(lever):
-    with pytest.raises(ValueError, match=rf"{lever} = GccWebrtc\(.*allowed are parameters of a {lever} rule"):
-        require_rule(lever, GccWebrtc())
+def test_a_rule_of_the_rate_controls_no_path_and_no_lag(lever):
+    with pytest.raises(ValueError, match=rf"{lever} = GccWebrtc\(.*allowed are rules that control (path|lag or target)"):
+        require_rule(lever, GccWebrtc(), *CONTROLS[lever])
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -12,8 +12,7 @@ from omegaconf import OmegaConf
 from pydantic import ValidationError
 
 from vcgym.agents.training.search import Domain
-from vcgym.baselines.order_rule import require_order_rule
-from vcgym.baselines.rule import allocate
+from vcgym.baselines.rule import Control, allocate, require_rule
 from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
 from vcgym.leaderboard.tuning.tunable import as_yaml, short_hash, space_of, target, values_of, with_values
@@ -68,7 +67,7 @@ def test_both_ends_of_each_range_are_allowed(name):
             changed = with_values(system, {parameter: value})
             assert values_of(changed, [parameter]) == {parameter: pytest.approx(value, rel=5e-4)}
             if isinstance(changed, Sender):
-                require_order_rule(changed.order)
+                require_rule("order", changed.order, Control.ORDER)
                 assert allocate(changed.rate, 1, 1) is not None
             else:
                 assert [allocate(rule, 1, 5) is not None for rule in changed] == [True, True]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from vcgym.baselines.rate_rule import is_rate_oracle
+from vcgym.baselines.rule import is_oracle
 from vcgym.envs.call.sender.batch import SendingTotals
 from vcgym.envs.call.sender.loop import LOGGED
 from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED
@@ -104,7 +104,7 @@ def test_every_sender_is_what_its_name_says():
     asked = {"UNMOD", "SBPN1", "SBPN2", "SBPN2-W", "SBPN2-F", "TFRC-FR", "TFRC-4342", "GCC-WEBRTC", "GCC-WEBRTC-NOPRE", "GCC-DRAFT",
              "GCC-DRAFT-PRE", "FIXED", "oracle_rate"}  # fmt: skip
     assert asked <= set(senders)
-    assert [name for name, sender in senders.items() if is_rate_oracle(sender.rate)] == ["oracle_rate"]
+    assert [name for name, sender in senders.items() if is_oracle(sender.rate)] == ["oracle_rate"]
     assert senders["GCC-WEBRTC"].rate.prefilter
     assert not senders["GCC-WEBRTC-NOPRE"].rate.prefilter
     with pytest.raises(ValueError, match="senders has 'SBPN9'; allowed: FIXED"):
