@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vcgym.envs.call.features.path import Feature
 from vcgym.envs.call.rewards.sender import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.call.sender.loop import DONE
+from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.episodes import EpisodeVectorEnv, require_whole
 from vcgym.envs.faces.sender_render import picture
 from vcgym.envs.faces.vector import OBSERVATIONS
@@ -139,7 +139,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         self.batch.advance(rows)
 
     def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        done: NDArray[np.bool_] = self.batch.senders["why"][rows] == DONE
+        done: NDArray[np.bool_] = self.batch.why[rows] == DONE
         return done
 
     def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:

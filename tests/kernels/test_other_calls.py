@@ -21,7 +21,7 @@ from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.envs.call.sender.begin import MEAN_BYTES
 from vcgym.envs.call.sender.controllers import RateAgent
-from vcgym.envs.call.sender.loop import DONE
+from vcgym.envs.call.sender.events import DONE
 from vcgym.network.bottleneck.capacity import constant, steps
 from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall

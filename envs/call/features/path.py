@@ -14,7 +14,7 @@ from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import allocate, decide, update
 from vcgym.envs.call.features.forecast import ForecastState
 from vcgym.envs.call.feed import read_next, unread
-from vcgym.envs.call.loop import BEGINNINGS, DECIDE, FEED_ROWS, record_in_hand
+from vcgym.envs.call.paths import BEGINNINGS, FEED_ROWS, awaits_level, record_in_hand
 from vcgym.envs.call.prefetching import ask_for_beginnings, ask_for_records
 from vcgym.envs.faces.actions import level_place
 from vcgym.network.kernels.jit import kernel
@@ -304,7 +304,7 @@ def observe_arrival(calls, which, senses, receiver_lever, out):
     for s in which:
         call = calls[s]
         now_us = call.slot * SLOT_US
-        if call.why == DECIDE:
+        if awaits_level(call):
             record = record_in_hand(call, receiver_lever)
             now_us = record.arrived_us
             sense(senses, s, record)

@@ -1,4 +1,4 @@
-"""What a session has earned since its last decision, from the integer totals of its books: steps of any length add up to the call's."""
+"""What a session has earned since its last decision, from the integer totals of its counters: steps of any length add up to the call's."""
 
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout.quality import LOSS_PRICE, emission_reward, emodel_return, impairment_sum
@@ -11,9 +11,9 @@ ACCOUNTS = 4
 def earn_emodel(calls, which, paid, out):
     """Write what each session of `which` has earned into `out` (sessions,), and what that is for into `paid` (sessions, ACCOUNTS)."""
     for s in which:
-        books = calls[s].books
-        concealed, offset_us, excess_us = books.ticks_concealed, books.offset_us_sum, books.excess_us_sum
-        ticks = books.ticks_played + books.ticks_stretched + concealed
+        counters = calls[s].counters
+        concealed, offset_us, excess_us = counters.ticks_concealed, counters.offset_us_sum, counters.excess_us_sum
+        ticks = counters.ticks_played + counters.ticks_stretched + concealed
         impairment = impairment_sum(offset_us - paid[s, 2], excess_us - paid[s, 3])
         out[s] = emodel_return(ticks - paid[s, 0], impairment, concealed - paid[s, 1])
         paid[s, 0], paid[s, 1], paid[s, 2], paid[s, 3] = ticks, concealed, offset_us, excess_us

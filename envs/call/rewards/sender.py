@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from vcgym.envs.call.sender.loop import DONE
+from vcgym.envs.call.sender.events import is_done
 from vcgym.network.bottleneck.send_queue import AUDIO, KINDS
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout.quality import (
@@ -73,7 +73,7 @@ def earn_utility(senders, which, paid, out):
         sender, of = senders[s], paid[s]
         bytes_, delay_us, delivered, missing = of.bytes, of.delay_us, of.delivered, of.missing
         _take_in(sender, of)
-        until_us = sender.ends_us if sender.why == DONE else sender.senses.report_us
+        until_us = sender.ends_us if is_done(sender) else sender.senses.report_us
         span_us = until_us - of.until_us
         of.until_us = until_us
         before = of.parts[0] + of.parts[1] + of.parts[2] + of.parts[3]
@@ -104,7 +104,7 @@ def _take_in(sender, of):
 
 @kernel
 def _settled(sender, counts):
-    return counts.created if sender.why == DONE else counts.rejected + counts.discarded + counts.delivered + counts.lost
+    return counts.created if is_done(sender) else counts.rejected + counts.discarded + counts.delivered + counts.lost
 
 
 @kernel

@@ -7,7 +7,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.path import Feature
-from vcgym.envs.call.sender.stage import NoUplink
+from vcgym.envs.call.paths import NoSender
 from vcgym.network.kernels.ranges import one_of
 
 
@@ -22,7 +22,7 @@ class Bare:
         arguments: what a state must agree on.
     """
 
-    inside: NamedTuple = NoUplink()
+    inside: NamedTuple = NoSender()
     rate_held = False
     orders_held = 0
     layout: tuple[Feature, ...] = ()
