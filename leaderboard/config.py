@@ -1,14 +1,14 @@
 """What the leaderboard run takes: typed counterpart of conf/leaderboard.yaml."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from vcgym.agents.config import AbsolutePath, Config, DataConfig, TrainConfig
 from vcgym.leaderboard.bench.catalogue import CATALOGUE
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
-from vcgym.leaderboard.evaluation.suites import SUITES
+from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAY, SUITES, Suite, replay_suite
 from vcgym.leaderboard.papers.truth.claims import SCENARIOS
 
 
@@ -28,7 +28,9 @@ class LeaderboardConfig(Config):
     Attributes:
         do: run the suite; add a submission and run what it has to play; verify the agents' scores by replaying their actions;
             page: one page over all suites whose results lie beside each other.
-        suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`.
+        suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`, or replay: traces of your own.
+        traces: with suite=replay, and only then: a folder or files of traces, see `vcgym.network.scenarios.replay`.
+        packets: with suite=replay, length of the calls in slots of 10 ms.
         systems: names of files of conf/system, at least one; None: all of them.
         train: the training of the agent; it is done once, and goes on where it was stopped. None: rules only.
         data: where measured series lie; without them replay worlds are left out.
@@ -41,6 +43,8 @@ class LeaderboardConfig(Config):
 
     do: Literal["run", "add", "verify", "page"] = "run"
     suite: str = "first"
+    traces: AbsolutePath | Annotated[list[AbsolutePath], Field(min_length=1)] | None = None
+    packets: Annotated[int, Field(ge=1, le=1_000_000)] = PACKETS
     systems: Annotated[list[str], Field(min_length=1)] | None = None
     train: TrainConfig | None = Field(default_factory=TrainConfig)
     data: DataConfig = Field(default_factory=DataConfig)
@@ -53,9 +57,28 @@ class LeaderboardConfig(Config):
     @field_validator("suite")
     @classmethod
     def _known(cls, suite: str) -> str:
-        if suite not in SUITES:
-            raise ValueError(f"suite is {suite!r}; allowed: {', '.join(SUITES)}")
+        if suite not in (*SUITES, REPLAY):
+            raise ValueError(f"suite is {suite!r}; allowed: {', '.join((*SUITES, REPLAY))}")
         return suite
+
+    @model_validator(mode="after")
+    def _only_replay_takes_traces(self) -> Self:
+        if (self.suite == REPLAY) != (self.traces is not None):
+            raise ValueError(f"suite is {self.suite!r}, traces is {self.traces}; allowed: traces=FOLDER with suite={REPLAY}, and only then")
+        if self.suite != REPLAY and self.packets != PACKETS:
+            raise ValueError(f"suite is {self.suite!r}, packets is {self.packets}; allowed: {PACKETS}, but with suite={REPLAY}")
+        return self
+
+    def played_suite(self) -> Suite:
+        """Return the suite that is played.
+
+        Raises:
+            DataError: traces that cannot be played.
+        """
+        if self.traces is None:
+            return SUITES[self.suite]
+        files = self.traces if isinstance(self.traces, list) else [self.traces]
+        return replay_suite([str(file) for file in files], self.packets)
 
     @field_validator("train")
     @classmethod

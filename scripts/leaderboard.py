@@ -14,12 +14,12 @@ from vcgym.agents.progress import progress
 from vcgym.leaderboard.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.cells import plan
 from vcgym.leaderboard.evaluation.participants import all_systems, table_errors
-from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import prepare, run_suite, show
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.verify import verify
+from vcgym.network.traces.cards import DataError
 from vcgym.scripts.schema import CONF, build, register
 from vcgym.scripts.systems import load_systems, system_names
 
@@ -36,7 +36,7 @@ def main(composed: DictConfig) -> None:
         if config.do == "verify":
             sys.exit(_verify(config, console))
         _run(config, console)
-    except (RefusedError, FileNotFoundError) as error:
+    except (RefusedError, DataError, FileNotFoundError) as error:
         sys.exit(f"vcgym-leaderboard: {error}")
 
 
@@ -47,7 +47,7 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
         console.print(f"Report: {home / 'report.html'}", soft_wrap=True)
         return
     board = config.board if config.do == "add" else config.folder
-    suite = SUITES[config.suite]
+    suite = config.played_suite()
     parts = prepare(suite)
     rules = load_systems(config.systems)
     paths = [scenario.paths for _, scenario in parts]

@@ -4,8 +4,8 @@
 
 The sender's stage is everything before the paths: `NoSender` (vcgym.envs.call.paths), whose packets go onto a path in the slot of their
 capture; `Sender` (vcgym.envs.call.sender.events), a bottleneck behind which nothing follows; or `Uplink`
-(vcgym.envs.call.sender.onto_paths), one behind which paths follow. The paths' stage is everything behind: `NoPaths`, or `Paths` (vcgym.envs.call.paths). An absent stage
-compiles to nothing.
+(vcgym.envs.call.sender.onto_paths), one behind which paths follow. The paths' stage is everything behind: `NoPaths`, or `Paths`
+(vcgym.envs.call.paths). An absent stage compiles to nothing.
 """
 
 from typing import Any, NamedTuple

@@ -208,7 +208,8 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         fresh = {name: np.empty_like(value) for name, value in self._shown.items()}
         self._shares.each(partial(self._step_share, rewards, truncated, fresh), running)
-        self._begin(starting, fresh)
+        if len(starting):
+            self._begin(starting, fresh)
         infos = self._infos(truncated)
         observations = fresh if isinstance(self.single_observation_space, spaces.Dict) else fresh["features"]
         over = np.flatnonzero(truncated)

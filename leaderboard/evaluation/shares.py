@@ -10,7 +10,7 @@ from vcgym.leaderboard.evaluation.cells import Cell, Share, content
 from vcgym.leaderboard.evaluation.cost import effort, kind, tuning_trials
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.rollout import Rollout, RulePair, play_policy, play_rules_together
-from vcgym.leaderboard.evaluation.suites import worlds
+from vcgym.leaderboard.evaluation.suites import Part, worlds
 from vcgym.leaderboard.results.cdf import pair_cdfs
 from vcgym.leaderboard.results.metrics import rows
 from vcgym.leaderboard.results.timeline import timeline, watched
@@ -32,15 +32,15 @@ def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, b
         if cell.file != file:
             raise ValueError(f"file of {cell.name} is {cell.file} on this worker, {file} in the run; allowed: the same code and packages")
     share = next(iter(piece.values())).share
-    scenario = _scenario(share.part.scenario, share.part.mode, share.packets)
+    scenario = _opened(share.part, share.packets)
     if scenario.layout.card != share.card:
         raise ValueError(f"data of {share.part.scenario} on this worker has hash {scenario.layout.card}, the run's is {share.card}")
     return [(played.file, _content(played, scenario)) for played in _rollouts(piece, scenario, threads)]
 
 
 @lru_cache(maxsize=4)
-def _scenario(name: str, mode: str, packets: int) -> Scenario:
-    return Scenario(name, mode, packets)
+def _opened(part: Part, packets: int) -> Scenario:
+    return part.open(packets)
 
 
 class _Done(NamedTuple):

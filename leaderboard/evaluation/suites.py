@@ -6,12 +6,14 @@ correlated-v0   mode correlated: the declared strata in their weights, then the 
 replay-v0       measured series
 stress-v0       what goes wrong on purpose
 scale-v0        9 to 900 paths, and places no system was made for
+replay          traces of your own (`replay_suite`)
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS, STRESS
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
@@ -28,6 +30,11 @@ class Part(NamedTuple):
     split: str = "test"
     stratum: str | None = None
     first_seed: int = 0
+    traces: tuple[str, ...] = ()  # of scenario replay
+
+    def open(self, packets: int) -> Scenario:
+        """Make the scenario, for calls of `packets` slots."""
+        return Scenario(self.scenario, self.mode, packets, traces=self.traces or None)
 
 
 class Suite(NamedTuple):
@@ -41,6 +48,7 @@ class Suite(NamedTuple):
 
 PACKETS = 6000
 SEEDS = 10  # of each kind of world at least
+REPLAY_SEEDS = 24
 _PER_WEIGHT = 100  # worlds of a pair over all strata; the smallest weight is 10 %
 _APART = 1000  # seeds between strata: their worlds share no draw
 
@@ -96,8 +104,21 @@ SUITES = {
 }
 
 
-@test_opened()
+REPLAY = "replay"
+
+
+def replay_suite(traces: Sequence[str], packets: int = PACKETS) -> Suite:
+    """Make the suite of traces of your own: a part of `REPLAY_SEEDS` worlds per pair; its version names the data.
+
+    Raises:
+        DataError: see `vcgym.network.scenarios.replay`.
+    """
+    part = Part("replay", "replay", REPLAY_SEEDS, traces=tuple(traces))
+    return Suite(REPLAY, part.open(packets).layout.card[:8], packets, (part,))
+
+
+@unlock_test_split()
 def worlds(part: Part, scenario: Scenario) -> list[tuple[str, int]]:
-    """Pair and seed of each world of a part; no two share a seed."""
+    """Return pair and seed of each world of a part; no two share a seed."""
     pairs = scenario.pairs(part.split)
     return [(pair, part.first_seed + i * part.seeds + n) for i, pair in enumerate(pairs) for n in range(part.seeds)]

@@ -29,12 +29,12 @@ from vcgym.network.traces.cards import DATA_VARIABLE
 
 def playable(suite: Suite) -> list[Part]:
     """Parts of a suite whose data are there: replay worlds need the environment variable VCGYM_DATA."""
-    return [part for part in suite.parts if part.mode != "replay" or os.environ.get(DATA_VARIABLE)]
+    return [part for part in suite.parts if part.traces or part.mode != "replay" or os.environ.get(DATA_VARIABLE)]
 
 
 def prepare(suite: Suite) -> list[tuple[Part, Scenario]]:
     """The playable parts with their scenarios, so that missing or broken data are refused before anything else is done."""
-    return [(part, Scenario(part.scenario, part.mode, suite.packets)) for part in playable(suite)]
+    return [(part, part.open(suite.packets)) for part in playable(suite)]
 
 
 def run_suite(

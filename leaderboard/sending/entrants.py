@@ -14,7 +14,7 @@ from vcgym.agents.export import load_agent
 from vcgym.leaderboard.evaluation.published import Published
 from vcgym.leaderboard.sending.rollout import MOST_PACKETS, Sender, metrics
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 
 ENVS = ("vcgym/Rate-v0", "vcgym/SendOrder-v0")
 _OF_THE_WORLD = {"scenario", "seconds", "send_queue"}  # arguments that the suite chooses
@@ -72,7 +72,7 @@ def study_agents(name: str, folder: Path) -> dict[str, Entrant]:
     return found
 
 
-@test_opened()
+@unlock_test_split()
 def play_agent(entrant: AgentSender, scenario: SendingScenario, kind: str, runs: int) -> list[dict[str, float]]:
     """The metrics of each call of a kind of the test split: the worlds of `vcgym.leaderboard.sending.suites.links`."""
     policy = entrant.agent.policy()

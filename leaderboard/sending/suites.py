@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE
 
 MEASURED = "rate-measured"
@@ -57,7 +57,7 @@ def playable(suite: SendingSuite) -> list[SendingScenario]:
     return [SendingScenario(name) for name in suite.scenarios if name != MEASURED or os.environ.get(DATA_VARIABLE)]
 
 
-@test_opened()
+@unlock_test_split()
 def links(scenario: SendingScenario, kind: str, runs: int) -> list[SharedLink]:
     """The worlds of one kind."""
     return [scenario.draw("test", seed, kind) for seed in range(runs)]

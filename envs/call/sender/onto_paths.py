@@ -2,8 +2,8 @@
 
 In each slot, after the decisions of that slot: commands that have reached the sender take effect, the sender's events
 (vcgym.envs.call.sender.events) are played to the end of the slot, and each packet that comes out of the bottleneck in it takes the path in
-force at that instant, for as long as the path takes in this slot. Within a path packets keep their order where the world's mode says so. An audio
-packet goes onto the wire of the call, where it belongs to the slot of its capture; a video packet is on time or not.
+force at that instant, for as long as the path takes in this slot. Within a path packets keep their order where the world's mode says so. An
+audio packet goes onto the wire of the call, where it belongs to the slot of its capture; a video packet is on time or not.
 
 Reports reach the sender after the control delay of the call, rounded up to whole slots, so that nothing they tell is still to come out.
 Probes go onto their paths past the bottleneck. What is on its way for longer than the wire holds (41 s after its capture) is lost; as long

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from vcgym.leaderboard.results.files import replace_file
-from vcgym.network.scenarios.leo import SERIES
+from vcgym.network.scenarios.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.cards import Card, data_root
+from vcgym.network.traces.cards import Card
 from vcgym.network.traces.catalogue import entries, shipped
-from vcgym.network.traces.trace import read_series
 
 FILE = "cards.json"
 
@@ -27,9 +26,9 @@ def write_cards(scenarios: Iterable[Scenario], folder: Path) -> None:
 
 
 def _cards(scenario: Scenario, known: dict[str, Card]) -> list[Card]:
-    """Of the measured series, or of the shipped file; none where a scenario is declared in code."""
-    if scenario.layout.path_names == SERIES:
-        return [trace.card for trace in read_series(data_root(), list(SERIES))]
+    """Return the cards of the measured traces, or of the shipped file; none where a scenario is declared in code."""
+    if isinstance(scenario.recipe, Replay):
+        return scenario.recipe.cards()
     return [known[scenario.layout.card]] if scenario.layout.card in known else []
 
 
