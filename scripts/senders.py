@@ -9,7 +9,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from vcgym.baselines.rule import Control, allocate, require_rule
-from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
+from vcgym.leaderboard.evaluation.cost import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
 
 ORACLE = "oracle_"

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from vcgym.agents.training.search import Domain, Values
+from vcgym.agents.sweeps.search import Domain, Values
 from vcgym.leaderboard.kept import described
 from vcgym.predictors.published import shipped_network
 

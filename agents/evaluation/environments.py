@@ -1,0 +1,46 @@
+"""Environments made from a config, and the facts about them that agents need."""
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.networks.observation import ObservedPart
+from vcgym.envs.faces.sender_vector import card
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
+
+
+def make_envs(config: EnvConfig, num_envs: int, split: str) -> VectorEnv:
+    """Build the native vector environment of `num_envs` sessions over the worlds of `split`, ended sessions restarting in the same step."""
+    return gymnasium.make_vec(config.id, num_envs=num_envs, autoreset_mode=AutoresetMode.SAME_STEP, split=split, **config.options)
+
+
+def observation_parts(envs: VectorEnv) -> list[ObservedPart]:
+    """Return the parts of an observation; one part of numbered features for an environment that names none."""
+    layout = getattr(envs.unwrapped, "layout", None)
+    if layout is None:
+        shape = envs.single_observation_space.shape or ()
+        return [ObservedPart(name="features", features=[str(i) for i in range(int(np.prod(shape)))])]
+    chosen = getattr(envs.unwrapped, "chosen_from", None)
+    return [
+        ObservedPart(name=part.name, items=len(part.items), features=[feature.name for feature in part.features])
+        if part.name == chosen
+        else ObservedPart(name=part.name, features=[feature.name for feature in part.flat])
+        for part in layout.parts.values()
+    ]
+
+
+def data_hash(config: EnvConfig) -> str:
+    """Return the SHA-256 of the card of the data that worlds are sampled from; "" for an environment without a scenario.
+
+    Raises:
+        ValueError: no such scenario, or not in that mode.
+        DataError: data is missing or broken.
+    """
+    if "scenario" not in config.options:
+        return ""
+    if config.options["scenario"] in SENDING_SCENARIOS:
+        return card(SendingScenario(config.options["scenario"]))
+    options = config.options
+    return Scenario(options["scenario"], options["mode"], options["packets"], traces=options["traces"]).layout.card
