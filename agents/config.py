@@ -17,11 +17,10 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator, model_validator
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.configured import mapping_of, rule_from
 
 # The vector env's arguments that are not a config's to choose: the pipeline sets them, or agents need their defaults.
 _OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"}
-
-_RULES = "vcgym.baselines."
 
 # Where things lie, and whether a study goes on: without effect on what is trained.
 PLACES = {"folder", "data", "resume"}
@@ -74,31 +73,11 @@ class EnvConfig(Config):
         unknown = {name: value for name, value in options.items() if name not in defaults}
         if unknown:
             raise ValueError(f"{info.data['id']} has no argument {unknown}; allowed: {', '.join(sorted(defaults))}")
-        return defaults | {name: _rule(value) for name, value in options.items()}
+        return defaults | {name: rule_from(value, name) if isinstance(value, dict) else value for name, value in options.items()}
 
     @field_serializer("options")
     def _written(self, options: dict[str, Any]) -> dict[str, Any]:
-        return {name: _written_rule(value) for name, value in options.items()}
-
-
-def _rule(value: Any) -> Any:
-    """The rule that a mapping with `_target_` names; any other value as it is."""
-    if not isinstance(value, dict) or "_target_" not in value:
-        return value
-    module, _, name = str(value["_target_"]).rpartition(".")
-    if not module.startswith(_RULES):
-        raise ValueError(f"_target_ is {value['_target_']!r}; allowed: a class of {_RULES}")
-    try:
-        return getattr(importlib.import_module(module), name)(**{key: number for key, number in value.items() if key != "_target_"})
-    except (ImportError, AttributeError, TypeError) as error:
-        raise ValueError(f"{value} does not name a rule and its parameters: {error}") from error
-
-
-def _written_rule(value: Any) -> Any:
-    """The inverse of `_rule`."""
-    if not (isinstance(value, tuple) and hasattr(value, "_asdict")):
-        return value
-    return {"_target_": f"{type(value).__module__}.{type(value).__qualname__}", **value._asdict()}
+        return {name: mapping_of(value, complete=True) for name, value in options.items()}
 
 
 def env_defaults(env_id: str) -> dict[str, Any]:
