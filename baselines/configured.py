@@ -5,8 +5,8 @@
     topk: {choice: best_five}       a rule within by its parameters, and `_target_` where its class is not fixed
     predictor: {_target_: vcgym.predictors.published.shipped_network}
 
-Allowed are the classes of `vcgym.baselines` and `vcgym.predictors`, and those that an installed package offers as entry points of the group
-`vcgym.rules`, by the entry point's name or by the class.
+Allowed are the classes of `vcgym.baselines` and `vcgym.predictors`, the predictors that are shipped, and the classes that an installed
+package offers as entry points of the group `vcgym.rules`, by the entry point's name or by the class.
 """
 
 import enum
@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
-from vcgym.predictors.published import shipped_network
+from vcgym.predictors.published import shipped_network, shipped_table
 
 PLUGINS = "vcgym.rules"
 _ROOMS = ("vcgym.baselines.", "vcgym.predictors.")
-_SHIPPED = f"{shipped_network.__module__}.{shipped_network.__name__}"
+_SHIPPED = {f"{make.__module__}.{make.__name__}": make for make in (shipped_network, shipped_table)}
 
 
 def rule_from(written: Any, where: str) -> Any:
@@ -35,8 +35,8 @@ def rule_from(written: Any, where: str) -> Any:
     """
     if not isinstance(written, Mapping) or not isinstance(written.get("_target_"), str):
         raise ValueError(f"{where} = {written!r}: allowed are mappings with _target_, a class of rules, and its parameters")
-    if written["_target_"] == _SHIPPED and len(written) == 1:
-        return shipped_network()
+    if written["_target_"] in _SHIPPED and len(written) == 1:
+        return _SHIPPED[written["_target_"]]()
     return _build(_class(written["_target_"], where), written, where)
 
 
@@ -51,8 +51,9 @@ def mapping_of(params: Any, complete: bool = False) -> Any:
         return params.name.lower()
     if not (isinstance(params, tuple) and hasattr(params, "_asdict")):
         return params
-    if params is shipped_network():
-        return {"_target_": _SHIPPED}
+    for name, make in _SHIPPED.items():
+        if type(params).__module__.startswith("vcgym.predictors.") and params is make():
+            return {"_target_": name}
     defaults = {} if complete else type(params)._field_defaults  # type: ignore[attr-defined]
     chosen = {name: value for name, value in params._asdict().items() if name not in defaults or defaults[name] != value}
     return {"_target_": target(params), **{name: mapping_of(value, complete) for name, value in chosen.items()}}

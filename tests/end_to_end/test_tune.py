@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 
+import yaml
 from omegaconf import OmegaConf
 
+from vcgym.baselines.configured import rule_from
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
