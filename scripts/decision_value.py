@@ -6,7 +6,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.decision_value.run import steps, write_decision_value
 from vcgym.network.traces.cards import DATA_VARIABLE

@@ -10,7 +10,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.leaderboard.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.cells import plan
 from vcgym.leaderboard.evaluation.participants import all_systems, table_errors

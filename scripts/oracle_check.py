@@ -4,7 +4,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.leaderboard.headroom.check import SCENARIOS, compare, summary
 from vcgym.leaderboard.headroom.config import OracleCheckConfig
 from vcgym.network.scenarios.scenario import Scenario

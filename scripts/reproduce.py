@@ -6,7 +6,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce
 from vcgym.leaderboard.papers.truth.claims import SYSTEMS

@@ -6,7 +6,7 @@ import yaml
 
 from vcgym.baselines.configured import rule_from
 from vcgym.baselines.rule import Control, require_rule
-from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
+from vcgym.leaderboard.evaluation.cost import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
 
 ORACLE = "oracle_"

@@ -5,7 +5,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.leaderboard.sending.board import show
 from vcgym.leaderboard.sending.config import SendingConfig
 from vcgym.leaderboard.sending.entrants import Entrant, study_agents

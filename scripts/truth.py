@@ -6,7 +6,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.leaderboard.config import TruthConfig
 from vcgym.leaderboard.papers.truth.claims import SCENARIOS, SYSTEMS
 from vcgym.leaderboard.papers.truth.outcomes import settings

@@ -9,10 +9,10 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from vcgym.agents.training.search import Domain, ray_running
+from vcgym.agents.sweeps.search import Domain, ray_running
 from vcgym.leaderboard.tuning.tunable import space_of
 from vcgym.leaderboard.tuning.tune_config import TuneConfig, TunedRule
-from vcgym.leaderboard.tuning.tuning import Ground, Search, keep, kept, tune_system
+from vcgym.leaderboard.tuning.tuning import Ground, Search, keep, tune_system
 from vcgym.scripts.schema import CONF, build, register
 from vcgym.scripts.senders import load_senders
 from vcgym.scripts.systems import load_systems
@@ -36,7 +36,7 @@ def load_spaces() -> dict[str, dict[str, Domain]]:
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="tune")
 def main(composed: DictConfig) -> None:
-    """Compose, search each system that has no study yet, say what it brought."""
+    """Compose, search each system that is not kept, print the gains."""
     config = build(composed, TuneConfig)
     spaces, systems, senders = load_spaces(), load_systems(config.systems), load_senders(config.sending.senders)
     with ray_running(config.workers, config.ray.address):
@@ -48,10 +48,7 @@ def main(composed: DictConfig) -> None:
 
 
 def _tune(name: str, system: Any, space: Mapping[str, Domain], ground: Ground, how: Search, folder: Path) -> None:
-    if kept(name, space, ground, how, folder):
-        log.info(f"{ground.name(name)}: its study is in {folder}")
-        return
-    tuned = tune_system(name, system, space, ground, how)
+    tuned = tune_system(name, system, space, ground, how, folder)
     keep(tuned, ground, folder)
     log.info(f"{ground.name(name)}: train {tuned.study['train']}, validation {tuned.study['validation']}")
 

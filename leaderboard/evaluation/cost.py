@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import yaml
 
+from vcgym.agents.evaluation.play import Policy
 from vcgym.leaderboard.evaluation.published import Published
-from vcgym.leaderboard.evaluation.rollout import Policy, RulePair
+from vcgym.leaderboard.evaluation.rollout import RulePair
+
+TUNED = "-tuned"  # ends the names of tuned systems
 
 
 def effort(system: RulePair | Policy, tuning_trials: int = 0) -> dict[str, int]:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from vcgym.agents.config import TrainConfig
-from vcgym.agents.environments import make_envs
-from vcgym.agents.evaluation import require_fit
-from vcgym.agents.export import load_agent, read_card
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.environments import make_envs
+from vcgym.agents.evaluation.evaluate import require_fit
 from vcgym.agents.networks.policy import AgentPolicy
+from vcgym.agents.published.export import load_agent, read_card
 from vcgym.baselines.rule import is_oracle
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, Published, System
 from vcgym.leaderboard.evaluation.rollout import RulePair
@@ -74,7 +74,7 @@ def published_agent(folder: Path) -> Published:
     """The agent of `vcgym/Call-v0` published in `folder`.
 
     Raises:
-        ValueError: as `vcgym.agents.export.load_agent`.
+        ValueError: as `vcgym.agents.published.export.load_agent`.
     """
     load_call_agent(folder)
     return Published.of(folder, load_call_agent)

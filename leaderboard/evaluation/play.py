@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.evaluation.cells import Cell
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.evaluation.shares import play_cells
@@ -13,7 +13,7 @@ from vcgym.leaderboard.results.files import replace_file
 TOGETHER = 8  # rules in one piece: enough to pay for drawing its worlds, few enough that many workers have something to do
 
 
-def evaluate(cells: list[Cell], folder: Path, tell: Tell, threads: int = 1, workers: int = 0, address: str | None = None) -> None:
+def evaluate(cells: list[Cell], folder: Path, tell: OnProgress, threads: int = 1, workers: int = 0, address: str | None = None) -> None:
     """Make the file of each of `cells` that is not in `folder`; a run that was killed goes on so.
 
     Args:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Self
 import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
-from vcgym.leaderboard.evaluation.rollout import Policy, RulePair
+from vcgym.agents.evaluation.play import Policy
+from vcgym.leaderboard.evaluation.rollout import RulePair
 
 AGENT_ENV = "vcgym/Call-v0"
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
@@ -54,7 +54,7 @@ def playable(config: PredictorDataConfig) -> list[DataPart]:
     return parts
 
 
-def build(config: PredictorDataConfig, systems: Mapping[str, RulePair], tell: Tell) -> Path:
+def build(config: PredictorDataConfig, systems: Mapping[str, RulePair], tell: OnProgress) -> Path:
     """Play, and write rows.parquet and card.json.
 
     Args:

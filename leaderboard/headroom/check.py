@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.oracles.joint import UNLIMITED
@@ -49,7 +49,7 @@ class Compared(NamedTuple):
 
 
 def compare(
-    scenarios: Sequence[Scenario], systems: Mapping[str, RulePair], worlds: int, per_world: int, tell: Tell, first: int = 0
+    scenarios: Sequence[Scenario], systems: Mapping[str, RulePair], worlds: int, per_world: int, tell: OnProgress, first: int = 0
 ) -> list[Compared]:  # fmt: skip
     """Play systems on random worlds of the training split.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.headroom.oracle_rows import Drawn, drawn, oracle_rows
 from vcgym.leaderboard.headroom.page import page
@@ -24,7 +24,7 @@ HEADROOM = results.Layout(
 
 
 def write_headroom(
-    run: Path, drawn_worlds: Sequence[Drawn], references: Mapping[str, RulePair], folder: Path, threads: int, tell: Tell
+    run: Path, drawn_worlds: Sequence[Drawn], references: Mapping[str, RulePair], folder: Path, threads: int, tell: OnProgress
 ) -> Path:  # fmt: skip
     """Make the oracles of each world, put oracles.parquet, headroom.parquet and headroom.md beside the results, and publish these anew.
 

@@ -15,7 +15,6 @@ from vcgym.leaderboard.report.board import ORACLE, RANKED_BY, Board, board_name
 from vcgym.leaderboard.results.columns import METRIC, Column, shown
 from vcgym.leaderboard.statistics import Estimate, differences, pair_worlds
 
-TUNED = "-tuned"  # ends the names of tuned systems
 _KIND = "tuned"
 
 

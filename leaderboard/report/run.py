@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from rich.console import Console
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.evaluation import cells
 from vcgym.leaderboard.evaluation.cells import Cell, Found
 from vcgym.leaderboard.evaluation.play import evaluate
@@ -38,7 +38,7 @@ def prepare(suite: Suite) -> list[tuple[Part, Scenario]]:
 
 
 def run_suite(
-    suite: Suite, parts: list[tuple[Part, Scenario]], systems: Mapping[str, System], folder: Path, tell: Tell, threads: int = 1,
+    suite: Suite, parts: list[tuple[Part, Scenario]], systems: Mapping[str, System], folder: Path, tell: OnProgress, threads: int = 1,
     workers: int = 0, address: str | None = None,
 ) -> Path:  # fmt: skip
     """Play every system on every world and publish the outcome; a run that was killed goes on where it was.

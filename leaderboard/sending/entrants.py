@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from vcgym.agents.config import TrainConfig
-from vcgym.agents.evaluation import require_fit
-from vcgym.agents.export import load_agent
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.evaluate import require_fit
+from vcgym.agents.evaluation.play import play
+from vcgym.agents.published.export import load_agent
 from vcgym.leaderboard.evaluation.published import Published
 from vcgym.leaderboard.sending.rollout import MOST_PACKETS, Sender, metrics
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
@@ -79,13 +81,12 @@ def play_agent(entrant: AgentSender, scenario: SendingScenario, kind: str, runs:
     envs = _envs(entrant, scenario.name, runs, "test", data=scenario.data, log_packets=MOST_PACKETS)
     observation, _ = envs.reset(seed=list(range(runs)), options={"kind": kind})
     found: dict[int, dict[str, float]] = {}
-    state, start = None, np.ones(runs, bool)
-    while len(found) < runs:
-        actions, state = policy.predict(observation, state, start, deterministic=True)
-        observation, _, _, over, _ = envs.step(actions)
-        for row in set(np.flatnonzero(over).tolist()) - found.keys():  # one that is over begins another call, which nobody looks at
+
+    def measure(done: NDArray[np.int64]) -> None:
+        for row in done.tolist():
             found[row] = metrics(envs.batch.links[row], envs.log(row), envs.batch.totals(), row)
-        start = over
+
+    play(policy, envs, observation, measure)
     envs.close()
     return [found[row] for row in range(runs)]
 

@@ -4,7 +4,8 @@ from collections.abc import Collection
 
 import pyarrow as pa
 
-from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED, Against, Gate, sentence
+from vcgym.leaderboard.evaluation.cost import TUNED
+from vcgym.leaderboard.report.beaten_by_tuned_rule import Against, Gate, sentence
 from vcgym.leaderboard.sending.board import ahead, ranks
 from vcgym.leaderboard.sending.columns import METRIC
 from vcgym.leaderboard.sending.suites import SendingSuite

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.rate.gcc.loss import HIGH, LOW
 from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED, judge
 from vcgym.leaderboard.papers.reproduce.verdicts import ANY, INPUT, OUTCOME, VERDICTS
@@ -71,7 +71,7 @@ def settings(traces: Mapping[float, CapacityTrace], runs: int = RUNS) -> dict[st
     return {"tcp": tcp, "loss": loss, "wifi": wifi}
 
 
-def reproduce(senders: Mapping[str, Sender], folder: Path, tell: Tell, runs: int = RUNS) -> list[dict[str, Any]]:
+def reproduce(senders: Mapping[str, Sender], folder: Path, tell: OnProgress, runs: int = RUNS) -> list[dict[str, Any]]:
     """Play, judge every statement, write sending_verdicts.parquet and sending_reproduction.md; returns the verdicts."""
     statements = load_published()
     traces = {mbps: constant(mbps * 1e6) for mbps in sorted({*MBPS, LOSSY_MBPS, WIFI_MBPS})}

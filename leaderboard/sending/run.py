@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.results.files import replace_file, write
 from vcgym.leaderboard.sending.board import markdown
 from vcgym.leaderboard.sending.cells import FOLDER, Cell, rows
@@ -17,7 +17,7 @@ from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 
 def run_suite(
-    suite: SendingSuite, scenarios: list[SendingScenario], senders: Mapping[str, Entrant], folder: Path, tell: Tell
+    suite: SendingSuite, scenarios: list[SendingScenario], senders: Mapping[str, Entrant], folder: Path, tell: OnProgress
 ) -> pa.Table:  # fmt: skip
     """Rows of every sender on every world; writes cells/, sending.parquet and sending.md.
 

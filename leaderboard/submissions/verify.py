@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.agents.config import env_defaults
-from vcgym.agents.progress import Tell
+from vcgym.agents.config.env import env_defaults
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.envs.faces.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.rollout import play_policy
@@ -37,7 +37,7 @@ class Verdict(NamedTuple):
     said: str
 
 
-def verify(folder: Path, tell: Tell) -> list[Verdict]:
+def verify(folder: Path, tell: OnProgress) -> list[Verdict]:
     """Replay `actions.parquet` and compare with `results.parquet`, both in `folder`.
 
     Args:
@@ -60,7 +60,7 @@ def verify(folder: Path, tell: Tell) -> list[Verdict]:
     return found
 
 
-def _told(tell: Tell, name: str, before: int, done: int) -> None:
+def _told(tell: OnProgress, name: str, before: int, done: int) -> None:
     tell(before + done, name)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from vcgym.agents.training.search import Domain, Values
+from vcgym.agents.sweeps.search import Domain, Values
 from vcgym.baselines.configured import mapping_of, target
 from vcgym.leaderboard.kept import described
 

@@ -15,10 +15,14 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from vcgym.agents.training.search import Domain, Values, search
-from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
+from vcgym.agents.sweeps.search import Domain, Values, search
+from vcgym.leaderboard.evaluation.cost import TUNED
+from vcgym.leaderboard.kept import kept_document
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.tuning.tunable import as_yaml, short, short_hash, values_of, with_values
+
+SEARCHED = "searched"
+"""Folder of kept searches."""
 
 
 class Ground(Protocol):
@@ -57,8 +61,8 @@ class Tuned(NamedTuple):
     study: dict[str, Any]
 
 
-def tune_system(name: str, printed: Any, space: Mapping[str, Domain], ground: Ground, how: Search) -> Tuned:
-    """Search one system; Ray has to be running (`vcgym.agents.training.search.ray_running`).
+def tune_system(name: str, printed: Any, space: Mapping[str, Domain], ground: Ground, how: Search, folder: Path) -> Tuned:
+    """Search one system; Ray has to be running (`vcgym.agents.sweeps.search.ray_running`).
 
     Args:
         name: of the system.
@@ -66,11 +70,21 @@ def tune_system(name: str, printed: Any, space: Mapping[str, Domain], ground: Gr
         space: where each value is drawn.
         ground: what it is tuned on.
         how: what may be used.
+        folder: keeps the outcome (`vcgym.leaderboard.kept`), so that a search that was killed goes on with the next system.
     """
+    follows_from = name, printed, _said(space), ground, how.trials, how.seed
+    drawn, study = kept_document(folder / SEARCHED, follows_from, lambda: _searched(name, printed, space, ground, how))
+    return Tuned(with_values(printed, drawn), study)
+
+
+def _searched(name: str, printed: Any, space: Mapping[str, Domain], ground: Ground, how: Search) -> tuple[Values, dict[str, Any]]:
+    """Return the best values, none if the printed ones are the best, and the study."""
     found = search(partial(_trial, printed, ground), space, how.trials - 1, how.seed, how.concurrent)
     before = _trial(printed, ground, {})
     drawn, after = max(found, key=lambda trial: trial[1])
-    system = with_values(printed, drawn) if after > before else printed
+    if after <= before:
+        drawn = {}
+    system = with_values(printed, drawn)
     validated = [ground.scores(chosen, "validation") for chosen in (printed, system)]
     values = {key: value if not isinstance(value, float) else short(value) for key, value in values_of(system, space).items()}
     study = {
@@ -85,7 +99,7 @@ def tune_system(name: str, printed: Any, space: Mapping[str, Domain], ground: Gr
         "train": {f"{ground.metric}_printed": _rounded(before), f"{ground.metric}_tuned": _rounded(max(before, after))},
         "validation": _compared(ground.metric, *validated),
     }
-    return Tuned(system, study)
+    return drawn, study
 
 
 def _trial(printed: Any, ground: Ground, values: Values) -> float:
@@ -102,15 +116,6 @@ def _compared(metric: str, before: NDArray[np.float64], after: NDArray[np.float6
 
 def _rounded(value: float) -> float:
     return round(float(value), 3) if abs(value) >= 1.0 else float(f"{value:.3g}")
-
-
-def kept(name: str, space: Mapping[str, Domain], ground: Ground, how: Search, folder: Path) -> bool:
-    """Whether `folder` has a study of this system, space and budget, so that a search that was killed goes on with the next system."""
-    path = folder / "tuning" / f"{ground.name(name)}{TUNED}.yaml"
-    if not path.is_file():
-        return False
-    study = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return bool(study["space"] == _said(space) and study["budget"] == _spent(ground, how))
 
 
 def _said(space: Mapping[str, Domain]) -> dict[str, Any]:

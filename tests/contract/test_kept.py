@@ -3,28 +3,39 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.agents.export import load_agent
+from vcgym.agents.published.export import load_agent
+from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.leaderboard import kept as keeper
 from vcgym.leaderboard.evaluation import cells
 from vcgym.leaderboard.evaluation.published import Published
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.evaluation.suites import Part, Suite
+from vcgym.leaderboard.forecasts import study
+from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
+from vcgym.leaderboard.headroom import oracle_rows
 from vcgym.leaderboard.kept import described, file_name, kept
+from vcgym.leaderboard.papers.reproduce import parts
 from vcgym.leaderboard.sending import cells as senders
 from vcgym.leaderboard.sending.entrants import AgentSender
 from vcgym.leaderboard.sending.rollout import Sender
 from vcgym.leaderboard.sending.suites import SENDING_SUITES, links
+from vcgym.leaderboard.tuning import tuning
+from vcgym.leaderboard.tuning.tune_calls import CallGround
 from vcgym.network.kernels.sources import SOURCES, closure, code_hash
+from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
@@ -34,25 +45,62 @@ def cell_of(system):
     return cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))], {"it": system})[0].file
 
 
-def sender_cell_of(system):
-    """The name that `rows` asks for."""
-    scenario, asked = SendingScenario("rate"), []
+def asked_for(module, function, *arguments):
+    """The name that `function` asks the keeper for."""
+    keeps = "kept" if hasattr(module, "kept") else "kept_document"
 
     def ask(folder, follows_from, make):
-        asked.append(file_name(follows_from, make.__module__))
-        return pa.table({})
+        raise InterruptedError(file_name(follows_from, make.__module__))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(senders, "kept", ask)
-        senders.rows(senders.Cell("it", system, SENDING_SUITES["rate-v0"], scenario, "cubic", links(scenario, "cubic", 1)), None)
-    return asked[0]
+        patch.setattr(module, keeps, ask)
+        with pytest.raises(InterruptedError) as asked:
+            function(*arguments)
+    return str(asked.value)
 
 
+def sender_cell_of(system):
+    scenario = SendingScenario("rate")
+    cell = senders.Cell("it", system, SENDING_SUITES["rate-v0"], scenario, "cubic", links(scenario, "cubic", 1))
+    return asked_for(senders, senders.rows, cell, Path())
+
+
+def part_of_a_reproduction():
+    part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
+    return asked_for(parts, parts.calls_of, part, {"it": PAIR}, Path(), 1)
+
+
+def forecasts_of_a_reproduction():
+    part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
+    return asked_for(parts, parts.forecasts_of, part, RulePair(VCRoute(), WMJitter()), Path(), 1)
+
+
+def oracles_of_a_world():
+    scenario = Scenario("table1", "paper", 100)
+    with splits.unlock_test_split():
+        draw = scenario.draw("test", 0)
+    identity = {"suite": "tiny", "suite_version": "v0", "pair": draw.pair, "seed": 0, "system": "it"}
+    return asked_for(oracle_rows, oracle_rows.oracle_rows, oracle_rows.Drawn(scenario, draw, identity), {"it": PAIR}, Path())
+
+
+def search_of_a_rule():
+    space = {"receiver.lag_ms": Domain(low=10.0, high=100.0)}
+    ground = CallGround(4, 4, 100, "table1", "paper")
+    return asked_for(tuning, tuning.tune_system, "it", PAIR, space, ground, tuning.Search(4, 0, 1), Path())
+
+
+def fit_of_a_predictor():
+    config = TrainPredictorConfig(champion=None)
+    data = study.Data(None, None, "0" * 64, None)
+    return asked_for(study, study.scored, config, config.cells()[0], data, None, None)
+
+
+PAIR = RulePair(Direct(), FixedLag(20.0))
 AGENT = Published(load_agent, (("card.json", b"{}"),))
 
 USERS = {
     "rule": (
-        lambda: cell_of(RulePair(Direct(), FixedLag(20.0))),
+        lambda: cell_of(PAIR),
         {"leaderboard.results.metrics", "leaderboard.results.cdf", "leaderboard.evaluation.shares", "network.playout.player",
          "baselines.routers.direct", "baselines.receivers.fixed_lag", "network.scenarios.table1", "leaderboard.evaluation"},
         {"agents.export", "baselines.routers.via", "leaderboard.sending.rollout"},
@@ -71,6 +119,31 @@ USERS = {
         lambda: sender_cell_of(AgentSender(AGENT, "vcgym/Rate-v0", (("order", Fifo()),))),
         {"leaderboard.sending.rollout", "agents.networks.policy", "envs.faces.rate", "leaderboard.sending.entrants"},
         {"baselines.rate.fixed_rate", "leaderboard.sending.board"},
+    ),
+    "part of a reproduction": (
+        part_of_a_reproduction,
+        {"leaderboard.results.metrics", "leaderboard.papers.truth.outcomes", "leaderboard.results.cdf", "baselines.routers.direct"},
+        {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
+    ),
+    "forecasts of a reproduction": (
+        forecasts_of_a_reproduction,
+        {"leaderboard.papers.reproduce.forecasts", "envs.call.logging_router", "predictors.training", "baselines.routers.vcroute.vcroute"},
+        {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
+    ),
+    "oracles": (
+        oracles_of_a_world,
+        {"leaderboard.oracles.joint", "leaderboard.headroom.oracle_rows", "leaderboard.results.metrics", "baselines.routers.direct"},
+        {"baselines.routers.via", "leaderboard.headroom.page"},
+    ),
+    "search": (
+        search_of_a_rule,
+        {"leaderboard.tuning.tune_calls", "agents.training.search", "envs.call.loop", "baselines.receivers.fixed_lag"},
+        {"baselines.routers.via", "leaderboard.report.beaten_by_tuned_rule"},
+    ),
+    "fit": (
+        fit_of_a_predictor,
+        {"predictors.training", "predictors.dnn", "leaderboard.forecasts.scores", "predictors.partition"},
+        {"baselines.routers.via", "leaderboard.headroom.page"},
     ),
 }  # fmt: skip
 NEVER = {"leaderboard.report.page.tables", "leaderboard.report.board", "scripts.leaderboard", "leaderboard.bench.steps"}

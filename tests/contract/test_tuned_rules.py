@@ -10,10 +10,10 @@ from hydra import compose, initialize_config_module
 from hydra.utils import instantiate
 from pydantic import ValidationError
 
-from vcgym.agents.training.search import Domain
+from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.configured import rule_from
 from vcgym.baselines.rule import Control, allocate, require_rule
-from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
+from vcgym.leaderboard.evaluation.cost import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
 from vcgym.leaderboard.tuning.tunable import as_yaml, short_hash, space_of, target, values_of, with_values
 from vcgym.scripts.senders import load_senders

@@ -48,9 +48,13 @@ def test_a_search_is_kept_as_a_system_with_its_study(tmp_path):
             assert study[split][which] == round(float(GROUND.scores(pair, split).mean()), 3)
     assert study.train.r_tuned > study.train.r_printed
     before = study.copy()
-    assert "its study is in" in tune(tmp_path)
+    (searched,) = (tmp_path / "found" / "searched").iterdir()
+    began_ns = searched.stat().st_mtime_ns
+    assert "validation" in tune(tmp_path)
+    assert [file.stat().st_mtime_ns for file in (tmp_path / "found" / "searched").iterdir()] == [began_ns]
     assert OmegaConf.load(tmp_path / "found" / "tuning" / "DRT-FIX-tuned.yaml") == before
-    assert "validation" in tune(tmp_path, "trials=3")  # another budget is another study
+    tune(tmp_path, "trials=3")  # another budget is another study
+    assert len(list((tmp_path / "found" / "searched").iterdir())) == 2
 
 
 def test_a_sender_is_tuned_for_a_scenario(tmp_path):
@@ -64,4 +68,5 @@ def test_a_sender_is_tuned_for_a_scenario(tmp_path):
         found = float(ground.scores(sender, split).mean())
         assert study[split].utility_tuned == (round(found, 3) if abs(found) >= 1.0 else float(f"{found:.3g}"))
     assert study.train.utility_tuned > study.train.utility_printed
-    assert "its study is in" in tune(tmp_path, small=SENDERS)
+    tune(tmp_path, small=SENDERS)
+    assert len(list((tmp_path / "found" / "searched").iterdir())) == 1

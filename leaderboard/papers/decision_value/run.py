@@ -3,7 +3,7 @@
 import importlib.resources
 from pathlib import Path
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.leaderboard.evaluation.suites import Part
@@ -33,7 +33,7 @@ def parts(with_series: bool) -> list[Part]:
 
 
 def write_decision_value(
-    with_series: bool, seeds: int, drift_seeds: int, packets: int, threads: int, folder: Path, tell: Tell
+    with_series: bool, seeds: int, drift_seeds: int, packets: int, threads: int, folder: Path, tell: OnProgress
 ) -> Path:  # fmt: skip
     """Play every reward in every kind and part, and every drift; write the page to `folder` and return its path.
 

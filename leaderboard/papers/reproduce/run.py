@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.cost import packet_cost_ms
@@ -34,7 +34,7 @@ def parts_to_play(config: ReproduceConfig) -> list[Part]:
     ]
 
 
-def reproduce(config: ReproduceConfig, systems: Mapping[str, RulePair], parts: list[Part], tell: Tell) -> Path:
+def reproduce(config: ReproduceConfig, systems: Mapping[str, RulePair], parts: list[Part], tell: OnProgress) -> Path:
     """Play what is not there yet, judge every statement, and write verdicts.parquet, reproduce.html and reproduction.md.
 
     Args:

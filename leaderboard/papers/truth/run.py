@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.papers.truth.outcomes import Setting, play
 from vcgym.leaderboard.papers.truth.page import page
@@ -14,7 +14,7 @@ from vcgym.leaderboard.results.files import replace_file
 
 
 def write_truth(
-    chosen: Sequence[Setting], systems: Mapping[str, RulePair], seeds: int, packets: int, threads: int, folder: Path, tell: Tell
+    chosen: Sequence[Setting], systems: Mapping[str, RulePair], seeds: int, packets: int, threads: int, folder: Path, tell: OnProgress
 ) -> Path:  # fmt: skip
     """Play `systems` in each of the chosen settings; write truth.md and its picture to `folder`.
 
