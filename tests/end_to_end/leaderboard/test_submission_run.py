@@ -16,7 +16,7 @@ from vcgym.leaderboard.submissions.verify import verify
 from vcgym.scripts.systems import load_systems
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
-ONNX = Path(__file__).parents[1] / "contract" / "submission_onnx"
+ONNX = Path(__file__).parents[2] / "contract" / "leaderboard" / "submission_onnx"
 
 
 @pytest.fixture(scope="module")
