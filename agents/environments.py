@@ -4,7 +4,7 @@ import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from vcgym.agents.config import EnvConfig
-from vcgym.envs.sending.vector import card
+from vcgym.envs.faces.sender_vector import card
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 

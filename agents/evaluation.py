@@ -10,8 +10,8 @@ from vcgym.agents.config import EvaluateConfig
 from vcgym.agents.environments import feature_names, make_envs, paths_observed, places_observed
 from vcgym.agents.export import CARD, load_agent, read_card
 from vcgym.agents.training.spaces import build, with_paths, with_places
-from vcgym.envs.features import path_width
-from vcgym.envs.sending.features import PLACE_WIDTH
+from vcgym.envs.call.features.path import path_width
+from vcgym.envs.call.features.sender import PLACE_WIDTH
 
 
 class Policy(Protocol):

@@ -8,23 +8,23 @@ from typing import Any
 
 from vcgym.baselines.rate_rule import Fate
 from vcgym.baselines.rule import Record
-from vcgym.envs.actions import FORMS, LEVEL_LEAST_US, LEVEL_MOST_US, LEVELS, action_space
-from vcgym.envs.batch import PLACES
-from vcgym.envs.call import CallVectorEnv
-from vcgym.envs.features import CALL_FEATURES, FORECAST_FEATURE, PATH_FEATURES, Feature
-from vcgym.envs.observe import RECORDS_SHOWN
-from vcgym.envs.playout import PlayoutVectorEnv
-from vcgym.envs.relay import RelayVectorEnv
-from vcgym.envs.sending.features import ORDER_FEATURES, PLACE_FEATURES
-from vcgym.envs.sending.holders import ORDERS
-from vcgym.envs.sending.rate import STEPS, RateVectorEnv
-from vcgym.envs.sending.records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
-from vcgym.envs.sending.rewards import CHANGE_PRICE, DELAY_PRICE_PER_S, LOST_PRICE, ON_TIME_WORTH, RATE_SCALE_PER_MBPS, RATE_WEIGHT
-from vcgym.envs.sending.send_order import PLACES as QUEUE_PLACES
-from vcgym.envs.sending.send_order import SendOrderVectorEnv
-from vcgym.envs.sending.vector import SendingVectorEnv
-from vcgym.envs.uplink.features import ORDER_COMMANDED, RATE_COMMANDED, SENDER_FEATURES
-from vcgym.envs.vector import LeverVectorEnv
+from vcgym.envs.call.batch import PLACES
+from vcgym.envs.call.features.path import CALL_FEATURES, FORECAST_FEATURE, PATH_FEATURES, Feature
+from vcgym.envs.call.features.records import RECORDS_SHOWN
+from vcgym.envs.call.features.remote_sender import ORDER_COMMANDED, RATE_COMMANDED, SENDER_FEATURES
+from vcgym.envs.call.features.sender import ORDER_FEATURES, PLACE_FEATURES
+from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
+from vcgym.envs.call.rewards.sender import CHANGE_PRICE, DELAY_PRICE_PER_S, LOST_PRICE, ON_TIME_WORTH, RATE_SCALE_PER_MBPS, RATE_WEIGHT
+from vcgym.envs.call.sender.controllers import ORDERS
+from vcgym.envs.faces.actions import FORMS, LEVEL_LEAST_US, LEVEL_MOST_US, LEVELS, action_space
+from vcgym.envs.faces.call import CallVectorEnv
+from vcgym.envs.faces.playout import PlayoutVectorEnv
+from vcgym.envs.faces.rate import STEPS, RateVectorEnv
+from vcgym.envs.faces.relay import RelayVectorEnv
+from vcgym.envs.faces.send_order import PLACES as QUEUE_PLACES
+from vcgym.envs.faces.send_order import SendOrderVectorEnv
+from vcgym.envs.faces.sender_vector import SendingVectorEnv
+from vcgym.envs.faces.vector import LeverVectorEnv
 from vcgym.network.bottleneck.send_queue import AUDIO, ITEM, VIDEO
 from vcgym.network.playout.quality import (
     CONCEALED_PRICE,

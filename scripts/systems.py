@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from vcgym.envs.levers import require_rule
+from vcgym.envs.call.controllers import require_rule
 from vcgym.leaderboard.evaluation.rollout import RulePair
 
 ORACLE = "oracle_"  # how the name of a system begins that is told what no place can know

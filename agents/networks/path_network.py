@@ -27,8 +27,8 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import nn
 
 from vcgym.agents.networks.policy import PEAK, WIDTH, output_count, ranks_levels
-from vcgym.envs.actions import LEVELS
-from vcgym.envs.features import PATH_FEATURES, path_width
+from vcgym.envs.call.features.path import PATH_FEATURES, path_width
+from vcgym.envs.faces.actions import LEVELS
 
 MISSING = [feature.name for feature in PATH_FEATURES].index("history_missing")
 COMMANDED = [feature.name for feature in PATH_FEATURES].index("commanded")

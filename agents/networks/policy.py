@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from vcgym.agents.networks.layers import affine, compress, squash
 from vcgym.agents.networks.queue_policy import queue_outputs, queue_shapes
-from vcgym.envs.actions import LEVELS
-from vcgym.envs.features import CALL_FEATURES, CALL_WIDTH, PATH_FEATURES, path_width
-from vcgym.envs.sending.features import PLACE_WIDTH
+from vcgym.envs.call.features.path import CALL_FEATURES, CALL_WIDTH, PATH_FEATURES, path_width
+from vcgym.envs.call.features.sender import PLACE_WIDTH
+from vcgym.envs.faces.actions import LEVELS
 from vcgym.network.kernels.jit import allocating_kernel
 
 ACTIVATIONS = ("tanh", "relu")

@@ -16,7 +16,7 @@ from torch import nn
 
 from vcgym.agents.networks.path_network import ACTIVATIONS, Nets
 from vcgym.agents.networks.queue_policy import ABSENT, SCORES
-from vcgym.envs.sending.features import PLACE_FEATURES, PLACE_WIDTH
+from vcgym.envs.call.features.sender import PLACE_FEATURES, PLACE_WIDTH
 
 PRESENT, AUDIO, AGE, TO_SPARE, ALONE = (
     [feature.name for feature in PLACE_FEATURES].index(name) for name in ("present", "audio", "age", "to_spare", "alone")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.networks.layers import affine, compress, squash
-from vcgym.envs.sending.features import PLACE_FEATURES, PLACE_WIDTH
+from vcgym.envs.call.features.sender import PLACE_FEATURES, PLACE_WIDTH
 from vcgym.network.kernels.jit import allocating_kernel
 
 SCORES = 2  # of a place: send, throw away

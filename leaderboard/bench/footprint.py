@@ -12,7 +12,7 @@ import numpy as np
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.bench.measure import Effort, Record
 from vcgym.leaderboard.bench.packets import PACKETS
 from vcgym.network.scenarios.scenario import Scenario

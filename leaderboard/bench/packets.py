@@ -18,7 +18,7 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.routers.via import Via
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.bench.measure import Effort, Record, Run, median_ratio, rate
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.network.kernels.slots import BLOCK_SLOTS

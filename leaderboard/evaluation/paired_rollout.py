@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import SPLITS, test_opened
 from vcgym.network.worlds.world import WorldDraw

@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.envs.batch import Played
+from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import test_opened

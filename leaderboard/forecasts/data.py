@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.agents.progress import Tell
-from vcgym.envs.batch import CallBatch
-from vcgym.envs.noted import UNHEARD, Noted
+from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.logging_router import UNHEARD, Noted
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.agents.progress import Tell
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.oracles.joint import UNLIMITED
 from vcgym.leaderboard.oracles.rating import Best, best_ratings

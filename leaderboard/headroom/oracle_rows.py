@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.envs.batch import CallBatch
-from vcgym.envs.books import LONG_RUN_TICKS, WINDOW_TICKS
+from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.counters import LONG_RUN_TICKS, WINDOW_TICKS
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.oracles.informed import INFORMED_RECEIVER, informed_sequence
 from vcgym.leaderboard.oracles.joint import UNLIMITED, Plan

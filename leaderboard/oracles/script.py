@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
-from vcgym.envs.batch import CallBatch, Played
+from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World, WorldDraw
 

@@ -12,9 +12,9 @@ from vcgym.leaderboard.report import beaten_by_tuned_rule as gate
 from vcgym.leaderboard.report.board import PROFILE_R, Board, Line, board_name, boards
 from vcgym.leaderboard.report.details import details
 from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
+from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.axis import axis_marks
 from vcgym.leaderboard.report.page.data_cards import read_cards
-from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.table import markdown
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.results.columns import METRIC

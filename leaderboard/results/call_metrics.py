@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vcgym.envs.books import WINDOW_TICKS
+from vcgym.envs.call.counters import WINDOW_TICKS
 from vcgym.leaderboard.results.columns import G114_BANDS
 from vcgym.network.playout.player import UNIT_US
 from vcgym.network.playout.quality import mos, rating
 
 if TYPE_CHECKING:
-    from vcgym.envs.batch import Played
+    from vcgym.envs.call.batch import Played
 
 TICK_MS = UNIT_US / 1000.0
 

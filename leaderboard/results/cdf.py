@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from vcgym.envs.batch import Played
+    from vcgym.envs.call.batch import Played
 
 ACCOUNTINGS = ("event", "clocked")
 GRID_MS = np.arange(0.0, 2001.0, 10.0)

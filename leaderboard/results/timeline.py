@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from vcgym.envs.batch import Played
+    from vcgym.envs.call.batch import Played
 
 BINS = 200  # at most
 World = tuple[str, int]  # pair and seed

@@ -21,7 +21,7 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.envs.sending.batch import BY_PACKET, PACING, SendingBatch
+from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.sending.intervals import interval

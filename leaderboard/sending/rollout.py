@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.rate_rule import is_rate_oracle
-from vcgym.envs.sending.batch import SendingBatch, SendingTotals
+from vcgym.envs.call.sender.batch import SendingBatch, SendingTotals
 from vcgym.leaderboard.sending.columns import METRICS
 from vcgym.network.bottleneck.capacity import CapacityTrace, mean_bps
 from vcgym.network.bottleneck.other_call import OtherCall

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from vcgym.agents.export import AgentCard
 from vcgym.agents.training.spaces import describe
-from vcgym.envs.actions import LEVELS
-from vcgym.envs.features import CALL_FEATURES, PATH_FEATURES, layout
+from vcgym.envs.call.features.path import CALL_FEATURES, PATH_FEATURES, layout
+from vcgym.envs.faces.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.submissions.folder import RefusedError
 

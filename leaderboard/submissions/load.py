@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from vcgym.agents.export import AgentCard, agent_from
 from vcgym.agents.networks.policy import tensor_shapes
-from vcgym.envs.actions import LEVELS
-from vcgym.envs.features import CALL_WIDTH, PATH_WIDTH
+from vcgym.envs.call.features.path import CALL_WIDTH, PATH_WIDTH
+from vcgym.envs.faces.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import Published
 from vcgym.leaderboard.evaluation.rollout import Policy
 from vcgym.leaderboard.submissions.card import SubmissionCard, parse_card

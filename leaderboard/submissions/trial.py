@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vcgym.envs.features import CALL_WIDTH, PATH_WIDTH
+from vcgym.envs.call.features.path import CALL_WIDTH, PATH_WIDTH
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.onnx_session import decide, open_session
 

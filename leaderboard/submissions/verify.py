@@ -10,7 +10,7 @@ import numpy as np
 
 from vcgym.agents.config import env_defaults
 from vcgym.agents.progress import Tell
-from vcgym.envs.actions import LEVELS
+from vcgym.envs.faces.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.rollout import play_policy
 from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, worlds

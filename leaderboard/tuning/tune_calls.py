@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.network.playout.quality import rating
 from vcgym.network.scenarios.scenario import Scenario

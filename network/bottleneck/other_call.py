@@ -1,6 +1,7 @@
 """Another call in the queue of a call: a flow with its own sources, send queue, rules of rate and order, pacer and reports.
 
-Here is what it is; it is played by the loop that plays every call (vcgym.envs.sending.others). Its rules go by name, for all calls beside
+Here is what it is; it is played by the loop that plays every call (vcgym.envs.call.sender.other_calls). Its rules go by name, for all
+calls beside
 the first are of one class, so that one loop plays them.
 """
 

@@ -7,7 +7,7 @@ import pytest
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
-from vcgym.envs.levers import Agent
+from vcgym.envs.call.controllers import Agent
 from vcgym.network.traces.cards import DataError
 
 REFUSED = [

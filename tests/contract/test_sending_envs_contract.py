@@ -20,8 +20,8 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
-from vcgym.envs.sending.holders import OrderAgent, RateAgent
-from vcgym.envs.sending.rate import STEPS
+from vcgym.envs.call.sender.controllers import OrderAgent, RateAgent
+from vcgym.envs.faces.rate import STEPS
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError
 

@@ -20,7 +20,7 @@ from safetensors.numpy import load, save
 from vcgym.agents.export import load_agent, publish
 from vcgym.agents.networks.path_network import PathNet
 from vcgym.agents.networks.policy import AgentPolicy
-from vcgym.envs.actions import LEVELS
+from vcgym.envs.faces.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.folder import RefusedError

@@ -9,7 +9,7 @@ import pytest
 from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rule import allocate
-from vcgym.envs.levers import require_rule
+from vcgym.envs.call.controllers import require_rule
 from vcgym.leaderboard.evaluation.participants import all_systems
 from vcgym.scripts import systems
 from vcgym.scripts.systems import load_systems
@@ -68,7 +68,7 @@ def test_an_unknown_system_is_refused():
         (RECEIVER.replace("receiver", "router") + ROUTER.replace("router", "receiver"), r"router = WMJitter\(.*\): allowed are"),
         (ROUTER + ROUTER.replace("router", "receiver"), r"receiver = Direct\(\): allowed are"),
         (ROUTER + "receiver: wmjitter\n", "receiver = 'wmjitter': allowed are"),
-        (ROUTER + "receiver:\n  _target_: vcgym.envs.levers.Agent\n", r"receiver = Agent\(interval=1\): allowed are"),
+        (ROUTER + "receiver:\n  _target_: vcgym.envs.call.controllers.Agent\n", r"receiver = Agent\(interval=1\): allowed are"),
         ("- router\n- receiver\n", ""),
         ("", ""),
         (ROUTER + "receiver: [\n", ""),

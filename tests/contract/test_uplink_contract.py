@@ -20,8 +20,8 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.envs.features import PATH_FEATURES, SENDER_WIDTHS, path_width
-from vcgym.envs.sending.holders import ORDERS, OrderCommanded, RateAgent
+from vcgym.envs.call.features.path import PATH_FEATURES, SENDER_WIDTHS, path_width
+from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateAgent
 from vcgym.envs.tables import markdown
 from vcgym.network.traces.cards import DataError
 from vcgym.predictors.last_value import LastValue

@@ -17,7 +17,7 @@ from vcgym.agents.evaluation import evaluate_agent, require_fit
 from vcgym.agents.export import load_agent, publish
 from vcgym.agents.networks.policy import AgentPolicy, output_count, tensor_shapes
 from vcgym.agents.training.training import build_model, snapshot, train
-from vcgym.envs.features import CALL_WIDTH, PATH_WIDTH
+from vcgym.envs.call.features.path import CALL_WIDTH, PATH_WIDTH
 
 HERE = Path(__file__).parent
 CART = "cart:test/Cart-v0"

@@ -25,7 +25,9 @@ PATH_CASES = {
     for name, mode in WORLDS
 }
 SENDER_CASES = {
-    f"{env_id} {kind}": (env_id, {"scenario": kind.split("/")[0], "seconds": 8.0, "log_packets": 4000, **arguments}, {"kind": kind.split("/")[1]})
+    f"{env_id} {kind}": (
+        env_id, {"scenario": kind.split("/")[0], "seconds": 8.0, "log_packets": 4000, **arguments}, {"kind": kind.split("/")[1]},
+    )
     for env_id, kinds, arguments in (
         ("vcgym/Rate-v0", ("rate/steps", "rate/cellular", "rate/cubic", "rate/wifi", "calls/mixed"), {"action": "discrete"}),
         ("vcgym/SendOrder-v0", ("order/rtt30-q5", "order/rtt150-q32", "order/loss2", "rate/wifi"), {"empty_place": "newest"}),

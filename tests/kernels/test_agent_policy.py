@@ -7,8 +7,8 @@ from gymnasium import spaces
 
 from vcgym.agents.networks.path_network import COMMANDED, PathNet
 from vcgym.agents.networks.policy import PEAK, WIDTH, AgentPolicy, output_count, tensor_shapes
-from vcgym.envs.actions import LEVELS
-from vcgym.envs.features import CALL_WIDTH, PATH_WIDTH
+from vcgym.envs.call.features.path import CALL_WIDTH, PATH_WIDTH
+from vcgym.envs.faces.actions import LEVELS
 
 HIDDEN = 12
 PATHS = [0, 1, 5, 17]

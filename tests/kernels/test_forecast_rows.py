@@ -10,8 +10,8 @@ import pytest
 from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
-from vcgym.envs.batch import CallBatch
-from vcgym.envs.noted import UNHEARD, Noted
+from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.logging_router import UNHEARD, Noted
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import ROWS, build

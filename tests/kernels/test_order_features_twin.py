@@ -8,7 +8,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.envs.sending.features import ORDER_FEATURES, PLACE_FEATURES, RATE_FEATURES
+from vcgym.envs.call.features.sender import ORDER_FEATURES, PLACE_FEATURES, RATE_FEATURES
 
 ORDER = "vcgym/SendOrder-v0"
 NAMES = [feature.name for feature in RATE_FEATURES]

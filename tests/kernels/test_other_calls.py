@@ -18,10 +18,10 @@ from vcgym.baselines.rate_rule import Fate, report_every_us, wake_us
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
-from vcgym.envs.sending.batch import BY_PACKET, PACING, SendingBatch
-from vcgym.envs.sending.begin import MEAN_BYTES
-from vcgym.envs.sending.holders import RateAgent
-from vcgym.envs.sending.loop import DONE
+from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
+from vcgym.envs.call.sender.begin import MEAN_BYTES
+from vcgym.envs.call.sender.controllers import RateAgent
+from vcgym.envs.call.sender.loop import DONE
 from vcgym.network.bottleneck.capacity import constant, steps
 from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
@@ -315,7 +315,7 @@ SCRIPT = """
 import numpy as np
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.envs.sending.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity import constant
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink

@@ -15,7 +15,7 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.rule import allocate
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.mlp import LAYERS, Network, make_network, random_network

@@ -8,7 +8,7 @@ from gymnasium import spaces
 from vcgym.agents.networks.policy import AgentPolicy, tensor_shapes
 from vcgym.agents.networks.queue_network import AGE, ALONE, AUDIO, PRESENT, TO_SPARE, QueueNet
 from vcgym.agents.networks.queue_policy import ABSENT
-from vcgym.envs.sending.features import ORDER_FEATURES, PLACE_WIDTH
+from vcgym.envs.call.features.sender import ORDER_FEATURES, PLACE_WIDTH
 
 HIDDEN = 12
 CALL = len(ORDER_FEATURES)

@@ -18,7 +18,7 @@ from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
 from vcgym.baselines.routers.vcroute.vcroute import DELAYED_ACTUAL, MEAN, PREDICTIVE, VCRoute, believe, draw_sd
 from vcgym.baselines.routers.via import Via, width
 from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.network.kernels.rng import POLICY, normal, stream_key
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.scenario import Scenario

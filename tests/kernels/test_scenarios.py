@@ -12,7 +12,7 @@ from vcgym.agents.config import EnvConfig, EvaluateConfig, TrainConfig
 from vcgym.agents.environments import make_envs
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.network.fitting.links import HOURS
 from vcgym.network.fitting.world import fit_world, relayed_share
 from vcgym.network.kernels.slots import LOST

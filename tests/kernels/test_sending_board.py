@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from vcgym.baselines.rate_rule import is_rate_oracle
-from vcgym.envs.sending.batch import SendingTotals
-from vcgym.envs.sending.loop import LOGGED
+from vcgym.envs.call.sender.batch import SendingTotals
+from vcgym.envs.call.sender.loop import LOGGED
 from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED
 from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import read, write

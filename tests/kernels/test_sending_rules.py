@@ -9,7 +9,7 @@ from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.rate_rule import Fate, is_rate_oracle, report_every_us, see_capacity, wake_us
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.envs.sending.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity import constant, pool, steps
 from vcgym.network.bottleneck.cross_traffic import Tcp
 from vcgym.network.bottleneck.shared_link import SharedLink

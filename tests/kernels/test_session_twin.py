@@ -26,7 +26,7 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.rule import MEDIA, PROBE, Record
-from vcgym.envs.batch import PLACES, CallBatch
+from vcgym.envs.call.batch import PLACES, CallBatch
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.playout.in_flight import SLOTS

@@ -28,8 +28,8 @@ from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.rule import MEDIA, PROBE, Record
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import WHEN_FULL, Sbpn
-from vcgym.envs.batch import PLACES, CallBatch
-from vcgym.envs.uplink.batch import AUDIO_PER_SLOT, UplinkBatch
+from vcgym.envs.call.batch import PLACES, CallBatch
+from vcgym.envs.call.sender.uplink import AUDIO_PER_SLOT, UplinkBatch
 from vcgym.network.bottleneck.capacity import constant, steps
 from vcgym.network.bottleneck.cross_traffic import Udp
 from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, put

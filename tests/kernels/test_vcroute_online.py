@@ -14,7 +14,7 @@ from vcgym.baselines.routers.vcroute.emissions import EMISSIONS, expect_emission
 from vcgym.baselines.routers.vcroute.online import WEIGHTS, VCRouteOnline, correct, correction
 from vcgym.baselines.routers.vcroute.vcroute import DELAYED_ACTUAL, VCRoute
 from vcgym.baselines.rule import MEDIA, Record, allocate
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.linear import Linear
 from vcgym.predictors.mlp import random_network

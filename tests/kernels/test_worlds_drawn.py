@@ -10,7 +10,7 @@ import pytest
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import DrawnWorld
 

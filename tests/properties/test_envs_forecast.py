@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.rule import MEDIA, Record, allocate, decide, init, update
-from vcgym.envs.features import CALL_WIDTH, FORECAST_FEATURE, PATH_WIDTH
+from vcgym.envs.call.features.path import CALL_WIDTH, FORECAST_FEATURE, PATH_WIDTH
 from vcgym.predictors.linear import Linear
 from vcgym.predictors.mlp import random_network
 from vcgym.predictors.predictor import predict_e2e

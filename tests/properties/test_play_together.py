@@ -8,7 +8,7 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.routers.via import Via
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
 from vcgym.network.scenarios.scenario import Scenario
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.envs.sending.loop import DONE
-from vcgym.envs.sending.send_order import SendOrderVectorEnv
+from vcgym.envs.call.sender.loop import DONE
+from vcgym.envs.faces.send_order import SendOrderVectorEnv
 from vcgym.network.bottleneck.capacity import rate_trace
 from vcgym.network.bottleneck.cross_traffic import Udp
 from vcgym.network.bottleneck.other_call import OtherCall

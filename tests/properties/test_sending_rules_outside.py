@@ -11,7 +11,7 @@ from vcgym.baselines.rate.tfrc.tfrc import FASTER_RESTART, Tfrc
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import EVICTS, WHEN_FULL, Sbpn
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
-from vcgym.envs.sending.batch import BY_PACKET, PACING, SendingBatch
+from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 
 PACKETS = 4000
 # Kind of world, and what differs in it: lost reports, silences long enough for TFRC's timer.

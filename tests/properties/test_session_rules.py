@@ -17,7 +17,7 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 from vcgym.network.scenarios import leo
 from vcgym.network.scenarios.scenario import MODES, Scenario

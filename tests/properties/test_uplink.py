@@ -19,7 +19,7 @@ from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.sender_policy import RatePolicy
-from vcgym.envs.sending.rewards import ON_TIME_WORTH
+from vcgym.envs.call.rewards.sender import ON_TIME_WORTH
 from vcgym.network.bottleneck.capacity import constant, rate_trace, steps
 from vcgym.network.bottleneck.cross_traffic import Udp
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO

@@ -17,7 +17,7 @@ from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.vcroute.emissions import AWAITED
 from vcgym.baselines.routers.vcroute.online import VCRouteOnline, VCRouteOnlineState, correction
-from vcgym.envs.batch import Played
+from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.suites import Part, worlds
 from vcgym.leaderboard.papers.decision_value.entrants import KINDS
 from vcgym.leaderboard.papers.decision_value.outcomes import identity

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import test_opened

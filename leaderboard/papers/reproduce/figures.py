@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vcgym.envs.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.papers.reproduce.forecasts import RELATIVE_ERRORS
 from vcgym.leaderboard.report.figure import Stroke, as_svg, strokes, style

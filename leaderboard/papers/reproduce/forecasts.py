@@ -1,6 +1,7 @@
 """How well the predictor of VCR-WM forecasts the end-to-end delay of each packet, pair by pair: what Tables III and IV are about.
 
-The forecast of a packet is that of the path it takes, from what was fed back of it as the packet left (`vcgym.envs.noted`); a packet whose
+The forecast of a packet is that of the path it takes, from what was fed back of it as the packet left (`vcgym.envs.call.logging_router`);
+a packet whose
 path was never heard of by then, or that the receiver never emitted in its course, has none. A pair's figures rest on all its packets.
 """
 
@@ -10,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from vcgym.envs.batch import CallBatch
-from vcgym.envs.noted import UNHEARD, Noted
+from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.logging_router import UNHEARD, Noted
 from vcgym.leaderboard.evaluation.paired_rollout import play_together
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.network.scenarios.scenario import Scenario

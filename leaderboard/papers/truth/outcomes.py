@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from vcgym.envs.batch import Played
+from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, every_pair, play_together
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.results.cdf import delay_cdf

@@ -1,0 +1,255 @@
+"""A batch of calls: worlds, sessions and the levers' holders, stepped together."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines import rule
+from vcgym.baselines.rule import init
+from vcgym.envs.call.counters import BOOKS, LOG, WINDOW_TICKS, open_books
+from vcgym.envs.call.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
+from vcgym.envs.call.loop import BLOCK, CALL, DONE, RING_FULL, Tables, play
+from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.playout.in_flight import SLOTS, clear_wire
+from vcgym.network.playout.player import allocate_player, start_player
+from vcgym.network.playout.quality import LOSS_PRICE, emission_reward, emodel_return, impairment_sum
+from vcgym.network.playout.receiver import START_LEVEL_US, start_receiver
+from vcgym.network.playout.slot_window import clear_slot_window
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import World, WorldDraw
+
+PLACES = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # how far along the way from sender to receiver a place lies
+
+
+class Totals(NamedTuple):
+    """What a finished call adds up to; arrays (sessions,)."""
+
+    plans_sent: NDArray[np.int64]
+    path_changes: NDArray[np.int64]
+    probes_sent: NDArray[np.int64]
+    ticks_played: NDArray[np.int64]
+    ticks_stretched: NDArray[np.int64]
+    ticks_concealed: NDArray[np.int64]
+    ticks_silent: NDArray[np.int64]
+    offset_us_sum: NDArray[np.int64]
+    impairment_sum: NDArray[np.float64]
+    return_emodel: NDArray[np.float64]
+    return_event: NDArray[np.float64]
+    conceal_runs: NDArray[np.int64]
+    conceal_longest_ticks: NDArray[np.int64]
+    conceal_runs_long: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Played:
+    """Finished calls, packet by packet: S sessions, N packets; packet k was sent at ``k * packet_us``.
+
+    Attributes:
+        packet_us: time from packet to packet.
+        path: int16 (S, N).
+        arrived_us: int64 (S, N), -1 if the network lost it.
+        emitted_us: int64 (S, N), -1 if the receiver never emitted it.
+        flushed: bool (S, N), emitted only by the flush at the end, outside the latency statistics.
+        played_us: int64 (S, N), tick at which it was played, -1 if never.
+        totals: see `Totals`.
+        windows: int64 (S, W, 3): per 10 s of playing: ticks, concealed ticks, sum of the offset in us.
+    """
+
+    packet_us: int
+    path: NDArray[np.int16]
+    arrived_us: NDArray[np.int64]
+    emitted_us: NDArray[np.int64]
+    flushed: NDArray[np.bool_]
+    played_us: NDArray[np.int64]
+    totals: Totals
+    windows: NDArray[np.int64]
+
+
+@kernel
+def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_receiver_us):
+    call = calls[s]
+    call.slot = 0
+    call.packets = packets
+    call.phase = 0
+    call.why = DONE
+    call.block = 0
+    call.waiting_node = -1
+    call.seed = seed
+    tables.last_used[s, :] = -(1 << 40)
+    clear_wire(call.wire)
+    start_receiver(call.receiver)
+    start_player(tables.player, s, 0, packets)
+    clear_slot_window(call.window)
+    call.heard = 0
+    call.probe_turn = 0
+    clear_feed(call.feed, feedback_us)
+    clear_commands(call.to_sender, 0, to_sender_us)
+    clear_commands(call.to_receiver, START_LEVEL_US, to_receiver_us)
+    open_books(call.books, tables.windows, tables.log, s)
+
+
+@allocating_kernel
+def _init_rule(lever, state, s, history, key):
+    init(lever, state, s, history[s], key)
+
+
+class CallBatch:
+    """Calls of one scenario, each on its own world, with the same holders of the levers.
+
+    Args:
+        scenario: where worlds come from.
+        sessions: how many calls are played side by side, >= 1.
+        router: parameters of a router rule, or `vcgym.envs.call.controllers.Agent`.
+        receiver: parameters of a receiver rule, `Agent` or `CountAgent` (asked at each arrival), or `Commanded`.
+        place: where the router's lever is decided: sender, central or receiver. With c the mean delay of the direct path in the history,
+            feedback takes the part of c that lies between receiver and place, a command to the sender the rest, and a command to the
+            receiver as long as feedback.
+        feedback_loss: share of media records that never reach the router's place, 0 <= share < 1; answers to probes are not lost.
+        probe_rate: probes per second on each idle path, >= 0; at most one probe leaves per slot, so that many paths are probed less often.
+        log: keep per-packet outcomes for `played`.
+        threads: how many threads share the sessions.
+        world: a world of `sessions` rows to play on, drawn beforehand or shared with other batches; None: one of the batch's own.
+        uplink: what packets pass before they go onto a path.
+        interval: slots from decision to decision of an agent at the router's place; None: as the router says.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        sessions: int,
+        router: NamedTuple,
+        receiver: NamedTuple,
+        place: str = "central",
+        feedback_loss: float = 0.0,
+        probe_rate: float = 1.0,
+        log: bool = False,
+        threads: int = 1,
+        world: World | None = None,
+        uplink: Bare = BARE,
+        interval: int | None = None,
+    ) -> None:
+        one_of("place", place, tuple(PLACES))
+        limits = (("sessions", sessions, 1, 1 << 20), ("threads", threads, 1, 256), ("probe_rate", probe_rate, 0, 100))
+        for name, value, low, high in limits:
+            if not low <= value <= high:
+                raise ValueError(f"{name} = {value}: allowed is {low} to {high}")
+        if not 0.0 <= feedback_loss < 1.0:
+            raise ValueError(f"feedback_loss = {feedback_loss}: allowed is 0 <= share < 1")
+        self.scenario, self.sessions, self.threads = scenario, sessions, threads
+        self.router, self.receiver, self.place = router, receiver, PLACES[place]
+        self.world = scenario.world(sessions) if world is None else world
+        self.packets = scenario.packets
+        self.calls = np.zeros(sessions, CALL)
+        self.calls["interval"] = getattr(router, "interval", 1) if interval is None else interval
+        self.calls["feedback_loss"] = feedback_loss
+        self.calls["why"] = DONE
+        # Windows leave room for a call that ends 30 s late.
+        windows = (self.packets + 3000) // WINDOW_TICKS + 1
+        self.tables = Tables(
+            allocate_player(sessions, SLOTS - 1),
+            np.zeros((sessions, scenario.paths), np.int64),
+            np.zeros((sessions, windows, 3), np.int64),
+            np.zeros((sessions, self.packets if log else 0), LOG),
+            _probes(scenario.paths, probe_rate),
+            uplink.inside,
+        )
+        self.uplink = uplink
+        self.router_state = rule.allocate(router, sessions, scenario.paths)
+        self.receiver_state = rule.allocate(receiver, sessions, scenario.paths)
+        self.history = np.zeros((sessions, scenario.paths, 3))
+        self.draws: list[WorldDraw | None] = [None] * sessions
+        self._pool: ThreadPoolExecutor | None = None
+
+    def start(self, row: int, draw: WorldDraw, history: NDArray[np.float64] | None = None) -> None:
+        """Begin a new call on a drawn world in one row; `history` (paths, 3) if that row of a shared world is started already."""
+        self.draws[row] = draw
+        self.history[row] = self.world.start(row, draw) if history is None else history
+        control_us = round(self.history[row, 0, 1] * 1000.0)
+        to_sender_us = round(control_us * self.place)
+        from_receiver_us = control_us - to_sender_us
+        self.uplink.start(row, self.packets, control_us, to_sender_us, float(self.calls["feedback_loss"][row]))
+        seed = np.uint64(draw.seed)
+        _restart(self.calls, self.tables, row, seed, self.packets, from_receiver_us, to_sender_us, from_receiver_us)
+        _init_rule(self.router, self.router_state, row, self.history, self.key(row, "router"))
+        _init_rule(self.receiver, self.receiver_state, row, self.history, self.key(row, "receiver"))
+
+    def key(self, row: int, lever: str) -> np.uint64:
+        """Key for the own draws of whoever holds a lever, unrelated to the world's."""
+        draw = self.draws[row]
+        assert draw is not None
+        return np.uint64(rng.stream_key(np.uint64(draw.seed), ("router", "receiver").index(lever), rng.POLICY))
+
+    def play(self, rows: NDArray[np.int64]) -> None:
+        """Play each of `rows` to its next decision, or to its end; afterwards `why[row]` is DECIDE or DONE.
+
+        Raises:
+            OverflowError: more is under way than the rings hold.
+        """
+        while len(rows):
+            rows = self.play_block(rows)
+            if len(rows):
+                self._each_thread(rows, self.world.fill)
+                self.calls["block"][rows] += 1
+
+    def play_block(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Play each of `rows` as far as the loaded block of the world reaches; returns those that wait for the next one.
+
+        Raises:
+            OverflowError: more is under way than the rings hold.
+        """
+        self._each_thread(rows, self._play)
+        why = self.calls["why"][rows]
+        if (why == RING_FULL).any():
+            row = int(rows[why == RING_FULL][0])
+            raise OverflowError(
+                f"session {row}, slot {self.calls[row].slot}: more is under way than the rings hold "
+                f"({SLOTS} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
+            )
+        return rows[why == BLOCK]
+
+    def _play(self, rows: NDArray[np.int64]) -> None:
+        play(self.calls, self.tables, rows, self.world.delay_us, self.router, self.router_state, self.receiver, self.receiver_state)
+
+    def _each_thread(self, rows: NDArray[np.int64], run: Callable[[NDArray[np.int64]], Any]) -> None:
+        if self.threads == 1 or len(rows) == 1:
+            run(rows)
+            return
+        # Kernels release the GIL and sessions share nothing, so the split over threads cannot show in the result.
+        self._pool = self._pool or ThreadPoolExecutor(self.threads)
+        list(self._pool.map(run, np.array_split(rows, self.threads)))
+
+    def totals(self) -> Totals:
+        """Totals of all sessions as they stand."""
+        books, receiver = self.calls["books"], self.calls["receiver"]
+        same = {name: books[name].copy() for name in Totals._fields if name in (BOOKS.names or ())}
+        ticks = books["ticks_played"] + books["ticks_stretched"] + books["ticks_concealed"]
+        impairment = impairment_sum(books["offset_us_sum"], books["excess_us_sum"])
+        return Totals(
+            **same,
+            impairment_sum=impairment,
+            return_emodel=emodel_return(ticks, impairment, books["ticks_concealed"]),
+            return_event=emission_reward(receiver["delay_us_sum"]) - LOSS_PRICE * receiver["missed"],
+        )
+
+    def played(self) -> Played:
+        """All sessions packet by packet; needs ``log=True``."""
+        log = {name: self.tables.log[name].copy() for name in LOG.names or ()}
+        return Played(packet_us=SLOT_US, **log, totals=self.totals(), windows=self.tables.windows.copy())
+
+
+def _probes(paths: int, rate: float) -> NDArray[np.int64]:
+    """Path probed in each slot of a period, -1 for none; empty without probes."""
+    if rate == 0.0 or paths == 1:
+        return np.zeros(0, np.int64)
+    period = max(round(1e6 / SLOT_US / rate), paths)
+    schedule = np.full(period, -1, np.int64)
+    schedule[np.arange(paths) * period // paths] = np.arange(paths)
+    return schedule

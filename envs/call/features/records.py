@@ -1,0 +1,46 @@
+"""Records as an observation: what has reached the place since the last decision, row by row in order of arrival, nothing left out."""
+
+from vcgym.envs.call.feed import read_next, unread
+from vcgym.envs.call.loop import DECIDE, record_in_hand
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
+
+RECORDS_SHOWN = 512
+
+
+@kernel
+def _show(records, s, i, record):
+    records[s, i, 0] = record.kind
+    records[s, i, 1] = record.packet
+    records[s, i, 2] = record.path
+    records[s, i, 3] = record.sent_us
+    records[s, i, 4] = record.arrived_us
+    records[s, i, 5] = record.known_us
+    records[s, i, 6] = record.lag_us
+    records[s, i, 7] = record.late
+
+
+@kernel
+def show_feed(calls, which, records, count):
+    """At the router's place: move what has arrived there into `records` (sessions, RECORDS_SHOWN, 8); False if it does not fit."""
+    for s in which:
+        call = calls[s]
+        now_us = call.slot * SLOT_US
+        count[s] = 0
+        while unread(call.feed, now_us):
+            if count[s] == records.shape[1]:
+                return False
+            _show(records, s, count[s], read_next(call.feed))
+            count[s] += 1
+    return True
+
+
+@kernel
+def show_arrival(calls, which, receiver_lever, records, count):
+    """At the receiver: the arrival in hand is the one record."""
+    for s in which:
+        call = calls[s]
+        count[s] = 0
+        if call.why == DECIDE:
+            _show(records, s, 0, record_in_hand(call, receiver_lever))
+            count[s] = 1

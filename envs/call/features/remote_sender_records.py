@@ -1,0 +1,35 @@
+"""What reports have told the sender, as records at the place of an agent: as old as a command from there."""
+
+from vcgym.envs.call.sender.in_flight import place_of
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
+
+
+@kernel
+def show_told(uplink, calls, which, shown, fates, count):
+    """Write the fates of packets that the place has been told of since the last time, in order of sending, as rows of `Fate`.
+
+    Args:
+        uplink: of class Uplink.
+        calls: (sessions,) of CALL.
+        which: sessions.
+        shown: (sessions,) number of packets that the agent knows of; brought up to now.
+        fates: (sessions, rows, 5).
+        count: (sessions,).
+
+    Returns:
+        False if they do not fit.
+    """
+    flight, exits = uplink.tables.flight, uplink.tables.exits
+    for s in which:
+        now_us = (calls[s].slot - uplink.own[s].status_slots) * SLOT_US
+        count[s] = 0
+        while shown[s] < uplink.senders[s].reported and exits.known_us[s, place_of(shown[s])] <= now_us:
+            if count[s] == fates.shape[1]:
+                return False
+            place, row = place_of(shown[s]), fates[s, count[s]]
+            row[0], row[1], row[2] = shown[s], flight.size_bytes[s, place], flight.sent_us[s, place]
+            row[3], row[4] = exits.told_us[s, place], exits.known_us[s, place]
+            shown[s] += 1
+            count[s] += 1
+    return True

@@ -1,0 +1,50 @@
+"""Records as an observation: for Rate what reports have told since the last decision, for SendOrder what waits."""
+
+from vcgym.baselines.rate_rule import NOT_ARRIVED
+from vcgym.envs.call.sender.in_flight import LOST, place_of
+from vcgym.envs.call.sender.loop import DONE
+from vcgym.network.bottleneck.send_queue import item_at
+from vcgym.network.kernels.jit import kernel
+
+FATES_SHOWN = 2048
+FATE_WIDTH, ITEM_WIDTH = 5, 5
+
+
+@kernel
+def show_fates(senders, flight, which, told, records, count):
+    """Write the fates of packets told of since `told` (sessions,), in order of sending, as rows of `Fate`; False if they do not fit.
+
+    Args:
+        senders: (sessions,) of SENDER.
+        flight: the packets.
+        which: sessions.
+        told: (sessions,) number of packets that the agent knows of; brought up to now.
+        records: (sessions, FATES_SHOWN, FATE_WIDTH).
+        count: (sessions,).
+    """
+    for s in which:
+        sender = senders[s]
+        count[s] = 0
+        first, told[s] = told[s], sender.reported
+        if sender.why == DONE:  # what is settled at the end no report has told
+            continue
+        if sender.reported - first > records.shape[1]:
+            return False
+        for packet in range(first, sender.reported):
+            place, row = place_of(packet), records[s, count[s]]
+            arrived_us = flight.arrived_us[s, place]
+            row[0], row[1], row[2] = packet, flight.size_bytes[s, place], flight.sent_us[s, place]
+            row[3], row[4] = arrived_us if arrived_us != LOST else NOT_ARRIVED, sender.now_us
+            count[s] += 1
+    return True
+
+
+@kernel
+def show_queue(senders, which, records, count):
+    """Write what waits, oldest first, as rows (created_us, expires_us, size_bytes, kind, frame) of `records` (sessions, places, 5)."""
+    for s in which:
+        queue = senders[s].queue
+        count[s] = queue.waiting
+        for i in range(queue.waiting):
+            item, row = item_at(queue, i), records[s, i]
+            row[0], row[1], row[2], row[3], row[4] = item.created_us, item.expires_us, item.size_bytes, item.kind, item.frame

@@ -1,0 +1,65 @@
+"""What the next slot of a call will touch, asked for while other calls are played.
+
+Calls played side by side lie far apart in memory, and together they are larger than any cache. A slot touches some twenty cache lines of
+its call: the beginnings of its parts, which lie where they lie, and places in rings, which the beginnings tell. So the beginnings are
+asked for two calls ahead and the places one call ahead.
+"""
+
+from vcgym.envs.call.feed import RECORDS
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.prefetch import prefetch
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.playout.in_flight import SLOTS
+
+_LINE = 64
+
+
+def beginnings(call_dtype):
+    """Byte offsets of the cache lines in which the scalars of a call's parts stand."""
+    lines = set()
+    for dtype, start in _parts(call_dtype, 0):
+        lines |= {(start + dtype.fields[name][1]) // _LINE * _LINE for name in dtype.names if not dtype.fields[name][0].subdtype}
+    return tuple(sorted(lines))
+
+
+def _parts(dtype, start):
+    yield dtype, start
+    for name in dtype.names:
+        inner, offset = dtype.fields[name][:2]
+        if inner.names:
+            yield from _parts(inner, start + offset)
+
+
+def ring(call_dtype, part, name):
+    """Byte offset of a ring of a call's part, and the width of a place in it."""
+    inner, offset = call_dtype.fields[part][:2]
+    of_ring, within = inner.fields[name][:2]
+    return offset + within, of_ring.base.itemsize * (of_ring.shape[1] if len(of_ring.shape) > 1 else 1)
+
+
+@kernel
+def ask_for_beginnings(calls, s, lines):
+    """Ask for the lines of `beginnings` of call `s`."""
+    for line in lines:
+        prefetch(calls, s, line)
+
+
+@kernel
+def ask_for_places(calls, tables, s, by_slot, feed_rows, delay_us):
+    """Ask for the places that call `s`, whose beginnings are here, touches next: in rings `by_slot`, feed, player and world."""
+    call = calls[s]
+    place = call.slot & (SLOTS - 1)
+    for first, width in by_slot:
+        prefetch(calls, s, first + place * width)
+    prefetch(calls, s, feed_rows[0] + (call.feed.written & (RECORDS - 1)) * feed_rows[1])
+    prefetch(tables.player.clock, s, 0)
+    prefetch(tables.player.awaited, s, (call.slot & (tables.player.awaited.shape[1] - 1)) * 4)
+    prefetch(delay_us, s, (call.to_sender.latest * BLOCK_SLOTS + call.slot % BLOCK_SLOTS) * 4)
+
+
+@kernel
+def ask_for_records(calls, s, feed_rows):
+    """Ask for the next records that the place of call `s`, whose beginnings are here, may read."""
+    read = calls[s].feed.read
+    for ahead in range(2):
+        prefetch(calls, s, feed_rows[0] + ((read + ahead) & (RECORDS - 1)) * feed_rows[1])

@@ -1,0 +1,185 @@
+"""A batch of calls over shared bottlenecks, one each: worlds, senders and the holders of their levers, stepped together."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines import rule
+from vcgym.baselines.order_rule import require_order_rule
+from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
+from vcgym.envs.call.sender.in_flight import allocate_exits, allocate_flight
+from vcgym.envs.call.sender.loop import DONE, LOGGED, SENDER, Tables, play_sending
+from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_others
+from vcgym.network.bottleneck.capacity import CapacityTrace, choose_trace, pool
+from vcgym.network.bottleneck.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
+from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
+from vcgym.network.bottleneck.shared_link import SharedLink, require_link
+from vcgym.network.bottleneck.sources import Series
+from vcgym.network.bottleneck.tcp_flow import NEVER_US
+from vcgym.network.bottleneck.wireless import OUTAGES, start_outages
+from vcgym.network.kernels.jit import kernel
+
+PACING = 2.5  # libwebrtc's pacer: so many times as fast as the target
+BY_PACKET = 0.0  # chances as far apart as packets of mean size are at the target: CCID 3
+
+
+class SendingTotals(NamedTuple):
+    """What finished calls add up to; by kind, video 0, audio 1; arrays (sessions, 2)."""
+
+    created: NDArray[np.int64]
+    rejected: NDArray[np.int64]
+    discarded: NDArray[np.int64]
+    sent: NDArray[np.int64]
+    delivered: NDArray[np.int64]
+    on_time: NDArray[np.int64]
+    lost: NDArray[np.int64]
+    bytes_delivered: NDArray[np.int64]
+    delay_us: NDArray[np.int64]
+
+
+@kernel
+def _start_outages(outages, s, seed, works_ms, low_ms, high_ms):
+    start_outages(outages[s], seed, works_ms, low_ms, high_ms)
+
+
+class SendingBatch:
+    """Calls over bottlenecks, each on its own world, with the same holders of the levers.
+
+    Args:
+        sessions: how many, >= 1.
+        rate: a rate rule, or `RateAgent`.
+        order: a rule of sending order, or `OrderAgent`.
+        traces: every trace that a world may have.
+        flows: largest number of other flows beside a call.
+        series: every series of frame sizes that a world may have.
+        pacing: chances to send come so many times as fast as the target; BY_PACKET: see there.
+        log_packets: how many packets of each call are kept, for `log`.
+        seconds: length of the longest call.
+        threads: how many threads share the sessions; without effect on the result.
+        calls: largest number of other calls among the flows.
+        goes_on: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so that a call is played from slot to slot.
+    """
+
+    def __init__(
+        self,
+        sessions: int,
+        rate: Any,
+        order: Any,
+        traces: Sequence[CapacityTrace],
+        flows: int = 0,
+        series: Sequence[Series] = (),
+        pacing: float = PACING,
+        log_packets: int = 0,
+        seconds: float = 600.0,
+        threads: int = 1,
+        calls: int = 0,
+        goes_on: bool = False,
+    ) -> None:
+        require_order_rule(order)
+        counts = (("sessions", sessions, 1, 1 << 20), ("flows", flows, 0, 64), ("threads", threads, 1, 256), ("calls", calls, 0, flows))
+        for name, value, low, high in (*counts, ("pacing", pacing, 0.0, 1000.0)):
+            if not low <= value <= high:
+                raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
+        self.sessions, self.rate, self.order, self.pacing, self.threads, self.calls = sessions, rate, order, pacing, threads, calls
+        self._pool: ThreadPoolExecutor | None = None
+        self.traces = {id(trace): place for place, trace in enumerate(traces)}
+        self.series, sizes = {}, [np.ones(1, np.int64)]
+        for which in series:
+            self.series[id(which)] = sum(map(len, sizes))
+            sizes.append(which.sizes_bytes)
+        self._kept_alive = (list(traces), list(series))  # their ids are keys
+        self.senders = np.zeros(sessions, SENDER)
+        self.senders["why"] = DONE
+        dumbbell = Dumbbell(
+            allocate_queue(sessions), pool(traces, sessions), np.zeros(sessions, OUTAGES), allocate_flows(sessions, flows)
+        )
+        frame_bytes = np.concatenate(sizes)
+        self.tables = Tables(
+            dumbbell,
+            allocate_flight(sessions),
+            allocate_exits(sessions if goes_on else 0),
+            frame_bytes,
+            np.zeros((sessions, log_packets), LOGGED),
+            np.zeros((sessions, int(seconds) + 1)),
+            allocate_others(dumbbell, calls, frame_bytes, log_packets),
+        )
+        self.rate_state = rule.allocate(rate, sessions, 1)
+        self.history = np.zeros((sessions, 1, 3))
+        self.links: list[SharedLink | None] = [None] * sessions
+
+    def start(self, row: int, link: SharedLink) -> None:
+        """Begin a new call on a drawn world in one row.
+
+        Raises:
+            ValueError: a world that cannot be played, or of a trace or with more flows than the batch was made for.
+        """
+        require_link(link)
+        dumbbell, others = self.tables.dumbbell, self.tables.others
+        described = [describe_flow(flow) for flow in link.flows]
+        calls = sum(isinstance(flow, OtherCall) for flow in link.flows)
+        if id(link.trace) not in self.traces or len(described) > dumbbell.flows.flow.shape[1] or calls > self.calls:
+            raise ValueError(
+                f"{link.name}: trace {link.trace.name} and {len(described)} flows, {calls} of them calls, are not among those the batch "
+                "was made for"
+            )
+        self.links[row] = link
+        seed = np.uint64(link.seed)
+        choose_trace(dumbbell.capacity, row, self.traces[id(link.trace)], link.start_us)
+        start_link(dumbbell.queue, dumbbell.capacity, row, *require_limits(link.queue_packets, link.queue_bytes))
+        _start_outages(dumbbell.outages, row, seed, link.works_ms, *map(float, link.outage_ms))
+        nothing = np.zeros((), FLOW)
+        nothing["starts_us"], nothing["stops_us"] = NEVER_US, NEVER_US
+        for f in range(dumbbell.flows.flow.shape[1]):
+            dumbbell.flows.flow[row, f] = described[f] if f < len(described) else nothing
+        start_flows(dumbbell, row, seed)
+        if isinstance(others, Others):
+            begin_others(others, row, link, self.series)
+        begin_sender(self.senders, row, link, self.pacing, self.series)
+        self.senders["bottleneck"][row] = row
+        self.tables.targets[row] = 0.0
+        begin_rule(self.senders, row, self.rate, self.rate_state, self.history)
+
+    def key(self, row: int) -> np.uint64:
+        """Key for the own draws of whoever holds the rate, unrelated to the world's."""
+        return rule_key(self.senders, row)
+
+    def play(self, rows: NDArray[np.int64]) -> None:
+        """Play each of `rows` to its next decision, or to its end."""
+        if self.threads == 1 or len(rows) < 2:
+            self._play(rows)
+        else:  # kernels release the GIL and sessions share nothing
+            self._pool = self._pool or ThreadPoolExecutor(self.threads)
+            list(self._pool.map(self._play, np.array_split(rows, self.threads)))
+
+    def _play(self, rows: NDArray[np.int64]) -> None:
+        play_sending(self.senders, self.tables, rows, self.rate, self.rate_state, self.order)
+
+    def totals(self) -> SendingTotals:
+        """Totals of all sessions as they stand."""
+        counts = self.senders["counts"]
+        return SendingTotals(**{name: counts[name].copy() for name in SendingTotals._fields})
+
+    def log(self, row: int) -> NDArray[np.void]:
+        """The packets of one call that were kept, in order of sending, of LOGGED."""
+        return self.tables.log[row, : self.senders["packets"][row]].copy()
+
+    def log_of_other(self, row: int, call: int) -> NDArray[np.void]:
+        """The same of the other call number `call` of one row, in time of the first call.
+
+        Raises:
+            ValueError: a call that is not there.
+        """
+        others = self.tables.others
+        there = int(np.count_nonzero(self.tables.dumbbell.flows.flow["kind"][row] == CALL))
+        if not 0 <= call < there:
+            raise ValueError(f"call = {call} of row {row}: {there} other calls are there, counted from 0")
+        assert isinstance(others, Others)
+        place = row * others.calls + call
+        log = others.tables.log[place, : others.senders["packets"][place]].copy()
+        for name in ("created_us", "sent_us", "arrived_us"):
+            log[name] += np.where(log[name] >= 0, others.senders["begins_us"][place], 0)
+        return log

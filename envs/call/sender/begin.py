@@ -1,0 +1,84 @@
+"""A sender at the beginning of its call, as a world describes it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.rule import init
+from vcgym.envs.call.features.sender_state import clear_senses
+from vcgym.network.bottleneck.send_queue import KINDS, clear_send_queue
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Series, describe_video, start_source
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import allocating_kernel, kernel
+
+MEAN_BYTES = 519  # of a packet, before any has been sent; the mean of the seed paper on SBPN, section 4.1
+
+
+def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: float, series: dict[int, int]) -> None:
+    """Describe one row and begin its call.
+
+    Args:
+        senders: (rows,) of SENDER.
+        row: which one.
+        link: its world.
+        pacing: see `SendingBatch`.
+        series: by id of a series of frame sizes, where it stands among all.
+    """
+    sender = senders[row]
+    sender["target_bps"], sender["least_bps"], sender["most_bps"] = (1000.0 * rate for rate in link.rates_kbps)
+    for name in ("forward", "backward", "expiry"):
+        sender[f"{name}_us"] = round(getattr(link, f"{name}_ms") * 1000)
+    sender["loss"], sender["report_loss"], sender["pacing"] = link.loss, link.report_loss, pacing
+    sender["ends_us"] = sender["until_us"] = round(link.seconds * 1e6)
+    sender["counts_from_us"] = round(link.counts_from_s * 1e6)
+    sender["usual_us"] = sender["report_us"] = round(link.report_every_ms * 1000)
+    audio = link.audio
+    sender["audio_every_us"] = 0 if audio is None else round(audio.interval_ms * 1000)
+    sender["audio_bytes"] = 0 if audio is None else audio.size_bytes
+    sender["has_video"] = link.video is not None
+    if link.video is not None:
+        sender["source"] = describe_video(link.video)
+        if isinstance(link.video, Series):
+            sender["source"]["first"] = series[id(link.video)]
+    sender["mean_bytes"] = sender["audio_bytes"] if link.video is None else min(link.video.packet_bytes, MEAN_BYTES)
+    _restart(senders, row, np.uint64(link.seed))
+    _start_queue(senders, row, link.send_queue)
+
+
+def begin_rule(senders: NDArray[np.void], row: int, rate: Any, state: Any, history: NDArray[np.float64]) -> None:
+    """Start the rule that holds the rate of a row that has begun; history (rows, 1, 3) receives start, least and largest bit/s."""
+    sender = senders[row]
+    history[row, 0] = [sender["target_bps"], sender["least_bps"], sender["most_bps"]]
+    _init_rate(rate, state, row, history, rule_key(senders, row))
+
+
+def rule_key(senders: NDArray[np.void], row: int) -> np.uint64:
+    """Key for the own draws of whoever holds the rate, unrelated to the world's."""
+    return np.uint64(rng.stream_key(senders["seed"][row], 2, rng.POLICY))
+
+
+@kernel
+def _restart(senders, s, seed):
+    sender = senders[s]
+    sender.seed = seed
+    sender.now_us = sender.phase = sender.why = sender.reports = sender.audio_number = sender.frame = 0
+    sender.chance_us = sender.packets = sender.reported = 0
+    sender.rtt_us = 0.0
+    clear_senses(sender.senses)
+    start_source(sender.source, sender.target_bps)
+    for kind in range(KINDS):
+        counts = sender.counts[kind]
+        counts.created = counts.rejected = counts.discarded = counts.sent = counts.delivered = counts.on_time = counts.lost = 0
+        counts.bytes_delivered = counts.delay_us = 0
+
+
+@kernel
+def _start_queue(senders, s, limit):
+    clear_send_queue(senders[s].queue, limit)
+
+
+@allocating_kernel
+def _init_rate(rate, state, s, history, key):
+    init(rate, state, s, history[s], key)

@@ -1,0 +1,91 @@
+"""No uplink: what a call asks of one, and the answers of a call whose packets leave at once."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from vcgym.envs.call.features.path import Feature
+from vcgym.envs.call.sender.stage import NoUplink
+from vcgym.network.kernels.ranges import one_of
+
+
+class Bare:
+    """The sender of a call without an uplink, and the interface of one with it (vcgym.envs.call.sender.uplink).
+
+    Attributes:
+        inside: what compiled loops get.
+        rate_held: whether the agent holds the rate.
+        orders_held: among how many orders of sending the agent chooses; 0: it does not.
+        layout: features that it adds to an observation.
+        arguments: what a state must agree on.
+    """
+
+    inside: NamedTuple = NoUplink()
+    rate_held = False
+    orders_held = 0
+    layout: tuple[Feature, ...] = ()
+    arguments: tuple[Any, ...] = ()
+
+    def refuse(self, split: str, kind: str | None) -> None:
+        """Refuse a split or a kind of world that there is not.
+
+        Raises:
+            ValueError: naming the value and what is allowed.
+        """
+        if kind is not None:
+            one_of("option of reset", "kind", ("reset_mask", "pair", "stratum"))
+
+    def draw(self, row: int, split: str, seed: int, kind: str | None = None) -> None:
+        """Draw the world of the next call of a row; `start` begins it."""
+
+    def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None:
+        """Begin a call.
+
+        Args:
+            row: the session.
+            packets: length of the call.
+            control_us: of a report from the receiver to the sender.
+            to_sender_us: of a command from the agent's place to the sender.
+            report_loss: share of reports that are lost.
+        """
+
+    def answer(self, rate: NDArray[np.float64], is_place: bool, order: NDArray[np.int64]) -> None:
+        """Hand in what was decided: rates in bit/s, or as places on the log scale of targets, 0 to 1; orders."""
+
+    def earned(self) -> NDArray[np.float64] | float:
+        """What the video of each session has earned since the last time."""
+        return 0.0
+
+    def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
+        """Write the features of `layout`, the last columns of `out`."""
+
+    def records(self) -> dict[str, spaces.Space[Any]]:
+        """Parts that it adds to an observation of records."""
+        return {}
+
+    def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
+        """Write the parts of `records`.
+
+        Raises:
+            OverflowError: they do not fit.
+        """
+
+    def outcomes(self) -> dict[str, NDArray[Any]]:
+        """What infos say of a session that is over."""
+        return {}
+
+    def kind(self, row: int) -> str:
+        """Kind of the world of a row."""
+        return ""
+
+    def take_kind(self, row: int, kind: str) -> None:
+        """The inverse of `kind`."""
+
+    def living(self) -> dict[str, Any]:
+        """Everything that moves."""
+        return {}
+
+
+BARE = Bare()

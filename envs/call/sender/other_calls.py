@@ -1,0 +1,99 @@
+"""Other calls beside the first call of a bottleneck, each with its own sources, send queue, rules of rate and order, pacer and reports.
+
+They are senders like the first, in rows of their own, and are flows in one order of time with all others: each has its turns among the
+events of the flows, by the instant of its next event, of equals by the number of the flow. A call that begins later has a clock of its own,
+which begins with it.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines import rule
+from vcgym.baselines.other_calls import NamedOrder, NamedRate
+from vcgym.envs.call.sender.begin import begin_rule, begin_sender
+from vcgym.envs.call.sender.cross_traffic import Alone, beside
+from vcgym.envs.call.sender.in_flight import allocate_exits, allocate_flight
+from vcgym.envs.call.sender.loop import GOES_ON, LOGGED, SENDER, Tables, next_us, take_turn
+from vcgym.network.bottleneck.cross_traffic import Dumbbell, run_flows
+from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.tcp_flow import NEVER_US
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
+
+
+class Others(NamedTuple):
+    """The other calls of a batch; first axis bottleneck x calls."""
+
+    calls: int  # at most beside each first call
+    senders: NDArray[np.void]  # of SENDER
+    tables: Tables
+    rate: NamedRate
+    rate_state: Any
+    history: NDArray[np.float64]
+    order: NDArray[np.int64]  # of ORDERS
+
+
+def allocate_others(dumbbell: Dumbbell, calls: int, frame_bytes: NDArray[np.int64], log_packets: int = 0) -> Others | Alone:
+    """Room for up to `calls` calls beside the first one of each bottleneck.
+
+    Args:
+        dumbbell: what they share.
+        calls: 0: none.
+        frame_bytes: sizes of all series.
+        log_packets: how many packets of each are kept.
+    """
+    if calls == 0:
+        return Alone()
+    rows = len(dumbbell.outages) * calls
+    log = np.zeros((rows, log_packets), LOGGED)
+    tables = Tables(dumbbell, allocate_flight(rows), allocate_exits(0), frame_bytes, log, np.zeros((rows, 0)))
+    rate = NamedRate()
+    return Others(
+        calls, np.zeros(rows, SENDER), tables, rate, rule.allocate(rate, rows, 1), np.zeros((rows, 1, 3)), np.zeros(rows, np.int64)
+    )
+
+
+def begin_others(others: Others, s: int, link: SharedLink, series: dict[int, int]) -> None:
+    """Begin all other calls of a world over bottleneck `s`, whose flows have been started."""
+    flows = others.tables.dumbbell.flows.flow[s]
+    places = [f for f, flow in enumerate(link.flows) if isinstance(flow, OtherCall)]
+    for call, f in enumerate(places):
+        of, row = link.flows[f], s * others.calls + call
+        assert isinstance(of, OtherCall)
+        seconds = min(of.stops_s, link.seconds) - of.starts_s
+        flows[f]["call"] = call
+        if seconds <= 0.0:
+            flows[f]["next_us"] = NEVER_US
+            continue
+        own = link._replace(
+            seed=int(rng.stream_key(np.uint64(link.seed), f + 1, rng.OTHER_CALL)), forward_ms=of.forward_ms, backward_ms=of.backward_ms,
+            loss=of.loss, audio=of.audio, video=of.video, rates_kbps=of.rates_kbps, seconds=seconds,
+            counts_from_s=max(link.counts_from_s - of.starts_s, 0.0),
+        )  # fmt: skip
+        begin_sender(others.senders, row, own, of.pacing, series)
+        sender = others.senders[row]
+        sender["bottleneck"], sender["flow"], sender["begins_us"] = s, f + 1, flows[f]["starts_us"]
+        others.order[row], others.rate_state.which[row] = ORDERS[of.order], RATES[of.rate]
+        begin_rule(others.senders, row, others.rate, others.rate_state, others.history)
+
+
+@beside(Others)
+def _run_beside(others, dumbbell, s, until_us):
+    f = run_flows(dumbbell, s, until_us)
+    while f >= 0:
+        _take_turn(others, dumbbell.flows.flow[s, f], s)
+        f = run_flows(dumbbell, s, until_us)
+
+
+@kernel
+def _take_turn(others, flow, s):
+    row = s * others.calls + flow.call
+    sender = others.senders[row]
+    at_us = flow.next_us - sender.begins_us
+    order = NamedOrder(others.order[row])
+    why = take_turn(sender, others.tables, row, others.rate, others.rate_state, order, at_us)
+    following_us = next_us(sender, others.tables.exits, others.rate, others.rate_state, row)
+    flow.next_us = NEVER_US if why != GOES_ON else sender.begins_us + following_us

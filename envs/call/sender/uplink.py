@@ -1,0 +1,179 @@
+"""The senders of a batch of calls: send queue, pacer and a bottleneck that others share, before the paths."""
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from vcgym.baselines.rate_rule import require_rate_rule
+from vcgym.envs.call.features.remote_sender import observe_sender, sender_layout
+from vcgym.envs.call.features.remote_sender_records import show_told
+from vcgym.envs.call.features.sender import RATE_WIDTH
+from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN
+from vcgym.envs.call.feed import clear_commands
+from vcgym.envs.call.rewards.video import earn_video
+from vcgym.envs.call.sender.batch import PACING, SendingBatch
+from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
+from vcgym.envs.call.sender.no_uplink import Bare
+from vcgym.envs.call.sender.onto_paths import OWN, STATUSES, Uplink, prepare
+from vcgym.envs.faces.sender_vector import card, require_order
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Audio
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.playout.in_flight import SLOTS
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+
+# One packet per slot: 64 kbit/s of voice, and the headers of vcgym.network.bottleneck.sources.Audio.
+AUDIO_PER_SLOT = Audio(size_bytes=134, interval_ms=SLOT_US / 1000.0)
+
+
+@kernel
+def _start(uplink, s, start_bps, to_sender_us):
+    own = uplink.own[s]
+    clear_commands(own.rate, start_bps, to_sender_us)
+    clear_commands(own.order, 0, to_sender_us)
+    own.answer_bps = own.answer_order = 0
+    uplink.tables.exits.next[s] = uplink.tables.exits.settled[s] = 0
+    prepare(uplink, s, to_sender_us)
+
+
+class UplinkBatch(Bare):
+    """Senders whose packets go on over the paths of calls.
+
+    Args:
+        sessions: how many calls, >= 1.
+        paths: how many each call has.
+        scenario: of the bottleneck: a name of vcgym.network.scenarios.sending_scenarios, or one made already.
+        rate: a rate rule; None: the agent holds it.
+        order: a rule of sending order; None: the agent chooses one of ORDERS, the first until it has.
+        pacing: chances to send come so many times as fast as the target; 0: packets of mean size in a row.
+        keeps_order: whether packets keep their order within a path.
+        data: folder of measured data; None: the environment variable VCGYM_DATA.
+    """
+
+    def __init__(
+        self,
+        sessions: int,
+        paths: int,
+        scenario: str | SendingScenario,
+        rate: Any = None,
+        order: Any = None,
+        pacing: float = PACING,
+        keeps_order: bool = True,
+        data: str | None = None,
+    ) -> None:
+        world = SendingScenario(scenario, data) if isinstance(scenario, str) else scenario
+        if rate is not None:
+            require_rate_rule(rate)
+        if order is not None:
+            require_order(order)
+        holders = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
+        self.scenario, self.rate_held, self.orders_held = world, rate is None, len(ORDERS) if order is None else 0
+        self.sending = SendingBatch(
+            sessions, *holders, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls, goes_on=True
+        )
+        own = np.zeros(sessions, OWN)
+        own["keeps_order"] = keeps_order
+        self.inside: Uplink = Uplink(
+            own.view(np.recarray),
+            self.sending.senders,
+            self.sending.tables,
+            self.sending.rate,
+            self.sending.rate_state,
+            self.sending.order,
+            np.zeros((sessions, paths), np.int64),
+            np.zeros((sessions, SLOTS), np.int64),
+            np.zeros((sessions, STATUSES, RATE_WIDTH), np.float32),
+        )
+        self.layout = sender_layout(self.rate_held, self.orders_held > 0)
+        self.arguments = (world.name, card(world), rate, order, float(pacing))
+        self.links: list[SharedLink | None] = [None] * sessions
+        self._kinds = [""] * sessions
+        self._paid = np.zeros(sessions, np.int64)
+        self._told = np.zeros(sessions, np.int64)
+
+    def refuse(self, split: str, kind: str | None) -> None:
+        """As of Bare."""
+        self.scenario.draw(split, 0, kind)
+
+    def draw(self, row: int, split: str, seed: int, kind: str | None = None) -> None:
+        """As of Bare."""
+        # Of its own key: the paths are drawn from the seed itself.
+        self.links[row] = self.scenario.draw(split, int(rng.stream_key(np.uint64(seed), 3, rng.SCENARIO)), kind)
+
+    def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None:
+        """As of Bare."""
+        link = self.links[row]
+        assert link is not None
+        # A report takes whole slots, at least one: nothing it tells of is still to come out of the bottleneck.
+        slots = max(-(-control_us // SLOT_US), 1)
+        seconds = packets * SLOT_US * 1e-6
+        self.sending.start(row, link._replace(audio=AUDIO_PER_SLOT, seconds=max(seconds, 0.1), counts_from_s=0.0))
+        sender = self.sending.senders[row]
+        sender["ends_us"], sender["backward_us"], sender["report_loss"] = packets * SLOT_US, slots * SLOT_US, report_loss
+        if -(-to_sender_us // SLOT_US) >= STATUSES:
+            raise OverflowError(f"session {row}: the sender is {to_sender_us} us away, allowed are less than {STATUSES * SLOT_US}")
+        _start(self.inside, row, int(sender["target_bps"]), to_sender_us)
+        self._kinds[row] = link.name
+        self._paid[row] = self._told[row] = 0
+
+    def answer(self, rate: NDArray[np.float64], is_place: bool, order: NDArray[np.int64]) -> None:
+        """As of Bare."""
+        senders = self.sending.senders
+        if is_place:
+            rate = senders["least_bps"] * (senders["most_bps"] / senders["least_bps"]) ** rate
+        self.inside.own["answer_bps"] = np.rint(rate)
+        self.inside.own["answer_order"] = order
+
+    def earned(self) -> NDArray[np.float64]:
+        """As of Bare."""
+        earned = np.empty(len(self._paid))
+        earn_video(self.inside.senders, self._paid, earned)
+        return earned
+
+    def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
+        """As of Bare."""
+        observe_sender(self.inside, calls, rows, self.rate_held, self.orders_held, out.shape[1] - len(self.layout), out)
+
+    def records(self) -> dict[str, spaces.Space[Any]]:
+        """As of Bare."""
+        return {
+            "fates": spaces.Box(-1, np.iinfo(np.int64).max, (FATES_SHOWN, FATE_WIDTH), np.int64),
+            "fates_count": spaces.Box(0, FATES_SHOWN, (), np.int64),
+            "rates": spaces.Box(0.0, 1e9, (1, 3), np.float64),
+        }
+
+    def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
+        """As of Bare."""
+        shown["fates"][rows] = 0
+        shown["rates"][rows] = self.sending.history[rows]
+        if not show_told(self.inside, calls, rows, self._told, shown["fates"], shown["fates_count"]):
+            raise OverflowError(f"more than {FATES_SHOWN} packets have been told of since the last decision: use a smaller interval")
+
+    def outcomes(self) -> dict[str, NDArray[Any]]:
+        """Video on time, audio that never left, both as shares of what was captured; mean delay of video in ms; kind of the world."""
+        totals = self.sending.totals()
+        created = np.maximum(totals.created, 1)
+        return {
+            "video_on_time": totals.on_time[:, VIDEO] / created[:, VIDEO],
+            "audio_unsent": 1.0 - totals.sent[:, AUDIO] / created[:, AUDIO],
+            "video_delay_ms": totals.delay_us[:, VIDEO] / np.maximum(totals.delivered[:, VIDEO], 1) / 1000.0,
+            "kind": np.array(self._kinds),
+        }
+
+    def living(self) -> dict[str, Any]:
+        """As of Bare."""
+        own = {"uplink.history": self.sending.history, "uplink.paid": self._paid, "uplink.told": self._told}
+        return own | {"uplink": self.inside._replace(rate=(), order=())}
+
+    def kind(self, row: int) -> str:
+        """As of Bare."""
+        return self._kinds[row]
+
+    def take_kind(self, row: int, kind: str) -> None:
+        """As of Bare."""
+        self._kinds[row] = kind

@@ -1,0 +1,76 @@
+"""Call: the agent chooses path and lag, and behind an uplink rate and order of sending; a named rule may hold any of them."""
+
+from typing import Any
+
+from vcgym.envs.call.controllers import Agent, Commanded, require_rule
+from vcgym.envs.call.sender.batch import PACING
+from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.envs.call.sender.uplink import UplinkBatch
+from vcgym.envs.faces.scalar import ScalarEnv
+from vcgym.envs.faces.vector import Held, LeverVectorEnv
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+
+
+class CallVectorEnv(LeverVectorEnv):
+    """The levers of a call together, path and lag, with `uplink` rate and order too, decided every `interval` packets, usually centrally.
+
+    Observation: as of Relay: float32 features (docs/envs.md) of the records that have reached the place, or the records themselves. With an
+        uplink also the features of the sender, as old as a command to it.
+    Action: ``MultiDiscrete([paths, 32])``: the path, and the lag on a log scale, 10 ms * 100 ** (a / 31); with an uplink
+        ``MultiDiscrete([paths, 32, 32, 3])``: also the target bitrate on a log scale from the call's least to its largest, and the order of
+        sending: first in, first out; SBPN2; audio first. Less the levers that rules hold; of one lever alone ``Discrete``. Continuous:
+        ``Box(-1, 1)`` of a score for each path, the lag, the rate, a score for each order; the largest score wins. Commands reach sender
+        and receiver after the parts of the control delay that lie between them and the place; the first one belongs to call set-up and
+        holds at once.
+    Reward: as of Relay: ``emodel`` (default) or ``event``. With an uplink 0.25 more per video packet on time, paid when it and all sent
+        before it have arrived.
+    End of episode: truncation when the call is over (6,000 packets, 600 steps); what waits at the sender or is in flight is settled in the
+        last step.
+    Source: VCRoute with WMJitter (arXiv 2310.05054), both levers in one hand; the uplink's levers are those of GCC, and of SBPN over TFRC.
+    """
+
+    reset_options = ("pair", "stratum", "kind")
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        interval: int = 10,
+        router: Any = None,
+        receiver: Any = None,
+        uplink: str | SendingScenario | None = None,
+        rate: Any = None,
+        order: Any = None,
+        pacing: float = PACING,
+        **arguments: Any,
+    ) -> None:
+        for lever, rule in (("router", router), ("receiver", receiver)):
+            if rule is not None:
+                require_rule(lever, rule)
+        _require_levers(uplink, router=router, receiver=receiver, rate=rate, order=order)
+        self._uplink = uplink
+        self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}
+        held = Held(path=router is None, level=receiver is None, at_arrivals=False, interval=interval)
+        holders = Agent(interval) if router is None else router, Commanded() if receiver is None else receiver
+        super().__init__(num_envs, held, *holders, **arguments)
+
+    def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
+        if self._uplink is None:
+            return BARE
+        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **self._sender)
+
+
+def _require_levers(uplink: Any, **rules: Any) -> None:
+    """Refuse levers that are not there, and a call that leaves nothing to decide."""
+    if uplink is None:
+        for lever in ("rate", "order"):
+            if rules[lever] is not None:
+                raise ValueError(f"{lever} = {rules.pop(lever)!r}: allowed is None without an uplink")
+        rules = {lever: rule for lever, rule in rules.items() if lever in ("router", "receiver")}
+    if all(rule is not None for rule in rules.values()):
+        raise ValueError(f"{', '.join(rules)} are all held by rules: allowed is at least one None, held by the agent")
+
+
+class CallEnv(ScalarEnv):
+    __doc__ = CallVectorEnv.__doc__
+    vector_class = CallVectorEnv

@@ -1,0 +1,36 @@
+"""Playout: the agent chooses the receiver's lag."""
+
+from typing import Any, NamedTuple
+
+from vcgym.baselines.routers.direct import Direct
+from vcgym.envs.call.controllers import Agent, CountAgent, PublishedAgent, require_rule
+from vcgym.envs.faces.scalar import ScalarEnv
+from vcgym.envs.faces.vector import Held, LeverVectorEnv
+from vcgym.network.kernels.ranges import one_of
+
+ROUTER = Direct()
+MECHANISMS: dict[str, NamedTuple] = {"watermark": Agent(), "count": CountAgent(), "published": PublishedAgent()}
+
+
+class PlayoutVectorEnv(LeverVectorEnv):
+    """How far the watermark stands behind the newest packet, decided at the receiver at each arrival, before the watermark moves.
+
+    Observation: float32 features of the call (docs/envs.md), a function of the arrivals so far, the one in hand included; or, with
+        ``observation="records"``, that arrival as the one new record. A packet that shows ``late`` is discarded whatever the action.
+    Action: ``Discrete(32)``, the lag on a log scale, 10 ms * 100 ** (a / 31); continuous: ``Box(-1, 1, (1,))`` on the same scale. In force
+        at once. With ``mechanism="count"`` it is the target of a count buffer instead of a lag, with
+        ``mechanism="published"`` that of the buffer in the code published with the paper, which discards nothing on arrival.
+    Reward: as of Relay: ``emodel`` (default) or ``event``.
+    End of episode: truncation after the last arrival; the queue is flushed and the player plays to the end in that step.
+    Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is held by `router`, by default Direct.
+    """
+
+    def __init__(self, num_envs: int = 1, router: NamedTuple = ROUTER, mechanism: str = "watermark", **arguments: Any) -> None:
+        one_of("mechanism", mechanism, tuple(MECHANISMS))
+        require_rule("router", router)
+        super().__init__(num_envs, Held(path=False, level=True, at_arrivals=True), router, MECHANISMS[mechanism], **arguments)
+
+
+class PlayoutEnv(ScalarEnv):
+    __doc__ = PlayoutVectorEnv.__doc__
+    vector_class = PlayoutVectorEnv

@@ -1,0 +1,113 @@
+"""Rate: the agent chooses the target bitrate."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from vcgym.baselines.rate_rule import NEVER_US
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.envs.call.features.path import Feature
+from vcgym.envs.call.features.sender import RATE_FEATURES, observe_rate
+from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN, show_fates
+from vcgym.envs.call.sender.batch import PACING
+from vcgym.envs.call.sender.controllers import RateAgent
+from vcgym.envs.faces.scalar import ScalarEnv
+from vcgym.envs.faces.sender_vector import SendingVectorEnv, require_order
+
+ORDER = Fifo()
+STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
+_MOST = np.array([10**9, 10**8, 10**9])  # bit/s, us, us
+_LATEST = np.iinfo(np.int64).max
+
+
+class RateVectorEnv(SendingVectorEnv):
+    """The target bitrate of a sender, decided at set-up and whenever a report of the receiver is back.
+
+    Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of what reports have told and of what waits in
+        the sender's own queue; or, with ``observation="records"``, a dict of what became of each packet told of since the last decision
+        (2048, 5) int64 in the order of `vcgym.baselines.rate_rule.Fate`, their count, the history (1, 3) of start, least and largest rate
+        in bit/s, a key and now_us.
+    Action: ``Box(-1, 1, (1,))``, place of the target on a log scale from the call's least rate to its largest; discrete: ``Discrete(9)``,
+        a factor on the target as it is (docs/envs.md); exact: bit/s (0: the target stays), how long the receiver collects for its next
+        report in us (0: as usual), and after how long without one the agent is asked again in us (0: never). In force at once.
+    Reward: ``utility`` (default), per report: seconds x (0.6 ln(4 r + 1) - d - 10 l), r in Mbit/s delivered, d in s of delay beyond
+        propagation, l the share lost, less 0.1 per unit of |ln| by which the target is changed; or ``emodel`` of the audio.
+    End of episode: truncation when the call is over (60 to 125 s); what is on its way is settled in the last step.
+    Source: the lever of GCC and TFRC; the order of sending is held by `order`, by default first in, first out. The reward is R3Net's
+        (arXiv 1912.02222) with a price on change.
+    """
+
+    rewards = ("utility", "emodel")
+    forms = ("continuous", "discrete", "exact")
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        order: NamedTuple = ORDER,
+        scenario: str = "rate",
+        pacing: float = PACING,
+        reward: str = "utility",
+        action: str = "continuous",
+        **arguments: Any,
+    ) -> None:
+        require_order(order)
+        self._told = np.zeros(num_envs if isinstance(num_envs, int) and num_envs > 0 else 0, np.int64)
+        super().__init__(num_envs, RateAgent(), order, scenario, pacing=pacing, reward=reward, action=action, **arguments)
+
+    def _layout(self) -> list[Feature]:
+        return list(RATE_FEATURES)
+
+    def _records(self) -> dict[str, spaces.Space[Any]]:
+        return {
+            "count": spaces.Box(0, FATES_SHOWN, (), np.int64),
+            "history": spaces.Box(0.0, 1e9, (1, 3), np.float64),
+            "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
+            "now_us": spaces.Box(0, _LATEST, (), np.int64),
+            "records": spaces.Box(-1, _LATEST, (FATES_SHOWN, FATE_WIDTH), np.int64),
+        }
+
+    def _action_space(self) -> spaces.Space[Any]:
+        if self.action_form == "continuous":
+            return spaces.Box(-1.0, 1.0, (1,), np.float32)
+        if self.action_form == "discrete":
+            return spaces.Discrete(len(STEPS))
+        return spaces.Box(np.zeros(3, np.int64), _MOST, dtype=np.int64)
+
+    def _start(self, row: int, seed: int, **options: Any) -> None:
+        super()._start(row, seed, **options)
+        self._told[row] = 0
+
+    def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        senders = self.batch.senders
+        if self.action_form == "exact":
+            asked, wanted = self.batch.rate_state, actions.astype(np.int64)
+            senders["answer_bps"] = wanted[:, 0]
+            asked.every_us[rows] = wanted[rows, 1]
+            asked.wake_us[rows] = np.where(wanted[rows, 2] > 0, senders["now_us"][rows] + wanted[rows, 2], NEVER_US)
+        elif self.action_form == "discrete":
+            senders["answer_bps"] = senders["target_bps"] * np.array(STEPS)[actions]
+        else:
+            place = (actions[:, 0].astype(np.float64) + 1.0) / 2.0
+            senders["answer_bps"] = senders["least_bps"] * (senders["most_bps"] / senders["least_bps"]) ** place
+
+    def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
+        batch = self.batch
+        if self.observation_kind == "features":
+            observe_rate(batch.senders, rows, shown["features"])
+            return
+        shown["history"][rows] = batch.history[rows]
+        shown["key"][rows] = [batch.key(row) for row in rows]
+        shown["now_us"][rows] = batch.senders["now_us"][rows]
+        shown["records"][rows] = 0
+        if not show_fates(batch.senders, batch.tables.flight, rows, self._told, shown["records"], shown["count"]):
+            raise OverflowError(f"more than {FATES_SHOWN} packets have been told of since the last decision")
+
+    def _living(self) -> dict[str, Any]:
+        return super()._living() | {"env._told": self._told}
+
+
+class RateEnv(ScalarEnv):
+    __doc__ = RateVectorEnv.__doc__
+    vector_class = RateVectorEnv

@@ -1,0 +1,35 @@
+"""Relay: the agent chooses the path."""
+
+from typing import Any, NamedTuple
+
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.envs.call.controllers import Agent, require_rule
+from vcgym.envs.faces.scalar import ScalarEnv
+from vcgym.envs.faces.vector import Held, LeverVectorEnv
+
+RECEIVER = WMJitter()
+
+
+class RelayVectorEnv(LeverVectorEnv):
+    """Which relay path the packets of a call take, decided every `interval` packets, by default at a central place.
+
+    Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of the records that have reached the place; or,
+        with ``observation="records"``, a dict of the new records (512, 8) int64, their count, the history (paths, 3), a key and the slot.
+    Action: ``Discrete(paths)``; continuous: ``Box(-1, 1, (paths,))``, the largest score wins. The command reaches the sender after the part
+        of the control delay that lies between place and sender; the first one belongs to call set-up and holds at once.
+    Reward: ``emodel`` (default), summed over the 10-ms ticks of the clocked player since the last decision:
+        (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
+        packet lost or late.
+    End of episode: truncation when the call is over (6,000 packets, 600 steps); what is in flight is settled in the last step.
+    Source: the routing half of VCRoute (arXiv 2310.05054); the level is held by `receiver`, by default WMJitter of the same paper.
+    """
+
+    def __init__(self, num_envs: int = 1, receiver: NamedTuple = RECEIVER, interval: int = 10, **arguments: Any) -> None:
+        require_rule("receiver", receiver)
+        held = Held(path=True, level=False, at_arrivals=False, interval=interval)
+        super().__init__(num_envs, held, Agent(interval), receiver, **arguments)
+
+
+class RelayEnv(ScalarEnv):
+    __doc__ = RelayVectorEnv.__doc__
+    vector_class = RelayVectorEnv

@@ -1,0 +1,214 @@
+"""The native vector environment of senders that share a bottleneck. The scalar face and the ids Rate and SendOrder stand over it."""
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from vcgym.baselines.order_rule import require_order_rule
+from vcgym.envs.call.features.path import Feature
+from vcgym.envs.call.rewards.sender import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
+from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.controllers import OrderAgent, OrderCommanded
+from vcgym.envs.call.sender.loop import DONE
+from vcgym.envs.faces.episodes import EpisodeVectorEnv, require_whole
+from vcgym.envs.faces.sender_render import picture
+from vcgym.envs.faces.vector import OBSERVATIONS
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.playout.quality import rating
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+
+REWARDS: dict[str, Callable[..., None]] = {"utility": earn_utility, "emodel": earn_emodel, "on_time": earn_on_time}
+
+
+class SendingVectorEnv(EpisodeVectorEnv):
+    """A batch of senders, one lever of which the agent holds; see the environments' docstrings for what an agent meets.
+
+    Args:
+        num_envs: how many calls are played side by side, >= 1.
+        rate: who holds the rate: `RateAgent`, or parameters of a rule.
+        order: who holds the order: `OrderAgent`, or parameters of a rule.
+        scenario: name of the scenario, see `vcgym.network.scenarios.sending_scenarios`.
+        split: train or validation; test is the leaderboard's.
+        seconds: length of a call, 0.1 to 3600; None: as the scenario says.
+        send_queue: packets that may wait at the sender, 1 to 1024; None: as the scenario says.
+        pacing: chances to send come so many times as fast as the target, 0 to 1000; 0: packets of mean size in a row, at the target.
+        reward: utility (Rate alone), emodel or on_time.
+        observation: features or records.
+        action: form of the action.
+        data: folder of measured data; None: the environment variable VCGYM_DATA.
+        threads: how many threads share the sessions; without effect on the result.
+        log_packets: how many packets of each call are kept, for `log`.
+        autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
+        render_mode: None; only the scalar face draws.
+    """
+
+    reset_options = ("kind",)
+    rewards: ClassVar[tuple[str, ...]]
+    forms: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        num_envs: int,
+        rate: Any,
+        order: Any,
+        scenario: str,
+        split: str = "train",
+        seconds: float | None = None,
+        send_queue: int | None = None,
+        pacing: float = 0.0,
+        reward: str = "emodel",
+        observation: str = "features",
+        action: str = "discrete",
+        data: str | None = None,
+        threads: int = 1,
+        log_packets: int = 0,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+    ) -> None:
+        require_whole(num_envs=(num_envs, 1, 1 << 20), threads=(threads, 1, 256), log_packets=(log_packets, 0, 10_000_000))
+        if send_queue is not None:
+            require_whole(send_queue=(send_queue, 1, 1024))
+        for name, value, low, high in (("seconds", seconds, 0.1, 3600.0), ("pacing", pacing, 0.0, 1000.0)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, float | int) or not low <= value <= high):
+                raise ValueError(f"{name} = {value!r}: allowed are numbers from {low:g} to {high:g}")
+        named = (("reward", reward, self.rewards), ("observation", observation, OBSERVATIONS), ("action", action, self.forms))
+        for name, chosen, allowed in named:
+            one_of(name, chosen, allowed)
+        if render_mode is not None:
+            raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
+        self.scenario, self.split, self.seconds, self.send_queue = SendingScenario(scenario, data), split, seconds, send_queue
+        self.scenario.draw(split, 0)  # refuses an unknown split
+        self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
+        world = self.scenario
+        lasts_s = world.seconds if seconds is None else seconds
+        self.batch = SendingBatch(
+            num_envs, rate, order, world.traces, world.flows, world.series, pacing, log_packets, lasts_s, threads, calls=world.calls
+        )
+        self._paid = np.zeros(num_envs, PAID).view(np.recarray)
+        self._kinds = [""] * num_envs
+        everything = (
+            rate, order, scenario, card(world), split, seconds, send_queue, float(pacing), reward, observation, action, log_packets,
+            *self._own_arguments(),
+        )  # fmt: skip
+        super().__init__(num_envs, self._observation_space(), self._action_space(), everything, autoreset_mode)
+
+    def _own_arguments(self) -> tuple[Any, ...]:
+        """Further arguments that a state must agree on."""
+        return ()
+
+    @abstractmethod
+    def _layout(self) -> list[Feature]:
+        """The features in order."""
+
+    @abstractmethod
+    def _records(self) -> dict[str, spaces.Space[Any]]:
+        """Parts of the observation of records."""
+
+    @abstractmethod
+    def _action_space(self) -> spaces.Space[Any]:
+        """Of one session."""
+
+    def _observation_space(self) -> spaces.Space[Any]:
+        self.layout = self._layout()
+        if self.observation_kind == "records":
+            return spaces.Dict(self._records())
+        low, high = (np.array([getattr(feature, end) for feature in self.layout], np.float32) for end in ("low", "high"))
+        return spaces.Box(low, high, dtype=np.float32)
+
+    def _refuse_options(self, **options: Any) -> None:
+        self.scenario.draw(self.split, 0, **options)
+
+    def _start(self, row: int, seed: int, **options: Any) -> None:
+        link = self._with_arguments(self.scenario.draw(self.split, seed, **options))
+        self.batch.start(row, link)
+        self._kinds[row] = link.name
+        start_paying(self.batch.senders, self._paid, row)
+
+    def _with_arguments(self, link: SharedLink) -> SharedLink:
+        if self.seconds is not None:
+            link = link._replace(seconds=self.seconds, counts_from_s=link.counts_from_s if link.counts_from_s < self.seconds else 0.0)
+        return link if self.send_queue is None else link._replace(send_queue=self.send_queue)
+
+    def _play(self, rows: NDArray[np.int64]) -> None:
+        self.batch.play(rows)
+
+    def _done(self) -> NDArray[np.bool_]:
+        done: NDArray[np.bool_] = self.batch.senders["why"] == DONE
+        return done
+
+    def _rewards(self) -> NDArray[np.float64]:
+        earned = np.empty(self.num_envs)
+        REWARDS[self.reward_kind](self.batch.senders, self._paid, earned)
+        return earned
+
+    def _outcomes(self) -> dict[str, NDArray[Any]]:
+        """R of the audio, shares on time and missing, mean delay, rate delivered, kind of the world; and the parts of `utility`."""
+        counts, ends_us = self.batch.senders["counts"], self.batch.senders["ends_us"]
+        created, delivered = (np.maximum(counts[name], 1) for name in ("created", "delivered"))
+        audio = counts["on_time"][:, AUDIO] / created[:, AUDIO]
+        counted_s = (ends_us - self.batch.senders["counts_from_us"]) * 1e-6
+        outcomes = {
+            "r": rating(self.batch.senders["expiry_us"] / 1000.0, 1.0 - audio),
+            "audio_on_time": audio,
+            "video_on_time": counts["on_time"][:, VIDEO] / created[:, VIDEO],
+            "missing_share": 1.0 - counts["delivered"].sum(axis=1) / created.sum(axis=1),
+            "delay_ms": counts["delay_us"].sum(axis=1) / delivered.sum(axis=1) / 1000.0,
+            "delivered_kbps": counts["bytes_delivered"].sum(axis=1) * 8e-3 / counted_s,
+            "kind": np.array(self._kinds),
+        }
+        if self.reward_kind == "utility":
+            outcomes |= {f"utility_{part}": self._paid["parts"][:, i].copy() for i, part in enumerate(PARTS)}
+        return outcomes
+
+    def log(self, row: int) -> NDArray[np.void]:
+        """The packets of one call that were kept, see `SendingBatch.log`."""
+        return self.batch.log(row)
+
+    def picture(self, row: int) -> NDArray[np.uint8]:
+        """The call so far, see `vcgym.envs.faces.sender_render.picture`."""
+        return picture(self.batch, row)
+
+    def _living(self) -> dict[str, Any]:
+        batch = self.batch
+        return {
+            "senders": batch.senders, "dumbbell": batch.tables.dumbbell, "flight": batch.tables.flight, "log": batch.tables.log,
+            "targets": batch.tables.targets, "others": batch.tables.others, "rate": batch.rate_state, "history": batch.history,
+            "env._paid": self._paid,
+        }  # fmt: skip
+
+    def _world_names(self) -> list[str]:
+        return list(self._kinds)
+
+    def _take_world_names(self, names: list[str]) -> None:
+        self._kinds = names
+
+
+def card(scenario: SendingScenario) -> str:
+    """SHA-256 of the capacity traces and frame sizes that the worlds of a scenario are made of."""
+    digest = hashlib.sha256(scenario.name.encode())
+    for trace in scenario.traces:
+        digest.update(f"{trace.name} {trace.length_us}".encode())
+        digest.update(trace.times_us.tobytes())
+        digest.update(trace.rates_bps.tobytes())
+    for series in scenario.series:
+        digest.update(series.sizes_bytes.tobytes())
+    return digest.hexdigest()
+
+
+def require_order(params: Any, lever: str = "order") -> None:
+    """Refuse what is no rule of sending order.
+
+    Raises:
+        ValueError: naming the lever, the value and what is allowed.
+    """
+    if isinstance(params, OrderAgent | OrderCommanded):
+        raise ValueError(f"{lever} = {params!r}: allowed are parameters of an order rule of vcgym.baselines")
+    require_order_rule(params, lever)

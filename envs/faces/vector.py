@@ -1,0 +1,252 @@
+"""The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from vcgym.baselines.rule import start
+from vcgym.envs.call.batch import CallBatch, Played
+from vcgym.envs.call.features.forecast import Forecast, forecaster, named
+from vcgym.envs.call.features.path import allocate_senses, clear_senses, layout, observe_arrival, observe_feed
+from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
+from vcgym.envs.call.loop import DONE
+from vcgym.envs.call.rewards.call import ACCOUNTS, REWARDS, earn_emodel, earn_event
+from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.envs.faces.actions import FORMS, action_space, decode
+from vcgym.envs.faces.episodes import EpisodeVectorEnv, require_whole
+from vcgym.envs.faces.render import picture
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
+from vcgym.network.playout.in_flight import SLOTS
+from vcgym.network.playout.quality import mos, rating
+from vcgym.network.scenarios.scenario import TAU_MS, Scenario
+from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
+
+OBSERVATIONS = ("features", "records")
+LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
+
+
+class Held(NamedTuple):
+    """Which levers of the paths the agent holds, and where it is asked. The uplink knows which of its own."""
+
+    path: bool
+    level: bool
+    at_arrivals: bool
+    interval: int = 1  # packets from decision to decision; without effect at arrivals
+
+
+class LeverVectorEnv(EpisodeVectorEnv):
+    """A batch of calls whose levers `held` are held by the agent; see the environments' docstrings for what an agent meets.
+
+    Args:
+        num_envs: how many calls are played side by side, >= 1.
+        held: which levers the agent holds.
+        router: who holds the path: `vcgym.envs.call.controllers.Agent`, or parameters of a rule.
+        receiver: who holds the level: a holder of `vcgym.envs.call.controllers`, or parameters of a rule.
+        scenario: name of the scenario, see `vcgym.network.scenarios.scenario`.
+        mode: how its statistics become packets: correlated, paper or replay.
+        split: train or validation; test is the leaderboard's.
+        packets: length of a call, 1 to 1,000,000.
+        reward: emodel or event.
+        observation: features or records.
+        action: discrete, continuous or exact.
+        predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
+        place: of the router's lever: sender, central or receiver.
+        feedback_loss: share of feedback that is lost, 0 <= share < 1.
+        probe_rate: probes per second on each idle path, >= 0.
+        data: folder of measured data; None: the environment variable VCGYM_DATA.
+        burst: of mode paper: which measured burst its draws are fitted to, worst or median.
+        tau_ms: of mode correlated: correlation time of queueing, 0 to 60,000.
+        threads: how many threads share the sessions; without effect on the result.
+        log: keep per-packet outcomes, for `played`.
+        autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
+        render_mode: None; only the scalar face draws.
+    """
+
+    reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum")
+
+    def __init__(
+        self,
+        num_envs: int,
+        held: Held,
+        router: NamedTuple,
+        receiver: NamedTuple,
+        scenario: str = "wonderproxy",
+        mode: str = "correlated",
+        split: str = "train",
+        packets: int = 6000,
+        reward: str = "emodel",
+        observation: str = "features",
+        action: str = "discrete",
+        predictor: Any = None,
+        place: str = "central",
+        feedback_loss: float = 0.0,
+        probe_rate: float = 1.0,
+        data: str | None = None,
+        burst: str = "worst",
+        tau_ms: float = TAU_MS,
+        threads: int = 1,
+        log: bool = False,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+    ) -> None:
+        require_whole(
+            num_envs=(num_envs, 1, 1 << 20),
+            interval=(held.interval, 1, RECORDS_SHOWN // 2),
+            packets=(packets, 1, 1_000_000),
+            threads=(threads, 1, 256),
+        )
+        for name, value, bound in (("feedback_loss", feedback_loss, "0 <= share < 1"), ("probe_rate", probe_rate, "0 to 100")):
+            if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
+                raise ValueError(f"{name} = {value!r}: allowed are numbers, {bound}")
+        for name, chosen, allowed in (("reward", reward, REWARDS), ("observation", observation, OBSERVATIONS), ("action", action, FORMS)):
+            one_of(name, chosen, allowed)
+        if render_mode is not None:
+            raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
+        world = Scenario(scenario, mode, packets, data, burst, tau_ms)
+        world.pairs(split)  # refuses an unknown split
+        if predictor is not None and (held.at_arrivals or observation != "features"):
+            kind = type(predictor).__name__
+            raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
+        self._forecast = forecaster(predictor)
+        self.held, self.split = held, split
+        self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
+        self.uplink = self._make_uplink(num_envs, world)
+        self.batch = CallBatch(
+            world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads, uplink=self.uplink, interval=held.interval
+        )
+        self._senses = allocate_senses(num_envs, world.paths, self._forecast)
+        of_paths = layout(() if held.at_arrivals else world.layout.path_names, isinstance(self._forecast, Forecast))
+        self.layout = [*of_paths, *self.uplink.layout]
+        self._paid = np.zeros((num_envs, ACCOUNTS), np.int64)
+        # The data included.
+        arguments = (
+            router, receiver, scenario, mode, split, packets, reward, observation, action, place, feedback_loss, probe_rate, burst,
+            float(tau_ms), log, world.layout.card, named(self._forecast), held.interval, *self.uplink.arguments,
+        )  # fmt: skip
+        self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
+        spaces_of_one = self._observation_space(world.paths), action_space(action, world.paths, *self._levers)
+        super().__init__(num_envs, *spaces_of_one, arguments, autoreset_mode)
+
+    def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
+        """What packets pass before they go onto a path."""
+        return BARE
+
+    def _observation_space(self, paths: int) -> spaces.Space[Any]:
+        if self.observation_kind == "features":
+            low, high = (np.array([getattr(feature, end) for feature in self.layout], np.float32) for end in ("low", "high"))
+            return spaces.Box(low, high, dtype=np.float32)
+        most = np.iinfo(np.int64).max
+        history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, LONGEST_DELAY_MS, LONGEST_DELAY_MS], (paths, 1)).astype(np.float64)
+        return spaces.Dict(
+            {
+                "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
+                "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
+                "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
+                "records": spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
+                "slot": spaces.Box(0, most, (), np.int64),
+                **self.uplink.records(),
+            }
+        )
+
+    @property
+    def paths_observed(self) -> int:
+        """How many paths the agent chooses among, seen by the first features, those of each path alike; 0 if it does not hold the path."""
+        return self.batch.scenario.paths if self.held.path else 0
+
+    def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
+        self.uplink.refuse(self.split, kind)
+        self.batch.scenario.draw(self.split, 0, **options)
+
+    def _start(self, row: int, seed: int, kind: str | None = None, **options: Any) -> None:
+        self.uplink.draw(row, self.split, seed, kind)
+        self.batch.start(row, self.batch.scenario.draw(self.split, seed, **options))
+        clear_senses(self._senses, row, self.batch.history)
+        self._paid[row] = 0
+
+    def _begun(self, rows: NDArray[np.int64]) -> None:
+        if isinstance(self._forecast, Forecast):
+            begun = np.isin(np.arange(self.num_envs), rows)
+            start(self._forecast, self._senses.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
+
+    def _play(self, rows: NDArray[np.int64]) -> None:
+        self.batch.play(rows)
+
+    def _done(self) -> NDArray[np.bool_]:
+        done: NDArray[np.bool_] = self.batch.calls["why"] == DONE
+        return done
+
+    def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        decided = decode(self.action_form, self.batch.scenario.paths, actions, *self._levers)
+        self.batch.calls["answer_path"] = decided.path
+        self.batch.calls["answer_level_us"] = decided.level_us
+        self.uplink.answer(decided.rate, self.action_form != "exact", decided.order)
+
+    def _rewards(self) -> NDArray[np.float64]:
+        earned = np.empty(self.num_envs)
+        (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, self._paid, earned)
+        return earned + self.uplink.earned()
+
+    def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
+        batch = self.batch
+        if self.observation_kind == "features":
+            if self.held.at_arrivals:
+                observe_arrival(batch.calls, rows, self._senses, batch.receiver, shown["features"])
+            else:
+                observe_feed(batch.calls, rows, self._senses, batch.history, self._forecast, shown["features"])
+                self.uplink.observe(batch.calls, rows, shown["features"])
+            return
+        shown["history"][rows] = batch.history[rows]
+        shown["slot"][rows] = batch.calls["slot"][rows]
+        shown["key"][rows] = [batch.key(row, "receiver" if self.held.at_arrivals else "router") for row in rows]
+        shown["records"][rows] = 0
+        if self.held.at_arrivals:
+            show_arrival(batch.calls, rows, batch.receiver, shown["records"], shown["count"])
+        elif not show_feed(batch.calls, rows, shown["records"], shown["count"]):
+            raise OverflowError(f"more than {RECORDS_SHOWN} records have come since the last decision: use a smaller interval")
+        self.uplink.show(batch.calls, rows, shown)
+
+    def _outcomes(self) -> dict[str, NDArray[Any]]:
+        """R, MOS, mean mouth-to-ear delay, concealed share, pair, stratum."""
+        books = self.batch.calls["books"]
+        ticks = np.maximum(books["ticks_played"] + books["ticks_stretched"] + books["ticks_concealed"], 1)
+        offset_ms, concealed = books["offset_us_sum"] / ticks / 1000.0, books["ticks_concealed"] / ticks
+        r = rating(offset_ms, concealed)
+        draws = [draw for draw in self.batch.draws if draw is not None]  # who is stepped has been reset
+        return {
+            "r": r, "mos": mos(r), "mouth_to_ear_ms": offset_ms, "concealed_share": concealed,
+            "pair": np.array([draw.pair for draw in draws]), "stratum": np.array([draw.stratum for draw in draws]),
+            **self.uplink.outcomes(),
+        }  # fmt: skip
+
+    def picture(self, row: int) -> NDArray[np.uint8]:
+        """The call so far, see `vcgym.envs.faces.render.picture`."""
+        return picture(self.batch, row)
+
+    def played(self) -> Played:
+        """Every call packet by packet, as it stands; needs ``log=True``."""
+        return self.batch.played()
+
+    def _living(self) -> dict[str, Any]:
+        batch = self.batch
+        return {
+            "calls": batch.calls, "tables": batch.tables, "router": batch.router_state, "receiver": batch.receiver_state,
+            "history": batch.history, "senses": self._senses, "world": batch.world.rows, "delay_us": batch.world.delay_us,
+            "env._paid": self._paid, **self.uplink.living(),
+        }  # fmt: skip
+
+    def _world_names(self) -> list[str]:
+        """A drawn world goes by its name: its parameters stand in the world's rows."""
+        kinds = map(self.uplink.kind, range(self.num_envs))
+        return [
+            f"{draw.pair}\t{draw.stratum}\t{draw.seed}\t{kind}" if draw else "" for draw, kind in zip(self.batch.draws, kinds, strict=True)
+        ]
+
+    def _take_world_names(self, names: list[str]) -> None:
+        named = [name.split("\t") if name else None for name in names]
+        self.batch.draws = [WorldDraw(of[0], of[1], int(of[2]), {}) if of else None for of in named]
+        for row, of in enumerate(named):
+            self.uplink.take_kind(row, of[3] if of else "")
