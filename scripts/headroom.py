@@ -7,8 +7,8 @@ from rich.console import Console
 from vcgym.agents.progress import progress
 from vcgym.leaderboard.headroom.config import HeadroomConfig
 from vcgym.leaderboard.headroom.run import worlds, write_headroom
-from vcgym.leaderboard.report.scores.anchored import PUBLISHED
 from vcgym.leaderboard.results import files as results
+from vcgym.leaderboard.results.call_columns import ANCHORS
 from vcgym.scripts.schema import CONF, build
 from vcgym.scripts.systems import load_systems
 
@@ -20,7 +20,7 @@ def main(composed: DictConfig) -> None:
     config.data.export()
     played = results.read(results.RESULTS, config.results / "results.parquet")
     drawn, ranked = worlds(played), set(played["system"].to_pylist())
-    published = load_systems([name for name in PUBLISHED if name in ranked])
+    published = load_systems([name for name in ANCHORS.published if name in ranked])
     with progress("headroom", len(drawn)) as tell:
         page = write_headroom(config.results, drawn, published, config.folder, config.threads, tell)
     console = Console()

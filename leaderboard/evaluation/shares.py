@@ -13,7 +13,7 @@ from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.rollout import Rollout, RulePair, play_policy, play_rules_together
 from vcgym.leaderboard.evaluation.suites import worlds
 from vcgym.leaderboard.results.cdf import pair_cdfs
-from vcgym.leaderboard.results.metrics import rows
+from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.timeline import timeline, watched
 from vcgym.leaderboard.submissions.actions import Recorded
 from vcgym.network.scenarios.scenario import Scenario

@@ -34,8 +34,9 @@ from vcgym.leaderboard.oracles.script import play_script
 from vcgym.leaderboard.oracles.seen import Seen, along, see
 from vcgym.leaderboard.oracles.sequences import best_sequence, clairvoyant, costs
 from vcgym.leaderboard.results import files as results
-from vcgym.leaderboard.results.columns import IDENTITY, METRICS, WORLD
-from vcgym.leaderboard.results.metrics import g114_band, rows
+from vcgym.leaderboard.results.call_columns import CALL, METRICS
+from vcgym.leaderboard.results.columns import IDENTITY, WORLD
+from vcgym.leaderboard.results.call_metrics import g114_band, rows
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS, emodel_return, impairment_sum, mos, rating
 from vcgym.network.scenarios.scenario import Scenario
@@ -71,7 +72,7 @@ def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
             raise ValueError(f"result row of {identity['system']}: {name} is {identity[name]}; allowed: {value}, of the data that are here")
     draw = scenario.draw(identity["split"], identity["seed"], identity["pair"], identity["stratum"])
     none = {"training_decisions": 0, "tuning_trials": 0, "parameters": 0}
-    return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY} | {"kind": "oracle", "env": "none"} | none)
+    return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY | CALL.identity} | {"kind": "oracle", "env": "none"} | none)
 
 
 def oracle_rows(world: Drawn, references: Mapping[str, RulePair], folder: Path | None = None) -> list[dict[str, Any]]:

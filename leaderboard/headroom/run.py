@@ -14,6 +14,7 @@ from vcgym.leaderboard.headroom.page import page
 from vcgym.leaderboard.headroom.table import CELL, COLUMNS, headroom
 from vcgym.leaderboard.report.publish import publish
 from vcgym.leaderboard.results import files as results
+from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -55,7 +56,7 @@ def write_headroom(
 
 def worlds(played: pa.Table) -> list[Drawn]:
     """Each world of a run's results, drawn again."""
-    rows = {tuple(row[name] for name in WORLD): row for row in played.select(list(IDENTITY)).to_pylist()}
+    rows = {tuple(row[name] for name in WORLD): row for row in played.select(list(IDENTITY | CALL.identity)).to_pylist()}
     scenarios: dict[tuple[str, str, int], Scenario] = {}
     for row in rows.values():
         key = row["scenario"], row["mode"], row["packets"]

@@ -63,6 +63,13 @@ def _percentiles(accounting: str) -> tuple[str, ...]:
     return tuple(f"{accounting}_end_to_end_delay_{label}_ms" for label in _PERCENTILES)
 
 
+ANCHORS = Anchors(
+    ("DRT-BF", "DRT-BFP", "DRT-WM", "DRT-WML", "VIA-BF", "VIA-BFP", "VIA-WM", "VIA-WML", "VCR-WM", "VCR-WML", "DRT-NEQ", "DRT-EWMA",
+     "DRT-QTL"),
+    hundred="oracle_joint_6", informed="oracle_informed", min_room=0.5,
+)  # fmt: skip
+"""Published are the VCRoute paper's five systems in each reading, NetEQ and classic adaptive playout."""
+
 CALL = Columns(
     identity=dict.fromkeys(("env",), "string")
     | {"packets": "int64"}
@@ -95,11 +102,7 @@ CALL = Columns(
     profile=np.arange(101.0),
     target=80.0,
     bands=("g114_band", G114_BANDS, "Mouth to ear, ms"),
-    anchors=Anchors(
-        ("DRT-BF", "DRT-BFP", "DRT-WM", "DRT-WML", "VIA-BF", "VIA-BFP", "VIA-WM", "VIA-WML", "VCR-WM", "VCR-WML", "DRT-NEQ", "DRT-EWMA",
-         "DRT-QTL"),
-        hundred="oracle_joint_6", informed="oracle_informed", min_room=0.5,
-    ),
+    anchors=ANCHORS,
     fronts=(CLOCKED, EVENT),
     curves=(("event", "Until emitted by the receiver"), ("clocked", "Until played to the listener")),
     pairs="pair",
@@ -107,4 +110,4 @@ CALL = Columns(
     footnote="R, MOS: interquartile mean over worlds [95 % interval]; all else: mean over worlds. Clocked: what a player of constant pace "
     "plays; event: what the receiver emits. Late is a share of packets sent, concealed a share of 10-ms ticks.",
 )  # fmt: skip
-"""Calls over paths. The published systems of the axis are the VCRoute paper's five in each reading, NetEQ and classic adaptive playout."""
+"""Calls over paths, ranked by R."""

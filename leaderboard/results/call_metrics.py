@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vcgym.envs.call.counters import WINDOW_TICKS
-from vcgym.leaderboard.results.columns import G114_BANDS
+from vcgym.leaderboard.results.call_columns import G114_BANDS
 from vcgym.network.playout.player import UNIT_US
 from vcgym.network.playout.quality import mos, rating
 
@@ -28,7 +28,7 @@ def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
         **identity: identity columns; a string or number holds for every session, a sequence of S holds one value for each.
 
     Returns:
-        S rows, identity columns first, then every metric of `columns.METRICS`. A delay without packets is NaN.
+        S rows, identity columns first, then every metric of `call_columns.METRICS`. A delay without packets is NaN.
 
     Raises:
         ValueError: an identity sequence is not S long.
@@ -43,7 +43,7 @@ def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
 
 
 def g114_band(mouth_to_ear_ms: float) -> str:
-    """The one of `columns.G114_BANDS` in which a one-way delay in ms lies."""
+    """The one of `call_columns.G114_BANDS` in which a one-way delay in ms lies."""
     good, with_care, beyond = G114_BANDS
     return good if mouth_to_ear_ms <= 150.0 else with_care if mouth_to_ear_ms <= 400.0 else beyond
 

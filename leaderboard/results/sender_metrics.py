@@ -14,7 +14,7 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.playout.quality import rating
 
 if TYPE_CHECKING:
-    from vcgym.envs.sending.batch import SendingTotals
+    from vcgym.envs.call.sender.batch import SendingTotals
 
 ACCOUNTING = "arrival"
 
@@ -24,7 +24,7 @@ def metrics(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", ro
 
     Args:
         link: its world.
-        log: its packets, of `vcgym.envs.sending.loop.LOGGED`.
+        log: its packets, of `vcgym.envs.call.sender.loop.LOGGED`.
         totals: of its batch.
         row: its row in the batch.
     """

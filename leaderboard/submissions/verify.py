@@ -16,8 +16,9 @@ from vcgym.leaderboard.evaluation.rollout import play_policy
 from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, worlds
 from vcgym.leaderboard.report.run import prepare
 from vcgym.leaderboard.results import files as results
-from vcgym.leaderboard.results.columns import METRICS, WORLD
-from vcgym.leaderboard.results.metrics import rows
+from vcgym.leaderboard.results.call_columns import METRICS
+from vcgym.leaderboard.results.call_metrics import rows
+from vcgym.leaderboard.results.columns import WORLD
 from vcgym.leaderboard.submissions.actions import Replayed
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import test_opened

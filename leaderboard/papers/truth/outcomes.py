@@ -13,7 +13,7 @@ from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, every_pair, play_together
 from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.results.cdf import delay_cdf
-from vcgym.leaderboard.results.metrics import rows
+from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
