@@ -15,18 +15,17 @@ from vcgym.leaderboard.evaluation.shares import play_cells
 RETRIES = 8  # of a task whose worker is lost; one that raises is not tried again
 
 
-def play_on_ray(pieces: list[list[Cell]], code: str, workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
-    """Yield what `vcgym.leaderboard.evaluation.shares.play_cells` gives for each piece, in the order in which they are done.
+def play_on_ray(pieces: list[dict[str, Cell]], workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
+    """Yield the result of `vcgym.leaderboard.evaluation.shares.play_cells` for each piece, in the order in which they are done.
 
     Args:
-        pieces: cells of one share each.
-        code: `code_hash` of this process.
+        pieces: cells of one share each, by the names of their files.
         workers: processes of a Ray of our own; without effect if `address` is given.
         address: of a running cluster, "auto" for the one that this machine belongs to; None starts a Ray of our own.
     """
     with ray_running(workers, address):
         task = ray.remote(num_cpus=1, max_retries=RETRIES)(play_cells)
-        waiting = [task.remote(piece, code) for piece in pieces]
+        waiting = [task.remote(piece) for piece in pieces]
         while waiting:
             done, waiting = ray.wait(waiting)
             yield from ray.get(done)

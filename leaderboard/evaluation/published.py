@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
+
+import gymnasium
+from gymnasium.envs.registration import load_env_creator
 
 from vcgym.leaderboard.evaluation.rollout import Policy, RulePair
 
@@ -23,7 +26,7 @@ class Published(NamedTuple):
 
     @classmethod
     def of(cls, folder: Path, load: Callable[[Path], Policy]) -> Self:
-        """The agent in `folder` as it is now."""
+        """Return the agent in `folder` as it is now."""
         return cls(load, tuple((path.name, path.read_bytes()) for path in sorted(folder.iterdir())))
 
     def policy(self) -> Policy:
@@ -39,4 +42,10 @@ class Published(NamedTuple):
 
 
 System = RulePair | Published
+
+
+def env_class(env_id: str) -> Any:
+    """Return the class that a registered id names: code that plays an agent, imported by name alone."""
+    entry = gymnasium.spec(env_id).vector_entry_point
+    return load_env_creator(entry) if isinstance(entry, str) else entry
 

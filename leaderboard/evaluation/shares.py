@@ -2,13 +2,12 @@
 
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from vcgym.leaderboard.evaluation.cells import Cell, Share, to_bytes
+from vcgym.leaderboard.evaluation.cells import Cell, Share, content
 from vcgym.leaderboard.evaluation.cost import effort, kind, tuning_trials
-from vcgym.leaderboard.evaluation.identity import code_hash
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.rollout import Rollout, RulePair, play_policy, play_rules_together
 from vcgym.leaderboard.evaluation.suites import worlds
@@ -19,24 +18,24 @@ from vcgym.leaderboard.submissions.actions import Recorded
 from vcgym.network.scenarios.scenario import Scenario
 
 
-def play_cells(cells: list[Cell], code: str, threads: int = 1) -> list[tuple[str, bytes]]:
-    """Name and content of the file of each of `cells`, all of one share; rules play together, so that each world is drawn once for them.
+def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, bytes]]:
+    """Return name and content of the file of each cell; rules play together, so that each world is drawn once for them.
 
     Args:
-        cells: of one share.
-        code: `code_hash` where the cells were planned.
+        piece: cells of one share by the names of their files.
         threads: how many threads share the sessions; without effect on the results.
 
     Raises:
         ValueError: this process has other code, or other data, than the one that planned them.
     """
-    if code != code_hash():
-        raise ValueError(f"code of this worker has hash {code_hash()}, the run's is {code}; allowed: the same vcgym and packages")
-    share = cells[0].share
+    for file, cell in piece.items():
+        if cell.file != file:
+            raise ValueError(f"file of {cell.name} is {cell.file} on this worker, {file} in the run; allowed: the same code and packages")
+    share = next(iter(piece.values())).share
     scenario = _scenario(share.part.scenario, share.part.mode, share.packets)
     if scenario.layout.card != share.card:
         raise ValueError(f"data of {share.part.scenario} on this worker has hash {scenario.layout.card}, the run's is {share.card}")
-    return [(played.cell.file, _content(played, scenario)) for played in _rollouts(cells, scenario, threads)]
+    return [(played.file, _content(played, scenario)) for played in _rollouts(piece, scenario, threads)]
 
 
 @lru_cache(maxsize=4)
@@ -45,27 +44,28 @@ def _scenario(name: str, mode: str, packets: int) -> Scenario:
 
 
 class _Done(NamedTuple):
-    """A cell that was played; `actions` (sessions, decisions, 2) of a policy, none of a rule, which its name and parameters fix."""
+    """A played cell; `actions` (sessions, decisions, 2) of a policy, none of a rule, which its name and parameters fix."""
 
+    file: str
     cell: Cell
     rollout: Rollout
     effort: dict[str, int]
     actions: list[Any]
 
 
-def _rollouts(cells: list[Cell], scenario: Scenario, threads: int) -> Iterator[_Done]:
-    part, which = cells[0].share.part, list(cells[0].share.worlds)
-    rules = [cell for cell in cells if isinstance(cell.system, RulePair)]
-    pairs = [cell.system for cell in rules if isinstance(cell.system, RulePair)]
-    for cell, rollout in zip(rules, play_rules_together(pairs, scenario, part.split, which, threads, part.stratum), strict=True):
-        assert isinstance(cell.system, RulePair)
-        yield _Done(cell, rollout, effort(cell.system, tuning_trials(cell.name)), [])
-    for cell in cells:
+def _rollouts(piece: Mapping[str, Cell], scenario: Scenario, threads: int) -> Iterator[_Done]:
+    share = next(iter(piece.values())).share
+    part, which = share.part, list(share.worlds)
+    rules = {file: cell.system for file, cell in piece.items() if isinstance(cell.system, RulePair)}
+    together = play_rules_together(list(rules.values()), scenario, part.split, which, threads, part.stratum)
+    for (file, pair), rollout in zip(rules.items(), together, strict=True):
+        yield _Done(file, piece[file], rollout, effort(pair, tuning_trials(piece[file].name)), [])
+    for file, cell in piece.items():
         if not isinstance(cell.system, RulePair):
             policy = cell.system.policy()
             recorded = Recorded(policy)
             rollout = play_policy(recorded, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
-            yield _Done(cell, rollout, effort(policy), recorded.actions.tolist())
+            yield _Done(file, cell, rollout, effort(policy), recorded.actions.tolist())
 
 
 def _content(played: _Done, scenario: Scenario) -> bytes:
@@ -85,7 +85,7 @@ def _content(played: _Done, scenario: Scenario) -> bytes:
         if world in kept
     ]
     more = {"timing": timing, "delays": delays, "timelines": timelines, "actions": played.actions}
-    return to_bytes(rows(rollout.played, **_identity(cell, scenario, rollout), **played.effort), more)
+    return content(rows(rollout.played, **_identity(cell, scenario, rollout), **played.effort), more)
 
 
 def _identity(cell: Cell, scenario: Scenario, rollout: Rollout) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from vcgym.agents.training.search import Domain, Values
-from vcgym.leaderboard.evaluation.identity import described
+from vcgym.leaderboard.kept import described
 from vcgym.predictors.published import shipped_network
 
 Spaces = Mapping[str, Mapping[str, Domain]]

@@ -10,10 +10,9 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
-from vcgym.leaderboard.evaluation import cells, identity, shares
+from vcgym.leaderboard.evaluation import cells, shares
 from vcgym.leaderboard.evaluation import play as evaluation
 from vcgym.leaderboard.evaluation.published import Published
 from vcgym.leaderboard.evaluation.rollout import RulePair
@@ -70,9 +69,9 @@ def played(monkeypatch):
     """Names of the systems in the order in which they are played in this process."""
     names = []
 
-    def play_cells(piece, code, threads):
-        names.extend(cell.name for cell in piece)
-        return shares.play_cells(piece, code, threads)
+    def play_cells(piece, threads):
+        names.extend(cell.name for cell in piece.values())
+        return shares.play_cells(piece, threads)
 
     monkeypatch.setattr(evaluation, "play_cells", play_cells)
     return names
@@ -106,8 +105,7 @@ def test_what_changed_is_done_again(tmp_path, serial, played, monkeypatch):
     assert run(tmp_path, changed)["results.parquet"] != serial["results.parquet"]
     assert sorted(played) == sorted(3 * ["lag 20 ms", "still"])
     played.clear()
-    for module in (cells, evaluation, shares):
-        monkeypatch.setattr(module, "code_hash", lambda: "another")
+    monkeypatch.setattr("vcgym.leaderboard.kept.code_hash", lambda modules: "another")
     assert run(tmp_path) == serial
     assert len(played) == 3 * len(every_system())
 
@@ -116,7 +114,7 @@ def test_a_broken_cell_is_named(tmp_path):
     run(tmp_path)
     file = sorted((tmp_path / "cells").iterdir())[3]
     file.write_bytes(file.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=rf"{file.name} is no finished cell: .*remove it"):
+    with pytest.raises(ValueError, match=rf"{file.name} is not a complete cell file; delete it to recompute"):
         run(tmp_path)
 
 
@@ -180,24 +178,9 @@ def test_a_killed_run_goes_on(tmp_path, serial, played, workers):
     assert len(played) == 3 * len(every_system()) - done
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [(FixedLag(20.0), FixedLag(20.000001)), (AdaptiveQuantile(window=5), AdaptiveQuantile(window=6)), ((1,), (1.0,)), ((b"1",), ("1",))],
-    ids=repr,
-)
-def test_what_differs_is_described_apart(one, other):
-    assert identity.described(one) == identity.described(one) != identity.described(other)
-
-
-def test_what_cannot_be_described_is_refused():
-    with pytest.raises(TypeError, match=r"a system holds .*allowed: tuples of numbers"):
-        identity.described((object(),))
-
-
-def test_what_plays_loads_nothing_that_the_hash_leaves_out():
-    plays = ("shares", "submissions.load", "entrants")  # what a worker imports: the cells, and the loaders of agents
-    asked = "import sys; " + "; ".join(f"import vcgym.leaderboard.{name}" for name in plays) + "; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
-    files = [f"leaderboard/{name.removeprefix('vcgym.leaderboard.').replace('.', '/')}" for name in loaded if "vcgym.leaderboard." in name]
-    assert len(files) > 10
-    assert [file for file in files if f"{file}.py".startswith(identity.LEFT_OUT)] == []
+def test_a_worker_with_other_code_is_refused(monkeypatch):
+    cell = cells.plan(SUITE, prepare(SUITE), {"lag": RulePair(Direct(), FixedLag(20.0))})[0]
+    piece = {cell.file: cell}
+    monkeypatch.setattr("vcgym.leaderboard.kept.code_hash", lambda modules: "another")
+    with pytest.raises(ValueError, match=r"file of lag is .* on this worker, .* in the run; allowed: the same code and packages"):
+        shares.play_cells(piece)

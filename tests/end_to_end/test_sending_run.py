@@ -99,7 +99,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     assert "No tuned rule was played" in (tmp_path / "board" / "sending.md").read_text()
     broken = next((tmp_path / "board" / "cells").iterdir())
     broken.write_bytes(b"half")
-    with pytest.raises(ValueError, match=r"is no finished cell: .*; remove it and it is played again"):
+    with pytest.raises(ValueError, match=r"is not a complete cell file; delete it to recompute"):
         run_suite(SUITE, [SendingScenario("rate")], senders, tmp_path / "board", lambda done, what: None)
 
 

@@ -1,0 +1,128 @@
+"""The one keeper of results: what was computed is stored in a file, named by a hash of all that it follows from, and not computed again.
+
+The name follows from the arguments, described completely, and from code: the sources of the modules that compute, of the modules of all
+classes and functions among the arguments, and of everything that these import (`vcgym.network.kernels.sources`). A class is picked by its
+type in compiled loops, which import nothing of it; therefore its own module counts. A file that exists is complete, since it appears in
+one step.
+"""
+
+import hashlib
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vcgym.leaderboard.results.files import replace_file
+from vcgym.network.kernels.sources import code_hash
+
+
+
+def kept(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], pa.Table]) -> pa.Table:
+    """Return the table that `make` computes, from its file in `folder` if it is there.
+
+    Args:
+        folder: of the files; made where it is missing.
+        follows_from: all arguments that decide the content, as `described` takes them.
+        make: computes the table; a function of the module that computes, whose code counts.
+
+    Raises:
+        ValueError: the file is not complete.
+        TypeError: an argument that cannot be described.
+    """
+    path = folder / file_name(follows_from, make.__module__)
+    if not path.is_file():
+        replace_file(path, to_bytes(make()))
+    return load(path)
+
+
+def file_name(follows_from: tuple[Any, ...], made_by: str) -> str:
+    """Return the name of the file of a result.
+
+    Args:
+        follows_from: all arguments that decide the content, as `described` takes them.
+        made_by: name of the module that computes it.
+
+    Raises:
+        TypeError: an argument that cannot be described.
+        LookupError: a module without a source file.
+    """
+    code = code_hash(frozenset([made_by, *_modules(follows_from)]))
+    versions = platform.python_version(), np.__version__, numba.__version__
+    return f"{hashlib.sha256(repr((versions, code, described(follows_from))).encode()).hexdigest()[:32]}.parquet"
+
+
+def to_bytes(table: pa.Table) -> bytes:
+    """Return the content of a table's file."""
+    buffer = BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def load(path: Path) -> pa.Table:
+    """Return the table in a file.
+
+    Raises:
+        ValueError: the file is not complete.
+    """
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"{path} is not a complete cell file; delete it to recompute ({' '.join(str(error).split())})") from error
+
+
+def described(value: Any) -> str:
+    """Return a canonical text of a value; two values have the same text if and only if they are equal, types included.
+
+    Classes and functions stand by module and name, arrays and bytes by their hash.
+
+    Raises:
+        TypeError: a value of another type than those allowed.
+    """
+    if isinstance(value, Enum):
+        return f"{_named(type(value))}.{value.name}"
+    if value is None or isinstance(value, bool | int | float | str | np.generic):
+        return repr(value)
+    if isinstance(value, bytes):
+        return f"bytes {hashlib.sha256(value).hexdigest()}"
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        layout = value.dtype.descr if value.dtype.names else value.dtype.str
+        return f"array {layout} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
+    if isinstance(value, tuple | list):
+        return f"{_named(type(value))}({', '.join(map(described, value))})"
+    if isinstance(value, Mapping):
+        items = sorted(f"{described(key)}: {described(one)}" for key, one in value.items())
+        return f"{{{', '.join(items)}}}"
+    if _stands_in_a_module(value):
+        return _named(value)
+    raise TypeError(
+        f"a result follows from {value!r}; allowed: numbers, texts, bytes, arrays of numbers, tuples, lists and mappings of these, enums, "
+        "and classes and functions of a module"
+    )
+
+
+def _stands_in_a_module(value: Any) -> bool:
+    return callable(value) and hasattr(value, "__qualname__") and hasattr(value, "__module__") and "<lambda>" not in value.__qualname__
+
+
+def _named(thing: Any) -> str:
+    return f"{thing.__module__}.{thing.__qualname__}"
+
+
+def _modules(value: Any) -> Iterator[str]:
+    """Yield the modules of all classes and functions in a value."""
+    if isinstance(value, tuple | list):
+        parts: Any = value
+    else:
+        parts = [*value.keys(), *value.values()] if isinstance(value, Mapping) else ()
+    for part in parts:
+        yield from _modules(part)
+    owner = value if _stands_in_a_module(value) else type(value)
+    if owner.__module__ != "builtins" and not isinstance(value, np.ndarray | np.generic):
+        yield owner.__module__

@@ -1,0 +1,164 @@
+"""Hashes of code: syntax trees without docstrings, and what a module imports, directly or not.
+
+Comments, docstrings and line breaks change no hash. The import closure of a module holds every module that it loads, imports inside
+functions included; modules of the standard library and of installed packages are left out, unless they are asked for.
+"""
+
+import ast
+import hashlib
+import json
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+_INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib"))
+
+
+def _read_rooms() -> dict[str, bytes]:
+    house = Path(__file__).resolve().parents[2]  # vcgym is a namespace package without a folder of its own
+    found = {}
+    for room in sorted(house.glob("*/__init__.py")):
+        for path in room.parent.rglob("*.py"):
+            parts = path.relative_to(house).with_suffix("").parts
+            found[".".join(("vcgym", *(parts[:-1] if parts[-1] == "__init__" else parts)))] = path.read_bytes()
+    return found
+
+
+SOURCES = _read_rooms()
+"""Content of all modules of vcgym by name, read when the process starts: files may be edited while it runs its old code."""
+
+
+class Source(NamedTuple):
+    """The content of a source file.
+
+    Attributes:
+        digest: SHA-256 of the syntax tree without docstrings, in hex.
+        imports: dotted names of what it imports: modules, and attributes of modules.
+    """
+
+    digest: str
+    imports: tuple[str, ...]
+
+
+def cache_home() -> Path:
+    """Return the folder of everything that may be deleted at any time: NUMBA_CACHE_DIR, else vcgym in the user's cache folder."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "vcgym"
+
+
+@cache
+def code_hash(modules: frozenset[str]) -> str:
+    """Return sixteen hex digits of the sources of `modules` and of all that they import.
+
+    Raises:
+        LookupError: one of `modules` has no source file.
+    """
+    digest = hashlib.sha256()
+    for name, source in sorted(closure(modules).items()):
+        digest.update(f"{name} {source.digest}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def closure(modules: Iterable[str]) -> dict[str, Source]:
+    """Return the sources of `modules` and of all that they import, by the names of the modules.
+
+    Raises:
+        LookupError: one of `modules` has no source file.
+    """
+    roots = set(modules)
+    for name in roots:
+        if _read(name) is None:
+            raise LookupError(f"module {name} has no source file to be hashed; allowed: modules that stand in files")
+    packages = {name.partition(".")[0] for name in roots}
+    found: dict[str, Source] = {}
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        package = name.partition(".")[0]
+        if name in found or not (package == "vcgym" or package in packages or not _is_installed(package)):
+            continue
+        content = _read(name)
+        if content is not None:
+            found[name] = _parsed(content, name)
+            waiting += found[name].imports
+        if name != package:
+            waiting.append(name.rpartition(".")[0])  # its __init__ runs first
+    return found
+
+
+def _read(module: str) -> bytes | None:
+    """Return the content of a module; None if it has no source file or `module` is no module."""
+    return SOURCES.get(module) if module.partition(".")[0] == "vcgym" else _read_outside(module)
+
+
+@cache
+def _read_outside(module: str) -> bytes | None:
+    path = _file(module)
+    return path.read_bytes() if path else None
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    path = _file(package)
+    return path is None or "site-packages" in path.parts or str(path).startswith(_INSTALLED)
+
+
+def _file(module: str) -> Path | None:
+    origin = getattr(sys.modules.get(module), "__file__", None)
+    if origin is None:
+        try:
+            spec = find_spec(module)
+        except (ImportError, ValueError, AttributeError):
+            return None
+        origin = spec.origin if spec else None
+    return Path(origin) if origin and origin.endswith(".py") and Path(origin).is_file() else None
+
+
+@cache
+def _parsed(content: bytes, module: str) -> Source:
+    """Parse a module; the outcome is kept by the hash of the content, since parsing takes far longer than reading."""
+    name = hashlib.sha256(repr((sys.version, module)).encode() + content).hexdigest()
+    path = cache_home() / "sources" / name[:2] / name
+    try:
+        digest, imports = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        tree = _without_docstrings(ast.parse(content))
+        digest, imports = hashlib.sha256(ast.dump(tree).encode()).hexdigest(), sorted(set(_imports(tree, module)))
+        _replace(path, json.dumps([digest, imports]))
+    return Source(digest, tuple(imports))
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [one for one in node.body if not _is_text(one)]
+    return tree
+
+
+def _is_text(node: ast.stmt) -> bool:
+    """Return True for a docstring and for a string that documents what stands above it."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _imports(tree: ast.Module, module: str) -> Iterable[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            within = (module.rsplit(".", up)[0] for up in (node.level, node.level - 1)) if node.level else ("",)  # a module, or a package
+            for above in within:
+                origin = ".".join(filter(None, (above, node.module)))
+                yield origin
+                yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def _replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text)
+    draft.replace(path)
