@@ -9,7 +9,7 @@ from vcgym.leaderboard.forecasts.config import PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import build as build_rows
 from vcgym.leaderboard.forecasts.data import playable
 from vcgym.scripts.schema import CONF, build
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="predictor_data")

@@ -10,7 +10,7 @@ from vcgym.leaderboard.headroom.run import worlds, write_headroom
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import ANCHORS
 from vcgym.scripts.schema import CONF, build
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="headroom")

@@ -21,7 +21,7 @@ from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.verify import verify
 from vcgym.scripts.schema import CONF, build, register
-from vcgym.scripts.systems import load_systems, system_names
+from vcgym.baselines.systems import load_systems, system_names
 
 register()
 

@@ -9,7 +9,7 @@ from vcgym.leaderboard.headroom.check import SCENARIOS, compare, summary
 from vcgym.leaderboard.headroom.config import OracleCheckConfig
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.scripts.schema import CONF, build
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="oracle_check")

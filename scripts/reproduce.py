@@ -12,7 +12,7 @@ from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce
 from vcgym.leaderboard.papers.truth.claims import SYSTEMS
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.scripts.schema import CONF, build
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="reproduce")

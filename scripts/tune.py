@@ -15,7 +15,7 @@ from vcgym.leaderboard.tuning.tune_config import TuneConfig, TunedRule
 from vcgym.leaderboard.tuning.tuning import Ground, Search, keep, kept, tune_system
 from vcgym.scripts.schema import CONF, build, register
 from vcgym.scripts.senders import load_senders
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines.systems import load_systems
 
 register()
 log = logging.getLogger(__name__)

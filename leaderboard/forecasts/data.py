@@ -20,7 +20,7 @@ from vcgym.agents.progress import Tell
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.kernels.slots import SLOT_US
@@ -54,7 +54,7 @@ def playable(config: PredictorDataConfig) -> list[DataPart]:
     return parts
 
 
-def build(config: PredictorDataConfig, systems: Mapping[str, RulePair], tell: Tell) -> Path:
+def build(config: PredictorDataConfig, systems: Mapping[str, System], tell: Tell) -> Path:
     """Play, and write rows.parquet and card.json.
 
     Args:
@@ -89,7 +89,7 @@ def draw_worlds(scenario: Scenario, part: DataPart, split: str) -> list[World]:
     return [World(split, seed, scenario.draw(split, seed, pair)) for pair, seed in named]
 
 
-def _play(scenario: Scenario, worlds: list[World], systems: Mapping[str, RulePair], each: int, threads: int) -> list[pa.Table]:
+def _play(scenario: Scenario, worlds: list[World], systems: Mapping[str, System], each: int, threads: int) -> list[pa.Table]:
     """Rows of each call of each system, one table a call."""
     noted = [(Noted(pair.router, scenario.packets), pair.receiver) for pair in systems.values()]
     batches = batches_together(scenario, noted, len(worlds), log=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from vcgym.agents.progress import Tell
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.oracles.joint import UNLIMITED
 from vcgym.leaderboard.oracles.rating import Best, best_ratings
 from vcgym.leaderboard.oracles.seen import Seen, SeenWorld, see
@@ -49,7 +49,7 @@ class Compared(NamedTuple):
 
 
 def compare(
-    scenarios: Sequence[Scenario], systems: Mapping[str, RulePair], worlds: int, per_world: int, tell: Tell, first: int = 0
+    scenarios: Sequence[Scenario], systems: Mapping[str, System], worlds: int, per_world: int, tell: Tell, first: int = 0
 ) -> list[Compared]:  # fmt: skip
     """Play systems on random worlds of the training split.
 

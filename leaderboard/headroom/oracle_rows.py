@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import LONG_RUN_TICKS, WINDOW_TICKS
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.oracles.informed import INFORMED_RECEIVER, informed_sequence
 from vcgym.leaderboard.oracles.joint import UNLIMITED, Plan
 from vcgym.leaderboard.oracles.rating import best_ratings
@@ -75,7 +75,7 @@ def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
     return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY | CALL.identity} | {"kind": "oracle", "env": "none"} | none)
 
 
-def oracle_rows(world: Drawn, references: Mapping[str, RulePair], folder: Path | None = None) -> list[dict[str, Any]]:
+def oracle_rows(world: Drawn, references: Mapping[str, System], folder: Path | None = None) -> list[dict[str, Any]]:
     """All rows of a world, from `folder` if they lie there, else made and put there.
 
     Args:
@@ -98,7 +98,7 @@ def oracle_rows(world: Drawn, references: Mapping[str, RulePair], folder: Path |
     return made
 
 
-def _key(identity: Mapping[str, Any], references: Mapping[str, RulePair]) -> str:
+def _key(identity: Mapping[str, Any], references: Mapping[str, System]) -> str:
     """Name of the file that keeps a world's rows: what decides them, hashed."""
     decides = {name: identity[name] for name in (*WORLD, "card", "packets")}
     decides |= {"oracles": VERSION, "references": {name: repr(pair) for name, pair in references.items()}}
@@ -130,7 +130,7 @@ def _limits(world: Drawn) -> list[int]:
     return [k if k == UNLIMITED else k * minutes for k in JOINT.values()]
 
 
-def _apart(world: Drawn, seen: Seen, name: str, pair: RulePair, best_path: NDArray[np.int16]) -> Iterator[dict[str, Any]]:
+def _apart(world: Drawn, seen: Seen, name: str, pair: System, best_path: NDArray[np.int16]) -> Iterator[dict[str, Any]]:
     """What a system would gain by routing alone, and by playout alone."""
     routed = play_script(world.scenario, world.draw, best_path, pair.receiver)
     yield from rows(routed, **(world.identity | {"system": f"oracle_routing_{name}"}))

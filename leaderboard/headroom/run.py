@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from vcgym.agents.progress import Tell
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.headroom.oracle_rows import Drawn, drawn, oracle_rows
 from vcgym.leaderboard.headroom.page import page
 from vcgym.leaderboard.headroom.table import CELL, COLUMNS, headroom
@@ -25,7 +25,7 @@ HEADROOM = results.Layout(
 
 
 def write_headroom(
-    run: Path, drawn_worlds: Sequence[Drawn], references: Mapping[str, RulePair], folder: Path, threads: int, tell: Tell
+    run: Path, drawn_worlds: Sequence[Drawn], references: Mapping[str, System], folder: Path, threads: int, tell: Tell
 ) -> Path:  # fmt: skip
     """Make the oracles of each world, put oracles.parquet, headroom.parquet and headroom.md beside the results, and publish these anew.
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from vcgym.agents.progress import Tell
 from vcgym.leaderboard.evaluation import cells
 from vcgym.leaderboard.evaluation.cells import Cell, Found
-from vcgym.leaderboard.evaluation.play import evaluate
+from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.published import System
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.leaderboard.report.beaten_by_tuned_rule import gates, sentence

@@ -12,8 +12,8 @@ from vcgym.agents.export import AgentCard, agent_from
 from vcgym.agents.networks.policy import tensor_shapes
 from vcgym.envs.call.features.path import CALL_WIDTH, PATH_WIDTH
 from vcgym.envs.faces.actions import LEVELS
-from vcgym.leaderboard.evaluation.published import Published
-from vcgym.leaderboard.evaluation.rollout import Policy
+from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.evaluation.published import Policy
 from vcgym.leaderboard.submissions.card import SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
 from vcgym.leaderboard.submissions.onnx_model import checked_model, numbers_held
@@ -50,7 +50,7 @@ class OnnxPolicy:
         return np.array([decide(self._session, row[:border].reshape(-1, PATH_WIDTH), row[border:]) for row in rows]), state
 
 
-def take(folder: Path, paths: Iterable[int]) -> tuple[SubmissionCard, Published]:
+def take(folder: Path, paths: Iterable[int]) -> tuple[SubmissionCard, PublishedAgent]:
     """Check a submission, and hold it as it is now.
 
     Args:
@@ -65,7 +65,7 @@ def take(folder: Path, paths: Iterable[int]) -> tuple[SubmissionCard, Published]
     policy_of(files, folder)
     if card.onnx is not None:
         tried(folder / ONNX, checked_model(folder / ONNX, files[ONNX]), paths)
-    return card, Published(load, tuple(sorted(files.items())))
+    return card, PublishedAgent(load, tuple(sorted(files.items())))
 
 
 def load(folder: Path) -> Policy:

@@ -19,7 +19,7 @@ from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.columns import WORLD
-from vcgym.leaderboard.submissions.actions import Replayed
+from vcgym.leaderboard.evaluation.actions import Replayed
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import test_opened
 

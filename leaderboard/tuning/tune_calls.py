@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.network.playout.quality import rating
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
@@ -44,7 +44,7 @@ class CallGround(NamedTuple):
         """There is one ground for all calls, so a pair keeps its name."""
         return system
 
-    def scores(self, pair: RulePair, split: str) -> NDArray[np.float64]:
+    def scores(self, pair: System, split: str) -> NDArray[np.float64]:
         """(worlds,) R of each call that the pair plays; a call that played nothing has 0."""
         worlds = self.worlds if split == "train" else self.validation_worlds
         scenario, draws = _worlds(self.scenario, self.mode, self.packets, split, worlds)

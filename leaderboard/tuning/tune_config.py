@@ -8,7 +8,7 @@ from pydantic import Field
 from vcgym.agents.config import AbsolutePath, Config
 from vcgym.agents.training.search import Domain
 from vcgym.leaderboard.config import RayConfig
-from vcgym.leaderboard.sending.tuning import SenderGround
+from vcgym.leaderboard.tuning.tune_senders import SenderGround
 from vcgym.leaderboard.tuning.tune_calls import CallGround
 from vcgym.leaderboard.tuning.tuning import Ground, Search
 

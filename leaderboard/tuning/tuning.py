@@ -16,7 +16,7 @@ import yaml
 from numpy.typing import NDArray
 
 from vcgym.agents.training.search import Domain, Values, search
-from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
+from vcgym.baselines.systems import TUNED
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.tuning.tunable import as_yaml, short, short_hash, values_of, with_values
 

@@ -17,7 +17,7 @@ from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.leaderboard import kept as keeper
 from vcgym.leaderboard.evaluation import cells
 from vcgym.leaderboard.evaluation.published import Published
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.leaderboard.kept import described, file_name, kept
 from vcgym.leaderboard.sending import cells as senders
@@ -52,7 +52,7 @@ AGENT = Published(load_agent, (("card.json", b"{}"),))
 
 USERS = {
     "rule": (
-        lambda: cell_of(RulePair(Direct(), FixedLag(20.0))),
+        lambda: cell_of(System(Direct(), FixedLag(20.0))),
         {"leaderboard.results.metrics", "leaderboard.results.cdf", "leaderboard.evaluation.shares", "network.playout.player",
          "baselines.routers.direct", "baselines.receivers.fixed_lag", "network.scenarios.table1", "leaderboard.evaluation"},
         {"agents.export", "baselines.routers.via", "leaderboard.sending.rollout"},
@@ -122,11 +122,11 @@ PLAY = {
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.leaderboard.evaluation import cells, shares
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.network.scenarios.scenario import Scenario
 part = Part("table1", "paper", 1)
-cell, *_ = cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))], {"it": RulePair(Direct(), FixedLag(20.0))})
+cell, *_ = cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))], {"it": System(Direct(), FixedLag(20.0))})
 shares.play_cells({cell.file: cell})
 roots = shares.__name__, "vcgym.baselines.receivers.fixed_lag", "vcgym.baselines.routers.direct"
 """,

@@ -12,7 +12,7 @@ from vcgym.baselines.rule import allocate
 from vcgym.envs.call.controllers import require_rule
 from vcgym.leaderboard.evaluation.participants import all_systems
 from vcgym.scripts import systems
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines.systems import load_systems
 
 ROUTER = "router:\n  _target_: vcgym.baselines.routers.direct.Direct\n"
 RECEIVER = "receiver:\n  _target_: vcgym.baselines.receivers.wmjitter.WMJitter\n"

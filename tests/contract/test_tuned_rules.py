@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from vcgym.agents.training.search import Domain
 from vcgym.baselines.order_rule import require_order_rule
 from vcgym.baselines.rule import allocate
-from vcgym.leaderboard.report.beaten_by_tuned_rule import TUNED
+from vcgym.baselines.systems import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
 from vcgym.leaderboard.tuning.tunable import as_yaml, short_hash, space_of, target, values_of, with_values
 from vcgym.scripts.senders import load_senders

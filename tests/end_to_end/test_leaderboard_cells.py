@@ -15,7 +15,7 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.leaderboard.evaluation import cells, shares
 from vcgym.leaderboard.evaluation import play as evaluation
 from vcgym.leaderboard.evaluation.published import Published
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.leaderboard.report.run import prepare, run_suite
 
@@ -30,7 +30,7 @@ def published(load, *files):
 
 
 def every_system():
-    lags = {f"lag {ms} ms": RulePair(Direct(), FixedLag(float(ms))) for ms in range(20, 200, 20)}
+    lags = {f"lag {ms} ms": System(Direct(), FixedLag(float(ms))) for ms in range(20, 200, 20)}
     return {**lags, "still": published("load_still")}
 
 
@@ -101,7 +101,7 @@ def test_what_is_done_is_not_done_again(tmp_path, serial, played):
 def test_what_changed_is_done_again(tmp_path, serial, played, monkeypatch):
     run(tmp_path)
     played.clear()
-    changed = every_system() | {"lag 20 ms": RulePair(Direct(), FixedLag(20.5)), "still": published("load_still", ("weights", b"1"))}
+    changed = every_system() | {"lag 20 ms": System(Direct(), FixedLag(20.5)), "still": published("load_still", ("weights", b"1"))}
     assert run(tmp_path, changed)["results.parquet"] != serial["results.parquet"]
     assert sorted(played) == sorted(3 * ["lag 20 ms", "still"])
     played.clear()
@@ -179,7 +179,7 @@ def test_a_killed_run_goes_on(tmp_path, serial, played, workers):
 
 
 def test_a_worker_with_other_code_is_refused(monkeypatch):
-    cell = cells.plan(SUITE, prepare(SUITE), {"lag": RulePair(Direct(), FixedLag(20.0))})[0]
+    cell = cells.plan(SUITE, prepare(SUITE), {"lag": System(Direct(), FixedLag(20.0))})[0]
     piece = {cell.file: cell}
     monkeypatch.setattr("vcgym.leaderboard.kept.code_hash", lambda modules: "another")
     with pytest.raises(ValueError, match=r"file of lag is .* on this worker, .* in the run; allowed: the same code and packages"):

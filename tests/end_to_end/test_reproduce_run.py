@@ -14,7 +14,7 @@ from vcgym.leaderboard.papers.reproduce.published import load_published
 from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS, WORDS
 from vcgym.leaderboard.papers.truth.claims import SYSTEMS
 from vcgym.leaderboard.results.files import read
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines.systems import load_systems
 
 WRITTEN = ("verdicts.parquet", "reproduction.md", "reproduce.html")
 TINY = {"packets": 120, "seeds": 1, "least": 2}

@@ -13,7 +13,7 @@ from vcgym.leaderboard.results.columns import METRICS
 from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.verify import verify
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines.systems import load_systems
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
 ONNX = Path(__file__).parents[1] / "contract" / "submission_onnx"

@@ -7,7 +7,7 @@ import pytest
 from vcgym.leaderboard.papers.truth.claims import CLAIMS, SYSTEMS
 from vcgym.leaderboard.papers.truth.outcomes import settings
 from vcgym.leaderboard.papers.truth.run import write_truth
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines.systems import load_systems
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.sending.rollout import Sender
-from vcgym.leaderboard.sending.tuning import SenderGround
+from vcgym.leaderboard.tuning.tune_senders import SenderGround
 from vcgym.leaderboard.tuning.tune_calls import CallGround
 
 SMALL = ["systems=[DRT-FIX]", "sending.senders=[]", "trials=5", "worlds=6", "validation_worlds=4", "packets=300", "folder=found"]
@@ -32,12 +32,12 @@ def tune(cwd, *overrides, small=SMALL):
 def test_a_search_is_kept_as_a_system_with_its_study(tmp_path):
     tune(tmp_path)
     study = OmegaConf.load(tmp_path / "found" / "tuning" / "DRT-FIX-tuned.yaml")
-    system = RulePair(**instantiate(OmegaConf.load(tmp_path / "found" / "system" / "DRT-FIX-tuned.yaml")))
-    assert system == RulePair(Direct(), FixedLag(study["tuned"]["receiver.lag_ms"]))
+    system = System(**instantiate(OmegaConf.load(tmp_path / "found" / "system" / "DRT-FIX-tuned.yaml")))
+    assert system == System(Direct(), FixedLag(study["tuned"]["receiver.lag_ms"]))
     assert study.printed == {"receiver.lag_ms": 60.0}
     assert study.budget.packets_in_all == 5 * 6 * 300
     for split in ("train", "validation"):
-        for which, pair in (("r_printed", RulePair(Direct(), FixedLag(60.0))), ("r_tuned", system)):
+        for which, pair in (("r_printed", System(Direct(), FixedLag(60.0))), ("r_tuned", system)):
             assert study[split][which] == round(float(GROUND.scores(pair, split).mean()), 3)
     assert study.train.r_tuned > study.train.r_printed
     before = study.copy()

@@ -15,9 +15,9 @@ from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import read, write
 from vcgym.leaderboard.sending.board import markdown, ranks, values
 from vcgym.leaderboard.sending.columns import METRIC, METRICS, RESULTS
-from vcgym.leaderboard.sending.intervals import interval
-from vcgym.leaderboard.sending.published import FILE, SendingStatement, Term, load_published, parse_published
-from vcgym.leaderboard.sending.reproduce import _rows, measured, page
+from vcgym.leaderboard.statistics.student import interval
+from vcgym.leaderboard.papers.senders.statements import FILE, SendingStatement, Term, load_published, parse_published
+from vcgym.leaderboard.papers.senders.reproduce import _rows, measured, page
 from vcgym.leaderboard.sending.rollout import capacity_bps, metrics
 from vcgym.leaderboard.sending.run import run_suite
 from vcgym.leaderboard.sending.suites import FROZEN, MEASURED, SENDING_SUITES, playable, worlds_hash

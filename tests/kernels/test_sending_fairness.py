@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.leaderboard.sending.fairness import HEADINGS, RULES, fairness, jain, meetings, play_meeting
+from vcgym.leaderboard.papers.senders.fairness import HEADINGS, RULES, fairness, jain, meetings, play_meeting
 from vcgym.network.bottleneck.other_call import RATES, OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
 
@@ -47,7 +47,7 @@ def test_a_meeting_is_played():
 
 def test_the_page(tmp_path, monkeypatch):
     few = [one for one in meetings() if one.case == "pair"][:2]
-    monkeypatch.setattr("vcgym.leaderboard.sending.fairness.meetings", lambda: few)
+    monkeypatch.setattr("vcgym.leaderboard.papers.senders.fairness.meetings", lambda: few)
     rows = fairness(tmp_path, lambda done, what: None, runs=2)
     assert [row[:3] for row in rows] == [["pair", "gcc_webrtc", "gcc_webrtc"], ["pair", "gcc_webrtc", "gcc_draft"]]
     page = (tmp_path / "sending_fairness.md").read_text()

@@ -11,7 +11,7 @@ from vcgym.leaderboard.papers.truth.outcomes import STATISTICS, TAUS_MS, setting
 from vcgym.leaderboard.papers.truth.verdicts import FAILS, HOLDS, REVERSED, UNKNOWN, Verdict, compared_in_size, judge, number, verdict
 from vcgym.leaderboard.statistics import Estimate, difference, pair_worlds
 from vcgym.network.scenarios.scenario import MODES, Scenario
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines.systems import load_systems
 
 NAN = float("nan")
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.leaderboard.evaluation.paired_rollout import every_pair
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM, forecast_worlds
 from vcgym.leaderboard.papers.truth.outcomes import LEAST_WORLDS, Setting, play_worlds
 from vcgym.leaderboard.results.files import replace_file
@@ -74,7 +74,7 @@ def packets_of(setting: Setting, packets: int) -> int:
     return min(packets, SCALE_PACKETS) if setting.about.startswith("synthetic-") else packets
 
 
-def calls_of(part: Part, systems: Mapping[str, RulePair], folder: Path, threads: int) -> pa.Table:
+def calls_of(part: Part, systems: Mapping[str, System], folder: Path, threads: int) -> pa.Table:
     """The calls of all systems on the worlds of a part, from their file if that is there, else played and kept."""
 
     def play() -> pa.Table:
@@ -85,7 +85,7 @@ def calls_of(part: Part, systems: Mapping[str, RulePair], folder: Path, threads:
     return _kept(folder / f"calls-{_key(part, systems)}.parquet", play)
 
 
-def forecasts_of(part: Part, system: RulePair, folder: Path, threads: int) -> pa.Table:
+def forecasts_of(part: Part, system: System, folder: Path, threads: int) -> pa.Table:
     """How well the predictor of a system forecasts its packets on the worlds of a part, kept likewise."""
     path = folder / f"forecasts-{_key(part, {SYSTEM: system})}.parquet"
     return _kept(path, lambda: forecast_worlds(part.scenario, part.draws, system, threads))
@@ -101,7 +101,7 @@ def _kept(path: Path, make: Callable[[], pa.Table]) -> pa.Table:
     return table
 
 
-def _key(part: Part, systems: Mapping[str, RulePair]) -> str:
+def _key(part: Part, systems: Mapping[str, System]) -> str:
     """Sixteen hex digits of what the part follows from."""
     follows_from = {
         "kernels": CACHE_FOLDER.name,

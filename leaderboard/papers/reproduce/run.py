@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from vcgym.agents.progress import Tell
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.cost import packet_cost_ms
 from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM
@@ -34,7 +34,7 @@ def parts_to_play(config: ReproduceConfig) -> list[Part]:
     ]
 
 
-def reproduce(config: ReproduceConfig, systems: Mapping[str, RulePair], parts: list[Part], tell: Tell) -> Path:
+def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: list[Part], tell: Tell) -> Path:
     """Play what is not there yet, judge every statement, and write verdicts.parquet, reproduce.html and reproduction.md.
 
     Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from vcgym.agents.progress import Tell
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.truth.outcomes import Setting, play
 from vcgym.leaderboard.papers.truth.page import page
 from vcgym.leaderboard.papers.truth.ranking import PICTURE, picture
@@ -14,7 +14,7 @@ from vcgym.leaderboard.results.files import replace_file
 
 
 def write_truth(
-    chosen: Sequence[Setting], systems: Mapping[str, RulePair], seeds: int, packets: int, threads: int, folder: Path, tell: Tell
+    chosen: Sequence[Setting], systems: Mapping[str, System], seeds: int, packets: int, threads: int, folder: Path, tell: Tell
 ) -> Path:  # fmt: skip
     """Play `systems` in each of the chosen settings; write truth.md and its picture to `folder`.
 
