@@ -23,7 +23,6 @@ from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.kernels.sources import code_hash
 
 
-
 def kept(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], pa.Table]) -> pa.Table:
     """Return the table that `make` computes, from its file in `folder` if it is there.
 

@@ -5,11 +5,11 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.progress import progress
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import build as build_rows
 from vcgym.leaderboard.forecasts.data import playable
 from vcgym.scripts.schema import CONF, build
-from vcgym.baselines.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="predictor_data")

@@ -5,12 +5,12 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.progress import progress
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.headroom.config import HeadroomConfig
 from vcgym.leaderboard.headroom.run import worlds, write_headroom
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import ANCHORS
 from vcgym.scripts.schema import CONF, build
-from vcgym.baselines.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="headroom")

@@ -7,13 +7,13 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.progress import progress
-from vcgym.leaderboard.config import TruthConfig
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.papers.truth.claims import SCENARIOS, SYSTEMS
+from vcgym.leaderboard.papers.truth.config import TruthConfig
 from vcgym.leaderboard.papers.truth.outcomes import settings
 from vcgym.leaderboard.papers.truth.run import write_truth
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.scripts.schema import CONF, build
-from vcgym.baselines.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="truth")

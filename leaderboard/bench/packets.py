@@ -18,9 +18,9 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.routers.via import Via
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.bench.measure import Effort, Record, Run, median_ratio, rate
-from vcgym.baselines.systems import System
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import DrawnWorld

@@ -26,7 +26,7 @@ def evaluate(cells: list[Cell], folder: Path, on_progress: Tell, threads: int = 
     """
     files = {cell.file: cell for cell in cells}
     missing = {file: cell for file, cell in files.items() if not (folder / file).is_file()}
-    names = {file: f"{cell.name} on {cell.share.part.scenario}, {cell.share.part.stratum or cell.share.part.mode}" for file, cell in missing.items()}
+    names = {file: f"{cell.name} on {cell.share.part.scenario}, {cell.share.part.mode}" for file, cell in missing.items()}
     there = len(cells) - len(missing)
     on_progress(there, f"{there} cells were done before" if there else "playing")
     for done in _play(_pieces(missing), threads, workers, address) if missing else ():

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numpy.typing import NDArray
 
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import Played

@@ -29,7 +29,6 @@ from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS, STRESS
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
-
 BOTTLENECK = "bottleneck"
 """Mode of calls over a bottleneck and no paths."""
 MEASURED = "rate-measured"

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.agents.progress import Tell
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
-from vcgym.baselines.systems import System
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.kernels.slots import SLOT_US

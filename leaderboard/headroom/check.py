@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.agents.progress import Tell
-from vcgym.envs.call.batch import CallBatch
 from vcgym.baselines.systems import System
+from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.oracles.joint import UNLIMITED
 from vcgym.leaderboard.oracles.rating import Best, best_ratings
 from vcgym.leaderboard.oracles.seen import Seen, SeenWorld, see
@@ -72,7 +72,7 @@ def compare(
         best = best_ratings(seen, LIMITS)
         for i in range(per_world):
             name = names[(n * per_world + i) % len(names)]
-            batch = CallBatch(scenario, 1, *systems[name], log=True, world=SeenWorld(seen))
+            batch = CallBatch(scenario, 1, systems[name].router, systems[name].receiver, log=True, world=SeenWorld(seen))
             batch.start(0, draw)
             batch.play(np.arange(1))
             r, changes = expected_rating(seen, batch)

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import LONG_RUN_TICKS, WINDOW_TICKS
-from vcgym.baselines.systems import System
 from vcgym.leaderboard.oracles.informed import INFORMED_RECEIVER, informed_sequence
 from vcgym.leaderboard.oracles.joint import UNLIMITED, Plan
 from vcgym.leaderboard.oracles.rating import best_ratings
@@ -35,8 +35,8 @@ from vcgym.leaderboard.oracles.seen import Seen, along, see
 from vcgym.leaderboard.oracles.sequences import best_sequence, clairvoyant, costs
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import CALL, METRICS
-from vcgym.leaderboard.results.columns import IDENTITY, WORLD
 from vcgym.leaderboard.results.call_metrics import g114_band, rows
+from vcgym.leaderboard.results.columns import IDENTITY, WORLD
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS, emodel_return, impairment_sum, mos, rating
 from vcgym.network.scenarios.scenario import Scenario

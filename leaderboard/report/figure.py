@@ -31,7 +31,7 @@ class Stroke(NamedTuple):
 
 
 def strokes(kinds: Mapping[str, str], first: Collection[str] = ()) -> dict[str, Stroke]:
-    """Return a stroke for each system (name -> kind): agents are thick and red, rules differ by colour, then dashes (40, `first` served first)."""
+    """Return a stroke for each system (name -> kind): agents thick and red, rules by colour, then dashes (40, `first` served first)."""
     agents = sorted(system for system, kind in kinds.items() if kind == "agent")
     rules = sorted(set(kinds) - set(agents), key=lambda system: (system not in first, system))
     drawn = {system: Stroke(_AGENT_COLOUR, _DASHES[k % len(_DASHES)], 2.6) for k, system in enumerate(agents)}
@@ -98,7 +98,7 @@ def _themed(svg: str) -> str:
 
 
 def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, Stroke], plane: DelayLoss) -> str:
-    """Return inline SVG of delay against loss: a mark per system, the front joined by steps and named, agents named; outliers are only named.
+    """Return inline SVG of delay against loss: a mark per system, the front joined by steps, its systems and agents named.
 
     Args:
         front: of `plane`.
@@ -140,7 +140,7 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
 
 
 def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Return those of `names` whose labels do not lie on an earlier one's: a tenth of the width or a fifth of the height of the figure away."""
+    """Return `names` whose labels do not lie on an earlier one's: a tenth of the figure's width or a fifth of its height away."""
     delays, losses = (np.array([place[axis] for place in places.values()]) for axis in (0, 1))
     wide, tall = max(float(np.ptp(delays)), 1e-9), max(float(np.ptp(np.log(losses))), 1e-9)
     kept: list[str] = []

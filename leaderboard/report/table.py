@@ -64,7 +64,8 @@ def _axis(board: Board) -> str:
     if axis is None:
         return "none, without the oracle that sets 100"
     informed = board.columns.anchors.informed if board.columns.anchors else ""
-    scores = [f"100 = {axis.hundred}", *(f"{name} {format_score(axis.scores[name])}" for name in (axis.tuned, informed) if name in axis.scores)]
+    others = [name for name in (axis.tuned, informed) if name in axis.scores]
+    scores = [f"100 = {axis.hundred}", *(f"{name} {format_score(axis.scores[name])}" for name in others)]
     value, low, high = (format_value(primary, end) for end in axis.room)
     return f"0 = {axis.zero}, {', '.join(scores)}; room {value} {primary.label} [{low}, {high}]"
 
@@ -73,7 +74,8 @@ def _value_headings(board: Board) -> list[str]:
     columns = board.columns
     short = [] if columns.target is None else [f"short of\n{columns.primary.factor * columns.target:g}"]
     label = columns.primary.label.replace(" ", "\n")
-    return ["system", "kind", "score\n[95 %]", f"regret\n{label}", "won %\n[95 %]", f"median\n{label}", *short, "decisions", "trials", "numbers"]
+    values = ["score\n[95 %]", f"regret\n{label}", "won %\n[95 %]", f"median\n{label}", *short]
+    return ["system", "kind", *values, "decisions", "trials", "numbers"]
 
 
 def _value_rows(board: Board) -> list[list[str]]:

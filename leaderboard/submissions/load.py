@@ -12,8 +12,7 @@ from vcgym.agents.export import AgentCard, agent_from
 from vcgym.agents.networks.policy import tensor_shapes
 from vcgym.envs.call.features.path import CALL_WIDTH, PATH_WIDTH
 from vcgym.envs.faces.actions import LEVELS
-from vcgym.leaderboard.evaluation.published import PublishedAgent
-from vcgym.leaderboard.evaluation.published import Policy
+from vcgym.leaderboard.evaluation.published import Policy, PublishedAgent
 from vcgym.leaderboard.submissions.card import SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
 from vcgym.leaderboard.submissions.onnx_model import checked_model, numbers_held

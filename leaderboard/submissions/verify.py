@@ -11,15 +11,14 @@ import numpy as np
 from vcgym.agents.config import env_defaults
 from vcgym.agents.progress import Tell
 from vcgym.envs.faces.actions import LEVELS
+from vcgym.leaderboard.evaluation.actions import Replayed
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.rollout import play_policy
-from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, worlds
-from vcgym.leaderboard.report.run import prepare
+from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, prepare, worlds
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.columns import WORLD
-from vcgym.leaderboard.evaluation.actions import Replayed
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import test_opened
 
@@ -84,6 +83,7 @@ def _system(
 ) -> Iterator[Verdict]:
     replayed: dict[World, dict[str, Any] | str] = {}
     for part, scenario in prepare(suite) if suite else ():
+        assert isinstance(scenario, Scenario)  # a log names the length of calls over paths
         replayed |= _replay(part, scenario, log)
         tell(len(replayed))
     for world in sorted({*log, *claimed, *replayed}):

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from vcgym.agents.config import EnvConfig, EvaluateConfig, MaskablePPOConfig, PPOConfig, SACConfig, SweepConfig, TrainConfig
 from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
+from vcgym.leaderboard.bench.config import BenchConfig, LeaderboardConfig, TruthConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
 from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
 from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig

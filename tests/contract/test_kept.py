@@ -14,10 +14,10 @@ from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.systems import System
 from vcgym.leaderboard import kept as keeper
 from vcgym.leaderboard.evaluation import cells
 from vcgym.leaderboard.evaluation.published import Published
-from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.leaderboard.kept import described, file_name, kept
 from vcgym.leaderboard.sending import cells as senders
@@ -31,7 +31,8 @@ from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 def cell_of(system):
     part = Part("table1", "paper", 1)
-    return cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))], {"it": system})[0].file
+    return cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))],
+                  {"it": system})[0].file
 
 
 def sender_cell_of(system):
@@ -126,7 +127,8 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.network.scenarios.scenario import Scenario
 part = Part("table1", "paper", 1)
-cell, *_ = cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))], {"it": System(Direct(), FixedLag(20.0))})
+cell, *_ = cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))],
+                  {"it": System(Direct(), FixedLag(20.0))})
 shares.play_cells({cell.file: cell})
 roots = shares.__name__, "vcgym.baselines.receivers.fixed_lag", "vcgym.baselines.routers.direct"
 """,

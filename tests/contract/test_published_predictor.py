@@ -18,8 +18,8 @@ from safetensors.numpy import load_file, save
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
-from vcgym.leaderboard.evaluation.participants import table_errors
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.participants import table_errors
 from vcgym.predictors.mlp import Network, random_network
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import (

@@ -9,10 +9,10 @@ import pytest
 from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rule import allocate
+from vcgym.baselines.systems import load_systems
 from vcgym.envs.call.controllers import require_rule
 from vcgym.leaderboard.evaluation.participants import all_systems
 from vcgym.scripts import systems
-from vcgym.baselines.systems import load_systems
 
 ROUTER = "router:\n  _target_: vcgym.baselines.routers.direct.Direct\n"
 RECEIVER = "receiver:\n  _target_: vcgym.baselines.receivers.wmjitter.WMJitter\n"

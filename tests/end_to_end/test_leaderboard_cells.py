@@ -12,10 +12,10 @@ from ray.cluster_utils import Cluster
 
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation import cells, shares
 from vcgym.leaderboard.evaluation import play as evaluation
 from vcgym.leaderboard.evaluation.published import Published
-from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.leaderboard.report.run import prepare, run_suite
 

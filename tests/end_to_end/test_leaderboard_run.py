@@ -10,16 +10,15 @@ from vcgym.agents.networks.path_network import PathNet
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.systems import System, load_systems
 from vcgym.leaderboard.evaluation.cells import plan
 from vcgym.leaderboard.evaluation.participants import published_agent
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
-from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollout import play_policy, play_rules_together
 from vcgym.leaderboard.evaluation.suites import Part, Suite, worlds
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.run import prepare, run_suite
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, read
-from vcgym.baselines.systems import load_systems
 
 SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 2), Part("wonderproxy", "paper", 1)))
 MODES = [part.mode for part in SUITE.parts]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation import suites
 from vcgym.leaderboard.evaluation.cost import kind
 from vcgym.leaderboard.evaluation.participants import all_systems
@@ -13,7 +14,6 @@ from vcgym.leaderboard.results.columns import METRICS
 from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.verify import verify
-from vcgym.baselines.systems import load_systems
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
 ONNX = Path(__file__).parents[1] / "contract" / "submission_onnx"

@@ -13,8 +13,8 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.sending.rollout import Sender
-from vcgym.leaderboard.tuning.tune_senders import SenderGround
 from vcgym.leaderboard.tuning.tune_calls import CallGround
+from vcgym.leaderboard.tuning.tune_senders import SenderGround
 
 SMALL = ["systems=[DRT-FIX]", "sending.senders=[]", "trials=5", "worlds=6", "validation_worlds=4", "packets=300", "folder=found"]
 GROUND = CallGround(6, 4, 300, "wonderproxy", "correlated")

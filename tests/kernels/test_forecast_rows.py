@@ -10,9 +10,9 @@ import pytest
 from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
-from vcgym.baselines.systems import System
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import ROWS, build
 from vcgym.network.scenarios.scenario import Scenario

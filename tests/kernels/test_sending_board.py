@@ -12,15 +12,15 @@ from vcgym.envs.call.sender.batch import SendingTotals
 from vcgym.envs.call.sender.loop import LOGGED
 from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED
 from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS
+from vcgym.leaderboard.papers.senders.reproduce import _rows, measured, page
+from vcgym.leaderboard.papers.senders.statements import FILE, SendingStatement, Term, load_published, parse_published
 from vcgym.leaderboard.results.files import read, write
 from vcgym.leaderboard.sending.board import markdown, ranks, values
 from vcgym.leaderboard.sending.columns import METRIC, METRICS, RESULTS
-from vcgym.leaderboard.statistics.student import interval
-from vcgym.leaderboard.papers.senders.statements import FILE, SendingStatement, Term, load_published, parse_published
-from vcgym.leaderboard.papers.senders.reproduce import _rows, measured, page
 from vcgym.leaderboard.sending.rollout import capacity_bps, metrics
 from vcgym.leaderboard.sending.run import run_suite
 from vcgym.leaderboard.sending.suites import FROZEN, MEASURED, SENDING_SUITES, playable, worlds_hash
+from vcgym.leaderboard.statistics.student import interval
 from vcgym.network.bottleneck.capacity import constant, steps
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink

@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 
-from vcgym.envs.call.batch import CallBatch
 from vcgym.baselines.systems import System
+from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import test_opened
 

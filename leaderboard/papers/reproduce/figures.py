@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vcgym.envs.call.batch import CallBatch
 from vcgym.baselines.systems import System
+from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.papers.reproduce.forecasts import RELATIVE_ERRORS
 from vcgym.leaderboard.report.figure import Stroke, as_svg, strokes, style
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS, GRID_MS

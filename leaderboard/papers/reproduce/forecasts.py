@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
 from vcgym.leaderboard.evaluation.paired_rollout import play_together
-from vcgym.baselines.systems import System
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 from vcgym.predictors.predictor import predict_each

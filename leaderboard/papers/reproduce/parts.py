@@ -16,8 +16,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.leaderboard.evaluation.paired_rollout import every_pair
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.paired_rollout import every_pair
 from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM, forecast_worlds
 from vcgym.leaderboard.papers.truth.outcomes import LEAST_WORLDS, Setting, play_worlds
 from vcgym.leaderboard.results.files import replace_file

@@ -20,14 +20,14 @@ import numpy as np
 from vcgym.agents.progress import Tell as Progress
 from vcgym.baselines.rate.gcc.loss import HIGH, LOW
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.sender_rollout import play_sender
 from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED, judge
 from vcgym.leaderboard.papers.reproduce.verdicts import ANY, INPUT, OUTCOME, VERDICTS
+from vcgym.leaderboard.papers.senders.statements import SendingStatement, Term, load_statements
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import replace_file, write
-from vcgym.leaderboard.statistics.student import interval
-from vcgym.leaderboard.papers.senders.statements import SendingStatement, Term, load_statements
-from vcgym.leaderboard.evaluation.sender_rollout import play_sender
 from vcgym.leaderboard.statistics import Estimate
+from vcgym.leaderboard.statistics.student import interval
 from vcgym.network.bottleneck.capacity import CapacityTrace, constant
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels import rng
@@ -98,6 +98,11 @@ def steps() -> int:
     """Return how often `reproduce` reports its progress."""
     statements = load_statements()
     return sum(len(_senders_of(statements, name)) for name in ("tcp", "loss", "wifi"))
+
+
+def systems_named() -> list[str]:
+    """Return the names of the systems that statements are about."""
+    return sorted({term.sender for one in load_statements() for term in (*one.terms, *([one.share_of] if one.share_of else []))})
 
 
 def _senders_of(statements: Iterable[SendingStatement], setting: str) -> list[str]:

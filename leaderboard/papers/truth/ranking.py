@@ -29,7 +29,8 @@ def ranking(results: Sequence[tuple[Setting, pa.Table]]) -> list[str]:
         return []
     parts = [f"## How the ranking moves with the correlation time\n\n![What each system gains, by correlation time]({PICTURE})\n"]
     for metric, what in RANKED_BY.items():
-        places = {setting.label: {line.system: line for line in rank(pair_worlds(table), metric, CALL.metric[metric].better)} for setting, table in here}
+        better = CALL.metric[metric].better
+        places = {setting.label: {line.system: line for line in rank(pair_worlds(table), metric, better)} for setting, table in here}
         systems = sorted(next(iter(places.values())))
         rows = [[system, *(lines[system].ranks for lines in places.values())] for system in systems]
         heading = f"### Rank by {what}: interquartile mean over worlds, a range where they do not tell\n\n"

@@ -44,14 +44,14 @@ def curves(cdfs: Cdfs, board: str, systems: list[str], of_accounting: str) -> li
 
 
 def _curve(cdf: DelayCdf) -> list[int]:
-    """Return the number of grid steps of `STEP_MS` before anything was heard, then shares of the packets sent in thousandths, to the last rise."""
+    """Return the number of steps of `STEP_MS` before anything was heard, then shares of packets sent in thousandths, to the last rise."""
     share = np.rint(1000.0 * cdf.share[::_STRIDE]).astype(int)
     first, last = int(np.searchsorted(share, 1)), int(np.searchsorted(share, share[-1]))
     return [first, *share[first : last + 1].tolist()]
 
 
 def sessions(timelines: list[dict[str, Any]], systems: list[str]) -> list[dict[str, Any]]:
-    """Return the kept sessions of a board; per system the median and largest delay of each bin, what is missing, and runs of equal paths."""
+    """Return the kept sessions of a board; per system the median and largest delay of each bin, losses, and runs of equal paths."""
     world = ("scenario", "stratum", "pair", "seed")
     rows = sorted(timelines, key=lambda row: [row[name] for name in world])
     found = []

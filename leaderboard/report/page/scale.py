@@ -8,7 +8,6 @@ import numpy as np
 from vcgym.leaderboard.statistics import Estimate
 
 
-
 class Interval(NamedTuple):
     """Position of an estimate in percent of the scale: its value and the ends of its interval, cut to the scale; and what was cut.
 
