@@ -98,7 +98,7 @@ def load_system(name: str) -> System:
         raise ValueError(f"systems has {name!r}; allowed: {', '.join(system_names())}")
     if name in _files():
         return _parsed(f"conf/system/{name}.yaml", _files()[name].read_text(encoding="utf-8"))
-    return _built(f"data/tuned/{name}.json", _read_tuned(name).system)
+    return build_system(f"data/tuned/{name}.json", _read_tuned(name).system)
 
 
 def load_systems(names: list[str]) -> dict[str, System]:
@@ -142,7 +142,7 @@ def _read_tuned(name: str) -> Tuned:
 
 def _parsed(file: str, text: str) -> System:
     try:
-        return _built(file, yaml.safe_load(text))
+        return build_system(file, yaml.safe_load(text))
     except yaml.YAMLError as error:
         raise ValueError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
 
@@ -180,7 +180,12 @@ def _holds_a_level(params: Any) -> bool:
     return True
 
 
-def _built(file: str, written: Any) -> System:
+def build_system(file: str, written: Any) -> System:
+    """Return the system that a mapping of controllers describes; `file` is what errors name.
+
+    Raises:
+        ValueError: a controller, rule or parameter that does not exist.
+    """
     try:
         if not isinstance(written, Mapping) or not written:
             raise ValueError(f"{written!r} names no controller")

@@ -1,9 +1,7 @@
 """A batch of calls: worlds, sessions and the levers' holders, stepped together."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +10,9 @@ from vcgym.baselines import rule
 from vcgym.baselines.rule import init
 from vcgym.envs.call.counters import BOOKS, LOG, WINDOW_TICKS, open_books
 from vcgym.envs.call.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
-from vcgym.envs.call.loop import BLOCK, CALL, DONE, RING_FULL, Tables, play
+from vcgym.envs.call.loop import ANSWER, BLOCK, CALL, DECIDE, DONE, RING_FULL, Tables, play
 from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.envs.call.shares import Shares
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.ranges import one_of
@@ -158,6 +157,7 @@ class CallBatch:
             np.zeros((sessions, scenario.paths), np.int64),
             np.zeros((sessions, windows, 3), np.int64),
             np.zeros((sessions, self.packets if log else 0), LOG),
+            np.zeros(sessions, ANSWER),
             _probes(scenario.paths, probe_rate),
             uplink.inside,
         )
@@ -166,7 +166,7 @@ class CallBatch:
         self.receiver_state = rule.allocate(receiver, sessions, scenario.paths)
         self.history = np.zeros((sessions, scenario.paths, 3))
         self.draws: list[WorldDraw | None] = [None] * sessions
-        self._pool: ThreadPoolExecutor | None = None
+        self.shares = Shares(sessions, threads)
 
     def start(self, row: int, draw: WorldDraw, history: NDArray[np.float64] | None = None) -> None:
         """Begin a new call on a drawn world in one row; `history` (paths, 3) if that row of a shared world is started already."""
@@ -193,38 +193,39 @@ class CallBatch:
         Raises:
             OverflowError: more is under way than the rings hold.
         """
-        while len(rows):
-            rows = self.play_block(rows)
-            if len(rows):
-                self._each_thread(rows, self.world.fill)
-                self.calls["block"][rows] += 1
+        self.shares.each(self.advance, rows)
 
-    def play_block(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Play each of `rows` as far as the loaded block of the world reaches; returns those that wait for the next one.
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Play as `play` does, all on the thread that asks.
 
         Raises:
             OverflowError: more is under way than the rings hold.
         """
-        self._each_thread(rows, self._play)
+        rows = self.play_loaded(rows)
+        while len(rows):
+            self.world.fill(rows)
+            self.calls["block"][rows] += len(self.world.loaded)
+            rows = self.play_loaded(rows)
+
+    def play_loaded(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Play each of `rows` as far as the world is loaded; return those that wait for its next block.
+
+        Raises:
+            OverflowError: more is under way than the rings hold.
+        """
+        waits = play(
+            self.calls, self.tables, rows, self.world.loaded, self.router, self.router_state, self.receiver, self.receiver_state
+        )
+        if waits == DECIDE:
+            return rows[:0]
         why = self.calls["why"][rows]
-        if (why == RING_FULL).any():
+        if waits == RING_FULL:
             row = int(rows[why == RING_FULL][0])
             raise OverflowError(
                 f"session {row}, slot {self.calls[row].slot}: more is under way than the rings hold "
                 f"({SLOTS} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
             )
         return rows[why == BLOCK]
-
-    def _play(self, rows: NDArray[np.int64]) -> None:
-        play(self.calls, self.tables, rows, self.world.delay_us, self.router, self.router_state, self.receiver, self.receiver_state)
-
-    def _each_thread(self, rows: NDArray[np.int64], run: Callable[[NDArray[np.int64]], Any]) -> None:
-        if self.threads == 1 or len(rows) == 1:
-            run(rows)
-            return
-        # Kernels release the GIL and sessions share nothing, so the split over threads cannot show in the result.
-        self._pool = self._pool or ThreadPoolExecutor(self.threads)
-        list(self._pool.map(run, np.array_split(rows, self.threads)))
 
     def totals(self) -> Totals:
         """Totals of all sessions as they stand."""

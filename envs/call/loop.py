@@ -47,10 +47,8 @@ CALL = np.dtype(
             ("interval", "i8"),  # packets from decision to decision of an agent that holds the router's lever
             ("phase", "i8"),
             ("why", "i8"),  # why the loop stopped
-            ("block", "i8"),  # block of the world that is loaded
+            ("block", "i8"),  # first block of the world that is loaded
             ("waiting_node", "i8"),  # the arrival an agent at the receiver is asked about
-            ("answer_path", "i8"),  # what the agent decided
-            ("answer_level_us", "i8"),
             ("heard", "i8"),  # of the feed, by a router inside where an agent reads it too
             ("probe_turn", "i8"),  # place of this slot in the schedule of probes
             ("seed", "u8"),
@@ -65,6 +63,8 @@ CALL = np.dtype(
         ],
     )
 )
+
+ANSWER = np.dtype((np.record, [("path", "i8"), ("level_us", "i8")]))
 
 # Where in a call lies what a slot touches (ahead.py).
 BEGINNINGS = beginnings(CALL)
@@ -84,6 +84,7 @@ class Tables(NamedTuple):
     last_used: NDArray[np.int64]  # (sessions, paths) slot in which a path last carried a media packet
     windows: NDArray[np.int64]  # (sessions, windows, 3): ticks that are not silent, concealed ticks, sum of the offset in us
     log: NDArray  # (sessions, packets) of LOG, or (sessions, 0)
+    answers: NDArray  # (sessions,) of ANSWER, what the agent decided: apart from the calls, which lie too far from each other
     probe_path: NDArray[np.int64]  # schedule of probes: the path probed in each slot of a period, or -1
     uplink: Any  # NoUplink, or vcgym.envs.call.sender.onto_paths.Uplink
 
@@ -207,11 +208,11 @@ def _route(call, s, now_us, router, router_state, is_shared):
 
 
 @kernel
-def _answered(call, uplink, s, now_us, router, receiver_lever):
+def _answered(call, tables, s, now_us, router, receiver_lever):
     """Pass on what the agent at the router's place decided."""
-    if holder(receiver_lever) == COMMANDED and command(call.to_receiver, call.answer_level_us, now_us) < 0:
+    if holder(receiver_lever) == COMMANDED and command(call.to_receiver, tables.answers[s].level_us, now_us) < 0:
         return False
-    return pass_on(uplink, s, now_us) and (holder(router) == INSIDE or _publish(call, call.answer_path, now_us))
+    return pass_on(tables.uplink, s, now_us) and (holder(router) == INSIDE or _publish(call, tables.answers[s].path, now_us))
 
 
 @kernel
@@ -224,7 +225,7 @@ def _send(call, tables, s, now_us, delay_us, router, router_state, is_asked):
         return False
     path = in_force(call.to_sender, now_us)
     if not has_uplink(tables.uplink):
-        delay = delay_us[s, path, packet % BLOCK_SLOTS]
+        delay = delay_us[packet // BLOCK_SLOTS - call.block, s, path, packet % BLOCK_SLOTS]
         witness(router, router_state, s, path, delay)
         book_send(call.books, tables.log, s, packet, path, NOT_LOGGED if delay == LOST else now_us + delay)
         if delay != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, delay):
@@ -236,7 +237,7 @@ def _send(call, tables, s, now_us, delay_us, router, router_state, is_asked):
     call.probe_turn = call.probe_turn + 1 if call.probe_turn + 1 < tables.probe_path.size else 0
     if probed >= 0 and packet - tables.last_used[s, probed] >= tables.probe_path.size:
         call.books.probes_sent += 1
-        delay = delay_us[s, probed, packet % BLOCK_SLOTS]
+        delay = delay_us[packet // BLOCK_SLOTS - call.block, s, probed, packet % BLOCK_SLOTS]
         if (learns(router) or is_asked) and delay != LOST:
             return push(call.wire, packet, SLOTS + (packet & (SLOTS - 1)), probed, delay)
     return True
@@ -258,13 +259,13 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
     while True:
         sending, now_us = call.slot < call.packets, call.slot * SLOT_US
         leaving = sending or is_draining(tables.uplink, s, call.slot, call.packets)
-        if leaving and call.slot // BLOCK_SLOTS != call.block:
+        if leaving and call.slot // BLOCK_SLOTS - call.block >= delay_us.shape[0]:
             return BLOCK
         if call.phase == _ARRIVALS:
             sort_day(call.wire, call.slot)
         elif call.phase == _LEVEL:
             seen = record_in_hand(call, receiver_lever)
-            if not _take_in(call, tables, s, seen, call.answer_level_us, router, receiver_lever):
+            if not _take_in(call, tables, s, seen, tables.answers[s].level_us, router, receiver_lever):
                 return RING_FULL
             call.phase = _ARRIVALS
         if call.phase == _ARRIVALS:
@@ -278,7 +279,7 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
                 return DECIDE
         if sending:
             if is_asked and call.phase == _ANSWERED:
-                if not _answered(call, tables.uplink, s, now_us, router, receiver_lever):
+                if not _answered(call, tables, s, now_us, router, receiver_lever):
                     return RING_FULL
                 call.phase = _ARRIVALS
             if holder(router) == INSIDE and not _route(call, s, now_us, router, router_state, is_asked):
@@ -295,7 +296,22 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
 
 @kernel
 def play(calls, tables, which, delay_us, router, router_state, receiver_lever, receiver_state):
-    """Play each call of `which` until it has to wait; its `why` says for what (DECIDE, BLOCK, DONE, RING_FULL)."""
+    """Play each call of `which` until it has to wait; its `why` says for what (DECIDE, BLOCK, DONE, RING_FULL).
+
+    Args:
+        calls: (sessions,) of CALL.
+        tables: of class Tables.
+        which: int64, the sessions to play, each once.
+        delay_us: int32 (blocks, sessions, paths, BLOCK_SLOTS) of the world, from each call's `block` on.
+        router: parameters of the router, or a holder of `vcgym.envs.call.controllers`.
+        router_state: its state.
+        receiver_lever: parameters of the receiver's rule, or a holder.
+        receiver_state: its state.
+
+    Returns:
+        RING_FULL if a ring of any call is full, else BLOCK if any call waits for the world, else DECIDE.
+    """
+    waits = DECIDE
     for turn in range(which.size):
         if turn + 2 < which.size:
             ask_for_beginnings(calls, which[turn + 2], BEGINNINGS)
@@ -305,3 +321,6 @@ def play(calls, tables, which, delay_us, router, router_state, receiver_lever, r
         call = calls[s]
         if call.phase != _OVER:
             call.why = _play(call, tables, s, delay_us, router, router_state, receiver_lever, receiver_state)
+            if call.why == RING_FULL or (call.why == BLOCK and waits == DECIDE):
+                waits = call.why
+    return waits

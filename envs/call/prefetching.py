@@ -54,7 +54,8 @@ def ask_for_places(calls, tables, s, by_slot, feed_rows, delay_us):
     prefetch(calls, s, feed_rows[0] + (call.feed.written & (RECORDS - 1)) * feed_rows[1])
     prefetch(tables.player.clock, s, 0)
     prefetch(tables.player.awaited, s, (call.slot & (tables.player.awaited.shape[1] - 1)) * 4)
-    prefetch(delay_us, s, (call.to_sender.latest * BLOCK_SLOTS + call.slot % BLOCK_SLOTS) * 4)
+    block = min(call.slot // BLOCK_SLOTS - call.block, delay_us.shape[0] - 1)
+    prefetch(delay_us[block], s, (call.to_sender.latest * BLOCK_SLOTS + call.slot % BLOCK_SLOTS) * 4)
 
 
 @kernel

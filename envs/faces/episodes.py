@@ -4,6 +4,7 @@ A step is one decision of each session. What a session is, and what its agent se
 """
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.path import Feature
+from vcgym.envs.call.shares import Shares
 from vcgym.envs.faces.snapshot import restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
@@ -39,6 +41,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         single_action_space: of one session.
         arguments: what a state must agree on: all that can change what comes next.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
+        shares: how threads share the sessions.
     """
 
     reset_options: ClassVar[tuple[str, ...]] = ()
@@ -51,7 +54,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         single_action_space: spaces.Space[Any],
         arguments: tuple[Any, ...],
         autoreset_mode: AutoresetMode,
+        shares: Shares,
     ) -> None:
+        self._shares = shares
         self.num_envs, self.render_mode = num_envs, None
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode(autoreset_mode)}
         self.single_observation_space, self.single_action_space = single_observation_space, single_action_space
@@ -77,12 +82,12 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """What is done for all sessions that have just been started."""
 
     @abstractmethod
-    def _play(self, rows: NDArray[np.int64]) -> None:
-        """Play each of `rows` to its next decision, or to its end."""
+    def _advance(self, rows: NDArray[np.int64]) -> None:
+        """Play each of `rows` to its next decision, or to its end. Several threads do so at once, each with rows of its own."""
 
     @abstractmethod
-    def _done(self) -> NDArray[np.bool_]:
-        """Which sessions have been played to their end."""
+    def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return, for each of `rows`, True if it has been played to its end."""
 
     @abstractmethod
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
@@ -93,12 +98,12 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """
 
     @abstractmethod
-    def _rewards(self) -> NDArray[np.float64]:
-        """What each session has earned since its last decision."""
+    def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+        """Write what each of `rows` has earned since its last decision into `out` (num_envs,). Threads as for `_advance`."""
 
     @abstractmethod
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        """Renew the observations of `rows` in `shown`, by part."""
+        """Renew the observations of `rows` in `shown`, by part. Threads as for `_advance`."""
 
     @abstractmethod
     def _outcomes(self) -> dict[str, NDArray[Any]]:
@@ -145,8 +150,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             if given is not None or self._episodes[row] < 0:
                 self._seeds[row] = given if given is not None else self.np_random.integers(1 << 31)
                 self._episodes[row] = -1
-        self._begin(rows, **options)
-        return self._observe(rows), {}
+        self._begin(rows, self._shown, **options)
+        observations = {name: value.copy() for name, value in self._shown.items()}
+        return observations if isinstance(self.single_observation_space, spaces.Dict) else observations["features"], {}
 
     @property
     def has_begun(self) -> bool:
@@ -167,7 +173,8 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             raise ValueError(f"reset_mask = {mask!r}: allowed is a bool array of shape ({self.num_envs},) with at least one True")
         return mask
 
-    def _begin(self, rows: NDArray[np.int64], **options: Any) -> None:
+    def _begin(self, rows: NDArray[np.int64], fresh: dict[str, NDArray[Any]], **options: Any) -> None:
+        """Begin new calls in `rows` and write their first observations into `fresh`."""
         for row in rows:
             self._episodes[row] += 1
             episode = int(self._episodes[row])
@@ -175,7 +182,13 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             self._start(row, seed, **options)
         self._begun(rows)
         self._over[rows] = False
-        self._play(rows)
+        self._shares.each(partial(self._begin_share, fresh), rows)
+
+    def _begin_share(self, fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
+        self._advance(rows)
+        self._write_observations(rows, self._shown)
+        for name, value in self._shown.items():
+            fresh[name][rows] = value[rows]
 
     def step(self, actions: NDArray[Any]) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Play every session to its next decision.
@@ -192,13 +205,12 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         starting = np.flatnonzero(self._over)
         running = np.flatnonzero(~self._over)
         self._answer(self._checked_actions(actions), running)
-        self._play(running)
-        rewards = self._rewards()
-        self._begin(starting)
-        truncated = self._done()
-        truncated[starting] = False
+        rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
+        fresh = {name: np.empty_like(value) for name, value in self._shown.items()}
+        self._shares.each(partial(self._step_share, rewards, truncated, fresh), running)
+        self._begin(starting, fresh)
         infos = self._infos(truncated)
-        observations = self._observe(np.arange(self.num_envs))
+        observations = fresh if isinstance(self.single_observation_space, spaces.Dict) else fresh["features"]
         over = np.flatnonzero(truncated)
         if mode is AutoresetMode.SAME_STEP and len(over):
             infos = {
@@ -207,11 +219,22 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 "final_info": infos,
                 "_final_info": truncated.copy(),
             }
-            self._begin(over)
-            observations = self._observe(over)
+            self._begin(over, fresh)
         else:
             self._over = truncated.copy()
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
+
+    def _step_share(
+        self, rewards: NDArray[np.float64], truncated: NDArray[np.bool_], fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]
+    ) -> None:
+        """Do all that a step is for the sessions of one thread, so that threads meet once per step."""
+        self._advance(rows)
+        self._reward(rows, rewards)
+        truncated[rows] = self._done(rows)
+        self._write_observations(rows, self._shown)
+        between = slice(rows[0], rows[-1] + 1)  # other rows in there are of this thread too, and are begun and shown later
+        for name, value in self._shown.items():
+            fresh[name][between] = value[between]
 
     def _checked_actions(self, actions: NDArray[Any]) -> NDArray[Any]:
         actions, space = np.asarray(actions), self.action_space
@@ -220,13 +243,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         if not same_kind or not space.contains(actions.astype(space.dtype)):
             raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
         return actions
-
-    def _observe(self, rows: NDArray[np.int64]) -> Any:
-        """Renew the observations of `rows`; returns those of all sessions, freshly allocated."""
-        self._write_observations(rows, self._shown)
-        if isinstance(self.single_observation_space, spaces.Dict):
-            return {name: value.copy() for name, value in self._shown.items()}
-        return self._shown["features"].copy()
 
     def _objects(self, observations: Any, over: NDArray[np.int64]) -> NDArray[np.object_]:
         """Copies of the last observations of the sessions that are over, as gymnasium's object array."""

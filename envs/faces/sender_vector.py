@@ -98,7 +98,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
             rate, order, scenario, card(world), split, seconds, send_queue, float(pacing), reward, observation, action, log_packets,
             *self._own_arguments(),
         )  # fmt: skip
-        super().__init__(num_envs, self._observation_space(), self._action_space(), everything, autoreset_mode)
+        super().__init__(num_envs, self._observation_space(), self._action_space(), everything, autoreset_mode, self.batch.shares)
 
     def _own_arguments(self) -> tuple[Any, ...]:
         """Further arguments that a state must agree on."""
@@ -137,17 +137,15 @@ class SendingVectorEnv(EpisodeVectorEnv):
             link = link._replace(seconds=self.seconds, counts_from_s=link.counts_from_s if link.counts_from_s < self.seconds else 0.0)
         return link if self.send_queue is None else link._replace(send_queue=self.send_queue)
 
-    def _play(self, rows: NDArray[np.int64]) -> None:
-        self.batch.play(rows)
+    def _advance(self, rows: NDArray[np.int64]) -> None:
+        self.batch.advance(rows)
 
-    def _done(self) -> NDArray[np.bool_]:
-        done: NDArray[np.bool_] = self.batch.senders["why"] == DONE
+    def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        done: NDArray[np.bool_] = self.batch.senders["why"][rows] == DONE
         return done
 
-    def _rewards(self) -> NDArray[np.float64]:
-        earned = np.empty(self.num_envs)
-        REWARDS[self.reward_kind](self.batch.senders, self._paid, earned)
-        return earned
+    def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+        REWARDS[self.reward_kind](self.batch.senders, rows, self._paid, out)
 
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """R of the audio, shares on time and missing, mean delay, rate delivered, kind of the world; and the parts of `utility`."""

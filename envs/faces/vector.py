@@ -129,7 +129,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         )  # fmt: skip
         self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
         spaces_of_one = self._observation_space(world.paths), action_space(action, world.paths, *self._levers)
-        super().__init__(num_envs, *spaces_of_one, arguments, autoreset_mode)
+        super().__init__(num_envs, *spaces_of_one, arguments, autoreset_mode, self.batch.shares)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
         """What packets pass before they go onto a path."""
@@ -172,23 +172,21 @@ class LeverVectorEnv(EpisodeVectorEnv):
             begun = np.isin(np.arange(self.num_envs), rows)
             start(self._forecast, self._senses.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
 
-    def _play(self, rows: NDArray[np.int64]) -> None:
-        self.batch.play(rows)
+    def _advance(self, rows: NDArray[np.int64]) -> None:
+        self.batch.advance(rows)
 
-    def _done(self) -> NDArray[np.bool_]:
-        done: NDArray[np.bool_] = self.batch.calls["why"] == DONE
+    def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        done: NDArray[np.bool_] = self.batch.calls["why"][rows] == DONE
         return done
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         decided = decode(self.action_form, self.batch.scenario.paths, actions, *self._levers)
-        self.batch.calls["answer_path"] = decided.path
-        self.batch.calls["answer_level_us"] = decided.level_us
+        self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = decided.path, decided.level_us
         self.uplink.answer(decided.rate, self.action_form != "exact", decided.order)
 
-    def _rewards(self) -> NDArray[np.float64]:
-        earned = np.empty(self.num_envs)
-        (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, self._paid, earned)
-        return earned + self.uplink.earned()
+    def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+        (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, rows, self._paid, out)
+        self.uplink.reward(rows, out)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch

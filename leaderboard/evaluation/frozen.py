@@ -28,15 +28,15 @@ class Frozen(NamedTuple):
 
 
 FROZEN = {
-    "first": Frozen("a920e1aff3d1846f", "a64004b3b256dd07"),
-    "paper-v0": Frozen("a869953635d03d32", "30c8355ab4190308"),
-    "correlated-v0": Frozen("c3483a6d88bb6f04", "6264415cce056cae"),
-    "replay-v0": Frozen("df35390d7b59c6eb", "5114b647f944419a"),
-    "stress-v0": Frozen("4f6ad667ece4d6a5", "19d0d62b3a9ce0ce"),
-    "scale-v0": Frozen("8d20666537c0ab21", "40789183f0a0711d"),
-    "order-v0": Frozen("", "1eb940c7fd9ea1a7"),
-    "rate-v0": Frozen("", "8abd9db936302428 ba00f9126b0c8e90"),
-    "calls-v0": Frozen("", "ae398e92065724ed"),
+    "first": Frozen("493fbd203aab7bea", "a64004b3b256dd07"),
+    "paper-v0": Frozen("27ab21b4de41fc81", "30c8355ab4190308"),
+    "correlated-v0": Frozen("68ddaf521e408245", "6264415cce056cae"),
+    "replay-v0": Frozen("0ed53456894d78ce", "5114b647f944419a"),
+    "stress-v0": Frozen("f7447c15320d3af5", "19d0d62b3a9ce0ce"),
+    "scale-v0": Frozen("9725ba1864b52e1d", "40789183f0a0711d"),
+    "order-v0": Frozen("4a48b4698ae22031", "1eb940c7fd9ea1a7"),
+    "rate-v0": Frozen("7d75aa84d03c5a60", "8abd9db936302428 ba00f9126b0c8e90"),
+    "calls-v0": Frozen("0350b89c8e0a5ef2", "ae398e92065724ed"),
 }
 
 

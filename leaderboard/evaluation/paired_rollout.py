@@ -51,14 +51,14 @@ def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], thre
         for batch in batches:
             batch.start(row, draw, history)
     for batch in batches:
-        batch.play_block(np.zeros(0, np.int64))  # compiles
+        batch.play_loaded(np.zeros(0, np.int64))  # compiles
 
     def play_rows(rows: NDArray[np.int64]) -> NDArray[np.float64]:
         took_s = np.zeros(len(batches))
         while True:
             for place, batch in enumerate(batches):
                 began = time.perf_counter()
-                waiting = batch.play_block(rows)  # the same rows in every batch: calls are equally long
+                waiting = batch.play_loaded(rows)  # the same rows in every batch: calls are equally long
                 took_s[place] += time.perf_counter() - began
             if not len(waiting):
                 return took_s

@@ -61,6 +61,7 @@ class World(ABC):
     Attributes:
         paths: how many there are.
         delay_us: int32 (sessions, paths, BLOCK_SLOTS), the block that is loaded.
+        loaded: int32 (blocks, sessions, paths, BLOCK_SLOTS), all blocks that are loaded; `delay_us` is the first.
         history: (sessions, paths, 3): n, mean ms, sd ms of the history of what was started last in each row.
         rows: NamedTuple of arrays, parameters and running state; first axis the session.
     """
@@ -69,7 +70,8 @@ class World(ABC):
 
     def __init__(self, sessions: int, paths: int) -> None:
         self.paths = paths
-        self.delay_us = np.empty((sessions, paths, BLOCK_SLOTS), np.int32)
+        self.loaded = np.empty((1, sessions, paths, BLOCK_SLOTS), np.int32)
+        self.delay_us = self.loaded[0]
         self.history = np.zeros((sessions, paths, 3))
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
@@ -98,13 +100,11 @@ class World(ABC):
 
 
 class DrawnRows(NamedTuple):
-    """Running state of a `DrawnWorld`."""
-
-    block: NDArray[np.int64]
+    """Running state of a `DrawnWorld`: none."""
 
 
 class DrawnWorld(World):
-    """Whole calls drawn beforehand, so that playing them again costs no drawing; all rows go from block to block together.
+    """Whole calls drawn beforehand and loaded together, so that playing them again costs no drawing.
 
     Args:
         world: `rows` of it have just been started. It is drawn to its end here and not to be used after.
@@ -113,34 +113,28 @@ class DrawnWorld(World):
     """
 
     def __init__(self, world: World, rows: NDArray[np.int64], blocks: int) -> None:
-        self.paths, self.history = world.paths, world.history.copy()
-        self.rows = DrawnRows(np.zeros(len(world.history), np.int64))
-        self._drawn = [world.delay_us.copy()]
-        for _ in range(blocks - 1):
-            world.fill(rows)
-            self._drawn.append(world.delay_us.copy())
-        self.delay_us = self._drawn[0]
+        self.paths, self.history, self.rows = world.paths, world.history.copy(), DrawnRows()
+        self.loaded = np.empty((blocks, *world.delay_us.shape), np.int32)
+        self.delay_us = self.loaded[0]
+        for block in range(blocks):
+            if block:
+                world.fill(rows)
+            self.loaded[block] = world.delay_us
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
-        """Back to block 0 of what was drawn for `row`, whatever `draw` says; returns its history."""
-        self._begin(row, draw)
+        """Return the history of what was drawn for `row`, whatever `draw` says."""
         return self.history[row].copy()
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        self.rows.block[row] = 0
-        self.delay_us = self._drawn[0]
+        """Do nothing: every block is loaded."""
 
     def fill(self, which: NDArray[np.int64]) -> None:
-        """Show the next block.
+        """Refuse: every block is loaded.
 
         Raises:
             ValueError: no more blocks were drawn.
         """
-        self.rows.block[which] += 1
-        block = int(self.rows.block[which[0]])
-        if block >= len(self._drawn):
-            raise ValueError(f"block = {block}: allowed is 0 to {len(self._drawn) - 1}, as drawn beforehand")
-        self.delay_us = self._drawn[block]
+        raise ValueError(f"block = {len(self.loaded)}: allowed is 0 to {len(self.loaded) - 1}, as drawn beforehand")
 
 
 def number_of_links(path_links: NDArray[np.int64]) -> int:

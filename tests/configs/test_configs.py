@@ -19,7 +19,6 @@ from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredict
 from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
 from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
-from vcgym.leaderboard.sending.config import SendingConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
@@ -40,7 +39,6 @@ KINDS = {
     "predictor_data": PredictorDataConfig,
     "train_predictor": TrainPredictorConfig,
     "reproduce": ReproduceConfig,
-    "sending": SendingConfig,
 }
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))

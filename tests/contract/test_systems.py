@@ -11,7 +11,6 @@ from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.systems import load_systems
 from vcgym.envs.call.controllers import require_rule
-from vcgym.leaderboard.evaluation.participants import all_systems
 from vcgym.scripts import systems
 
 ROUTER = "router:\n  _target_: vcgym.baselines.routers.direct.Direct\n"

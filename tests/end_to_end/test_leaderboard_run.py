@@ -15,9 +15,9 @@ from vcgym.leaderboard.evaluation.cells import plan
 from vcgym.leaderboard.evaluation.participants import published_agent
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.rollout import play_policy, play_rules_together
-from vcgym.leaderboard.evaluation.suites import Part, Suite, worlds
+from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare, worlds
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.run import prepare, run_suite
+from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, read
 
 SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 2), Part("wonderproxy", "paper", 1)))

@@ -6,11 +6,10 @@ import pytest
 
 from vcgym.leaderboard.evaluation import frozen
 from vcgym.leaderboard.evaluation.frozen import FROZEN, definition_hash, worlds_hash
-from vcgym.leaderboard.evaluation.suites import SEEDS, SUITES, Part, Suite, worlds
-from vcgym.leaderboard.report.run import prepare
+from vcgym.leaderboard.evaluation.suites import MEASURED, SEEDS, SUITES, Part, Suite, prepare, worlds
 from vcgym.network.worlds.strata import STRATA
 
-WITHOUT_SERIES = [name for name, suite in SUITES.items() if all(part.mode != "replay" for part in suite.parts)]
+WITHOUT_SERIES = [name for name, suite in SUITES.items() if all(part.mode != "replay" and part.scenario != MEASURED for part in suite.parts)]
 WITH_SERIES = sorted(set(SUITES) - set(WITHOUT_SERIES))
 
 

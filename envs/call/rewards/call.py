@@ -8,9 +8,9 @@ ACCOUNTS = 4
 
 
 @kernel
-def earn_emodel(calls, paid, out):
-    """Write what each session has earned into `out` (sessions,), and what that is for into `paid` (sessions, ACCOUNTS)."""
-    for s in range(calls.size):
+def earn_emodel(calls, which, paid, out):
+    """Write what each session of `which` has earned into `out` (sessions,), and what that is for into `paid` (sessions, ACCOUNTS)."""
+    for s in which:
         books = calls[s].books
         concealed, offset_us, excess_us = books.ticks_concealed, books.offset_us_sum, books.excess_us_sum
         ticks = books.ticks_played + books.ticks_stretched + concealed
@@ -20,9 +20,9 @@ def earn_emodel(calls, paid, out):
 
 
 @kernel
-def earn_event(calls, paid, out):
+def earn_event(calls, which, paid, out):
     """As `earn_emodel`, in the event accounting."""
-    for s in range(calls.size):
+    for s in which:
         delay_us, missed = calls[s].receiver.delay_us_sum, calls[s].receiver.missed
         out[s] = emission_reward(delay_us - paid[s, 0]) - LOSS_PRICE * (missed - paid[s, 1])
         paid[s, 0], paid[s, 1] = delay_us, missed

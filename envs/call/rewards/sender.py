@@ -67,9 +67,9 @@ def start_paying(senders, paid, s):
 
 
 @kernel
-def earn_utility(senders, paid, out):
-    """Write what each session has earned into `out` (sessions,), and what that is for into `paid` (sessions,) of PAID."""
-    for s in range(senders.size):
+def earn_utility(senders, which, paid, out):
+    """Write what each session of `which` has earned into `out` (sessions,), and what that is for into `paid` (sessions,) of PAID."""
+    for s in which:
         sender, of = senders[s], paid[s]
         bytes_, delay_us, delivered, missing = of.bytes, of.delay_us, of.delivered, of.missing
         _take_in(sender, of)
@@ -108,9 +108,9 @@ def _settled(sender, counts):
 
 
 @kernel
-def earn_emodel(senders, paid, out):
+def earn_emodel(senders, which, paid, out):
     """As `earn_utility`, by the E-model of the audio."""
-    for s in range(senders.size):
+    for s in which:
         sender, of = senders[s], paid[s]
         counts = sender.counts[AUDIO]
         settled, on_time = _settled(sender, counts), counts.on_time
@@ -128,9 +128,9 @@ def audio_return(every_us, expiry_us, packets, concealed):
 
 
 @kernel
-def earn_on_time(senders, paid, out):
+def earn_on_time(senders, which, paid, out):
     """As `earn_utility`, by what is on time."""
-    for s in range(senders.size):
+    for s in which:
         of, earned = paid[s], 0.0
         for kind in range(KINDS):
             on_time = senders[s].counts[kind].on_time

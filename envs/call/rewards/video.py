@@ -6,9 +6,9 @@ from vcgym.network.kernels.jit import kernel
 
 
 @kernel
-def earn_video(senders, paid, out):
-    """Write what each session has earned into `out` (sessions,), and the packets that is for into `paid` (sessions,)."""
-    for s in range(senders.size):
+def earn_video(senders, which, paid, out):
+    """Add what each session of `which` has earned to `out` (sessions,), and write the packets that is for into `paid` (sessions,)."""
+    for s in which:
         on_time = senders[s].counts[VIDEO].on_time
-        out[s] = ON_TIME_WORTH[VIDEO] * (on_time - paid[s])
+        out[s] += ON_TIME_WORTH[VIDEO] * (on_time - paid[s])
         paid[s] = on_time

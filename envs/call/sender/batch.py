@@ -1,7 +1,6 @@
 """A batch of calls over shared bottlenecks, one each: worlds, senders and the holders of their levers, stepped together."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.call.sender.in_flight import allocate_exits, allocate_flight
 from vcgym.envs.call.sender.loop import DONE, LOGGED, SENDER, Tables, play_sending
 from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_others
+from vcgym.envs.call.shares import Shares
 from vcgym.network.bottleneck.capacity import CapacityTrace, choose_trace, pool
 from vcgym.network.bottleneck.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
 from vcgym.network.bottleneck.other_call import OtherCall
@@ -85,7 +85,7 @@ class SendingBatch:
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
         self.sessions, self.rate, self.order, self.pacing, self.threads, self.calls = sessions, rate, order, pacing, threads, calls
-        self._pool: ThreadPoolExecutor | None = None
+        self.shares = Shares(sessions, threads)
         self.traces = {id(trace): place for place, trace in enumerate(traces)}
         self.series, sizes = {}, [np.ones(1, np.int64)]
         for which in series:
@@ -149,13 +149,10 @@ class SendingBatch:
 
     def play(self, rows: NDArray[np.int64]) -> None:
         """Play each of `rows` to its next decision, or to its end."""
-        if self.threads == 1 or len(rows) < 2:
-            self._play(rows)
-        else:  # kernels release the GIL and sessions share nothing
-            self._pool = self._pool or ThreadPoolExecutor(self.threads)
-            list(self._pool.map(self._play, np.array_split(rows, self.threads)))
+        self.shares.each(self.advance, rows)
 
-    def _play(self, rows: NDArray[np.int64]) -> None:
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Play as `play` does, all on the thread that asks."""
         play_sending(self.senders, self.tables, rows, self.rate, self.rate_state, self.order)
 
     def totals(self) -> SendingTotals:

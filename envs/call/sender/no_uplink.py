@@ -54,9 +54,8 @@ class Bare:
     def answer(self, rate: NDArray[np.float64], is_place: bool, order: NDArray[np.int64]) -> None:
         """Hand in what was decided: rates in bit/s, or as places on the log scale of targets, 0 to 1; orders."""
 
-    def earned(self) -> NDArray[np.float64] | float:
-        """What the video of each session has earned since the last time."""
-        return 0.0
+    def reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+        """Add what the video of each of `rows` has earned since the last time to `out` (sessions,)."""
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
         """Write the features of `layout`, the last columns of `out`."""

@@ -110,7 +110,8 @@ def _come_out(uplink, call, tables, s, delay_us, router, router_state):
             if out_us >= sender.until_us:
                 return
             path = in_force(call.to_sender, out_us)
-            arrived_us = _arrives_us(uplink, s, path, out_us, delay_us[s, path, call.slot % BLOCK_SLOTS])
+            delay = delay_us[call.slot // BLOCK_SLOTS - call.block, s, path, call.slot % BLOCK_SLOTS]
+            arrived_us = _arrives_us(uplink, s, path, out_us, delay)
             if flight.kind[s, place] == AUDIO:
                 packet = exits.number[s, place]
                 witness(router, router_state, s, path, arrived_us - out_us if arrived_us != LOST else LOST)

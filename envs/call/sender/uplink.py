@@ -129,11 +129,9 @@ class UplinkBatch(Bare):
         self.inside.own["answer_bps"] = np.rint(rate)
         self.inside.own["answer_order"] = order
 
-    def earned(self) -> NDArray[np.float64]:
+    def reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
         """As of Bare."""
-        earned = np.empty(len(self._paid))
-        earn_video(self.inside.senders, self._paid, earned)
-        return earned
+        earn_video(self.inside.senders, rows, self._paid, out)
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
         """As of Bare."""

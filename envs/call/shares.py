@@ -1,0 +1,49 @@
+"""Sessions of a batch cut once among threads, each of which plays its own as far as they go."""
+
+import itertools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Shares:
+    """Contiguous shares of the sessions of a batch, one for each thread.
+
+    Kernels release the GIL and sessions share nothing, so the cut cannot show in a result. The thread that asks works on the first share
+    itself; a share is always worked on by one thread at a time.
+
+    Args:
+        sessions: how many there are, >= 1.
+        threads: how many work at once, >= 1.
+    """
+
+    def __init__(self, sessions: int, threads: int) -> None:
+        cuts = np.linspace(0, sessions, min(threads, sessions) + 1).astype(np.int64).tolist()
+        self._bounds = list(itertools.pairwise(cuts))
+        self._pool: ThreadPoolExecutor | None = None
+
+    def each(self, work: Callable[[NDArray[np.int64]], Any], rows: NDArray[np.int64]) -> None:
+        """Call `work` with those of `rows` that lie in a share, at least one, for all shares at once; return when all are done.
+
+        Raises:
+            Exception: what `work` raised first, in the order of the shares.
+        """
+        shares = [rows]
+        if len(self._bounds) > 1 and len(rows) > 1:
+            shares = [rows[(rows >= begin) & (rows < end)] for begin, end in self._bounds]
+        shares = [own for own in shares if len(own)]
+        if len(shares) < 2:
+            for own in shares:
+                work(own)
+            return
+        self._pool = self._pool or ThreadPoolExecutor(len(self._bounds) - 1)
+        pending = [self._pool.submit(work, own) for own in shares[1:]]
+        try:
+            work(shares[0])
+        finally:
+            wait(pending)
+        for one in pending:
+            one.result()
