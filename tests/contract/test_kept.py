@@ -52,7 +52,8 @@ USERS = {
     ),
     "sender": (
         lambda: sender_cell_of(System(rate=GccWebrtc(), scheduler=Fifo(), pacing=2.5)),
-        {"leaderboard.evaluation.sender_rollout", "leaderboard.evaluation.sender_cells", "baselines.rate.gcc.kalman", "network.bottleneck.queue"},
+        {"leaderboard.evaluation.sender_rollout", "leaderboard.evaluation.sender_cells", "baselines.rate.gcc.kalman",
+         "network.bottleneck.queue"},
         {"baselines.rate.fixed_rate", "leaderboard.evaluation.call_cells"},
     ),
     "sending agent": (
