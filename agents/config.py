@@ -130,7 +130,7 @@ def _spec(env_id: str) -> EnvSpec:
 
 
 class PPOConfig(Config):
-    """Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) on the networks of `vcgym.agents.networks.path_network`.
+    """Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) on the set network of `vcgym.agents.networks.description`.
 
     Attributes:
         learning_rate: Adam's step size at the start.

@@ -1,9 +1,12 @@
 """The one place where a config becomes environments, and where they are asked what agents need to know of them."""
 
 import gymnasium
+import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from vcgym.agents.config import EnvConfig
+from vcgym.agents.networks.observation import Part
+from vcgym.envs.call.features.path import CALL_FEATURES
 from vcgym.envs.faces.sender_vector import card
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
@@ -14,19 +17,26 @@ def make_envs(config: EnvConfig, num_envs: int, split: str) -> VectorEnv:
     return gymnasium.make_vec(config.id, num_envs=num_envs, autoreset_mode=AutoresetMode.SAME_STEP, split=split, **config.options)
 
 
-def paths_observed(envs: VectorEnv) -> int:
-    """How many paths an observation describes; 0 for an environment that knows of none."""
-    return int(getattr(envs.unwrapped, "paths_observed", 0))
+def observation_parts(envs: VectorEnv) -> list[Part]:
+    """Return the parts of an observation; one part of numbered features for an environment that names none."""
+    names = [feature.name for feature in getattr(envs.unwrapped, "layout", ())]
+    if not names:
+        shape = envs.single_observation_space.shape or ()
+        return [Part(name="features", features=[str(i) for i in range(int(np.prod(shape)))])]
+    for part in ("paths", "queue"):
+        items = int(getattr(envs.unwrapped, {"paths": "paths_observed", "queue": "places"}[part], 0))
+        if items:
+            first = names[0].partition("[")[2]
+            width = sum(name.partition("[")[2] == first for name in names)
+            features = [name.partition("[")[0] for name in names[:width]]
+            return [Part(name=part, items=items, features=features), *_context(names[items * width :])]
+    return _context(names)
 
 
-def places_observed(envs: VectorEnv) -> int:
-    """How many places of a queue an observation describes; 0 for an environment without one."""
-    return int(getattr(envs.unwrapped, "places", 0))
-
-
-def feature_names(envs: VectorEnv) -> list[str]:
-    """Names of the entries of an observation, in order; empty for an environment that names none."""
-    return [feature.name for feature in getattr(envs.unwrapped, "layout", ())]
+def _context(names: list[str]) -> list[Part]:
+    of_call = len(CALL_FEATURES) if names[: len(CALL_FEATURES)] == [feature.name for feature in CALL_FEATURES] else 0
+    parts = [Part(name="call", features=names[:of_call]), Part(name="sender", features=names[of_call:])]
+    return [part for part in parts if part.features]
 
 
 def data_hash(config: EnvConfig) -> str:
@@ -40,4 +50,5 @@ def data_hash(config: EnvConfig) -> str:
         return ""
     if config.options["scenario"] in SENDING_SCENARIOS:
         return card(SendingScenario(config.options["scenario"]))
-    return Scenario(config.options["scenario"], config.options["mode"], config.options["packets"]).layout.card
+    options = config.options
+    return Scenario(options["scenario"], options["mode"], options["packets"], traces=options["traces"]).layout.card

@@ -1,4 +1,4 @@
-"""How good a policy is on calls it has not been trained on: mean return over fixed worlds."""
+"""Evaluation of a policy on calls it has not been trained on: mean return over fixed worlds."""
 
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -7,11 +7,10 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from vcgym.agents.config import EvaluateConfig
-from vcgym.agents.environments import feature_names, make_envs, paths_observed, places_observed
+from vcgym.agents.environments import make_envs, observation_parts
 from vcgym.agents.export import CARD, load_agent, read_card
-from vcgym.agents.training.spaces import build, with_paths, with_places
-from vcgym.envs.call.features.path import path_width
-from vcgym.envs.call.features.sender import PLACE_WIDTH
+from vcgym.agents.networks.observation import Part, count_items
+from vcgym.agents.training.spaces import build, over_items
 
 
 class Policy(Protocol):
@@ -23,7 +22,7 @@ class Policy(Protocol):
 
 
 class Evaluation(NamedTuple):
-    """Mean and standard deviation of the return, over how many episodes."""
+    """Mean and standard deviation of the return over so many episodes."""
 
     return_mean: float
     return_sd: float
@@ -54,38 +53,26 @@ def evaluate(policy: Policy, envs: VectorEnv, seed: int) -> Evaluation:
 def require_fit(folder: Path | str, envs: VectorEnv) -> None:
     """Refuse to let the published agent in `folder` play `envs` when it was trained on other features or other actions.
 
-    Which paths there are, how many, and how long a queue is, is no part of it: an agent acts on any.
+    The number of paths, and the length of a queue, may differ: an agent acts on any.
 
     Raises:
         ValueError: it does not fit, naming the card, what it says and what is wanted.
     """
     card, path = read_card(Path(folder)), Path(folder) / CARD
-    here, there = (paths_observed(envs), places_observed(envs)), (card.paths, card.places)
-    wanted, found = _apart(feature_names(envs), *here), _apart(card.features, *there)
+    parts = observation_parts(envs)
+    found, wanted = _without_counts(card.observation), _without_counts(parts)
     if found != wanted:
-        raise ValueError(f"{path}: features of a path and of the call are {found}, expected {wanted}")
-    width, seen = _call_width(envs.single_observation_space.shape, *here), _call_width(build(card.observation_space).shape, *there)
-    if seen != width:
-        raise ValueError(f"{path}: observation_space has {seen} entries besides those of {card.paths} paths, expected {width}")
-    space, paths = build(card.action_space), here[0]
-    action_space = with_places(space, here[1]) if card.places else with_paths(space, card.paths, paths)
+        raise ValueError(f"{path}: features of the observation are {found}, expected {wanted}")
+    scores = card.network.items.scores if card.network.items else 0
+    items = count_items(parts)
+    action_space = over_items(build(card.action_space), scores * count_items(card.observation), scores * items)
     if action_space != envs.single_action_space:
-        raise ValueError(f"{path}: action_space over {paths} paths is {action_space}, expected {envs.single_action_space}")
+        raise ValueError(f"{path}: action_space over {items} items is {action_space}, expected {envs.single_action_space}")
 
 
-def _width(features: int, paths: int, places: int) -> int:
-    return PLACE_WIDTH if places else path_width(features, paths)
-
-
-def _apart(features: list[str], paths: int, places: int) -> tuple[list[str], list[str]]:
-    """Names of the features of one path or place, without its number, and of the call."""
-    width, many = _width(len(features), paths, places), paths + places
-    of_many, of_call = features[: many * width], features[many * width :]
-    return [name.partition("[")[0] for name in of_many[:width]], of_call
-
-
-def _call_width(shape: tuple[int, ...] | None, paths: int, places: int) -> int | None:
-    return shape[0] - (paths + places) * _width(shape[0], paths, places) if shape else None
+def _without_counts(parts: list[Part]) -> list[tuple[str, list[str]]]:
+    """Return name and features of each part, of one item if it is a set."""
+    return [(part.name, part.features) for part in parts]
 
 
 def evaluate_agent(config: EvaluateConfig) -> Evaluation:

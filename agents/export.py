@@ -1,54 +1,52 @@
 """A published agent: a folder with agent.safetensors (weights) and card.json (what they are). No pickle anywhere."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from vcgym.agents.atomic import new_folder
-from vcgym.agents.networks.policy import AgentPolicy, output_count, tensor_shapes
+from vcgym.agents.networks.description import SetNetwork, Strict
+from vcgym.agents.networks.observation import Part, context_features, count_items, item_part
+from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.training.spaces import build, describe
 
 WEIGHTS = "agent.safetensors"
 CARD = "card.json"
+FORMAT: Literal[2] = 2
 
 
-class AgentCard(BaseModel):
-    """What card.json says.
+class AgentCard(Strict):
+    """The content of card.json.
 
     Attributes:
-        features: names of the observation's entries, in order; empty where the environment names none.
-        paths: how many paths the observation describes, before everything else.
-        places: how many places of a queue the observation describes, before everything else.
+        observation: parts of an observation, in order.
+        observation_space, action_space: of one session, see `vcgym.agents.training.spaces.describe`.
+        network: layers of the network whose tensors the weights are.
         squashed: whether outputs are squashed by tanh into the Box of actions.
-        hidden: units per layer.
         steps: transitions trained on.
         config_hash: of the resolved training config.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    format: Literal[1] = 1
+    format: Literal[2] = FORMAT
     env_id: str
+    observation: list[Part]
     observation_space: dict[str, Any]
     action_space: dict[str, Any]
-    features: list[str]
+    network: SetNetwork
     algorithm: str
-    paths: Annotated[int, Field(ge=0)]
-    places: Annotated[int, Field(ge=0)] = 0
     squashed: bool = False
-    hidden: Annotated[int, Field(ge=1)]
-    activation: Literal["tanh", "relu"]
-    steps: int
+    steps: Annotated[int, Field(ge=0)]
     seed: int
     config_hash: str
 
 
-def publish(folder: Path, agent: AgentPolicy, *, features: list[str], algorithm: str, steps: int, seed: int, config_hash: str) -> None:
+def publish(folder: Path, agent: AgentPolicy, *, algorithm: str, steps: int, seed: int, config_hash: str) -> None:
     """Write `agent` to the new `folder`, which appears complete or not at all.
 
     Raises:
@@ -56,15 +54,12 @@ def publish(folder: Path, agent: AgentPolicy, *, features: list[str], algorithm:
     """
     card = AgentCard(
         env_id=agent.env_id,
+        observation=list(agent.parts),
         observation_space=describe(agent.observation_space),
         action_space=describe(agent.action_space),
-        features=features,
+        network=agent.network,
         algorithm=algorithm,
-        paths=agent.paths,
-        places=agent.places,
         squashed=agent.squashed,
-        hidden=len(agent.tensors["trunk1.bias"]),
-        activation="tanh" if agent.activation == "tanh" else "relu",
         steps=steps,
         seed=seed,
         config_hash=config_hash,
@@ -78,13 +73,24 @@ def read_card(folder: Path) -> AgentCard:
     """Read and check card.json.
 
     Raises:
-        ValueError: it is missing or malformed, naming file and field.
+        ValueError: it is missing or malformed, naming file and field, or of an earlier format.
     """
     path = folder / CARD
     try:
-        return AgentCard.model_validate_json(path.read_text())
+        content = path.read_text()
+        _refuse_other_format(path, content)
+        return AgentCard.model_validate_json(content)
     except (OSError, ValidationError) as error:
         raise ValueError(f"{path} is no agent's card: {error}") from error
+
+
+def _refuse_other_format(path: Path, content: str) -> None:
+    try:
+        found = json.loads(content)["format"]
+    except (json.JSONDecodeError, TypeError, KeyError):
+        return
+    if found != FORMAT:
+        raise ValueError(f"{path} has format {found}; allowed: {FORMAT}; train the agent again, or load it with the version that wrote it")
 
 
 def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
@@ -109,21 +115,35 @@ def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
 
 
 def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
-    """The agent that `card` describes, from the content of its file of weights; `folder` is what errors name.
+    """Return the agent that `card` describes, from the content of its file of weights; `folder` is what errors name.
 
     Raises:
-        ValueError: a truncated or malformed file, a tensor missing, of another shape or not finite.
+        ValueError: a card that contradicts itself, a truncated or malformed file, a tensor missing, of another shape or not finite.
     """
     observation_space, action_space = build(card.observation_space), build(card.action_space)
     if not isinstance(observation_space, spaces.Box) or len(observation_space.shape) != 1:
         raise ValueError(f"{folder / CARD}: observation_space is {observation_space}, expected a Box with one axis")
     try:
-        shapes = tensor_shapes(observation_space.shape[0], card.paths, card.hidden, output_count(action_space), card.places)
+        _require_consistent(card, observation_space.shape[0], output_count(action_space))
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {error}") from error
-    tensors = _checked_tensors(folder / WEIGHTS, weights, shapes)
-    trained = observation_space, action_space, card.paths, card.activation, tensors, card.steps, card.places, card.squashed
-    return AgentPolicy(card.env_id, *trained)
+    tensors = _checked_tensors(folder / WEIGHTS, weights, card.network.tensor_shapes())
+    acts = card.env_id, tuple(card.observation), observation_space, action_space
+    return AgentPolicy(*acts, card.network, tensors, card.steps, card.squashed)
+
+
+def _require_consistent(card: AgentCard, entries: int, outputs: int) -> None:
+    of_items, items = item_part(card.observation), card.network.items
+    shown = sum(part.size for part in card.observation)
+    if shown != entries:
+        raise ValueError(f"observation has {shown} features, expected {entries} as observation_space has")
+    widths = (len(of_items.features) if of_items else 0), len(context_features(card.observation))
+    wanted = (items.width if items else 0), card.network.context
+    if widths != wanted:
+        raise ValueError(f"observation has {widths} features of an item and of the context, expected {wanted} as the network has")
+    made = card.network.output_count(count_items(card.observation))
+    if made != outputs:
+        raise ValueError(f"network has {made} outputs, expected {outputs} as action_space needs")
 
 
 def _checked_tensors(path: Path, weights: bytes, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:

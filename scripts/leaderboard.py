@@ -19,7 +19,7 @@ from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.evaluation.cells import plan
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
-from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
+from vcgym.leaderboard.evaluation.suites import Suite, prepare
 from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
@@ -29,6 +29,7 @@ from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.verify import verify
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.cards import DataError
 from vcgym.scripts.schema import CONF, build, register
 
 register()
@@ -44,12 +45,12 @@ def main(composed: DictConfig) -> None:
         if config.do == "verify":
             sys.exit(_verify(config, console))
         _run(config, console)
-    except (RefusedError, FileNotFoundError) as error:
+    except (RefusedError, DataError, FileNotFoundError) as error:
         sys.exit(f"vcgym-leaderboard: {error}")
 
 
 def _run(config: LeaderboardConfig, console: Console) -> None:
-    suite = SUITES[config.suite]
+    suite = config.played_suite()
     if config.list:
         _print_rows(("system", "controller", "rule", "source"), system_rows(systems_of(suite, config.systems)), console)
     elif config.do == "page":

@@ -54,7 +54,7 @@ def path_env_id(request):
 @pytest.fixture
 def test_split_opened():
     """Lets a test draw worlds of the test split, as the leaderboard does."""
-    with splits.test_opened():
+    with splits.unlock_test_split():
         yield
 
 

@@ -4,7 +4,6 @@ PPO takes any environment, MaskablePPO one that says which actions are allowed (
 its network is plain, two layers, with features compressed by arcsinh.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -22,20 +21,21 @@ from torch import nn
 
 from vcgym.agents.adapter import NativeVecEnv
 from vcgym.agents.config import Algorithm, MaskablePPOConfig, SACConfig, TrainConfig
-from vcgym.agents.environments import make_envs, paths_observed, places_observed
-from vcgym.agents.networks.path_network import MaskablePathPolicy, Nets, PathPolicy, path_nets
+from vcgym.agents.environments import make_envs, observation_parts
+from vcgym.agents.networks.actor_critic import LOG_SD, ActorCritic, MaskableSetPolicy, SetPolicy
+from vcgym.agents.networks.description import set_network
+from vcgym.agents.networks.observation import Part, item_part, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
-from vcgym.agents.networks.queue_network import queue_nets
 
 Model = PPO | MaskablePPO | SAC
 
 _OURS = {"learning_rate", "schedule", "hidden", "activation", "masked"}  # of a config; the rest are arguments of the model
 _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
-_SAC_TENSORS = {"trunk0": "latent_pi.0", "trunk1": "latent_pi.2", "rest": "mu"}  # names in an agent's file, and in SB3's actor
+_SAC_TENSORS = {"trunk.0": "latent_pi.0", "trunk.1": "latent_pi.2", "rest.0": "mu"}  # names in an agent's file, and in SB3's actor
 
 
 def name_of(algorithm: Algorithm) -> str:
-    """What a card calls the algorithm."""
+    """Return the algorithm's name on a card."""
     return "SAC" if isinstance(algorithm, SACConfig) else "MaskablePPO" if isinstance(algorithm, MaskablePPOConfig) else "PPO"
 
 
@@ -49,12 +49,12 @@ def require_learnable(algorithm: Algorithm, envs: VectorEnv) -> None:
     output_count(space)
     if isinstance(algorithm, MaskablePPOConfig) and not hasattr(envs.unwrapped, "action_masks"):
         raise ValueError(f"algorithm is MaskablePPO and {envs.unwrapped} has no action_masks; allowed: algorithm=ppo")
-    if isinstance(algorithm, SACConfig) and (not isinstance(space, spaces.Box) or paths_observed(envs)):
+    if isinstance(algorithm, SACConfig) and (not isinstance(space, spaces.Box) or item_part(observation_parts(envs))):
         raise ValueError(f"algorithm is SAC and action space is {space}; allowed: a Box of floats, in an environment without paths")
 
 
 def build_model(config: TrainConfig, seed: int) -> Model:
-    """A model with fresh weights, over monitored sessions of the training split whose rewards are normalised."""
+    """Build a model with fresh weights over monitored sessions of the training split whose rewards are normalised."""
     envs, chosen = make_envs(config.env, config.num_envs, "train"), config.algorithm
     sessions = VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, gamma=chosen.gamma)
     rate = LinearSchedule(chosen.learning_rate, 0.0, 1.0) if chosen.schedule == "linear" else chosen.learning_rate
@@ -63,17 +63,12 @@ def build_model(config: TrainConfig, seed: int) -> Model:
         common["train_freq"] = common.pop("n_steps")
         layers = {"net_arch": [chosen.hidden] * 2, "activation_fn": _ACTIVATIONS[chosen.activation]}
         return SAC("MlpPolicy", sessions, policy_kwargs={"features_extractor_class": Compressed, **layers}, **common)
-    kwargs = {"nets": _nets(envs, chosen.hidden, chosen.activation)}
+    parts = observation_parts(envs)
+    network = network_for(parts, output_count(envs.single_action_space), chosen.hidden, chosen.activation)
+    kwargs: dict[str, Any] = {"nets": partial(ActorCritic, network, parts)}
     if isinstance(chosen, MaskablePPOConfig):
-        return MaskablePPO(MaskablePathPolicy, sessions, policy_kwargs=kwargs, **common)
-    return PPO(PathPolicy, sessions, policy_kwargs=kwargs, **common)
-
-
-def _nets(envs: VectorEnv, hidden: int, activation: str) -> Callable[..., nn.Module]:
-    """Makes the networks of policy and value, given the lengths of observation and output."""
-    if places := places_observed(envs):
-        return partial(queue_nets, places=places, hidden=hidden, activation=activation)
-    return partial(path_nets, paths=paths_observed(envs), hidden=hidden, activation=activation)
+        return MaskablePPO(MaskableSetPolicy, sessions, policy_kwargs=kwargs, **common)
+    return PPO(SetPolicy, sessions, policy_kwargs=kwargs | {"log_std_init": LOG_SD}, **common)
 
 
 class Compressed(BaseFeaturesExtractor):
@@ -87,15 +82,22 @@ class Compressed(BaseFeaturesExtractor):
 
 
 def snapshot(model: Model, config: TrainConfig) -> AgentPolicy:
-    """The model's policy as it is now, apart from the model."""
+    """Return a copy of the model's policy as it is now."""
     assert isinstance(model.observation_space, spaces.Box)
-    spoken = config.env.id, model.observation_space, model.action_space
+    parts, outputs = _parts(model), output_count(model.action_space)
+    spoken = config.env.id, tuple(parts), model.observation_space, model.action_space
     if isinstance(model, SAC):
-        return AgentPolicy(*spoken, 0, config.algorithm.activation, _actor(model), squashed=True)
+        network = set_network(None, sum(part.size for part in parts), outputs, config.algorithm.hidden, config.algorithm.activation)
+        return AgentPolicy(*spoken, network, _actor(model), squashed=True)
     nets = model.policy.mlp_extractor
-    assert isinstance(nets, Nets)
-    paths, places = getattr(nets.policy, "paths", 0), getattr(nets.policy, "places", 0)
-    return AgentPolicy(*spoken, paths, config.algorithm.activation, _arrays(nets.policy.state_dict()), places=places)
+    assert isinstance(nets, ActorCritic)
+    return AgentPolicy(*spoken, nets.policy.network, _arrays(nets.policy.state_dict()))
+
+
+def _parts(model: Model) -> list[Part]:
+    assert isinstance(model.env, VecNormalize)
+    assert isinstance(model.env.unwrapped, NativeVecEnv)
+    return observation_parts(model.env.unwrapped.envs)
 
 
 def _actor(model: SAC) -> dict[str, NDArray[np.float32]]:

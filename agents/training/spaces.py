@@ -1,4 +1,4 @@
-"""Spaces as JSON: what a card and a checkpoint say about the environment they belong to."""
+"""Spaces as JSON, for cards and checkpoints."""
 
 from typing import Any
 
@@ -22,8 +22,8 @@ def describe(space: spaces.Space) -> dict[str, Any]:
     raise TypeError(f"{space} cannot be described; allowed: Box, Discrete from 0, MultiDiscrete from 0 with one axis")
 
 
-def with_paths(space: spaces.Space, old: int, new: int) -> spaces.Space:
-    """An action space over `old` paths, as it is over `new`: paths are the first choice or the first scores. Others stay as they are."""
+def over_items(space: spaces.Space, old: int, new: int) -> spaces.Space:
+    """Return an action space as it is with `new` scores of items in place of `old`: they are the first choice, or the first coordinates."""
     if isinstance(space, spaces.Discrete):
         return spaces.Discrete(int(space.n) - old + new)
     if isinstance(space, spaces.MultiDiscrete):
@@ -32,11 +32,6 @@ def with_paths(space: spaces.Space, old: int, new: int) -> spaces.Space:
         low, high = (np.concatenate([np.repeat(end[:1], new), end[old:]]) for end in (space.low, space.high))
         return spaces.Box(low, high, dtype=space.dtype.type)
     return space
-
-
-def with_places(space: spaces.Space, new: int) -> spaces.Space:
-    """An action space over a queue, as it is over `new` places: as many choices of each kind as places."""
-    return spaces.Discrete(2 * new) if isinstance(space, spaces.Discrete) else space
 
 
 def build(description: dict[str, Any]) -> spaces.Space:

@@ -15,7 +15,7 @@ from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.utils import get_device, safe_mean
 
 from vcgym.agents.config import TrainConfig
-from vcgym.agents.environments import feature_names, make_envs
+from vcgym.agents.environments import make_envs
 from vcgym.agents.evaluation import Evaluation, evaluate
 from vcgym.agents.export import publish
 from vcgym.agents.progress import Tell, progress
@@ -81,9 +81,14 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
             validation = border.evaluate()
         checkpoint.save(home / "checkpoints", model, identity)
         if not (home / "agent").exists():
-            features, agent, steps = feature_names(validation_envs), snapshot(model, config), model.num_timesteps
-            name, config_hash = name_of(config.algorithm), config.digest()
-            publish(home / "agent", agent, features=features, algorithm=name, steps=steps, seed=seed, config_hash=config_hash)
+            publish(
+                home / "agent",
+                snapshot(model, config),
+                algorithm=name_of(config.algorithm),
+                steps=model.num_timesteps,
+                seed=seed,
+                config_hash=config.digest(),
+            )
         return Trained(home / "agent", model.num_timesteps, validation)
     finally:
         validation_envs.close()

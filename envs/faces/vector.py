@@ -1,5 +1,6 @@
 """The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -60,6 +61,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         data: folder of measured data; None: the environment variable VCGYM_DATA.
         burst: of mode paper: which measured burst its draws are fitted to, worst or median.
         tau_ms: of mode correlated: correlation time of queueing, 0 to 60,000.
+        traces: of scenario replay: a folder or files of traces.
         threads: how many threads share the sessions; without effect on the result.
         log: keep per-packet outcomes, for `played`.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
@@ -88,6 +90,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         data: str | None = None,
         burst: str = "worst",
         tau_ms: float = TAU_MS,
+        traces: str | Sequence[str] | None = None,
         threads: int = 1,
         log: bool = False,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -106,7 +109,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
             one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        world = Scenario(scenario, mode, packets, data, burst, tau_ms)
+        world = Scenario(scenario, mode, packets, data, burst, tau_ms, traces)
         world.pairs(split)  # refuses an unknown split
         if predictor is not None and (held.at_arrivals or observation != "features"):
             kind = type(predictor).__name__

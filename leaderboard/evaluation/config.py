@@ -2,13 +2,13 @@
 
 import builtins
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from vcgym.agents.config import AbsolutePath, Config, DataConfig, TrainConfig
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
-from vcgym.leaderboard.evaluation.suites import SUITES
+from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAY, SUITES, Suite, replay_suite
 
 
 class RayConfig(Config):
@@ -28,7 +28,9 @@ class LeaderboardConfig(Config):
         do: run the suite; add a submission and play its calls; verify the agents' scores by replaying their actions; page: one page over
             all suites whose results lie beside each other; fairness: let calls of each rate rule share a bottleneck.
         list: print the systems that play the suite, with their rules, parameters and sources, and do nothing else.
-        suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`.
+        suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`, or replay: traces of your own.
+        traces: with suite=replay, and only then: a folder or files of traces, see `vcgym.network.scenarios.replay`.
+        packets: with suite=replay, length of the calls in slots of 10 ms.
         systems: names of systems, at least one; None: all that fit the suite.
         train: the training of the agent of calls over paths; it is done once, and goes on where it was stopped. None: none.
         agents: by the name on the board, folders of finished studies (`vcgym-train folder=...`), every seed of them.
@@ -43,6 +45,8 @@ class LeaderboardConfig(Config):
     do: Literal["run", "add", "verify", "page", "fairness"] = "run"
     list: Literal["systems"] | None = None
     suite: str = "first"
+    traces: AbsolutePath | Annotated[builtins.list[AbsolutePath], Field(min_length=1)] | None = None
+    packets: Annotated[int, Field(ge=1, le=1_000_000)] = PACKETS
     systems: Annotated[builtins.list[str], Field(min_length=1)] | None = None
     train: TrainConfig | None = Field(default_factory=TrainConfig)
     agents: dict[str, AbsolutePath] = Field(default_factory=dict)
@@ -56,9 +60,28 @@ class LeaderboardConfig(Config):
     @field_validator("suite")
     @classmethod
     def _known(cls, suite: str) -> str:
-        if suite not in SUITES:
-            raise ValueError(f"suite is {suite!r}; allowed: {', '.join(SUITES)}")
+        if suite not in (*SUITES, REPLAY):
+            raise ValueError(f"suite is {suite!r}; allowed: {', '.join((*SUITES, REPLAY))}")
         return suite
+
+    @model_validator(mode="after")
+    def _only_replay_takes_traces(self) -> Self:
+        if (self.suite == REPLAY) != (self.traces is not None):
+            raise ValueError(f"suite is {self.suite!r}, traces is {self.traces}; allowed: traces=FOLDER with suite={REPLAY}, and only then")
+        if self.suite != REPLAY and self.packets != PACKETS:
+            raise ValueError(f"suite is {self.suite!r}, packets is {self.packets}; allowed: {PACKETS}, but with suite={REPLAY}")
+        return self
+
+    def played_suite(self) -> Suite:
+        """Return the suite that is played.
+
+        Raises:
+            DataError: traces that cannot be played.
+        """
+        if self.traces is None:
+            return SUITES[self.suite]
+        files = self.traces if isinstance(self.traces, builtins.list) else [self.traces]
+        return replay_suite([str(file) for file in files], self.packets)
 
     @field_validator("train")
     @classmethod

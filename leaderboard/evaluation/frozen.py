@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.leaderboard.evaluation.suites import Part, Suite, links, open_scenario, worlds
+from vcgym.leaderboard.evaluation.suites import Part, Suite, links, worlds
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 
 SAMPLED = 3  # worlds of each part over paths: first, middle and last
 _HASHED_APART: Any = None  # a trace is hashed by its content
@@ -42,7 +42,7 @@ FROZEN = {
 
 def definition_hash(suite: Suite) -> str:
     """Return the hash of a suite's definition."""
-    definition = [suite.name, suite.version, suite.packets, suite.columns.ranked_by, [list(part) for part in suite.parts]]
+    definition = [suite.name, suite.version, suite.packets, suite.columns.ranked_by, [list(part[:-1]) for part in suite.parts]]
     return hashlib.sha256(json.dumps(definition).encode()).hexdigest()[:16]
 
 
@@ -52,7 +52,9 @@ def worlds_hash(suite: Suite) -> str:
         return " ".join(links_hash(_links(suite, scenario)) for scenario in suite.scenarios)
     digest = hashlib.sha256()
     for part in suite.parts:
-        _add(digest, part, Scenario(part.scenario, part.mode, suite.packets))
+        scenario = part.open(suite.packets)
+        assert isinstance(scenario, Scenario)
+        _add(digest, part, scenario)
     return digest.hexdigest()[:16]
 
 
@@ -67,12 +69,12 @@ def links_hash(drawn: Iterable[SharedLink]) -> str:
 
 def _links(suite: Suite, name: str) -> list[SharedLink]:
     parts = [part for part in suite.parts if part.scenario == name]
-    scenario = open_scenario(parts[0], 0)
+    scenario = parts[0].open(0)
     assert not isinstance(scenario, Scenario)
     return [link for part in parts for link in links(scenario, part.split, worlds(part, scenario))]
 
 
-@test_opened()
+@unlock_test_split()
 def _add(digest: "hashlib._Hash", part: Part, scenario: Scenario) -> None:
     which = worlds(part, scenario)
     world = scenario.world(1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import SPLITS, test_opened
+from vcgym.network.scenarios.splits import SPLITS, unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
 
 
@@ -20,7 +20,7 @@ def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, ...]], sessi
     return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver, *_ in pairs]
 
 
-@test_opened()
+@unlock_test_split()
 def every_pair(scenario: Scenario, seeds: int, least: int = 1) -> list[WorldDraw]:
     """Worlds of each pair of a scenario, whatever the split: for claims about a whole scenario, with nothing trained.
 

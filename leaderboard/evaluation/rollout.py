@@ -16,7 +16,7 @@ from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.evaluation.published import Policy
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
 
 Worlds = list[tuple[str, int]]  # pair and seed
@@ -48,12 +48,12 @@ def play_rules_together(
         yield Rollout(batch.played(), strata, 1e6 * batch_s / packets, batch_s)
 
 
-@test_opened()
+@unlock_test_split()
 def _drawn(scenario: Scenario, split: str, worlds: Worlds, stratum: str | None) -> list[WorldDraw]:
     return [scenario.draw(split, seed, name, stratum) for name, seed in worlds]
 
 
-@test_opened()
+@unlock_test_split()
 def play_policy(
     policy: Policy, env_id: str, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None,
     **arguments: Any,
@@ -61,7 +61,8 @@ def play_policy(
     """Play a policy on each world through the environment; a decision is one `predict` for one session."""
     envs: Any = gymnasium.make_vec(
         env_id, num_envs=len(worlds), scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets, threads=threads,
-        burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, observation=policy.reads, log=True,
+        burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, traces=scenario.settings.traces,
+        observation=policy.reads, log=True,
         autoreset_mode=AutoresetMode.DISABLED, **arguments,
     )  # fmt: skip
     began, deciding, decisions = time.perf_counter(), 0.0, 0

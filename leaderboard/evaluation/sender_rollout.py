@@ -17,7 +17,7 @@ from vcgym.network.bottleneck.capacity import CapacityTrace
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 
 MAX_PACKETS = 1 << 17  # of a call that are kept
 
@@ -70,7 +70,7 @@ def play_sender(
     return _rollout(list(links), measured, 1e6 * took_s / max(1, int(totals.sent.sum())), took_s)
 
 
-@test_opened()
+@unlock_test_split()
 def play_sender_agent(agent: PublishedAgent, scenario: SendingScenario, which: Sequence[tuple[str, int]]) -> SenderRollout:
     """Play an agent on worlds of one kind of the test split; `which` has kind and seed of each.
 

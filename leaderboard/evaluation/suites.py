@@ -8,11 +8,13 @@ stress-v0       what goes wrong on purpose
 scale-v0        9 to 900 paths, and places no system was made for
 order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as S1
 calls-v0        every kind of `calls`, 30 calls each
+replay          traces of your own (`replay_suite`)
 rate-v0         every kind of `rate`, and of `rate-measured` where the measured traces are there, 30 calls each
 """
 
 import hashlib
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -24,7 +26,7 @@ from vcgym.network.bottleneck.capacity import CapacityTrace
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS, STRESS
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.worlds.strata import NATURAL, STRATA
@@ -49,6 +51,17 @@ class Part(NamedTuple):
     split: str = "test"
     stratum: str | None = None
     first_seed: int = 0
+    traces: tuple[str, ...] = ()  # of scenario replay
+
+    def open(self, packets: int) -> AnyScenario:
+        """Make the scenario, for calls over paths of `packets` slots.
+
+        Raises:
+            DataError: data that is missing or broken.
+        """
+        if self.mode == BOTTLENECK:
+            return SendingScenario(self.scenario)
+        return Scenario(self.scenario, self.mode, packets, traces=self.traces or None)
 
 
 class Suite(NamedTuple):
@@ -68,6 +81,7 @@ class Suite(NamedTuple):
 
 PACKETS = 6000
 SEEDS = 10  # of each kind of world at least
+REPLAY_SEEDS = 24
 _PER_WEIGHT = 100  # worlds of a pair over all strata; the smallest weight is 10 %
 _APART = 1000  # seeds between strata: their worlds share no draw
 
@@ -139,27 +153,35 @@ SUITES = {
 }
 
 
+REPLAY = "replay"
+
+
+def replay_suite(traces: Sequence[str], packets: int = PACKETS) -> Suite:
+    """Make the suite of traces of your own: a part of `REPLAY_SEEDS` worlds per pair; its version names the data.
+
+    Raises:
+        DataError: see `vcgym.network.scenarios.replay`.
+    """
+    part = Part("replay", "replay", REPLAY_SEEDS, traces=tuple(traces))
+    return Suite(REPLAY, data_hash(part.open(packets))[:8], packets, (part,))
+
+
 def playable(suite: Suite) -> list[Part]:
     """Return the parts whose data are there: replay and measured capacity need the environment variable VCGYM_DATA."""
-    return [part for part in suite.parts if os.environ.get(DATA_VARIABLE) or (part.mode != "replay" and part.scenario != MEASURED)]
+    has_data = bool(os.environ.get(DATA_VARIABLE))
+    return [part for part in suite.parts if has_data or part.traces or (part.mode != "replay" and part.scenario != MEASURED)]
 
 
 def prepare(suite: Suite) -> list[tuple[Part, AnyScenario]]:
     """Return the playable parts with their scenarios, so that missing or broken data are refused before anything else is done."""
-    scenarios: dict[tuple[str, str], AnyScenario] = {}
+    opened: dict[tuple[object, ...], AnyScenario] = {}
+    found = []
     for part in playable(suite):
-        if (part.scenario, part.mode) not in scenarios:
-            scenarios[part.scenario, part.mode] = open_scenario(part, suite.packets)
-    return [(part, scenarios[part.scenario, part.mode]) for part in playable(suite)]
-
-
-def open_scenario(part: Part, packets: int) -> AnyScenario:
-    """Return the scenario of a part.
-
-    Raises:
-        DataError: data that is missing or broken.
-    """
-    return SendingScenario(part.scenario) if part.mode == BOTTLENECK else Scenario(part.scenario, part.mode, packets)
+        key = part.scenario, part.mode, part.traces
+        if key not in opened:
+            opened[key] = part.open(suite.packets)
+        found.append((part, opened[key]))
+    return found
 
 
 def data_hash(scenario: AnyScenario) -> str:
@@ -180,14 +202,14 @@ def columns_of(results: pa.Table) -> Columns:
     return fitting[0] if fitting else CALL
 
 
-@test_opened()
+@unlock_test_split()
 def worlds(part: Part, scenario: AnyScenario) -> list[tuple[str, int]]:
     """Return pair and seed of each world of a part; no two share a seed."""
     pairs = scenario.pairs(part.split) if isinstance(scenario, Scenario) else [part.stratum or ""]
     return [(pair, part.first_seed + i * part.seeds + n) for i, pair in enumerate(pairs) for n in range(part.seeds)]
 
 
-@test_opened()
+@unlock_test_split()
 def links(scenario: SendingScenario, split: str, which: list[tuple[str, int]]) -> list[SharedLink]:
     """Return the drawn worlds of a bottleneck; `which` has kind and seed of each."""
     return [scenario.draw(split, seed, kind) for kind, seed in which]

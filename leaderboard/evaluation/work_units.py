@@ -6,7 +6,7 @@ from functools import lru_cache
 from vcgym.leaderboard.evaluation.call_cells import play_call_cells
 from vcgym.leaderboard.evaluation.cells import Cell
 from vcgym.leaderboard.evaluation.sender_cells import play_sender_cells
-from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, data_hash, open_scenario
+from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, data_hash
 from vcgym.network.scenarios.scenario import Scenario
 
 
@@ -34,4 +34,4 @@ def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, b
 
 @lru_cache(maxsize=4)
 def _scenario(part: Part, packets: int) -> AnyScenario:
-    return open_scenario(part, packets)
+    return part.open(packets)

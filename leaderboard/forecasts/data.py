@@ -25,7 +25,7 @@ from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.worlds.world import WorldDraw
 from vcgym.predictors.rows import COLUMNS
@@ -79,7 +79,7 @@ def build(config: PredictorDataConfig, systems: Mapping[str, System], tell: Tell
     return _write(table, config)
 
 
-@test_opened()
+@unlock_test_split()
 def draw_worlds(scenario: Scenario, part: DataPart, split: str) -> list[World]:
     """Worlds of a part in one split; no two share a seed."""
     pairs = scenario.pairs(split)

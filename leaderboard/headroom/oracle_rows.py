@@ -40,7 +40,7 @@ from vcgym.leaderboard.results.columns import IDENTITY, WORLD
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS, emodel_return, impairment_sum, mos, rating
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw, blocks
 
 VERSION = 1
@@ -60,7 +60,7 @@ class Drawn(NamedTuple):
     identity: dict[str, Any]
 
 
-@test_opened()
+@unlock_test_split()
 def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
     """The world that a result row (its identity columns) was played on.
 

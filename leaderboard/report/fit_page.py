@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from vcgym.leaderboard.report.table import markdown_table
-from vcgym.network.fitting.report import FitRow, fit_report
-from vcgym.network.fitting.time_structure import LAGS_MS, StructureRow, drawn_structure, measured_structure
+from vcgym.network.validation.report import FitRow, fit_report
+from vcgym.network.validation.time_structure import LAGS_MS, StructureRow, drawn_structure, measured_structure
 
 SCENARIOS = ("wonderproxy", "world", "cloud")
 WORLDS = (

@@ -7,7 +7,7 @@ from vcgym.agents.atomic import new_folder
 from vcgym.leaderboard.evaluation.participants import is_agent_name
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.load import take
+from vcgym.leaderboard.submissions.load import read, take
 
 FOLDER = "submissions"  # within that of the results
 
@@ -24,26 +24,27 @@ def accept(folder: Path, board: Path, paths: Iterable[int], rules: Collection[st
     Raises:
         RefusedError: it is not taken, or a rule, an agent of ours or another submission has its name.
     """
-    card, published = take(folder, paths)
-    if card.name in rules or is_agent_name(card.name):
-        raise RefusedError(folder, f"is called {card.name!r}, as a system of this leaderboard is", "another name")
-    kept = board / FOLDER / card.name
+    submission = take(folder, paths)
+    name = submission.card.name
+    if name in rules or is_agent_name(name):
+        raise RefusedError(folder, f"is called {name!r}, as a system of this leaderboard is", "another name")
+    kept = board / FOLDER / name
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         with new_folder(kept) as draft:
-            for name, content in published.files:
-                (draft / name).write_bytes(content)
-    elif take(kept, ())[1] != published:
-        raise RefusedError(folder, f"is called {card.name!r} as {kept} is, which differs", "another name, or remove the old one")
-    return card.name
+            for file, content in submission.published.files:
+                (draft / file).write_bytes(content)
+    elif read(kept).published != submission.published:
+        raise RefusedError(folder, f"is called {name!r} as {kept} is, which differs", "another name, or remove the old one")
+    return name
 
 
 def accepted(board: Path, paths: Iterable[int]) -> dict[str, PublishedAgent]:
-    """The submissions that lie with the results in `board`, checked again, by name.
+    """Return the submissions that lie with the results in `board`, checked again, by name.
 
     Raises:
         RefusedError: one is not as it must be.
     """
     paths, kept = list(paths), board / FOLDER
     found = [take(folder, paths) for folder in sorted(kept.iterdir()) if not folder.name.startswith(".")] if kept.is_dir() else []
-    return {card.name: published for card, published in found}
+    return {submission.card.name: submission.published for submission in found}

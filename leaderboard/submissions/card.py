@@ -1,4 +1,4 @@
-"""What the card of a submission says, and what it must say for the submission to play `vcgym/Call-v0`."""
+"""The card of a submission, and what it must hold for the submission to play `vcgym/Call-v0`."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -8,6 +8,7 @@ from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from vcgym.agents.export import AgentCard
+from vcgym.agents.networks.observation import Part, network_for
 from vcgym.agents.training.spaces import describe
 from vcgym.envs.call.features.path import CALL_FEATURES, PATH_FEATURES, layout
 from vcgym.envs.faces.actions import LEVELS
@@ -16,11 +17,11 @@ from vcgym.leaderboard.submissions.folder import RefusedError
 
 ORACLE = "oracle_"  # how hindsight is called, which is never ranked
 Line = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
-MOST_PATHS, MOST_HIDDEN = 1000, 512
+MAX_PATHS, MAX_HIDDEN = 1000, 512
 
 
 class OnnxCard(BaseModel):
-    """What `policy.onnx` was made for.
+    """The environment and features that `policy.onnx` was made for.
 
     Attributes:
         env_id: the environment.
@@ -40,7 +41,7 @@ class OnnxCard(BaseModel):
 
 
 class SubmissionCard(BaseModel):
-    """What card.json of a submission says.
+    """The content of card.json of a submission.
 
     Attributes:
         name: what the leaderboard calls it; not as an oracle is called.
@@ -72,7 +73,7 @@ class SubmissionCard(BaseModel):
 
 
 def parse_card(path: Path, content: bytes) -> SubmissionCard:
-    """The card in `content`.
+    """Return the card in `content`.
 
     Raises:
         RefusedError: it is malformed, or of another environment, other features or other actions.
@@ -90,16 +91,27 @@ def parse_card(path: Path, content: bytes) -> SubmissionCard:
 
 
 def _refuse_other_agent(path: Path, card: AgentCard) -> None:
-    for field, least, value, most in (("paths", 1, card.paths, MOST_PATHS), ("hidden", 1, card.hidden, MOST_HIDDEN)):
-        if not least <= value <= most:
-            raise RefusedError(path, f"agent.{field} is {value}", f"{least} to {most}")
-    features = [name.partition("[")[0] for name in card.features]
-    wanted = [feature.name for feature in layout(("",) * card.paths)]
-    low, high = (np.array([getattr(feature, end) for feature in layout(("",) * card.paths)], np.float32) for end in ("low", "high"))
+    paths = (card.observation[0].items or 0) if card.observation else 0
+    hidden = card.network.trunk[-1]
+    for field, value, maximum in (("observation.0.items", paths, MAX_PATHS), ("network.trunk.outputs", hidden.outputs, MAX_HIDDEN)):
+        if not 1 <= value <= maximum:
+            raise RefusedError(path, f"agent.{field} is {value}", f"1 to {maximum}")
+    parts = call_parts(paths)
+    features = layout(("",) * paths)
+    low, high = (np.array([getattr(feature, end) for feature in features], np.float32) for end in ("low", "high"))
     _refuse_other(path, "agent.env_id", card.env_id, AGENT_ENV)
-    _refuse_other(path, "agent.features", features, [name.partition("[")[0] for name in wanted])
+    _refuse_other(path, "agent.observation", *([part.model_dump() for part in found] for found in (card.observation, parts)))
     _refuse_other(path, "agent.observation_space", card.observation_space, describe(spaces.Box(low, high, dtype=np.float32)))
-    _refuse_other(path, "agent.action_space", card.action_space, describe(spaces.MultiDiscrete([card.paths, LEVELS])))
+    _refuse_other(path, "agent.action_space", card.action_space, describe(spaces.MultiDiscrete([paths, LEVELS])))
+    network = network_for(parts, paths + LEVELS, hidden.outputs, hidden.activation)
+    _refuse_other(path, "agent.network", card.network.model_dump(), network.model_dump())
+    _refuse_other(path, "agent.squashed", card.squashed, False)
+
+
+def call_parts(paths: int) -> list[Part]:
+    """Return the parts of an observation of `vcgym/Call-v0` with so many paths."""
+    of_path, of_call = ([feature.name for feature in features] for features in (PATH_FEATURES, CALL_FEATURES))
+    return [Part(name="paths", items=paths, features=of_path), Part(name="call", features=of_call)]
 
 
 def _refuse_other_model(path: Path, card: OnnxCard) -> None:

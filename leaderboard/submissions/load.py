@@ -1,21 +1,20 @@
 """From a submission's folder to a policy: card, weights, and for ONNX a trial, in this order; each step refuses before the next begins."""
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.export import AgentCard, agent_from
-from vcgym.agents.networks.policy import tensor_shapes
 from vcgym.envs.call.features.path import CALL_WIDTH, PATH_WIDTH
-from vcgym.envs.faces.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import Policy, PublishedAgent
 from vcgym.leaderboard.submissions.card import SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
-from vcgym.leaderboard.submissions.onnx_model import checked_model, numbers_held
+from vcgym.leaderboard.submissions.onnx_model import CheckedModel, checked_model
 from vcgym.leaderboard.submissions.onnx_session import decide, open_session
 from vcgym.leaderboard.submissions.trial import tried
 
@@ -26,76 +25,93 @@ class OnnxPolicy:
     """A checked model as a policy of `vcgym/Call-v0`, session by session; the runtime is opened at the first decision.
 
     Args:
-        model: what `checked_model` returned.
-        training_decisions: how many the card says it was trained on.
+        model: of the submission.
+        training_decisions: that the card says it was trained on.
     """
 
     reads = "features"
 
-    def __init__(self, model: bytes, training_decisions: int) -> None:
-        self._model, self.training_decisions = model, training_decisions
-        self.parameters = numbers_held(model)
+    def __init__(self, model: CheckedModel, training_decisions: int) -> None:
+        self.model, self.training_decisions = model, training_decisions
+        self.parameters = model.numbers
 
     @cached_property
     def _session(self) -> Any:
-        return open_session(self._model)
+        return open_session(self.model.content)
 
     def predict(
         self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = True
     ) -> tuple[NDArray[Any], Any]:
-        """Actions (sessions, 2): path and level of each session, for features (sessions, features); `state` is handed back."""
+        """Return actions (sessions, 2): path and level of each session, for features (sessions, features); `state` is handed back."""
         border = observation.shape[1] - CALL_WIDTH
         rows = np.asarray(observation, np.float32)
         return np.array([decide(self._session, row[:border].reshape(-1, PATH_WIDTH), row[border:]) for row in rows]), state
 
 
-def take(folder: Path, paths: Iterable[int]) -> tuple[SubmissionCard, PublishedAgent]:
-    """Check a submission, and hold it as it is now.
+class Submission(NamedTuple):
+    """A submission as it was read and checked.
+
+    Attributes:
+        card: of the submission.
+        policy: that plays it.
+        published: the content of its folder, which any process can load.
+    """
+
+    card: SubmissionCard
+    policy: Policy
+    published: PublishedAgent
+
+
+def take(folder: Path, paths: Iterable[int]) -> Submission:
+    """Read a submission, check it, and try a model.
 
     Args:
-        folder: as docs/submissions.md says.
-        paths: how many paths the worlds have that it is to play; an ONNX model is tried with each.
+        folder: see docs/submissions.md.
+        paths: numbers of paths of the worlds that it is to play; an ONNX model is tried with each.
+
+    Raises:
+        RefusedError: naming the file, what is wrong, and what is allowed.
+    """
+    submission = read(folder)
+    if isinstance(submission.policy, OnnxPolicy):
+        tried(folder / ONNX, submission.policy.model.content, paths)
+    return submission
+
+
+def read(folder: Path) -> Submission:
+    """Read a submission and check it; a model is read, not run.
 
     Raises:
         RefusedError: naming the file, what is wrong, and what is allowed.
     """
     files = read_files(folder)
     card = parse_card(folder / CARD, files[CARD])
-    policy_of(files, folder)
-    if card.onnx is not None:
-        tried(folder / ONNX, checked_model(folder / ONNX, files[ONNX]), paths)
-    return card, PublishedAgent(load, tuple(sorted(files.items())))
+    if card.weights not in files:
+        raise RefusedError(folder, f"holds {sorted(files)}", f"the weights {card.weights} that the card names")
+    return Submission(card, _policy(card, files[card.weights], folder), PublishedAgent(load, tuple(sorted(files.items()))))
 
 
 def load(folder: Path) -> Policy:
-    """The policy in the folder of a submission that `take` has checked."""
-    return policy_of(read_files(folder), folder)
+    """Return the policy in the folder of a submission that `take` has checked."""
+    return read(folder).policy
 
 
-def policy_of(files: dict[str, bytes], folder: Path) -> Policy:
-    """The policy that the content of a folder describes; a model is read, not run.
-
-    Raises:
-        RefusedError: naming the file, what is wrong, and what is allowed.
-    """
-    card = parse_card(folder / CARD, files[CARD])
-    if card.weights not in files:
-        raise RefusedError(folder, f"holds {sorted(files)}", f"the weights {card.weights} that the card names")
+def _policy(card: SubmissionCard, weights: bytes, folder: Path) -> Policy:
     if card.onnx is not None:
-        return OnnxPolicy(checked_model(folder / ONNX, files[ONNX]), card.onnx.steps)
+        return OnnxPolicy(checked_model(folder / ONNX, weights), card.onnx.steps)
     assert card.agent is not None  # the card says so
-    _refuse_other_size(folder / SAFETENSORS, card.agent, files[SAFETENSORS])
+    path = folder / SAFETENSORS
+    _refuse_other_size(path, card.agent, weights)
     try:
-        return agent_from(card.agent, files[SAFETENSORS], folder)
+        return agent_from(card.agent, weights, folder)
     except ValueError as error:
-        found = str(error).removeprefix(f"{folder / SAFETENSORS}: ")
-        raise RefusedError(folder / SAFETENSORS, found, "the tensors of PathNet (vcgym.agents.networks), finite float32") from error
+        found = str(error).removeprefix(f"{path}: ")
+        raise RefusedError(path, found, "the tensors of the network on the card, finite float32") from error
 
 
 def _refuse_other_size(path: Path, card: AgentCard, weights: bytes) -> None:
-    """Before anything of it is read: the header's length, and as many bytes behind it as the card's network has."""
-    shapes = tensor_shapes(card.paths * PATH_WIDTH + CALL_WIDTH, card.paths, card.hidden, card.paths + LEVELS)
-    wanted = 4 * sum(int(np.prod(shape)) for shape in shapes.values())
+    """Raise RefusedError, before anything is read, unless header and tensors are as long as those of the card's network."""
+    wanted = 4 * sum(math.prod(shape) for shape in card.network.tensor_shapes().values())
     header = int.from_bytes(weights[:8], "little") if len(weights) >= 8 else 0
     if not 2 <= header <= _HEADER_BYTES or len(weights) != 8 + header + wanted:
         allowed = f"a header of at most {_HEADER_BYTES} and {wanted} bytes of tensors, as the card's network has"

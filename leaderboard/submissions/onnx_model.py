@@ -8,7 +8,7 @@ take. The runtime is given what was read here, written anew, not the bytes that 
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -88,7 +88,19 @@ def _declare() -> type[Message]:
 Model = _declare()
 
 
-def checked_model(path: Path, content: bytes) -> bytes:
+class CheckedModel(NamedTuple):
+    """A model that was read against the allowed part of the format.
+
+    Attributes:
+        content: written anew from what was read.
+        numbers: float32 numbers that it holds.
+    """
+
+    content: bytes
+    numbers: int
+
+
+def checked_model(path: Path, content: bytes) -> CheckedModel:
     """The model in `content`, as it may be given to the runtime.
 
     Args:
@@ -114,15 +126,8 @@ def checked_model(path: Path, content: bytes) -> bytes:
     if set(opsets) != {"ai.onnx"} or opsets["ai.onnx"] not in _OPSETS:
         raise RefusedError(path, f"opset_import is {opsets}", f"ai.onnx {_OPSETS[0]} to {_OPSETS[-1]}, no other set of operators")
     _refuse_nodes(path, model.graph)
-    return bytes(model.SerializeToString())
-
-
-def numbers_held(model: bytes) -> int:
-    """How many float32 numbers a checked model holds."""
-    parsed: Any = Model()
-    parsed.ParseFromString(model)
-    tensors = [message for _, message in _within("model", parsed) if message.DESCRIPTOR.name == "Tensor" and message.data_type == FLOAT]
-    return sum(int(np.prod(tensor.dims)) for tensor in tensors)
+    tensors = [message for _, message in _within("model", model) if message.DESCRIPTOR.name == "Tensor" and message.data_type == FLOAT]
+    return CheckedModel(bytes(model.SerializeToString()), sum(int(np.prod(tensor.dims)) for tensor in tensors))
 
 
 def _within(place: str, message: Any) -> Iterator[tuple[str, Any]]:

@@ -20,7 +20,7 @@ from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.columns import WORLD
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 
 AGENT = "agent"  # rows of the log are of agents, and name no kind
 TOLERANCE = 1e-9  # of floats, across platforms; integers and words must be the same
@@ -111,7 +111,7 @@ def _replay(part: Part, scenario: Scenario, log: dict[World, dict[str, Any]]) ->
     return found
 
 
-@test_opened()
+@unlock_test_split()
 def _strata(part: Part, scenario: Scenario) -> list[str]:
     return [scenario.draw(part.split, seed, pair, part.stratum).stratum for pair, seed in worlds(part, scenario)]
 

@@ -1,65 +1,49 @@
-"""Scenario leo: five measured satellite series, one a path, found under the data root; mode replay.
+"""Scenario leo: five measured satellite series under the data root, one a path; scenario replay with five names.
 
-Measured: round trips at 11-15 ms spacing, half of each one way. Pings of one access each: what is relayed here is the choice of an access,
-not of a relay. Splits are in time: the first 60 % of each series, the next 20, the last 20.
+Measured: round trips at 11-15 ms spacing, half of each one way. Pings of one access each: a path is an access, not a relay. Splits are in
+time.
 """
 
-import hashlib
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
-from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
-from vcgym.network.traces.cards import data_root
-from vcgym.network.traces.trace import read_series, to_slots
-from vcgym.network.worlds.replay import ReplayWorld
-from vcgym.network.worlds.world import HISTORY_BLOCKS, World
+from vcgym.network.scenarios.replay import Measured, Replay, read_pairs
+from vcgym.network.traces.cards import Card, data_root
+from vcgym.network.traces.reading import TraceError
+from vcgym.network.traces.trace_file import ENDING, read_trace
 
+FOLDER = "leo_ping_10ms"
 SERIES = ("starlink_victoria_1", "starlink_victoria_3", "starlink_victoria_4", "starlink_victoria_5", "oneweb_iowa")
-_PART_OF_SERIES = {"train": (0.0, 0.6), "validation": (0.6, 0.8), "test": (0.8, 1.0)}
+
+
+def files(root: Path, names: tuple[str, ...] = SERIES) -> list[Path]:
+    """Return the files of series under the data root.
+
+    Raises:
+        TraceError: the root has no folder of series.
+    """
+    folder = root / FOLDER
+    if not folder.is_dir():
+        raise TraceError(folder, "folder", "missing", f"a folder {FOLDER} under the data root")
+    return [folder / f"{name}{ENDING}" for name in names]
 
 
 def measured(data: str | None) -> tuple[NDArray[np.int64], str]:
-    """The series as slots, int64 (series, slots) padded with LOST, and the hash of their cards."""
-    traces = read_series(data_root(data), list(SERIES))
-    series = [to_slots(trace) for trace in traces]
-    table = np.full((len(series), max(map(len, series))), LOST, np.int64)
-    for row, values in zip(table, series, strict=True):
-        row[: len(values)] = values
-    return table, hashlib.sha256("".join(trace.card.sha256 for trace in traces).encode()).hexdigest()
+    """Return the slots (paths, slots) of the five series, and the hash of their cards."""
+    found = read_pairs({"leo": files(data_root(data))})
+    return found.slots[0], found.card
 
 
-class Leo(Recipe):
-    """One pair; a world is an offset into each series."""
+class Leo(Replay):
+    """One pair, `leo`."""
 
-    modes = ("replay",)
+    def measure(self) -> Measured:
+        """Read the five series."""
+        slots, card = measured(self.settings.data)
+        return Measured(("leo",), SERIES, slots[None], card)
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.strata = {"measured": 1.0}
-        self._series, card = measured(settings.data)
-        self.layout = Layout(SERIES, np.zeros((0, 3), np.int64), card)
-
-    def pairs(self, split: str) -> list[str]:
-        """Names of the pairs of a split."""
-        return ["leo"]
-
-    def world(self, sessions: int) -> World:
-        """An empty world for a batch of sessions."""
-        return ReplayWorld(sessions, self._series)
-
-    def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Offsets drawn inside the split's part of each series, the history before it included."""
-        low, high = _PART_OF_SERIES[split]
-        history = HISTORY_BLOCKS * BLOCK_SLOTS
-        offsets = []
-        for name, row in zip(SERIES, self._series, strict=True):
-            slots = int(np.flatnonzero(row != LOST)[-1]) + 1
-            first, last = int(low * slots) + history, int(high * slots) - self.settings.packets
-            if last < first:
-                room = last - first + self.settings.packets
-                raise ValueError(f"packets = {self.settings.packets}: split {split} of series {name} leaves room for {room}")
-            offsets.append(int(draws.integers(first, last + 1)))
-        return {"offset": np.array(offsets, np.int64)}
+    def cards(self) -> list[Card]:
+        """Return the card of each series."""
+        return [read_trace(file).card for file in files(data_root(self.settings.data))]

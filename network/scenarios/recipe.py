@@ -1,4 +1,4 @@
-"""What a scenario's recipe answers; `vcgym.network.scenarios.scenario.Scenario` asks it. One recipe, one file of this folder."""
+"""Recipes: the interface through which `vcgym.network.scenarios.scenario.Scenario` samples worlds. One recipe, one file of this folder."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,23 +12,24 @@ from vcgym.network.worlds.world import World
 
 @dataclass(frozen=True)
 class Settings:
-    """How a scenario is to be played; see `vcgym.network.scenarios.scenario.Scenario` for the fields."""
+    """Settings of a scenario; see `vcgym.network.scenarios.scenario.Scenario` for the fields."""
 
     mode: str
     packets: int
     data: str | None
     burst: str
     tau_ms: float
+    traces: tuple[str, ...] | None
 
     @property
     def share_of_rtt(self) -> float:
-        """Share of a measured round trip that counts as one way: all of it in mode paper, as in the paper's own log."""
+        """Return the share of a measured round trip that counts as one way: all of it in mode paper, as in the paper's own log."""
         return 1.0 if self.mode == "paper" else 0.5
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What the paths of a scenario look like, the same for every pair."""
+    """Paths of a scenario, the same for every pair."""
 
     path_names: tuple[str, ...]
     path_links: NDArray[np.int64]  # (paths, most links of a path), padded with NO_LINK; empty for a replay
@@ -52,12 +53,12 @@ class Recipe(ABC):
 
     @abstractmethod
     def pairs(self, split: str) -> list[str]:
-        """Names of the pairs of a split, sender-receiver."""
+        """Return the names of the pairs of a split, sender-receiver."""
 
     @abstractmethod
     def world(self, sessions: int) -> World:
-        """An empty world for a batch of sessions."""
+        """Return an empty world for a batch of sessions."""
 
     @abstractmethod
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Parameters of one drawn world, as its mode's `World.start` takes them."""
+        """Sample the parameters of one world, as its mode's `World.start` takes them."""

@@ -1,4 +1,4 @@
-"""Scenarios: recipes that draw worlds. A drawn world follows from (scenario, mode, split, seed) and, where given, the pair and the stratum.
+"""Scenarios: recipes that sample worlds. A world follows from (scenario, mode, split, seed) and, where given, the pair and the stratum.
 
     wonderproxy      ten places of the WonderProxy pings: 5 endpoints x 5 users, the other four endpoints relay (17 paths)
     world            any two of 215 measured cities, 10 data-centre cities relay (101 paths); world-11 ... world-19: up to 362 paths
@@ -6,14 +6,16 @@
     cloud            public statistics between cloud regions in the shape of the paper's second setting: 5 x 3, four relay (17 paths)
     synthetic-9 ...  9, 90 or 900 independent paths, the paper's scale study
     stress           what goes wrong on purpose, over the places of wonderproxy (17 paths)
-    leo              five measured satellite series, one a path, found under the data root
+    replay           measured traces of any importer, one a path
+    leo              replay of five measured satellite series under the data root
 
 Each is one file of `vcgym.network.scenarios`; docs/scenarios.md says what is measured, declared and assumed. Splits are of pairs, of seeds
 and, for series, of time. Worlds of the test split are for the leaderboard alone (`vcgym.network.scenarios.splits`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.cloud import Cloud
 from vcgym.network.scenarios.leo import Leo
 from vcgym.network.scenarios.recipe import Recipe, Settings
+from vcgym.network.scenarios.replay import Replay
 from vcgym.network.scenarios.splits import SPLITS, check_split
 from vcgym.network.scenarios.stress import Stress
 from vcgym.network.scenarios.synthetic import Synthetic
@@ -45,6 +48,7 @@ _RECIPES: dict[str, tuple[type[Recipe], Callable[[Settings], Recipe]]] = {
     "cloud": (Cloud, Cloud),
     **{f"synthetic-{n}": (Synthetic, partial(Synthetic, paths=n)) for n in (9, 90, 900)},
     "stress": (Stress, Stress),
+    "replay": (Replay, Replay),
     "leo": (Leo, Leo),
 }
 MODES = {name: kind.modes for name, (kind, _) in _RECIPES.items()}
@@ -62,22 +66,32 @@ class Scenario:
         burst: of mode paper: which measured burst of a link its draws are fitted to, worst or median. Without effect in other modes.
         tau_ms: of mode correlated: correlation time of queueing, declared, 0 (independent slots) to 60,000 ms; studies sweep 0, 50, 200
             and 1000. Without effect in other modes.
+        traces: of scenario replay: a folder or files, see `vcgym.network.scenarios.replay`.
 
     Raises:
-        ValueError: an unknown name, mode or burst, or tau_ms out of range.
+        ValueError: an unknown name, mode or burst, tau_ms out of range, or traces for another scenario.
         DataError: data that is missing or broken.
     """
 
     def __init__(
-        self, name: str, mode: str, packets: int = 6000, data: str | None = None, burst: str = "worst", tau_ms: float = TAU_MS
+        self,
+        name: str,
+        mode: str,
+        packets: int = 6000,
+        data: str | None = None,
+        burst: str = "worst",
+        tau_ms: float = TAU_MS,
+        traces: str | Sequence[str] | None = None,
     ) -> None:
         one_of("scenario", name, tuple(MODES))
         one_of(f"mode of scenario {name}", mode, MODES[name])
         one_of("burst", burst, BURSTS)
         if isinstance(tau_ms, bool) or not isinstance(tau_ms, int | float) or not 0.0 <= tau_ms <= MAX_TAU_MS:
             raise ValueError(f"tau_ms = {tau_ms!r}: allowed are numbers from 0 to {MAX_TAU_MS:g}")
+        if traces is not None and name != "replay":
+            raise ValueError(f"traces = {traces!r}: allowed is None in scenario {name}; scenario replay takes traces")
         self.name, self.mode, self.packets = name, mode, packets
-        self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms))
+        self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms), _absolute(traces))
         self.recipe = _RECIPES[name][1](settings)
         self.share_of_rtt = settings.share_of_rtt
         self.layout = self.recipe.layout
@@ -86,20 +100,20 @@ class Scenario:
 
     @property
     def paths(self) -> int:
-        """How many paths a call has."""
+        """Return the number of paths of a call."""
         return len(self.layout.path_names)
 
     @property
     def strata(self) -> dict[str, float]:
-        """What worlds may be drawn, with the declared weights."""
+        """Return the strata of worlds, with their declared weights."""
         return self.recipe.strata
 
     def world(self, sessions: int) -> World:
-        """An empty world of this mode for a batch of sessions."""
+        """Return an empty world of this mode for a batch of sessions."""
         return self.recipe.world(sessions)
 
     def pairs(self, split: str) -> list[str]:
-        """Names of the pairs of a split, sender-receiver.
+        """Return the names of the pairs of a split, sender-receiver.
 
         Raises:
             ValueError: an unknown split, or the test split outside the leaderboard.
@@ -110,7 +124,7 @@ class Scenario:
         return list(self._pairs[split])
 
     def draw(self, split: str, seed: int, pair: str | None = None, stratum: str | None = None) -> WorldDraw:
-        """Draw one world.
+        """Sample one world.
 
         Args:
             split: which pairs, times and seeds it may use.
@@ -134,3 +148,10 @@ class Scenario:
             one_of("stratum" if self.mode == "correlated" else f"stratum of mode {self.mode}", stratum, (*names, *self.recipe.by_name))
             drawn = stratum
         return WorldDraw(chosen, drawn, world_seed, self.recipe.parameters(split, chosen, drawn, draws))
+
+
+def _absolute(traces: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the paths of traces, absolute: workers may stand in other folders."""
+    if traces is None:
+        return None
+    return tuple(str(Path(one).expanduser().absolute()) for one in ([traces] if isinstance(traces, str) else traces))

@@ -1,11 +1,13 @@
 """Splits of worlds into train, validation and test, and the lock on test.
 
-Whatever trains or tunes reaches worlds through `Scenario`, which asks `check_split`: worlds and pairs of the test split are refused unless
-the caller stands inside `test_opened`. Only the leaderboard may import this module (an import contract says so), and it opens the split
-for the rollouts whose results it reports.
+Whatever trains or tunes reaches worlds through `Scenario`, which calls `check_split`: worlds and pairs of the test split are refused
+outside `unlock_test_split`. Only the leaderboard may import this module (an import contract says so), and it unlocks the split for the
+rollouts whose results it reports.
 """
 
-from collections.abc import Iterator
+import hashlib
+import math
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -16,8 +18,8 @@ _TEST_IS_OPEN = ContextVar("test split is open", default=False)
 
 
 @contextmanager
-def test_opened() -> Iterator[None]:
-    """Within it, and in this thread or task alone, worlds of the test split may be drawn."""
+def unlock_test_split() -> Iterator[None]:
+    """Allow worlds of the test split to be sampled within the context, in this thread or task alone."""
     token = _TEST_IS_OPEN.set(True)
     try:
         yield
@@ -26,7 +28,7 @@ def test_opened() -> Iterator[None]:
 
 
 def check_split(split: str) -> None:
-    """Refuse an unknown split, and the test split outside `test_opened`.
+    """Refuse an unknown split, and the test split outside `unlock_test_split`.
 
     Raises:
         ValueError: naming the value and what is allowed.
@@ -34,3 +36,10 @@ def check_split(split: str) -> None:
     one_of("split", split, SPLITS)
     if split == "test" and not _TEST_IS_OPEN.get():
         raise ValueError("split = 'test': allowed are train, validation; worlds of the test split are for the leaderboard alone")
+
+
+def split_by_hash(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names of each split: in order of their SHA-256 the first 60 % train, then 20 % validation, the rest test."""
+    ordered = sorted(set(names), key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    bounds = [0, math.ceil(0.6 * len(ordered)), math.ceil(0.8 * len(ordered)), len(ordered)]
+    return {split: sorted(ordered[bounds[i] : bounds[i + 1]]) for i, split in enumerate(SPLITS)}

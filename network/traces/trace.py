@@ -1,6 +1,7 @@
-"""Measured series of delays: validation, 10-ms slots, and the reader of the folder `leo_ping_10ms`.
+"""Measured series of delays: validation and 10-ms slots.
 
-A trace keeps what was measured, one entry per probe in order of sending. `to_slots` turns it into what a world replays.
+A trace keeps what was measured, one entry per probe in order of sending. `to_slots` turns it into what a world replays;
+`vcgym.network.traces.trace_file` reads and writes it.
 """
 
 from dataclasses import dataclass
@@ -10,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import LOST, SLOT_US
-from vcgym.network.traces.cards import Card, card_beside
-from vcgym.network.traces.reading import TraceError, read_content, read_table
+from vcgym.network.traces.cards import Card
+from vcgym.network.traces.reading import TraceError
 
 MAX_DELAY_US = 60_000_000  # a longer "delay" is a wrong unit or a broken clock
 MAX_SPAN_US = 86_400_000_000  # one day: a longer span is a wrong unit
 MAX_TIME_US = 2**53  # whole microseconds are exact in a float64 below this
 MAX_PROBES = MAX_SPAN_US // SLOT_US
-
-SERIES_FOLDER = "leo_ping_10ms"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +25,12 @@ class Trace:
     """One measured series, in order of sending.
 
     Attributes:
-        name: what errors and result rows call it.
+        name: name in errors and result rows.
         sent_us: int64 (n,), starts at 0, never falls.
         one_way_delay_us: int64 (n,), delay in [0, MAX_DELAY_US], or LOST. A ping gives the round trip: it stands here undivided, and
             `to_slots` takes the share of it that counts as one way.
         card: source, licence, hash.
-        round_trip: false where the delay was measured one way.
+        round_trip: False if the delay was measured one way.
 
     Raises:
         TraceError: wrong type or shape, empty, unsorted, negative or too long.
@@ -65,7 +64,7 @@ class Trace:
 
 
 def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> NDArray[np.int64]:
-    """One delay per slot of send time.
+    """Return one delay per slot of send time.
 
     A slot holds the last answered value sent in it. A slot in which only lost probes were sent is LOST. A slot in which nothing was sent
     holds the last known value (before the first known one: LOST).
@@ -73,7 +72,7 @@ def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> ND
     Args:
         trace: n probes.
         slot_us: width of a slot, 1,000 to 1,000,000 microseconds.
-        rtt_share: share of a round trip that counts as one way, above 0 and at most 1. A trace measured one way is taken whole.
+        rtt_share: share of a round trip that counts as one way, above 0 and at most 1. A one-way delay counts in full.
 
     Returns:
         int64 (last send time // slot_us + 1,): delay in whole microseconds, or LOST.
@@ -97,41 +96,6 @@ def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> ND
     return held
 
 
-def read_series(root: Path, names: list[str]) -> list[Trace]:
-    """The series `names` of the folder `leo_ping_10ms` under `root`: gzip CSV of t_ms (arrival of the reply), rtt_ms and, in some, seq.
-
-    The send time is t_ms - rtt_ms; the few replies that overtook another (t_ms still rises, send time falls) are sorted back into send
-    order. A lost ping is a row without rtt_ms or, where seq stands, a missing number. It has no send time of its own (the t_ms of such a
-    row is when the sender gave up, and is not used): it is spaced evenly, by number, between its answered neighbours. Without seq each
-    row counts as one ping, and a loss that left no row cannot be seen. Pings lost before the first or after the last answered one are
-    left out.
-
-    Raises:
-        TraceError: a name without a file, or content that `vcgym.network.traces.reading` refuses, or that makes no `Trace`.
-    """
-    folder = root / SERIES_FOLDER
-    if not folder.is_dir():
-        raise TraceError(folder, "folder", "missing", f"a folder {SERIES_FOLDER} under the data root")
-    return [_read_one(folder / f"{name}.csv.gz", name) for name in names]
-
-
-def _read_one(path: Path, name: str) -> Trace:
-    if not path.is_file():
-        there = ", ".join(sorted(file.name.removesuffix(".csv.gz") for file in path.parent.glob("*.csv.gz")))
-        raise TraceError(path, "series", name, f"one of {there or '(the folder holds none)'}")
-    content = read_content(path)
-    table = read_table(path, content)
-    rtt_ms = table.numbers("rtt_ms", 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
-    answered = ~np.isnan(rtt_ms)
-    t_ms = table.pick(answered).numbers("t_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3)
-    table.pick(answered).refuse_falling("t_ms", t_ms)
-    seq = table.whole_numbers("seq", 0, MAX_TIME_US) if "seq" in table.header else np.arange(len(table.lines))
-    rtt_us = np.rint(rtt_ms[answered] * 1e3).astype(np.int64)
-    sent_us = np.rint(t_ms * 1e3).astype(np.int64) - rtt_us
-    lines = np.array(table.lines)[answered]
-    return from_replies(name, path, card_beside(path, content), lines, seq[answered], sent_us, rtt_us)
-
-
 def from_replies(
     name: str,
     file: Path,
@@ -142,17 +106,17 @@ def from_replies(
     delay_us: NDArray[np.int64],
     round_trip: bool = True,
 ) -> Trace:
-    """A trace from answered probes: numbers missing in `seq` are lost, spaced evenly between their neighbours; all sorted by send time.
+    """Make a trace of answered probes: numbers missing in `seq` are lost, spaced evenly between their neighbours; all sorted by send time.
 
     Args:
-        name: of the trace.
-        file: what errors name.
-        card: of the file.
-        lines: (n,) where in the file each answered probe stands.
+        name: name of the trace.
+        file: file that errors name.
+        card: card of the file.
+        lines: (n,) line of each answered probe in the file.
         seq: (n,) numbers of the answered probes, each once.
         sent_us: (n,) send times on any clock.
         delay_us: (n,) delays.
-        round_trip: what the delays are.
+        round_trip: True if the delays are round trips, False if they are one-way delays.
     """
     if not len(seq):
         raise TraceError(file, "number of answered probes", 0, "at least 1")

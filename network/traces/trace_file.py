@@ -1,6 +1,9 @@
-"""The file in which an imported trace is kept: gzip CSV of send time and delay in milliseconds, its card beside it.
+"""Files of traces: the one reader of whatever can be replayed, and the writer that importers use. A card lies beside each file.
 
-The columns are sent_ms and either rtt_ms or one_way_delay_ms, to the microsecond; an empty delay is a lost probe.
+A file is CSV, plain or gzip, in one of two forms:
+
+    sent_ms and rtt_ms, or sent_ms and one_way_delay_ms    what importers write, to the microsecond; an empty delay is a lost probe
+    t_ms, rtt_ms and perhaps seq                           replies of a ping by arrival
 """
 
 import gzip
@@ -11,15 +14,15 @@ import numpy as np
 
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.cards import Card, DataError, card_beside, card_path
-from vcgym.network.traces.reading import TraceError, read_content, read_table
-from vcgym.network.traces.trace import MAX_DELAY_US, MAX_SPAN_US, Trace
+from vcgym.network.traces.reading import Table, TraceError, read_content, read_table
+from vcgym.network.traces.trace import MAX_DELAY_US, MAX_SPAN_US, MAX_TIME_US, Trace, from_replies
 
 ENDING = ".csv.gz"
 _ROUND_TRIP = {"rtt_ms": True, "one_way_delay_ms": False}  # by name of the second column
 
 
 def write_trace(trace: Trace, path: Path) -> Card:
-    """Write `trace` to the new file `path` (`*.csv.gz`), with a card that tells where it came from; returns the card.
+    """Write `trace` to the new file `path` (`*.csv.gz`), with a card that names its origin, and return the card.
 
     Raises:
         DataError: another ending, or a file of that name.
@@ -33,20 +36,42 @@ def write_trace(trace: Trace, path: Path) -> Card:
 
 
 def read_trace(path: Path) -> Trace:
-    """The trace in a file of `write_trace`.
+    """Read the trace in a file of either form.
 
     Raises:
-        DataError: content that is not of this form or does not match its card.
+        DataError: a file that is missing or broken, does not match its card, or makes no `Trace`.
     """
     content = read_content(path)
     table = read_table(path, content)
+    name = path.name.removesuffix(ENDING)
+    if table.header in (["t_ms", "rtt_ms"], ["t_ms", "rtt_ms", "seq"]):
+        return _from_arrivals(name, table, card_beside(path, content))
     column = next((name for name in _ROUND_TRIP if table.header == ["sent_ms", name]), None)
     if column is None:
-        raise TraceError(path, "line 1, header", table.header, "sent_ms and one of " + ", ".join(_ROUND_TRIP))
+        allowed = "sent_ms and one of " + ", ".join(_ROUND_TRIP) + "; or t_ms, rtt_ms and perhaps seq"
+        raise TraceError(path, "line 1, header", table.header, allowed)
     sent_us = np.rint(table.numbers("sent_ms", 0.0, MAX_SPAN_US / 1e3) * 1e3).astype(np.int64)
     delay_ms = table.numbers(column, 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
     delay_us = np.where(np.isnan(delay_ms), LOST, np.rint(np.nan_to_num(delay_ms) * 1e3)).astype(np.int64)
-    return Trace(path.name.removesuffix(ENDING), sent_us, delay_us, card_beside(path, content), _ROUND_TRIP[column])
+    return Trace(name, sent_us, delay_us, card_beside(path, content), _ROUND_TRIP[column])
+
+
+def _from_arrivals(name: str, table: Table, card: Card) -> Trace:
+    """Make a trace of replies by arrival.
+
+    The send time is t_ms - rtt_ms; the few replies that overtook another (t_ms still rises, send time falls) are sorted back into send
+    order. A lost ping is a row without rtt_ms or, with seq, a missing number. It has no send time of its own (the t_ms of such a row is
+    when the sender gave up, and is not used): it is spaced evenly, by number, between its answered neighbours. Without seq each row counts
+    as one ping, and a loss that left no row cannot be seen. Pings lost before the first or after the last answered one are left out.
+    """
+    rtt_ms = table.numbers("rtt_ms", 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
+    answered = ~np.isnan(rtt_ms)
+    t_ms = table.pick(answered).numbers("t_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3)
+    table.pick(answered).refuse_falling("t_ms", t_ms)
+    seq = table.whole_numbers("seq", 0, MAX_TIME_US) if "seq" in table.header else np.arange(len(table.lines))
+    rtt_us = np.rint(rtt_ms[answered] * 1e3).astype(np.int64)
+    sent_us = np.rint(t_ms * 1e3).astype(np.int64) - rtt_us
+    return from_replies(name, table.path, card, np.array(table.lines)[answered], seq[answered], sent_us, rtt_us)
 
 
 def write_with_card(path: Path, content: bytes, origin: Card, units: str) -> Card:
@@ -77,7 +102,7 @@ def write_card(path: Path, card: Card) -> None:
 
 
 def write_new(path: Path, content: bytes) -> None:
-    """Write a file that must not be there yet: whole, or not at all.
+    """Write a file that must not be there yet, and its folder: whole, or not at all.
 
     Raises:
         DataError: it is there, or it cannot be written.
@@ -85,6 +110,7 @@ def write_new(path: Path, content: bytes) -> None:
     refuse_existing(path)
     part = path.with_name(f".part-{path.name}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(content)
         part.rename(path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Mode `replay`: path k is measured series k from a seeded offset, first-in-first-out within a path; as many paths as series.
+"""Mode `replay`: path k is measured series k of a pair from a seeded offset, first-in-first-out within a path.
 
 A series is one value per 10-ms slot (`vcgym.network.traces.trace`), LOST where a reply is missing. The history is the segment before the
 call.
@@ -18,22 +18,23 @@ class Rows(NamedTuple):
     """Parameters and running state; first axis the session, second the path."""
 
     block: NDArray[np.int64]
-    offset: NDArray[np.int64]  # place of slot 0 in `series`
+    pair: NDArray[np.int64]  # index into `series`
+    offset: NDArray[np.int64]  # index of slot 0 in the series of each path
     last_delay_us: NDArray[np.int64]  # in the slot before
 
 
 @kernel
 def next_block(rows, s, series, out):
     """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on; past the end of a series nothing arrives."""
-    first_slot = rows.block[s] * BLOCK_SLOTS
+    first_slot, pair = rows.block[s] * BLOCK_SLOTS, rows.pair[s]
     for p in range(out.shape[0]):
         last = rows.last_delay_us[s, p]
         for i in range(BLOCK_SLOTS):
-            place = rows.offset[s, p] + first_slot + i
+            slot = rows.offset[s, p] + first_slot + i
             last = max(last - SLOT_US, MIN_DELAY_US)
             out[p, i] = LOST
-            if place < series.shape[1] and series[p, place] != LOST:
-                last = max(last, series[p, place])
+            if slot < series.shape[2] and series[pair, p, slot] != LOST:
+                last = max(last, series[pair, p, slot])
                 out[p, i] = last
         rows.last_delay_us[s, p] = last
     rows.block[s] += 1
@@ -49,19 +50,19 @@ class ReplayWorld(World):
     """Replay worlds of `sessions` calls; see `vcgym.network.worlds.world.World`.
 
     Args:
-        series: int64 (paths, slots), one-way delay in microseconds or LOST; shorter series padded with LOST at the end.
+        series: int64 (pairs, paths, slots), one-way delay in microseconds or LOST; shorter series padded with LOST at the end.
     """
 
     def __init__(self, sessions: int, series: NDArray[np.int64]) -> None:
-        super().__init__(sessions, len(series))
+        super().__init__(sessions, series.shape[1])
         self._series = series
-        self.rows = Rows(
-            np.zeros(sessions, np.int64), np.zeros((sessions, self.paths), np.int64), np.zeros((sessions, self.paths), np.int64)
-        )
+        block, pair = np.zeros(sessions, np.int64), np.zeros(sessions, np.int64)
+        self.rows = Rows(block, pair, *(np.zeros((sessions, self.paths), np.int64) for _ in range(2)))
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Parameters: offset (paths,), the place of slot 0 in each series, at least HISTORY_BLOCKS * BLOCK_SLOTS."""
-        self.rows.offset[row] = checked("offset", draw.parameters["offset"], HISTORY_BLOCKS * BLOCK_SLOTS, self._series.shape[1])
+        """Take the parameters: pair, an index; and offset (paths,), the slot 0 of each series, at least HISTORY_BLOCKS * BLOCK_SLOTS."""
+        self.rows.pair[row] = checked("pair", draw.parameters["pair"], 0, len(self._series) - 1)
+        self.rows.offset[row] = checked("offset", draw.parameters["offset"], HISTORY_BLOCKS * BLOCK_SLOTS, self._series.shape[2])
         self.rows.last_delay_us[row] = 0
 
     def fill(self, which: NDArray[np.int64]) -> None:

@@ -18,11 +18,12 @@ import torch
 from safetensors.numpy import load, save
 
 from vcgym.agents.export import load_agent, publish
-from vcgym.agents.networks.path_network import PathNet
-from vcgym.agents.networks.policy import AgentPolicy
-from vcgym.envs.faces.actions import LEVELS
+from vcgym.agents.networks.observation import network_for
+from vcgym.agents.networks.policy import AgentPolicy, output_count
+from vcgym.agents.networks.set_net import SetNet
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.submissions.accept import accept, accepted
+from vcgym.leaderboard.submissions.card import call_parts
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.load import take
 from vcgym.leaderboard.submissions.onnx_model import Model, checked_model
@@ -39,15 +40,16 @@ def made(tmp_path_factory):
     env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=100).unwrapped
     observed, acted, paths = env.single_observation_space, env.single_action_space, env.batch.scenario.paths
     torch.manual_seed(3)
-    net = PathNet(observed.shape[0], paths, LEVELS, HIDDEN, "tanh")
-    agent = AgentPolicy(AGENT_ENV, observed, acted, paths, "tanh", {name: tensor.numpy() for name, tensor in net.state_dict().items()})
-    features = [feature.name for feature in env.layout]
-    publish(folder / "agent", agent, features=features, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
+    parts = call_parts(paths)
+    network = network_for(parts, output_count(acted), HIDDEN, "tanh")
+    tensors = {name: tensor.numpy() for name, tensor in SetNet(network, paths).state_dict().items()}
+    agent = AgentPolicy(AGENT_ENV, tuple(parts), observed, acted, network, tensors)
+    publish(folder / "agent", agent, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
     card = json.loads((ONNX / "card.json").read_text())
     del card["onnx"]
     agent_card = json.loads((folder / "agent" / "card.json").read_text())
     write_card(folder / "agent", card | {"name": "tiny agent", "weights": "agent.safetensors", "agent": agent_card})
-    publish(folder / "plain", agent, features=features, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
+    publish(folder / "plain", agent, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
     return folder
 
 
@@ -86,7 +88,7 @@ def observations(paths, sessions=6):
 
 
 def test_an_honest_agent_acts_as_the_one_it_was_made_of(made, agent):
-    card, published = take(agent, [5, 17])
+    card, _, published = take(agent, [5, 17])
     assert card.name == "tiny agent"
     for paths in (5, 17):
         seen = observations(paths)
@@ -94,7 +96,7 @@ def test_an_honest_agent_acts_as_the_one_it_was_made_of(made, agent):
 
 
 def test_an_honest_model_acts_as_the_runtime_says_one_session_or_many(onnx):
-    _, published = take(onnx, [5, 17])
+    published = take(onnx, [5, 17]).published
     session = onnxruntime.InferenceSession(ONNX / "policy.onnx", providers=["CPUExecutionProvider"])
     for paths in (5, 17):
         seen = observations(paths)
@@ -111,7 +113,7 @@ def test_what_was_taken_is_kept_and_a_second_one_of_its_name_is_not(agent, onnx,
     board = tmp_path / "board"
     assert accept(agent, board, [5], ()) == accept(agent, board, [5], ()) == "tiny agent"
     assert accept(onnx, board, [5], ()) == "tiny onnx"
-    assert accepted(board, [5]) == {"tiny agent": take(agent, [])[1], "tiny onnx": take(onnx, [])[1]}
+    assert accepted(board, [5]) == {"tiny agent": take(agent, []).published, "tiny onnx": take(onnx, []).published}
     edit_card(agent, "description", value="Another one.")
     with pytest.raises(RefusedError, match=r"is called .tiny agent. as .* is, which differs; allowed: another name"):
         accept(agent, board, [5], ())
@@ -234,14 +236,20 @@ def test_files_that_are_too_large_are_refused_unread(agent, onnx):
         (("entry_point",), "os:system", ["entry_point: Extra inputs are not permitted"]),
         (("agent", "env_id"), "vcgym/Relay-v0", ["agent.env_id is 'vcgym/Relay-v0'; allowed: 'vcgym/Call-v0'"]),
         (("agent", "env_id"), "os:vcgym/Call-v0", ["agent.env_id is 'os:vcgym/Call-v0'"]),
-        (("agent", "features"), ["future_delay"], ["agent.features is ['future_delay']"]),
+        (("agent", "observation", 1, "features", 3), "future_delay", ["agent.observation is [{'name': 'paths'"]),
+        (("agent", "observation", 0, "name"), "queue", ["agent.observation is [{'name': 'queue'"]),
         (("agent", "action_space"), {"kind": "Discrete", "n": 10**30}, ["agent.action_space is {'kind': 'Discrete'"]),
         (("agent", "observation_space"), {"kind": "Box", "shape": [1 << 60]}, ["agent.observation_space is {'kind': 'Box'"]),
-        (("agent", "paths"), 10**9, ["agent.paths is 1000000000; allowed: 1 to 1000"]),
-        (("agent", "paths"), 0, ["agent.paths is 0; allowed: 1 to 1000"]),
-        (("agent", "hidden"), 1 << 40, [f"agent.hidden is {1 << 40}; allowed: 1 to 512"]),
-        (("agent", "hidden"), True, ["agent.hidden: Input should be a valid integer"]),
-        (("agent", "activation"), "eval", ["agent.activation: Input should be 'tanh' or 'relu'"]),
+        (("agent", "observation", 0, "items"), 10**9, ["agent.observation.0.items is 1000000000; allowed: 1 to 1000"]),
+        (("agent", "observation"), [], ["agent.observation.0.items is 0; allowed: 1 to 1000"]),
+        (("agent", "network", "trunk", 0, "outputs"), 1 << 40, [f"agent.network: Value error, trunk.1 has {HIDDEN} inputs"]),
+        (("agent", "network", "trunk", 1, "outputs"), 1 << 40, ["agent.network: Value error, score.0 has"]),
+        (("agent", "network", "trunk", 1, "outputs"), True, ["agent.network.trunk.1.outputs: Input should be a valid integer"]),
+        (("agent", "network", "trunk", 0, "activation"), "eval", ["agent.network.trunk.0.activation: Input should be 'tanh', 'relu' or"]),
+        (("agent", "network", "trunk", 0, "activation"), "relu", ["agent.network is {'items'"]),
+        (("agent", "network", "lag_peak"), None, ["agent.network is {'items'"]),
+        (("agent", "squashed"), True, ["agent.squashed is True; allowed: False"]),
+        (("agent", "format"), 1, ["agent.format: Input should be 2"]),
         (("format",), 2, ["format: Input should be 1"]),
     ],
 )
@@ -259,10 +267,10 @@ def test_a_card_that_is_no_json_or_nested_without_end_is_refused(agent):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_tensors_that_are_not_finite_are_refused(agent, value):
     tensors = load((agent / "agent.safetensors").read_bytes())
-    tensors["trunk1.weight"] = tensors["trunk1.weight"].copy()
-    tensors["trunk1.weight"][2, 3] = value
+    tensors["trunk.1.weight"] = tensors["trunk.1.weight"].copy()
+    tensors["trunk.1.weight"][2, 3] = value
     (agent / "agent.safetensors").write_bytes(save(tensors))
-    refused(agent, "agent.safetensors: ", f"trunk1.weight holds {value}")
+    refused(agent, "agent.safetensors: ", f"trunk.1.weight holds {value}")
 
 
 def header(agent, edit):
@@ -280,10 +288,10 @@ def test_safetensors_that_lie_about_their_size_are_refused(agent):
         path.write_bytes(broken)
         refused(agent, "agent.safetensors: has ", "as the card's network has")
     path.write_bytes(content)
-    header(agent, lambda head: head | {"habit.weight": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 1 << 42]}})
+    header(agent, lambda head: head | {"skip.0.weight": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 1 << 42]}})
     refused(agent, "agent.safetensors: ", "cannot be read")
     path.write_bytes(content)
-    header(agent, lambda head: {("stray" if name == "habit.weight" else name): one for name, one in head.items()})
+    header(agent, lambda head: {("stray" if name == "skip.0.weight" else name): one for name, one in head.items()})
     refused(agent, "agent.safetensors: ", "stray")
 
 
@@ -299,7 +307,7 @@ def give(onnx, parsed):
 
 def test_the_runtime_gets_what_was_read(onnx):
     content = (onnx / "policy.onnx").read_bytes()
-    assert checked_model(onnx, content) == content
+    assert checked_model(onnx, content).content == content
 
 
 def test_operators_beyond_the_list_are_refused(onnx):
@@ -399,7 +407,7 @@ def test_scores_that_are_not_numbers_are_refused(onnx):
             node.op_type = "Log"  # of no delay at all
     give(onnx, parsed)
     with pytest.raises(RefusedError, match="a trial run failed: ValueError: level_scores holds "):
-        tried(onnx / "policy.onnx", checked_model(onnx, (onnx / "policy.onnx").read_bytes()), [5])
+        tried(onnx / "policy.onnx", checked_model(onnx, (onnx / "policy.onnx").read_bytes()).content, [5])
 
 
 def test_a_model_of_garbage_is_refused(onnx):

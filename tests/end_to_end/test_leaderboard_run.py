@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 import torch
 
+from vcgym.agents.environments import observation_parts
 from vcgym.agents.export import publish
-from vcgym.agents.networks.path_network import PathNet
+from vcgym.agents.networks.observation import count_items, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
+from vcgym.agents.networks.set_net import SetNet
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.systems import System, load_systems
@@ -27,14 +29,13 @@ HIDDEN = 8
 
 def untrained_agent(folder):
     """An agent of random weights, published and loaded."""
-    env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=SUITE.packets).unwrapped
-    observed, acted, paths = env.single_observation_space, env.single_action_space, env.batch.scenario.paths
+    env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=SUITE.packets)
+    observed, acted, parts = env.single_observation_space, env.single_action_space, observation_parts(env)
     torch.manual_seed(3)
-    net = PathNet(observed.shape[0], paths, output_count(acted) - paths, HIDDEN, "tanh")
-    tensors = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
-    agent = AgentPolicy(AGENT_ENV, observed, acted, paths, "tanh", tensors)
-    features = [feature.name for feature in env.layout]
-    publish(folder, agent, features=features, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
+    network = network_for(parts, output_count(acted), HIDDEN, "tanh")
+    tensors = {name: tensor.numpy() for name, tensor in SetNet(network, count_items(parts)).state_dict().items()}
+    agent = AgentPolicy(AGENT_ENV, tuple(parts), observed, acted, network, tensors)
+    publish(folder, agent, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
     return published_agent(folder)
 
 

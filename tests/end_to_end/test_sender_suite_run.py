@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
-from vcgym.agents.environments import feature_names
 from vcgym.agents.export import publish
 from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
@@ -77,9 +76,8 @@ def study(folder, env_id, seeds=(0,), **options):
     (folder / "config.json").write_text(config.model_dump_json())
     for seed in seeds:
         model = build_model(config, seed)
-        features = feature_names(model.env.venv.venv.envs)
         home, agent = folder / f"seed-{seed}" / "agent", snapshot(model, config)
-        publish(home, agent, features=features, algorithm="PPO", steps=0, seed=seed, config_hash="0")
+        publish(home, agent, algorithm="PPO", steps=0, seed=seed, config_hash="0")
     return folder
 
 

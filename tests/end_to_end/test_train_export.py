@@ -12,12 +12,13 @@ from gymnasium import spaces
 from safetensors.numpy import load_file, save_file
 
 from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, TrainConfig
-from vcgym.agents.environments import feature_names, make_envs, paths_observed
+from vcgym.agents.environments import make_envs, observation_parts
 from vcgym.agents.evaluation import evaluate_agent, require_fit
 from vcgym.agents.export import load_agent, publish
-from vcgym.agents.networks.policy import AgentPolicy, output_count, tensor_shapes
+from vcgym.agents.networks.observation import Part, network_for
+from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.training.training import build_model, snapshot, train
-from vcgym.envs.call.features.path import CALL_WIDTH, PATH_WIDTH
+from vcgym.envs.call.features.path import CALL_FEATURES, CALL_WIDTH, PATH_FEATURES, PATH_WIDTH
 
 HERE = Path(__file__).parent
 CART = "cart:test/Cart-v0"
@@ -38,13 +39,15 @@ def small(folder=Path(), activation="tanh"):
 def agent(action_space=ACTION_SPACES[1], paths=3, hidden=16):
     rng = np.random.default_rng(0)
     observed = spaces.Box(-np.inf, np.inf, (paths * PATH_WIDTH + CALL_WIDTH,), np.float32)
-    shapes = tensor_shapes(observed.shape[0], paths, hidden, output_count(action_space))
-    tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
-    return AgentPolicy(CART, observed, action_space, paths, "tanh", tensors)
+    of_path, of_call = ([feature.name for feature in features] for features in (PATH_FEATURES, CALL_FEATURES))
+    parts = [*([Part(name="paths", items=paths, features=of_path)] if paths else []), Part(name="call", features=of_call)]
+    network = network_for(parts, output_count(action_space), hidden, "tanh")
+    tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in network.tensor_shapes().items()}
+    return AgentPolicy(CART, tuple(parts), observed, action_space, network, tensors)
 
 
-def published(folder, policy, features=()):
-    publish(folder, policy, features=list(features), algorithm="PPO", steps=1, seed=0, config_hash="0")
+def published(folder, policy):
+    publish(folder, policy, algorithm="PPO", steps=1, seed=0, config_hash="0")
     return folder
 
 
@@ -76,7 +79,7 @@ def test_trained_and_loaded_agent_acts_identically(tmp_path):
 def test_saved_agent_is_the_same(tmp_path, action_space, paths):
     policy = agent(action_space, paths)
     loaded = load_agent(published(tmp_path / "agent", policy))
-    assert (loaded.observation_space, loaded.action_space, loaded.paths) == (policy.observation_space, action_space, paths)
+    assert (loaded.observation_space, loaded.action_space, loaded.parts) == (policy.observation_space, action_space, policy.parts)
     observations = np.random.default_rng(3).normal(scale=3, size=(129, policy.observation_space.shape[0])).astype(np.float32)
     assert loaded.outputs(observations).tobytes() == policy.outputs(observations).tobytes()
     assert loaded.predict(observations)[0].tobytes() == policy.predict(observations)[0].tobytes()
@@ -125,12 +128,13 @@ def calls(**options):
 
 
 def agent_of(config, folder, rename=lambda features: features):
-    """A folder with an untrained agent for the environment."""
+    """A folder with an untrained agent for the environment; `rename` is applied to the features of each part."""
     envs = make_envs(config, 1, "validation")
-    observed, acted, paths = envs.single_observation_space, envs.single_action_space, paths_observed(envs)
-    shapes = tensor_shapes(observed.shape[0], paths, 4, output_count(acted))
-    tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
-    return published(folder, AgentPolicy(config.id, observed, acted, paths, "tanh", tensors), rename(feature_names(envs)))
+    observed, acted, parts = envs.single_observation_space, envs.single_action_space, observation_parts(envs)
+    network = network_for(parts, output_count(acted), 4, "tanh")
+    tensors = {name: np.zeros(shape, np.float32) for name, shape in network.tensor_shapes().items()}
+    parts = tuple(part.model_copy(update={"features": rename(part.features)}) for part in parts)
+    return published(folder, AgentPolicy(config.id, parts, observed, acted, network, tensors))
 
 
 @pytest.mark.parametrize("action", ["discrete", "continuous"])
@@ -147,9 +151,9 @@ def test_an_agent_fits_its_environment_with_any_number_of_paths(tmp_path, env_id
 @pytest.mark.parametrize(
     ("trained", "played", "message"),
     [
-        ("discrete", "continuous", r"action_space over 17 paths is MultiDiscrete\(\[17 32\]\), expected Box"),
-        ("continuous", "discrete", r"action_space over 17 paths is Box.*, expected MultiDiscrete"),
-        ("discrete", "exact", r"action_space over 17 paths is MultiDiscrete.*, expected Box"),
+        ("discrete", "continuous", r"action_space over 17 items is MultiDiscrete\(\[17 32\]\), expected Box"),
+        ("continuous", "discrete", r"action_space over 17 items is Box.*, expected MultiDiscrete"),
+        ("discrete", "exact", r"action_space over 17 items is MultiDiscrete.*, expected Box"),
     ],
 )
 def test_an_agent_of_other_actions_is_refused(tmp_path, trained, played, message):
@@ -163,19 +167,18 @@ def test_an_agent_of_other_actions_is_refused(tmp_path, trained, played, message
     [
         lambda features: [*features[:-2], features[-1], features[-2]],
         lambda features: [name.replace("newest_delay", "oldest_delay") for name in features],
-        lambda features: [],
     ],
-    ids=["order", "path", "none"],
+    ids=["order", "path"],
 )
 def test_an_agent_of_other_features_is_refused(tmp_path, rename):
     folder = agent_of(calls(), tmp_path / "agent", rename)
-    with pytest.raises(ValueError, match=r"card\.json: features of a path and of the call are .*, expected .*newest_delay"):
+    with pytest.raises(ValueError, match=r"card\.json: features of the observation are .*, expected .*newest_delay"):
         evaluate_agent(EvaluateConfig(agent=folder, env=calls(), episodes=2))
 
 
 def test_an_agent_of_another_lever_is_refused(tmp_path):
     playout = EnvConfig(id="vcgym/Playout-v0", options={"packets": 60})
-    with pytest.raises(ValueError, match=r"card\.json: features of a path .* \(\[\],"):
+    with pytest.raises(ValueError, match=r"card\.json: features of the observation are \[\('call', "):
         require_fit(agent_of(playout, tmp_path / "agent"), make_envs(calls(), 1, "validation"))
 
 
@@ -189,10 +192,10 @@ def test_truncated_weights_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("trunk1.weight", lambda t: t[:, :-1].copy(), r"trunk1\.weight is float32 \(16, 15\), expected float32 \(16, 16\)"),
-        ("trunk0.bias", lambda t: np.full_like(t, np.nan), r"trunk0\.bias holds nan, expected finite"),
-        ("habit.weight", lambda t: t.astype(np.float64), rf"habit\.weight is float64 \(1, {PATH_WIDTH}\), expected float32"),
-        ("rest.bias", None, r"holds .* expected .*'rest\.bias'"),
+        ("trunk.1.weight", lambda t: t[:, :-1].copy(), r"trunk\.1\.weight is float32 \(16, 15\), expected float32 \(16, 16\)"),
+        ("trunk.0.bias", lambda t: np.full_like(t, np.nan), r"trunk\.0\.bias holds nan, expected finite"),
+        ("skip.0.weight", lambda t: t.astype(np.float64), rf"skip\.0\.weight is float64 \(1, {PATH_WIDTH}\), expected float32"),
+        ("rest.0.bias", None, r"holds .* expected .*'rest\.0\.bias'"),
     ],
 )
 def test_bad_tensor_is_refused(tmp_path, name, change, message):
@@ -209,13 +212,11 @@ def test_bad_tensor_is_refused(tmp_path, name, change, message):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("format", 2, "no agent's card(.|\n)*format"),
-        ("hidden", "many", "no agent's card(.|\n)*hidden"),
-        ("hidden", 0, "no agent's card(.|\n)*hidden"),
-        ("hidden", 15, rf"trunk0\.weight is float32 \(16, {CALL_WIDTH + 48}\), expected float32 \(15, {CALL_WIDTH + 45}\)"),
-        ("paths", -1, "no agent's card(.|\n)*paths"),
-        ("paths", 7, rf"paths is 7; allowed: at most {WIDTH // PATH_WIDTH}, with {WIDTH} features and 7 outputs"),
-        ("paths", 0, r"holds .*'habit\.weight'.* expected"),
+        ("format", 1, r"card\.json has format 1; allowed: 2; train the agent again"),
+        ("network", {"items": None, "context": 3, "trunk": []}, "no agent's card(.|\n)*network.trunk"),
+        ("observation", [], r"observation has 0 features, expected 39 as observation_space has"),
+        ("observation", [{"name": "call", "features": ["x"] * 39}], r"has \(0, 39\) features of an item .*, expected \(9, 12\)"),
+        ("action_space", {"kind": "Discrete", "n": 9}, "network has 7 outputs, expected 9 as action_space needs"),
         ("steps", None, "no agent's card(.|\n)*steps"),
         ("unheard_of", 1, "no agent's card(.|\n)*unheard_of"),
         ("observation_space", {"kind": "Text"}, "Text"),

@@ -1,4 +1,4 @@
-"""A tiny training on calls: without its habits the agent learns to keep to good paths; it beats random ones, on other scenarios too."""
+"""A tiny training on calls: without its initial rule the agent learns to keep to good paths, and beats random ones."""
 
 import gymnasium
 import numpy as np
@@ -9,7 +9,8 @@ from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
 from vcgym.agents.environments import make_envs
 from vcgym.agents.evaluation import episode_returns, evaluate
 from vcgym.agents.export import load_agent
-from vcgym.agents.networks import path_network as network
+from vcgym.agents.networks.item_kinds import ITEM_KINDS
+from vcgym.agents.networks.observation import count_items
 from vcgym.agents.training.training import train
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.routers.random_path import RandomPath
@@ -42,8 +43,7 @@ def trained(tmp_path_factory):
     config = TrainConfig(env=ENV, algorithm=ppo, num_envs=32, steps=28_800, evaluation_episodes=4, device="cpu", folder=folder)
     returns = []
     with pytest.MonkeyPatch.context() as patch:
-        for habit in ("STAY", "AVOID_PER_100_MS", "AVOID_PER_PERCENT"):
-            patch.setattr(network, habit, 0.0)
+        patch.setitem(ITEM_KINDS, "paths", ITEM_KINDS["paths"]._replace(rule=({},)))
         result = train(config, 1, lambda metrics, steps: returns.append(metrics.get("rollout/ep_rew_mean", np.nan)))
     return result, returns
 
@@ -63,7 +63,7 @@ def test_it_beats_random_paths(trained):
 
 def test_it_acts_on_another_number_of_paths(trained):
     agent = load_agent(trained[0].agent, RELAY)
-    assert agent.paths == 17
+    assert count_items(agent.parts) == 17
     assert returns_of_agent(agent, "table1", "validation").mean() > returns_of_random("table1", "validation").mean() + 30
 
 

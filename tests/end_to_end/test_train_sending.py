@@ -17,6 +17,7 @@ from vcgym.agents.config import EnvConfig, MaskablePPOConfig, PPOConfig, SACConf
 from vcgym.agents.environments import make_envs
 from vcgym.agents.evaluation import episode_returns
 from vcgym.agents.export import load_agent, read_card
+from vcgym.agents.networks.observation import count_items, item_part
 from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.agents.training.training import require_trainable, train
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
@@ -64,7 +65,8 @@ def test_maskable_ppo_trains_and_publishes_an_agent_of_the_order(tmp_path):
     config = TrainConfig(env=env, algorithm=ppo, num_envs=4, steps=256, evaluation_episodes=2, device="cpu", folder=tmp_path)
     folder = train(config, 0).agent
     card = read_card(folder)
-    assert (card.algorithm, card.paths, card.places, card.squashed) == ("MaskablePPO", 0, 5, False)
+    assert (card.algorithm, item_part(card.observation).name, count_items(card.observation)) == ("MaskablePPO", "queue", 5)
+    assert not card.squashed
     longer = make_envs(env.model_copy(update={"options": env.options | {"send_queue": 32}}), 3, "validation")
     assert episode_returns(load_agent(folder, ORDER), longer, seed=1).shape == (3,)  # refuses a place without a packet
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from vcgym.leaderboard.report.fit_page import SCENARIOS, fit_page
-from vcgym.network.fitting.report import fit_report
-from vcgym.network.fitting.time_structure import LAGS_MS, drawn_structure, measured_structure, time_structure
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.cards import data_root
+from vcgym.network.validation.report import fit_report
+from vcgym.network.validation.time_structure import LAGS_MS, drawn_structure, measured_structure, time_structure
 
 
 def test_structure_of_a_series_that_forgets_at_a_known_rate():

@@ -136,7 +136,7 @@ def test_the_test_split_is_refused_outside_the_leaderboard(split):
     for ask in (scenario.pairs, lambda name: scenario.draw(name, 0)):
         with pytest.raises(ValueError, match=r"split = 'test': allowed are train, validation; .* for the leaderboard alone"):
             ask("test")
-        with splits.test_opened():
+        with splits.unlock_test_split():
             assert ask("test")
         with pytest.raises(ValueError, match="split = 'test'"):
             ask("test")
@@ -151,7 +151,7 @@ def test_only_the_leaderboard_names_the_lock():
         path.relative_to(home).as_posix()
         for room in ("network", "predictors", "baselines", "envs", "agents", "leaderboard", "scripts")
         for path in (home / room).rglob("*.py")
-        if "vcgym.network.scenarios.splits" in path.read_text() or "test_opened" in path.read_text()
+        if "vcgym.network.scenarios.splits" in path.read_text() or "unlock_test_split" in path.read_text()
     }
     assert {name for name in found if not name.startswith("leaderboard/")} <= allowed
 

@@ -25,7 +25,7 @@ from vcgym.network.scenarios.sending_scenarios import (
     split_by_place,
 )
 from vcgym.network.scenarios.splits import SPLITS
-from vcgym.network.scenarios.splits import test_opened as opened
+from vcgym.network.scenarios.splits import unlock_test_split as opened
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.reading import TraceError

@@ -1,4 +1,4 @@
-"""The measured series of the data root: send order, losses, and refusals of what is missing or broken."""
+"""Replies of a ping by arrival: send order, losses, and refusals of what is missing or broken; the data root."""
 
 import gzip
 import hashlib
@@ -7,20 +7,22 @@ import numpy as np
 import pytest
 
 from vcgym.network.kernels.slots import LOST
+from vcgym.network.scenarios import leo
 from vcgym.network.traces.cards import DataError, data_root
-from vcgym.network.traces.trace import SERIES_FOLDER, TraceError, read_series, to_slots
+from vcgym.network.traces.reading import TraceError
+from vcgym.network.traces.trace import to_slots
+from vcgym.network.traces.trace_file import read_trace
 
 
-def write(root, text, name="made"):
-    folder = root / SERIES_FOLDER
-    folder.mkdir(exist_ok=True)
-    (folder / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
-    return root
+def read(folder, text):
+    file = folder / "made.csv.gz"
+    file.write_bytes(gzip.compress(text.encode()))
+    return read_trace(file)
 
 
 def test_send_time_is_arrival_less_round_trip_in_send_order(tmp_path):
     text = "t_ms,rtt_ms,seq\n100,30,1\n111,30.5,2\n140,20,5\n141,31,4\n5150,,6\n5200,40,7\n"
-    [made] = read_series(write(tmp_path, text), ["made"])
+    made = read(tmp_path, text)
     # 3 left no row and is halfway between 2 and 4; 6 gave up at 5150, which is not when it was sent.
     assert made.sent_us.tolist() == [0, 10_500, 25_250, 40_000, 50_000, 2_570_000, 5_090_000]
     assert made.one_way_delay_us.tolist() == [30_000, 30_500, LOST, 31_000, 20_000, LOST, 40_000]
@@ -28,7 +30,7 @@ def test_send_time_is_arrival_less_round_trip_in_send_order(tmp_path):
 
 
 def test_without_numbers_every_row_is_one_ping(tmp_path):
-    [made] = read_series(write(tmp_path, "t_ms,rtt_ms\n0,10\n12,\n20,10\n"), ["made"])
+    made = read(tmp_path, "t_ms,rtt_ms\n0,10\n12,\n20,10\n")
     assert made.sent_us.tolist() == [0, 10_000, 20_000]
     assert made.one_way_delay_us.tolist() == [10_000, LOST, 10_000]
 
@@ -39,7 +41,7 @@ def test_without_numbers_every_row_is_one_ping(tmp_path):
         ("t_ms,rtt_ms\n0,10\n1,nan\n", "line 3, rtt_ms is 'nan'; allowed: a number from 0 to 60000"),
         ("t_ms,rtt_ms\n0,10\n1,-4\n", "line 3, rtt_ms is '-4'"),
         ("t_ms,rtt_ms\n0,10\n9,10\n8,10\n", r"line 4, t_ms is 8.0; allowed: at least 9.0"),
-        ("rtt_ms\n10\n", r"line 1, header is \['rtt_ms'\]; allowed: a column t_ms"),
+        ("rtt_ms\n10\n", r"line 1, header is \['rtt_ms'\]; allowed: sent_ms and one of .* or t_ms, rtt_ms and perhaps seq"),
         ("t_ms,rtt_ms\n,10\n", "line 2, t_ms is ''"),
         ("t_ms,rtt_ms\n5,\n", "answered probes is 0"),
         ("t_ms,rtt_ms,seq\n5,1,1.5\n", "line 2, seq is 1.5; allowed: a whole number"),
@@ -51,17 +53,15 @@ def test_without_numbers_every_row_is_one_ping(tmp_path):
 )
 def test_a_bad_series_is_refused(tmp_path, text, message):
     with pytest.raises(TraceError, match=rf"made\.csv\.gz: .*{message}"):
-        read_series(write(tmp_path, text), ["made"])
+        read(tmp_path, text)
 
 
-def test_an_unknown_name_lists_the_known_ones(tmp_path):
-    with pytest.raises(TraceError, match="'other'; allowed: one of made"):
-        read_series(write(tmp_path, "t_ms,rtt_ms\n0,10\n"), ["other"])
-
-
-def test_a_root_without_the_folder_is_refused(tmp_path):
+def test_a_root_without_the_series_is_refused(tmp_path):
     with pytest.raises(TraceError, match="a folder leo_ping_10ms"):
-        read_series(tmp_path, ["made"])
+        leo.measured(str(tmp_path))
+    (tmp_path / leo.FOLDER).mkdir()
+    with pytest.raises(TraceError, match=r"starlink_victoria_1\.csv\.gz: file is .FileNotFoundError"):
+        leo.measured(str(tmp_path))
 
 
 def test_the_data_folder_is_found_by_argument_then_variable(tmp_path, monkeypatch):
@@ -95,7 +95,7 @@ MEASURED = {
 @pytest.mark.data
 @pytest.mark.parametrize("name", MEASURED)
 def test_the_measured_series(name):
-    [made] = read_series(data_root(), [name])
+    made = read_trace(*leo.files(data_root(), (name,)))
     slots = to_slots(made)
     length, lost, median_ms = MEASURED[name]
     assert len(slots) == length

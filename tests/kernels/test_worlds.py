@@ -38,7 +38,7 @@ def series(seed=0, paths=3, slots=SERIES_SLOTS):
 
 
 def replay(offset=HISTORY, paths=3):
-    return ReplayWorld(1, series()), WorldDraw("leo", "measured", 0, {"offset": np.full(paths, offset)})
+    return ReplayWorld(1, series()[None]), WorldDraw("leo", "measured", 0, {"pair": 0, "offset": np.full(paths, offset)})
 
 
 @pytest.mark.parametrize(("scenario", "mode"), DRAWN)
@@ -123,10 +123,10 @@ def test_replay_history_is_the_segment_before():
     changed = raw.copy()
     changed[:, offset:] += 50_000
     _, history = blocks(world, draw, 1)
-    other = ReplayWorld(1, changed)
+    other = ReplayWorld(1, changed[None])
     np.testing.assert_array_equal(other.start(0, draw), history)
     changed[:, offset - HISTORY : offset] += 1_000_000
-    assert (ReplayWorld(1, changed).start(0, draw)[:, 1] > history[:, 1] + 500).all()
+    assert (ReplayWorld(1, changed[None]).start(0, draw)[:, 1] > history[:, 1] + 500).all()
     n = (raw[:, 77 : 77 + HISTORY] != LOST).sum(axis=1)
     np.testing.assert_array_equal(history[:, 0], n)
 

@@ -98,7 +98,7 @@ def test_every_receiver(kind, world):
     assert seen == [_row(expected, row) for row in range(len(SEEDS))]
 
 
-EVERY_WORLD = [(name, mode, 0.0, 1.0, "central") for name, modes in MODES.items() for mode in modes]
+EVERY_WORLD = [(name, mode, 0.0, 1.0, "central") for name, modes in MODES.items() if name != "replay" for mode in modes]  # leo is replay
 
 
 @pytest.mark.parametrize("world", EVERY_WORLD, ids=lambda world: f"{world[0]}-{world[1]}")

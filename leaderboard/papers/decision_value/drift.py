@@ -23,7 +23,7 @@ from vcgym.leaderboard.papers.decision_value.entrants import KINDS
 from vcgym.leaderboard.papers.decision_value.outcomes import identity
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 
 KIND = "VCR5-WM"  # one that keeps several paths, as one path is never predicted
 CORRECTED, AS_TRAINED = "corrected", "as trained"
@@ -54,7 +54,7 @@ def play_drift(drift: Drift, predictor: object, seeds: int, packets: int) -> pa.
     return pa.Table.from_pylist(found)
 
 
-@test_opened()
+@unlock_test_split()
 def _play(system: str, router: VCRouteOnline, receiver: NamedTuple, part: Part, packets: int) -> list[dict[str, object]]:
     which = worlds(part, Scenario(part.scenario, part.mode, packets))
     policy = RulePolicy(router)

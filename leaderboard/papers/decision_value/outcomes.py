@@ -10,7 +10,7 @@ from vcgym.leaderboard.evaluation.suites import Part, worlds
 from vcgym.leaderboard.papers.decision_value.entrants import KINDS, REWARDS
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
 
 # Worlds per pair are these times the seeds asked for: series have one pair, and correlated worlds vary most.
@@ -22,7 +22,7 @@ def label(part: Part) -> str:
     return f"{part.scenario}, {part.mode}"
 
 
-@test_opened()
+@unlock_test_split()
 def draw_worlds(part: Part, scenario: Scenario, stratum: str | None = None) -> list[WorldDraw]:
     """The worlds of a part, all of one stratum if it is given."""
     return [scenario.draw(part.split, seed, pair, stratum) for pair, seed in worlds(part, scenario)]

@@ -8,12 +8,12 @@ import numpy as np
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 
 _PACKETS = 20_000
 
 
-@test_opened()
+@unlock_test_split()
 def packet_cost_ms(system: System) -> float:
     """Time of one packet of a call over 17 paths, router, receiver, player and world together, rounded up to a power of ten.
 

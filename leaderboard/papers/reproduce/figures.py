@@ -15,7 +15,7 @@ from vcgym.leaderboard.report.figure import Stroke, as_svg, strokes, style
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS, GRID_MS
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import test_opened
+from vcgym.network.scenarios.splits import unlock_test_split
 
 DRAWN = ("DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM")
 STROKES = strokes(dict.fromkeys(DRAWN, "rule"))
@@ -50,7 +50,7 @@ def relative_errors(title: str, curves: Sequence[tuple[str, pa.Table]]) -> str:
         return _finish(figure, title, "packets, %")
 
 
-@test_opened()
+@unlock_test_split()
 def over_time(title: str, scenario: Scenario, pair: str, systems: dict[str, System]) -> str:
     """SVG: packets of the first seconds of a call: one-way delay, and until the receiver lets them go, a panel for each system."""
     split = next(split for split in ("train", "validation", "test") if pair in scenario.pairs(split))

@@ -8,12 +8,11 @@ from typing import Any
 from vcgym.leaderboard.evaluation.suites import MEASURED, AnyScenario, data_hash
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.bottleneck.capacity_sets import FOLDER, GENERATED
-from vcgym.network.scenarios.leo import SERIES
+from vcgym.network.scenarios.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import SETS
 from vcgym.network.traces.cards import Card, data_root
 from vcgym.network.traces.catalogue import entries, shipped
-from vcgym.network.traces.trace import read_series
 
 FILE_NAME = "cards.json"
 
@@ -35,8 +34,8 @@ def _cards(scenario: AnyScenario, known: dict[str, Card]) -> list[Card]:
         if scenario.name == MEASURED:
             return _set_cards()
         return [card for card in known.values() if scenario.name == "rate" and card.name == GENERATED]
-    if scenario.layout.path_names == SERIES:
-        return [trace.card for trace in read_series(data_root(), list(SERIES))]
+    if isinstance(scenario.recipe, Replay):
+        return scenario.recipe.cards()
     return [known[scenario.layout.card]] if scenario.layout.card in known else []
 
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios import leo
 from vcgym.network.scenarios.scenario import TAU_MS, Scenario
-from vcgym.network.traces.trace import read_series, to_slots
+from vcgym.network.traces.trace import to_slots
+from vcgym.network.traces.trace_file import read_trace
 from vcgym.network.worlds.world import blocks
 
 LAGS_MS = (10, 20, 50, 100, 200, 500, 1000)
@@ -34,7 +35,7 @@ class StructureRow(NamedTuple):
 
 
 def time_structure(delay_us: NDArray[np.int64], overtaken: float | None = None, name: str = "") -> StructureRow:
-    """Structure of one delay per slot (LOST: the last one holds); `overtaken` if known better than from the slots."""
+    """Return the structure of one delay per slot (LOST: the last one holds); `overtaken` if known better than from the slots."""
     got = np.flatnonzero(delay_us != LOST)
     arrivals_us = got * SLOT_US + delay_us[got].astype(np.int64)
     ms = _held(delay_us) / 1000.0
@@ -51,13 +52,13 @@ def time_structure(delay_us: NDArray[np.int64], overtaken: float | None = None, 
 
 
 def measured_structure(root: Path) -> list[StructureRow]:
-    """Rows of the 10-ms series under `root`.
+    """Return the rows of the 10-ms series under `root`.
 
     Raises:
         DataError: a series that is missing or broken.
     """
     rows = []
-    for trace in read_series(root, list(SERIES)):
+    for trace in map(read_trace, leo.files(root, SERIES)):
         got = trace.one_way_delay_us != LOST
         arrivals = (trace.sent_us + trace.one_way_delay_us)[got]
         overtaken = float((np.diff(arrivals) < 0).mean())
@@ -66,7 +67,7 @@ def measured_structure(root: Path) -> list[StructureRow]:
 
 
 def drawn_structure(mode: str, stratum: str | None, tau_ms: float = TAU_MS, slots: int = 60_000) -> StructureRow:
-    """Mean structure of the direct paths of scenario wonderproxy, training pairs."""
+    """Return the mean structure of the direct paths of scenario wonderproxy, training pairs."""
     scenario = Scenario("wonderproxy", mode, slots, tau_ms=tau_ms)
     rows = []
     for pair in scenario.pairs("train"):

@@ -1,0 +1,81 @@
+"""The parts of an observation by name, as a card saves them: nothing is guessed from the length of a vector."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from vcgym.agents.networks.description import Activation, Items, SetNetwork, Strict, set_network
+from vcgym.agents.networks.item_kinds import ITEM_KINDS
+from vcgym.envs.faces.actions import LEVELS
+
+CALL = "call"
+_LAG_PEAK = "excess_peak_2s"
+
+
+class Part(Strict):
+    """A part of an observation.
+
+    Attributes:
+        name: of the part, such as paths or call.
+        items: how often the features stand in a row, one item after another; None: once, and the part is no set.
+        features: their names, of one item.
+    """
+
+    name: str
+    items: Annotated[int, Field(ge=1)] | None = None
+    features: list[str]
+
+    @property
+    def size(self) -> int:
+        """Entries of the observation that the part takes."""
+        return (self.items or 1) * len(self.features)
+
+
+def item_part(parts: Sequence[Part]) -> Part | None:
+    """Return the part that is a set; None if there is none.
+
+    Raises:
+        ValueError: more than one part is a set, or the set is not the first part.
+    """
+    sets = [place for place, part in enumerate(parts) if part.items is not None]
+    if sets not in ([], [0]):
+        raise ValueError(f"parts {sets} of the observation are sets of items; allowed: the first part alone")
+    return parts[0] if sets else None
+
+
+def count_items(parts: Sequence[Part]) -> int:
+    """Return how many items an observation describes; 0 without items."""
+    of_items = item_part(parts)
+    return (of_items.items or 0) if of_items else 0
+
+
+def context_features(parts: Sequence[Part]) -> list[str]:
+    """Return the names of the features that belong to no item, in order."""
+    return [name for part in parts if part.items is None for name in part.features]
+
+
+def network_for(parts: Sequence[Part], outputs: int, hidden: int, activation: Activation) -> SetNetwork:
+    """Describe the set network of an agent.
+
+    Args:
+        parts: of its observation.
+        outputs: see `vcgym.agents.networks.policy.output_count`.
+        hidden: units per layer.
+        activation: between layers.
+
+    Raises:
+        ValueError: the items have more scores than there are outputs.
+    """
+    of_items, context = item_part(parts), context_features(parts)
+    items, rest = None, outputs
+    if of_items is not None:
+        kind, features = ITEM_KINDS[of_items.name], of_items.features
+        selected, mask = (None if name is None else features.index(name) for name in (kind.selected, kind.mask))
+        items = Items(width=len(features), scores=kind.scores, selected=selected, mask=mask)
+        rest -= kind.scores * count_items(parts)
+        if rest < 0:
+            raise ValueError(f"{count_items(parts)} {of_items.name} have {kind.scores} scores each; allowed: {outputs} outputs in all")
+    of_call_alone = [part.name for part in parts if part.items is None] == [CALL]
+    peak = context.index(_LAG_PEAK) if of_call_alone and rest == LEVELS else None
+    return set_network(items, len(context), rest, hidden, activation, peak)

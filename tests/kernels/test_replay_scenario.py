@@ -1,0 +1,147 @@
+"""Scenario replay: whatever an importer writes is played, in every environment; splits; refusals of what cannot be played."""
+
+import gzip
+
+import gymnasium
+import numpy as np
+import pytest
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.agents.config import EnvConfig
+from vcgym.agents.environments import data_hash, make_envs
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.splits import SPLITS, unlock_test_split
+from vcgym.network.traces.cards import Card, DataError
+from vcgym.network.traces.trace import Trace, to_slots
+from vcgym.network.traces.trace_file import read_trace, write_trace
+from vcgym.network.worlds.world import HISTORY_BLOCKS, blocks
+
+HISTORY = 512 * HISTORY_BLOCKS
+CARD = Card(name="made", description="arithmetic", source="test", licence="MIT", sha256="0" * 64, kind="synthesised", units="us")
+
+
+def write(file, slots=6000, level_us=30_000, round_trip=False):
+    """Write one probe per slot: a level, a saw-tooth, every 50th lost."""
+    n = np.arange(slots)
+    delay_us = np.where(n % 50 == 7, LOST, level_us + 100 * (n % 37)).astype(np.int64)
+    file.parent.mkdir(exist_ok=True, parents=True)
+    write_trace(Trace("made", 10_000 * n, delay_us, CARD, round_trip), file)
+    return delay_us
+
+
+@pytest.fixture
+def two_paths(tmp_path):
+    """Return a folder of one pair."""
+    write(tmp_path / "home" / "direct.csv.gz")
+    write(tmp_path / "home" / "relay.csv.gz", 7000, 20_000)
+    return tmp_path / "home"
+
+
+def test_a_world_is_a_segment_of_each_trace(two_paths):
+    scenario = Scenario("replay", "replay", 100, traces=str(two_paths))
+    assert scenario.layout.path_names == ("direct", "relay") and scenario.pairs("train") == ["home"]
+    draw = scenario.draw("train", 3)
+    world = scenario.world(1)
+    world.start(0, draw)
+    [block, *_] = blocks(world, 100)
+    for path, name in enumerate(scenario.layout.path_names):
+        slots = to_slots(read_trace(two_paths / f"{name}.csv.gz"))
+        begin = draw.parameters["offset"][path]
+        np.testing.assert_array_equal(block[path, :100], slots[begin : begin + 100])
+    assert (block == LOST).any()
+
+
+def test_round_trips_count_half(tmp_path):
+    write(tmp_path / "a" / "direct.csv.gz", round_trip=True)
+    write(tmp_path / "b" / "direct.csv.gz")
+    whole, half = (Scenario("replay", "replay", 100, traces=str(tmp_path / name)) for name in ("b", "a"))
+    levels = []
+    for scenario in (whole, half):
+        world = scenario.world(1)
+        levels.append(world.start(0, scenario.draw("train", 0))[0, 1])
+    assert levels[1] == pytest.approx(levels[0] / 2, rel=1e-3)
+
+
+def test_one_pair_is_split_in_time(two_paths):
+    scenario, used = Scenario("replay", "replay", 100, traces=[str(file) for file in sorted(two_paths.glob("*.csv.gz"))]), {}
+    with unlock_test_split():
+        for split in SPLITS:
+            offsets = [scenario.draw(split, seed).parameters["offset"][0] for seed in range(200)]
+            used[split] = (min(offsets) - HISTORY, max(offsets) + 100)
+    assert 0 <= used["train"][0] < used["train"][1] <= 3600 <= used["validation"][0]
+    assert used["validation"][1] <= 4800 <= used["test"][0] < used["test"][1] <= 6000
+
+
+def test_five_pairs_are_split_by_pair(tmp_path):
+    for n in range(5):
+        write(tmp_path / f"home{n}" / "direct.csv.gz", 1300, 20_000 + 10_000 * n)
+    scenario = Scenario("replay", "replay", 200, traces=str(tmp_path))
+    with unlock_test_split():
+        pairs = {split: scenario.pairs(split) for split in SPLITS}
+        draws = [scenario.draw("test", 0), scenario.draw("train", 1)]
+    assert [len(pairs[split]) for split in SPLITS] == [3, 1, 1]
+    assert sorted(pair for split in SPLITS for pair in pairs[split]) == [f"home{n}" for n in range(5)]
+    world = scenario.world(2)
+    for row, draw in enumerate(draws):  # two pairs side by side: each plays its own level
+        history = world.start(row, draw)
+        assert history[0, 1] == pytest.approx(20 + 10 * int(draw.pair.removeprefix("home")) + 1.8, abs=0.1)
+
+
+def test_every_environment_over_paths_plays_it(two_paths, path_env_id):
+    env = gymnasium.make(path_env_id, scenario="replay", mode="replay", traces=str(two_paths), packets=100)
+    env.reset(seed=1)
+    truncated = False
+    while not truncated:
+        _, _, _, truncated, info = env.step(env.action_space.sample())
+    assert info["pair"] == "home" and 20.0 < info["mouth_to_ear_ms"] < 2000.0
+
+
+def test_an_agent_trains_on_it(two_paths):
+    config = EnvConfig(id="vcgym/Call-v0", options={"scenario": "replay", "mode": "replay", "traces": str(two_paths), "packets": 100})
+    assert data_hash(config) == Scenario("replay", "replay", 100, traces=str(two_paths)).layout.card
+    envs = make_envs(config, 2, "validation")
+    envs.reset(seed=0)
+    observations, *_ = envs.step(envs.action_space.sample())
+    assert observations in envs.observation_space
+
+
+def broken(folder, text):
+    folder.mkdir()
+    (folder / "direct.csv.gz").write_bytes(gzip.compress(text.encode()))
+    return str(folder)
+
+
+def test_what_cannot_be_played_is_refused(tmp_path):
+    write(tmp_path / "short" / "direct.csv.gz", 6000)
+    write(tmp_path / "uneven" / "a" / "direct.csv.gz")
+    write(tmp_path / "uneven" / "b" / "relay.csv.gz")
+    write(tmp_path / "mixed" / "direct.csv.gz")
+    write(tmp_path / "mixed" / "a" / "direct.csv.gz")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "changed").mkdir()
+    for ending in ("", ".card.json"):
+        (tmp_path / "changed" / f"direct.csv.gz{ending}").write_bytes((tmp_path / "short" / f"direct.csv.gz{ending}").read_bytes())
+    write(tmp_path / "changed" / "other.csv.gz", 100)
+    (tmp_path / "changed" / "direct.csv.gz").write_bytes((tmp_path / "changed" / "other.csv.gz").read_bytes())
+    header = "sent_ms,one_way_delay_ms\n"
+    wrong = {
+        None: r"scenario replay: traces is None; allowed: a folder of traces \(\*\.csv\.gz\)",
+        str(tmp_path / "gone"): r"gone: traces is 'missing'; allowed: a folder or file that exists",
+        str(tmp_path / "empty"): r"empty: content is '0 traces, 0 folders of traces'; allowed: traces",
+        str(tmp_path / "mixed"): r"mixed: content is '1 traces, 1 folders of traces'; allowed: .* not both",
+        str(tmp_path / "uneven"): r"uneven/b: names of the files is \['relay\.csv\.gz'\]; allowed: \['direct\.csv\.gz'\]",
+        str(tmp_path / "changed"): r"direct\.csv\.gz: sha256 of the content is",
+        broken(tmp_path / "nan", f"{header}0,20\n10,nan\n"): r"direct\.csv\.gz: line 3, one_way_delay_ms is 'nan'; allowed: a number",
+        broken(tmp_path / "ragged", f"{header}0,20\n10\n"): r"line 3, number of fields is 1; allowed: 2",
+        broken(tmp_path / "header", "time,delay\n0,20\n"): r"line 1, header is \['time', 'delay'\]; allowed: sent_ms and one of",
+        broken(tmp_path / "lost", f"{header}0,\n10,\n"): r"number of answered probes is 0",
+    }
+    for traces, message in wrong.items():
+        with pytest.raises(DataError, match=message):
+            Scenario("replay", "replay", 100, traces=traces)
+    message = r"trace short/direct: slots of 10 ms in its validation part is 1200; allowed: at least 1225: 1024 of history and packets=201"
+    with pytest.raises(DataError, match=message):
+        Scenario("replay", "replay", 201, traces=str(tmp_path / "short")).pairs("validation")
+    with pytest.raises(ValueError, match=r"traces = '.*': allowed is None in scenario leo; scenario replay takes traces"):
+        Scenario("leo", "replay", 100, traces=str(tmp_path / "short"))
