@@ -14,11 +14,13 @@ from pydantic import ValidationError
 
 from vcgym.agents.config import EnvConfig, EvaluateConfig, MaskablePPOConfig, PPOConfig, SACConfig, SweepConfig, TrainConfig
 from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.leaderboard.bench.config import BenchConfig, LeaderboardConfig, TruthConfig
+from vcgym.leaderboard.bench.config import BenchConfig
+from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
 from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
 from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.papers.truth.config import TruthConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
