@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.order_rule import choose, make_room, orders
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccState, GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc, TfrcState
-from vcgym.baselines.rate_rule import NEVER_US, holds_rate, report_every_us, times, wake_us
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, report_every_us, rule, update, wake_us
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
+from vcgym.baselines.schedulers.scheduler import choose, choose_victim
 from vcgym.network.bottleneck.other_call import GCC_DRAFT, GCC_WEBRTC, SBPN2, TFRC
 
 _FIFO, _SBPN2 = Fifo(), Sbpn()
 
 
+@rule(Control.RATE)
 class NamedRate(NamedTuple):
     """Parameters of each rule; the fixed rate stays at what it was started with."""
 
@@ -36,34 +36,32 @@ class NamedRateState(NamedTuple):
     tfrc: TfrcState
 
 
+@rule(Control.ORDER, learns=False)
 class NamedOrder(NamedTuple):
     """An order rule; made anew for each call, as these rules remember nothing."""
 
     which: int  # of ORDERS
 
 
-holds_rate(NamedRate)
-
-
-@implements(allocate, NamedRate)
+@allocate.register(NamedRate)
 def _allocate(params, sessions, paths):
     allocate(params.gcc_draft, sessions, paths)  # refuses parameters out of range
     gcc, tfrc = allocate(params.gcc_webrtc, sessions, paths), allocate(params.tfrc, sessions, paths)
     return NamedRateState(np.zeros(sessions, np.int64), np.zeros(sessions), gcc, tfrc)
 
 
-@implements(init, NamedRate)
-def _init(params, state, s, history, key):
-    state.start_bps[s] = history[0, 0]
+@init.register(NamedRate)
+def _init(params, state, s, start, key):
+    state.start_bps[s] = start.start_bps
     if state.which[s] == GCC_WEBRTC:
-        init(params.gcc_webrtc, state.gcc, s, history, key)
+        init(params.gcc_webrtc, state.gcc, s, start, key)
     elif state.which[s] == GCC_DRAFT:
-        init(params.gcc_draft, state.gcc, s, history, key)
+        init(params.gcc_draft, state.gcc, s, start, key)
     elif state.which[s] == TFRC:
-        init(params.tfrc, state.tfrc, s, history, key)
+        init(params.tfrc, state.tfrc, s, start, key)
 
 
-@implements(update, NamedRate)
+@update.register(NamedRate)
 def _update(params, state, s, record):
     if state.which[s] == GCC_WEBRTC:
         update(params.gcc_webrtc, state.gcc, s, record)
@@ -73,34 +71,34 @@ def _update(params, state, s, record):
         update(params.tfrc, state.tfrc, s, record)
 
 
-@implements(decide, NamedRate)
-def _decide(params, state, s, slot):
+@decide.register(NamedRate)
+def _decide(params, state, s, now_us):
     if state.which[s] == GCC_WEBRTC:
-        return decide(params.gcc_webrtc, state.gcc, s, slot)
+        return decide(params.gcc_webrtc, state.gcc, s, now_us)
     if state.which[s] == GCC_DRAFT:
-        return decide(params.gcc_draft, state.gcc, s, slot)
+        return decide(params.gcc_draft, state.gcc, s, now_us)
     if state.which[s] == TFRC:
-        return decide(params.tfrc, state.tfrc, s, slot)
+        return decide(params.tfrc, state.tfrc, s, now_us)
     return np.int64(state.start_bps[s])
 
 
-@times(report_every_us, NamedRate)
-def _report_every_us(params, state, s, usual_us):
-    return report_every_us(params.tfrc, state.tfrc, s, usual_us) if state.which[s] == TFRC else usual_us
+@report_every_us.register(NamedRate)
+def _report_every_us(params, state, s, default_us):
+    return report_every_us(params.tfrc, state.tfrc, s, default_us) if state.which[s] == TFRC else default_us
 
 
-@times(wake_us, NamedRate)
+@wake_us.register(NamedRate)
 def _wake_us(params, state, s):
     return wake_us(params.tfrc, state.tfrc, s) if state.which[s] == TFRC else np.int64(NEVER_US)
 
 
-@orders(choose, NamedOrder)
+@choose.register(NamedOrder)
 def _choose(params, queue, now_us, rtt_us):
     return choose(_SBPN2, queue, now_us, rtt_us) if params.which == SBPN2 else choose(_FIFO, queue, now_us, rtt_us)
 
 
-@orders(make_room, NamedOrder)
-def _make_room(params, queue, kind, expires_us, now_us, rtt_us):
+@choose_victim.register(NamedOrder)
+def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
     if params.which == SBPN2:
-        return make_room(_SBPN2, queue, kind, expires_us, now_us, rtt_us)
-    return make_room(_FIFO, queue, kind, expires_us, now_us, rtt_us)
+        return choose_victim(_SBPN2, queue, kind, expires_us, now_us, rtt_us)
+    return choose_victim(_FIFO, queue, kind, expires_us, now_us, rtt_us)

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.oracle import is_oracle
-from vcgym.baselines.rule import Record, allocate, decide, start, update
+from vcgym.baselines.records import Record
+from vcgym.baselines.rule import allocate, decide, is_oracle, start, update
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
 
 
 class RulePolicy:
@@ -79,7 +80,7 @@ def _act(params, state, records, count, slot, actions):
     for s in range(actions.size):
         for i in range(count[s]):
             update(params, state, s, _record(records, s, i))
-        actions[s] = decide(params, state, s, slot[s])
+        actions[s] = decide(params, state, s, slot[s] * SLOT_US)
 
 
 @kernel

@@ -1,108 +1,193 @@
-"""What a rule is: a NamedTuple of parameters, and four functions chosen by that class inside any compiled loop.
+"""A rule: a NamedTuple of parameters, a `rule` decorator that states what it controls, and functions chosen by its class in compiled loops.
 
     allocate(params, sessions, paths) -> state     plain Python: arrays in a NamedTuple, or one of records; first axis the session
-    init(params, state, s, history, key)           start row `s`: history (paths, 3) = n, mean ms, sd ms before the call; key uint64
-    update(params, state, s, record)               one record has reached the rule's place
-    decide(params, state, s, slot) -> int          path index (a router) or level in microseconds (a receiver)
+    init(params, state, s, start, key)             start row `s`: `PathHistory` or, for the rate, `RateLimits`; key uint64 for own draws
+    update(params, state, s, record)               learn from one record that has reached the rule's location
+    decide(params, state, s, now_us) -> int        path index, lag or target in microseconds, or bit/s
 
-numba picks the right version while compiling, from the class of `params` (a jitted function passed as an argument would never be found in
-the disk cache). Without the JIT the same names dispatch in Python.
+A rule of the order of sending remembers nothing and has two other functions (`vcgym.baselines.schedulers.scheduler`). A rate rule may have
+
+    report_every_us(params, state, s, default_us) -> int    how long the receiver collects before it reports
+    wake_us(params, state, s) -> int                        when the rule is to be asked though no report has come, or NEVER_US
+
+An oracle is told besides what no location knows; it plays inside calls only, is called Oracle..., and is never ranked:
+
+    reveal_delay(params, state, s, path, delay_us)          to a router, as each packet leaves
+    see_capacity(params, state, s, capacity, now_us)        to a rate rule, before each `decide`
 """
 
+import enum
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from numba.core import types
-from numba.extending import overload
-
-from vcgym.network.kernels.by_type import constant_by_type
+from vcgym.baselines.records import path_history
+from vcgym.network.kernels.generic import class_constant, generic
 from vcgym.network.kernels.jit import allocating_kernel
+from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
-F = TypeVar("F", bound=Callable[..., Any])
+NEVER_US = 1 << 62
 
-_IMPLEMENTATIONS: dict[tuple[str, type], Callable[..., Any]] = {}
+Rule = TypeVar("Rule", bound=type)
 
-
-class Record(NamedTuple):
-    """One thing that has reached a place. Times are int64 microseconds of the call; `known_us` is when it reached the place."""
-
-    kind: int  # MEDIA or PROBE
-    packet: int  # index of the packet; for a probe the slot it was sent in
-    path: int
-    sent_us: int
-    arrived_us: int  # at the receiver
-    known_us: int
-    lag_us: int  # the receiver's level in force when it arrived
-    late: int  # 1: the receiver discarded it
+_RULES: list[type] = []  # every class that the decorator `rule` has seen
 
 
-MEDIA, PROBE = 0, 1
+class Control(enum.StrEnum):
+    """What a rule sets."""
 
-_NO_REFERENCE_COUNTS = {"_nrt": False}  # see `vcgym.network.kernels.jit.kernel`; `init` alone may allocate
+    PATH = "path"
+    LAG = "lag"  # of the watermark behind the newest packet
+    TARGET = "target"  # of a count buffer
+    RATE = "rate"
+    ORDER = "order"
 
 
-def allocate(params: NamedTuple, sessions: int, paths: int) -> Any:
-    """State of `sessions` rows of the rule `params`, not yet started."""
-    return _IMPLEMENTATIONS["allocate", type(params)](params, sessions, paths)
+class Decided(enum.IntEnum):
+    """Where a decision is made: by the rule inside the loop, by an agent outside it, or far away and sent as a command."""
+
+    INSIDE = 0
+    OUTSIDE = 1
+    COMMANDED = 2
 
 
-def init(params: Any, state: Any, s: int, history: Any, key: Any) -> None:
+INSIDE, OUTSIDE, COMMANDED = map(int, Decided)  # as `decided` has them inside kernels
+
+
+class Facts(NamedTuple):
+    """What the decorator `rule` says of a class."""
+
+    control: Control
+    learns: bool
+    oracle: bool
+    buffer: int
+    decided: Decided
+
+
+def rule(
+    control: Control,
+    *,
+    learns: bool = True,
+    oracle: bool = False,
+    buffer: int | None = None,
+    decided: Decided = Decided.INSIDE,
+) -> Callable[[Rule], Rule]:
+    """Return a decorator that states what a class of parameters is.
+
+    Args:
+        control: what its decisions set.
+        learns: records are kept for it and given to its `update`.
+        oracle: it is told what no location knows.
+        buffer: how a receiver holds its decisions (`vcgym.network.playout.receiver`): WATERMARK for a lag; COUNT or PUBLISHED for a target,
+            by default COUNT.
+        decided: other than INSIDE only for stand-ins of agents.
+    """
+    held = buffer if buffer is not None else COUNT if control is Control.TARGET else WATERMARK
+    if held not in ((COUNT, PUBLISHED) if control is Control.TARGET else (WATERMARK,)):
+        raise ValueError(f"buffer = {buffer!r} of a rule of {control}: allowed is WATERMARK, for a target COUNT or PUBLISHED")
+
+    def state(cls: Rule) -> Rule:
+        _RULES.append(cls)
+        cls.facts = Facts(control, learns, oracle, held, decided)  # type: ignore[attr-defined]
+        return cls
+
+    return state
+
+
+def facts_of(cls: type) -> Facts:
+    """Return what a class of rules states.
+
+    Raises:
+        TypeError: it is no class of rules.
+    """
+    found = getattr(cls, "facts", None)
+    if not isinstance(found, Facts):
+        raise TypeError(f"{cls.__name__} is no rule: allowed are classes with the decorator `rule`")
+    return found
+
+
+def require_rule(name: str, params: Any, *controls: Control, stand_ins: bool = False) -> None:
+    """Refuse what is not the parameters of a rule for one of the controls.
+
+    Args:
+        name: of the argument, for the error.
+        params: what was given.
+        controls: what the rule may control.
+        stand_ins: those of agents are allowed too.
+
+    Raises:
+        TypeError: a parameter is of a wrong type.
+        ValueError: another thing, naming the argument, the value and the rules there are; or a parameter out of range.
+    """
+    facts = getattr(type(params), "facts", None)
+    if not isinstance(facts, Facts) or facts.control not in controls or not (stand_ins or facts.decided is Decided.INSIDE):
+        known = ", ".join(cls.__name__ for cls in rules_of(*controls))
+        raise ValueError(f"{name} = {params!r}: allowed are rules that control {' or '.join(controls)}, as {known}")
+    if type(params) in allocate.versions:
+        allocate(params, 1, 1)
+
+
+def rules_of(*controls: Control) -> list[type]:
+    """Return the classes of rules for some controls that have been imported, by name; stand-ins of agents are none."""
+    found = [cls for cls in _RULES if facts_of(cls).control in controls and facts_of(cls).decided is Decided.INSIDE]
+    return sorted(found, key=lambda cls: cls.__name__)
+
+
+def is_oracle(params: Any) -> bool:
+    """Return True for a rule that is told what no location knows."""
+    return facts_of(type(params)).oracle
+
+
+learns = class_constant(lambda cls: facts_of(cls).learns)
+buffer_type = class_constant(lambda cls: facts_of(cls).buffer)  # WATERMARK, COUNT or PUBLISHED
+decided = class_constant(lambda cls: int(facts_of(cls).decided))
+
+
+@generic(abstract=True)
+def allocate(params: Any, sessions: int, paths: int) -> Any:
+    """Return the state of `sessions` rows, not yet started; refuse parameters out of range."""
+
+
+@generic(abstract=True, allocates=True)
+def init(params: Any, state: Any, s: int, start: Any, key: Any) -> None:
     """Start row `s` of `state`."""
-    _IMPLEMENTATIONS["init", type(params)](params, state, s, history, key)
 
 
+@generic()
 def update(params: Any, state: Any, s: int, record: Any) -> None:
     """Let row `s` learn from one record."""
-    _IMPLEMENTATIONS["update", type(params)](params, state, s, record)
 
 
-def decide(params: Any, state: Any, s: int, slot: int) -> Any:
-    """What row `s` does now; `slot` counts the packets sent before this one."""
-    return _IMPLEMENTATIONS["decide", type(params)](params, state, s, slot)
+@generic(abstract=True)
+def decide(params: Any, state: Any, s: int, now_us: int) -> Any:
+    """Return the decision of row `s` at `now_us`."""
 
 
-def implements(generic: Callable[..., Any], params_class: type) -> Callable[[F], F]:
-    """Make the decorated function the version of `generic` for rules whose parameters are a `params_class`."""
-
-    def register(function: F) -> F:
-        _IMPLEMENTATIONS[generic.__name__, params_class] = function
-        if generic is init:
-
-            @overload(init)
-            def choose_init(params, state, s, history, key):
-                return function if _is(params, params_class) else None
-        elif generic is update:
-
-            @overload(update, jit_options=_NO_REFERENCE_COUNTS)
-            def choose_update(params, state, s, record):
-                return function if _is(params, params_class) else None
-        elif generic is decide:
-
-            @overload(decide, jit_options=_NO_REFERENCE_COUNTS)
-            def choose_decide(params, state, s, slot):
-                return function if _is(params, params_class) else None
-
-        return function
-
-    return register
+@generic()
+def report_every_us(params: Any, state: Any, s: int, default_us: int) -> int:
+    """Return how long the receiver collects; by default as the call says."""
+    return default_us
 
 
-def _is(params: Any, params_class: type) -> bool:
-    return isinstance(params, types.BaseNamedTuple) and params.instance_class is params_class
+@generic()
+def wake_us(params: Any, state: Any, s: int) -> int:
+    """Return when the rule is to be asked next without a report; by default never."""
+    return NEVER_US
 
 
-_DEAF: set[type] = set()
-# Whether a rule of the class of the parameters learns anything from records.
-learns = constant_by_type(lambda params_class: params_class not in _DEAF)
+@generic()
+def reveal_delay(params: Any, state: Any, s: int, path: int, delay_us: int) -> None:
+    """Tell an oracle that the packet of this slot leaves on `path` and will take `delay_us`, LOST if it never arrives."""
 
 
-def learns_nothing(params_class: type) -> None:
-    """Declare that rules of a class learn nothing from records, so that none need be kept for them."""
-    _DEAF.add(params_class)
+@generic()
+def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) -> None:
+    """Tell an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity`)."""
 
-    @implements(update, params_class)
-    def ignore(params, state, s, record):
-        pass
+
+@allocating_kernel
+def start_row(params, state, s, history, key):
+    """Start row `s` of a router or a receiver on `history` (paths, 3): samples, mean and standard deviation (ms) of each path."""
+    init(params, state, s, path_history(history), key)
 
 
 @allocating_kernel
@@ -110,4 +195,4 @@ def start(params, state, starts, history, key):
     """Start each row s with `starts[s]`, on history[s] (paths, 3) and key[s]."""
     for s in range(starts.size):
         if starts[s]:
-            init(params, state, s, history[s], key[s])
+            start_row(params, state, s, history[s], key[s])

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.order_rule import choose, require_order_rule
-from vcgym.baselines.rate_rule import NEVER_US, Fate, is_rate_oracle, report_every_us, require_rate_rule, wake_us
-from vcgym.baselines.rule import allocate, decide, start, update
+from vcgym.baselines.records import PacketFeedback, RateLimits
+from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, is_oracle, report_every_us, require_rule, update, wake_us
+from vcgym.baselines.schedulers.scheduler import choose
 from vcgym.network.bottleneck.send_queue import MOST_WAITING, SEND_QUEUE, clear_send_queue, put
-from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.jit import allocating_kernel, kernel
 
-_MOST_BPS = 10**9
+_MAX_BPS = 10**9
 
 
 class RatePolicy:
@@ -31,8 +31,8 @@ class RatePolicy:
     action = "exact"
 
     def __init__(self, params: Any) -> None:
-        require_rate_rule(params)
-        if is_rate_oracle(params):
+        require_rule("rate", params, Control.RATE)
+        if is_oracle(params):
             raise ValueError(f"rate = {params!r} is told what no observation holds: allowed are rules that are no oracles")
         self.params = params
 
@@ -46,7 +46,7 @@ class RatePolicy:
         """Start the sessions whose episode starts, learn from each packet told of in order, then decide; at set-up nothing is decided.
 
         Args:
-            observation: records (S, R, 5) int64 in the order of `Fate`'s fields, of which the first `count` (S,) int64 are new;
+            observation: records (S, R, 5) int64 in the order of `PacketFeedback`'s fields, of which the first `count` (S,) int64 are new;
                 history (S, 1, 3) float64; key (S,) uint64; now_us (S,) int64.
             state: what the call before returned. It is advanced in place and returned: copy it to keep it. None starts every session.
             episode_start: (S,) bool; None starts none, unless `state` is None.
@@ -60,10 +60,17 @@ class RatePolicy:
             state, episode_start = allocate(self.params, sessions, 1), np.ones(sessions, np.bool_)
         elif episode_start is None:
             episode_start = np.zeros(sessions, np.bool_)
-        start(self.params, state, np.asarray(episode_start, np.bool_), observation["history"], observation["key"])
+        _start(self.params, state, np.asarray(episode_start, np.bool_), observation["history"], observation["key"])
         actions = np.empty((sessions, 3), np.int64)
         _act(self.params, state, observation["records"], observation["count"], observation["now_us"], actions)
         return actions, state
+
+
+@allocating_kernel
+def _start(params, state, starts, history, key):
+    for s in range(starts.size):
+        if starts[s]:
+            init(params, state, s, RateLimits(history[s, 0, 0], history[s, 0, 1], history[s, 0, 2]), key[s])
 
 
 @kernel
@@ -71,10 +78,10 @@ def _act(params, state, records, count, now_us, actions):
     for s in range(actions.shape[0]):
         for i in range(count[s]):
             row = records[s, i]
-            update(params, state, s, Fate(row[0], row[1], row[2], row[3], row[4]))
+            update(params, state, s, PacketFeedback(row[0], row[1], row[2], row[3], row[4]))
         rate_bps = np.int64(0)
         if now_us[s] > 0:
-            rate_bps = min(max(np.int64(decide(params, state, s, now_us[s])), np.int64(1)), np.int64(_MOST_BPS))
+            rate_bps = min(max(np.int64(decide(params, state, s, now_us[s])), np.int64(1)), np.int64(_MAX_BPS))
         at_us = wake_us(params, state, s)
         actions[s, 0] = rate_bps
         actions[s, 1] = report_every_us(params, state, s, 0)
@@ -96,7 +103,7 @@ class OrderPolicy:
     action = "discrete"
 
     def __init__(self, params: Any) -> None:
-        require_order_rule(params)
+        require_rule("order", params, Control.ORDER)
         self.params = params
 
     def predict(

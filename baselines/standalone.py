@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.receivers.arrivals import integers, require_arrivals
-from vcgym.baselines.rule import MEDIA, Record, allocate, decide, start, update
+from vcgym.baselines.records import MEDIA, Record
+from vcgym.baselines.rule import allocate, buffer_type, decide, start, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, packets_held
 
@@ -70,14 +70,14 @@ def _receive(params, state, sent_us, arrived_us, packet_us, waiting, result):
     passed_us = np.iinfo(np.int64).min  # the watermark, or the sent time of the last packet that went
     level_us = decide(params, state, 0, 0)
     for i in range(sent_us.size):
-        result.late[i] = sent_us[i] < passed_us and mechanism(params) != PUBLISHED
+        result.late[i] = sent_us[i] < passed_us and buffer_type(params) != PUBLISHED
         record = Record(MEDIA, i, 0, sent_us[i], arrived_us[i], arrived_us[i], level_us, int(result.late[i]))
         update(params, state, 0, record)
-        level_us = decide(params, state, 0, i)
+        level_us = decide(params, state, 0, arrived_us[i])
         result.level_us[i] = level_us
         if result.late[i]:
             continue
-        if mechanism(params) == PUBLISHED:
+        if buffer_type(params) == PUBLISHED:
             while (end - first) * packet_us > level_us:
                 oldest = waiting[first]
                 result.late[oldest] = sent_us[oldest] < passed_us
@@ -88,7 +88,7 @@ def _receive(params, state, sent_us, arrived_us, packet_us, waiting, result):
             end = _insert(waiting, first, end, sent_us, i)
             continue
         end = _insert(waiting, first, end, sent_us, i)
-        if mechanism(params) == COUNT:
+        if buffer_type(params) == COUNT:
             going = max(0, end - first + 1 - packets_held(level_us, packet_us))
             if going > 0:
                 passed_us = sent_us[waiting[first + going - 1]]
@@ -101,7 +101,7 @@ def _receive(params, state, sent_us, arrived_us, packet_us, waiting, result):
             result.emitted_us[waiting[w]] = arrived_us[i]
         first += going
     for w in range(first, end):
-        result.late[waiting[w]] = sent_us[waiting[w]] < passed_us and mechanism(params) == PUBLISHED
+        result.late[waiting[w]] = sent_us[waiting[w]] < passed_us and buffer_type(params) == PUBLISHED
         if not result.late[waiting[w]]:
             result.emitted_us[waiting[w]] = arrived_us[-1]
             result.flushed[waiting[w]] = True

@@ -15,11 +15,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from vcgym.baselines import rule
-from vcgym.baselines.mechanism import mechanism
-from vcgym.baselines.oracle import is_oracle
-from vcgym.baselines.order_rule import require_order_rule
-from vcgym.baselines.rate_rule import is_rate_oracle, is_rate_rule
+from vcgym.baselines.rule import Control, allocate, is_oracle, require_rule
 from vcgym.network.traces.cards import Carded, parse_carded
 
 TUNED = "-tuned"
@@ -27,7 +23,13 @@ TUNED = "-tuned"
 ORACLE = "oracle_"
 """Beginning of the names of systems that are told what no location can know."""
 
-CONTROLLERS = ("router", "receiver", "rate", "scheduler")
+CONTROLS: dict[str, tuple[Control, ...]] = {
+    "router": (Control.PATH,),
+    "receiver": (Control.LAG, Control.TARGET),
+    "rate": (Control.RATE,),
+    "scheduler": (Control.ORDER,),
+}
+"""Controllers of a system, and what the rule of each may control."""
 
 _CITED = re.compile(r"arXiv \d{4}\.\d{5}|RFC \d+|draft-[\w-]*\d|libwebrtc|(?:SIGCOMM|INFOCOM|JAIR|NeurIPS|WWW|ICML)(?: \d+,)? \d{4}")
 
@@ -52,12 +54,12 @@ class System(NamedTuple):
     @property
     def rules(self) -> dict[str, Any]:
         """The rules there are, by the name of their controller."""
-        return {name: value for name, value in self._asdict().items() if name in CONTROLLERS and value is not None}
+        return {name: value for name, value in self._asdict().items() if name in CONTROLS and value is not None}
 
     @property
     def is_oracle(self) -> bool:
         """True if a rule is told what no location can know; such a system is never ranked."""
-        return any(is_oracle(params) or is_rate_oracle(params) for params in self.rules.values())
+        return any(is_oracle(params) for params in self.rules.values())
 
     @property
     def is_sender(self) -> bool:
@@ -160,24 +162,9 @@ def _check(system: System) -> None:
     if (system.router is None) != (system.receiver is None) or (system.rate is None) != (system.scheduler is None):
         raise ValueError("router and receiver stand together, as rate and scheduler do")
     for name, params in system.rules.items():
-        if name == "scheduler":
-            require_order_rule(params)
-            continue
-        try:
-            rule.allocate(params, 1, 1)
-            is_receiver = _holds_a_level(params)
-        except KeyError as error:
-            raise ValueError(f"{name} = {params!r}") from error
-        if (is_rate_rule(type(params)), is_receiver) != (name == "rate", name == "receiver"):
-            raise ValueError(f"{name} = {params!r}")
-
-
-def _holds_a_level(params: Any) -> bool:
-    try:
-        mechanism(params)
-    except KeyError:
-        return False
-    return True
+        require_rule(name, params, *CONTROLS[name])
+        if name != "scheduler":
+            allocate(params, 1, 1)  # refuses parameters out of range
 
 
 def build_system(file: str, written: Any) -> System:
@@ -194,5 +181,5 @@ def build_system(file: str, written: Any) -> System:
         system = System(**{name: _built_value(value) for name, value in written.items()})
         _check(system)
     except (AttributeError, ImportError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{file}: {error}; allowed: {', '.join(CONTROLLERS)}, each _target_ and its parameters, and pacing") from error
+        raise ValueError(f"{file}: {error}; allowed: {', '.join(CONTROLS)}, each _target_ and its parameters, and pacing") from error
     return system

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from vcgym.baselines.rate_rule import Fate
-from vcgym.baselines.rule import Record
+from vcgym.baselines.records import PacketFeedback, Record
 from vcgym.envs.call.batch import PLACES
 from vcgym.envs.call.features.path import CALL_FEATURES, FORECAST_FEATURE, PATH_FEATURES, Feature
 from vcgym.envs.call.features.records import RECORDS_SHOWN
@@ -185,7 +184,7 @@ batch `reset_mask`."""
     yield f"""\
 Rate, `observation="records"`: a dict of `records` ({FATES_SHOWN}, {FATE_WIDTH}) int64, of which the first `count` were told of since the \
 last decision, in order of sending; `history` (1, 3) float64: start, least and largest rate in bit/s; `key` uint64; `now_us`."""
-    yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _FATE_MEANING[name]) for i, name in enumerate(Fate._fields)))
+    yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _FATE_MEANING[name]) for i, name in enumerate(PacketFeedback._fields)))
     yield f"""\
 SendOrder: `records` (L, {ITEM_WIDTH}) int64, what waits, oldest first, of which the first `count` are there; `now_us`; `rtt_us`, \
 smoothed, 0 before the first report."""

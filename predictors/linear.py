@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from vcgym.predictors.predictor import predicts
+from vcgym.predictors.predictor import check_predictor, predict_e2e
 
 
 class Linear(NamedTuple):
@@ -14,6 +14,7 @@ class Linear(NamedTuple):
     offset_ms: float = 0.0
 
 
+@check_predictor.register(Linear)
 def require_linear(params: Linear) -> None:
     """Refuse coefficients that are no finite numbers.
 
@@ -28,7 +29,7 @@ def require_linear(params: Linear) -> None:
             raise ValueError(f"Linear.{name} is {value}; allowed are finite numbers")
 
 
-@predicts(Linear, require_linear)
+@predict_e2e.register(Linear)
 def linear_e2e(params, transmit_delay_ms, jitter_ms):
     """One sum."""
     return params.per_transmit * transmit_delay_ms + params.per_jitter * jitter_ms + params.offset_ms

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
-from vcgym.predictors.predictor import predict_e2e, predicts, predicts_rows
+from vcgym.predictors.predictor import check_predictor, predict_e2e, predict_row
 from vcgym.predictors.scratch import SCRATCH, scratch
 
 Floats = NDArray[np.float32]
@@ -52,6 +52,7 @@ class Network(NamedTuple):
 _SHAPES = ((2,), (2,), *(shape for layer in LAYERS for shape in layer), (1,), (1,))
 
 
+@check_predictor.register(Network)
 def require_network(params: Network) -> None:
     """Refuse arrays that the kernel would misread.
 
@@ -133,7 +134,7 @@ def _aligned(values: Floats) -> Floats:
     return copy
 
 
-@predicts(Network, require_network)
+@predict_e2e.register(Network)
 def network_e2e(params, transmit_delay_ms, jitter_ms):
     """One forward pass."""
     odd, even = scratch(), scratch()
@@ -143,7 +144,7 @@ def network_e2e(params, transmit_delay_ms, jitter_ms):
     return np.float64(_last(params, odd))
 
 
-@predicts_rows(Network)
+@predict_row.register(Network)
 def network_row(params, transmit_delay_ms, jitter_ms, forecast_ms):
     """Forward passes of a row, four in lockstep; what is left over, one by one."""
     together = forecast_ms.size - forecast_ms.size % 4

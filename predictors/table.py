@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.predictors.mlp import RANGES_MS
-from vcgym.predictors.predictor import predict_each, predicts
+from vcgym.predictors.predictor import check_predictor, predict_e2e, predict_each
 
 FINER = 4  # error is taken on a grid so many times as dense
 
@@ -25,6 +25,7 @@ class DelayTable(NamedTuple):
     mean_error_ms: float
 
 
+@check_predictor.register(DelayTable)
 def require_table(params: DelayTable) -> None:
     """Refuse what look-ups would misread.
 
@@ -79,7 +80,7 @@ def _grid(counts, steps_ms):
     return rows[:, None], columns[None, :]
 
 
-@predicts(DelayTable, require_table)
+@predict_e2e.register(DelayTable)
 def table_e2e(params, transmit_delay_ms, jitter_ms):
     """One look-up."""
     grid = params.e2e_ms

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rate_rule import holds_rate
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule
 from vcgym.network.kernels.ranges import require_within
 
 
+@rule(Control.RATE, learns=False)
 class FixedRate(NamedTuple):
     """Parameters."""
 
@@ -21,25 +21,17 @@ class FixedRateState(NamedTuple):
     rows: np.ndarray
 
 
-holds_rate(FixedRate)
-
-
-@implements(allocate, FixedRate)
+@allocate.register(FixedRate)
 def _allocate(params, sessions, paths):
     require_within(params, rate_kbps=(1.0, 1e6))
     return FixedRateState(np.zeros(sessions, np.int8))
 
 
-@implements(init, FixedRate)
-def _init(params, state, s, history, key):
+@init.register(FixedRate)
+def _init(params, state, s, start, key):
     pass
 
 
-@implements(update, FixedRate)
-def _update(params, state, s, record):
-    pass
-
-
-@implements(decide, FixedRate)
-def _decide(params, state, s, slot):
+@decide.register(FixedRate)
+def _decide(params, state, s, now_us):
     return np.int64(params.rate_kbps * 1000.0)

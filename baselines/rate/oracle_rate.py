@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rate_rule import holds_rate, see_capacity, times, wake_us
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, see_capacity, wake_us
 from vcgym.network.bottleneck.capacity import capacity_between_bps
 from vcgym.network.kernels.ranges import require_within
 
 _AHEAD_US = 100_000  # how far it sees; an encoder follows no faster (RFC 8867, reaction time)
 
 
+@rule(Control.RATE, learns=False, oracle=True)
 class OracleRate(NamedTuple):
     """Parameters: the share of the capacity that is asked for."""
 
@@ -30,36 +30,28 @@ class OracleRateState(NamedTuple):
     seen_us: np.ndarray
 
 
-holds_rate(OracleRate)
-
-
-@implements(allocate, OracleRate)
+@allocate.register(OracleRate)
 def _allocate(params, sessions, paths):
     require_within(params, share=(0.01, 2.0))
     return OracleRateState(np.zeros(sessions), np.zeros(sessions, np.int64))
 
 
-@implements(init, OracleRate)
-def _init(params, state, s, history, key):
-    state.seen_bps[s], state.seen_us[s] = history[0, 0], -_AHEAD_US
+@init.register(OracleRate)
+def _init(params, state, s, start, key):
+    state.seen_bps[s], state.seen_us[s] = start.start_bps, -_AHEAD_US
 
 
-@implements(update, OracleRate)
-def _update(params, state, s, record):
-    pass
-
-
-@times(see_capacity, OracleRate)
+@see_capacity.register(OracleRate)
 def _see_capacity(params, state, s, capacity, now_us):
     state.seen_bps[s] = capacity_between_bps(capacity, s, now_us, now_us + _AHEAD_US)
     state.seen_us[s] = now_us
 
 
-@implements(decide, OracleRate)
-def _decide(params, state, s, slot):
+@decide.register(OracleRate)
+def _decide(params, state, s, now_us):
     return np.int64(params.share * state.seen_bps[s])
 
 
-@times(wake_us, OracleRate)
+@wake_us.register(OracleRate)
 def _wake_us(params, state, s):
     return state.seen_us[s] + _AHEAD_US

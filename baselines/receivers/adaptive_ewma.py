@@ -19,13 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
-from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.baselines.records import PROBE
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.playout.receiver import WATERMARK
+from vcgym.network.kernels.slots import microseconds
 
 
+@rule(Control.LAG)
 class AdaptiveEwma(NamedTuple):
     """Parameters."""
 
@@ -43,24 +44,21 @@ class AdaptiveEwmaState(NamedTuple):
     lag_us: np.ndarray  # int64
 
 
-holds(AdaptiveEwma, WATERMARK)
-
-
-@implements(allocate, AdaptiveEwma)
+@allocate.register(AdaptiveEwma)
 def _allocate(params, sessions, paths):
     require_within(params, alpha=(0.0, 1.0), deviations=(0.1, 100.0), start_lag_ms=(0.0, 1e4))
     window = np.zeros(sessions, JITTER_WINDOW).view(np.recarray)
     return AdaptiveEwmaState(window, np.zeros(sessions), np.zeros(sessions), np.zeros(sessions, np.int64))
 
 
-@implements(init, AdaptiveEwma)
-def _init(params, state, s, history, key):
+@init.register(AdaptiveEwma)
+def _init(params, state, s, start, key):
     reset_window(state.window[s])
     state.deviation_ms[s] = params.start_lag_ms / params.deviations
     state.lag_us[s] = microseconds(params.start_lag_ms)
 
 
-@implements(update, AdaptiveEwma)
+@update.register(AdaptiveEwma)
 def _update(params, state, s, record):
     if record.kind == PROBE:
         return
@@ -75,6 +73,6 @@ def _update(params, state, s, record):
     state.lag_us[s] = max(0, microseconds(playout_delay_ms - (delay_ms - jitter_us / 1000.0)))
 
 
-@implements(decide, AdaptiveEwma)
-def _decide(params, state, s, slot):
+@decide.register(AdaptiveEwma)
+def _decide(params, state, s, now_us):
     return state.lag_us[s]

@@ -15,16 +15,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
-from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.baselines.records import PROBE
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.playout.receiver import WATERMARK
+from vcgym.network.kernels.slots import microseconds
 
 MOST_MS = 2000
 
 
+@rule(Control.LAG)
 class AdaptiveQuantile(NamedTuple):
     """Parameters."""
 
@@ -45,10 +46,7 @@ class AdaptiveQuantileState(NamedTuple):
     lag_us: np.ndarray
 
 
-holds(AdaptiveQuantile, WATERMARK)
-
-
-@implements(allocate, AdaptiveQuantile)
+@allocate.register(AdaptiveQuantile)
 def _allocate(params, sessions, paths):
     require_within(params, quantile=(0.0, 1.0), window=(1, 1_000_000), start_lag_ms=(0.0, 1e4))
     return AdaptiveQuantileState(
@@ -59,8 +57,8 @@ def _allocate(params, sessions, paths):
     )
 
 
-@implements(init, AdaptiveQuantile)
-def _init(params, state, s, history, key):
+@init.register(AdaptiveQuantile)
+def _init(params, state, s, start, key):
     reset_window(state.jitter[s])
     state.occurs[s] = 0
     state.taken[s] = 0
@@ -69,7 +67,7 @@ def _init(params, state, s, history, key):
     state.lag_us[s] = microseconds(params.start_lag_ms)
 
 
-@implements(update, AdaptiveQuantile)
+@update.register(AdaptiveQuantile)
 def _update(params, state, s, record):
     if record.kind == PROBE:
         return
@@ -81,8 +79,8 @@ def _update(params, state, s, record):
     state.lag_us[s] = 1000 * state.lag_ms[s]
 
 
-@implements(decide, AdaptiveQuantile)
-def _decide(params, state, s, slot):
+@decide.register(AdaptiveQuantile)
+def _decide(params, state, s, now_us):
     return state.lag_us[s]
 
 

@@ -6,36 +6,33 @@ That buffer lets go before it takes in and discards nothing on arrival; what com
 
 from typing import NamedTuple
 
-from vcgym.baselines.mechanism import holds
 from vcgym.baselines.receivers.buffer_target import NetEqTarget
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.playout.receiver import PUBLISHED
 
 
+@rule(Control.TARGET, buffer=PUBLISHED)
 class PublishedBuffer(NamedTuple):
     """Parameters."""
 
     target: NetEqTarget = NetEqTarget()
 
 
-holds(PublishedBuffer, PUBLISHED)
-
-
-@implements(allocate, PublishedBuffer)
+@allocate.register(PublishedBuffer)
 def _allocate(params, sessions, paths):
     return allocate(params.target, sessions, paths)
 
 
-@implements(init, PublishedBuffer)
-def _init(params, state, s, history, key):
-    init(params.target, state, s, history, key)
+@init.register(PublishedBuffer)
+def _init(params, state, s, start, key):
+    init(params.target, state, s, start, key)
 
 
-@implements(update, PublishedBuffer)
+@update.register(PublishedBuffer)
 def _update(params, state, s, record):
     update(params.target, state, s, record)
 
 
-@implements(decide, PublishedBuffer)
-def _decide(params, state, s, slot):
-    return decide(params.target, state, s, slot)
+@decide.register(PublishedBuffer)
+def _decide(params, state, s, now_us):
+    return decide(params.target, state, s, now_us)

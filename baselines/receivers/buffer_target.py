@@ -11,13 +11,14 @@ count buffer takes in first, so that the steady wait equals the target).
 
 from typing import NamedTuple
 
-from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.receivers.wmjitter import FORGETTING, UPPER, allocate_lag, calculate_lag, reset_lag
-from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.baselines.records import PROBE
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.playout.receiver import COUNT
+from vcgym.network.kernels.slots import microseconds
 
 
+@rule(Control.TARGET)
 class NetEqTarget(NamedTuple):
     """Parameters."""
 
@@ -33,26 +34,23 @@ class NetEqTarget(NamedTuple):
     most_target_ms: float = 1500.0
 
 
-holds(NetEqTarget, COUNT)
-
-
-@implements(allocate, NetEqTarget)
+@allocate.register(NetEqTarget)
 def _allocate(params, sessions, paths):
     require_within(params, start_target_ms=(0.0, 1e4), least_target_ms=(0.0, 1e4), most_target_ms=(params.least_target_ms, 1e4))
     return allocate_lag(params, sessions)
 
 
-@implements(init, NetEqTarget)
-def _init(params, state, s, history, key):
+@init.register(NetEqTarget)
+def _init(params, state, s, start, key):
     reset_lag(params, state[s], microseconds(params.start_target_ms))
 
 
-@implements(update, NetEqTarget)
+@update.register(NetEqTarget)
 def _update(params, state, s, record):
     if record.kind != PROBE:
         calculate_lag(params, state[s], record.sent_us, record.arrived_us)
 
 
-@implements(decide, NetEqTarget)
-def _decide(params, state, s, slot):
+@decide.register(NetEqTarget)
+def _decide(params, state, s, now_us):
     return min(max(state[s].lag_us, microseconds(params.least_target_ms)), microseconds(params.most_target_ms))

@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from vcgym.baselines.mechanism import holds, microseconds
-from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
+from vcgym.baselines.rule import Control, allocate, decide, init, rule
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.playout.receiver import COUNT
+from vcgym.network.kernels.slots import microseconds
 
 
+@rule(Control.TARGET, learns=False)
 class CountTarget(NamedTuple):
     """Parameters."""
 
@@ -18,21 +18,17 @@ class CountTargetState(NamedTuple):
     """Nothing is remembered."""
 
 
-holds(CountTarget, COUNT)
-learns_nothing(CountTarget)
-
-
-@implements(allocate, CountTarget)
+@allocate.register(CountTarget)
 def _allocate(params, sessions, paths):
     require_within(params, target_ms=(0.0, 1e4))
     return CountTargetState()
 
 
-@implements(init, CountTarget)
-def _init(params, state, s, history, key):
+@init.register(CountTarget)
+def _init(params, state, s, start, key):
     pass
 
 
-@implements(decide, CountTarget)
-def _decide(params, state, s, slot):
+@decide.register(CountTarget)
+def _decide(params, state, s, now_us):
     return microseconds(params.target_ms)

@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from vcgym.baselines.mechanism import holds, microseconds
-from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
+from vcgym.baselines.rule import Control, allocate, decide, init, rule
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.playout.receiver import WATERMARK
+from vcgym.network.kernels.slots import microseconds
 
 
+@rule(Control.LAG, learns=False)
 class FixedLag(NamedTuple):
     """Parameters."""
 
@@ -18,21 +18,17 @@ class FixedLagState(NamedTuple):
     """Nothing is remembered."""
 
 
-holds(FixedLag, WATERMARK)
-learns_nothing(FixedLag)
-
-
-@implements(allocate, FixedLag)
+@allocate.register(FixedLag)
 def _allocate(params, sessions, paths):
     require_within(params, lag_ms=(0.0, 1e4))
     return FixedLagState()
 
 
-@implements(init, FixedLag)
-def _init(params, state, s, history, key):
+@init.register(FixedLag)
+def _init(params, state, s, start, key):
     pass
 
 
-@implements(decide, FixedLag)
-def _decide(params, state, s, slot):
+@decide.register(FixedLag)
+def _decide(params, state, s, now_us):
     return microseconds(params.lag_ms)

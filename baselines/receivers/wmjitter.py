@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.receivers.forgetting_histogram import (
     BUCKETS,
     FORGETTING_HISTOGRAM,
@@ -30,16 +29,18 @@ from vcgym.baselines.receivers.forgetting_histogram import (
     reset_histogram,
 )
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US, NO_JITTER, accumulated_jitter, reset_window
-from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.baselines.records import PROBE
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.playout.receiver import WATERMARK
+from vcgym.network.kernels.slots import microseconds
 
 UPPER, LOWER = 1, 0
 FORGETTING, WINDOW = 0, 1
 _SAMPLES = 512  # a power of two: samples of a window; stragglers beyond it push out the oldest
 
 
+@rule(Control.LAG)
 class WMJitter(NamedTuple):
     """Parameters."""
 
@@ -139,27 +140,24 @@ def _slide(lag, bucket, quantile):
         lag.first += 1
 
 
-holds(WMJitter, WATERMARK)
-
-
-@implements(allocate, WMJitter)
+@allocate.register(WMJitter)
 def _allocate(params, sessions, paths):
     require_within(params, start_lag_ms=(0.0, 1e4), update_on_late=(0, 1))
     return allocate_lag(params, sessions)
 
 
-@implements(init, WMJitter)
-def _init(params, state, s, history, key):
+@init.register(WMJitter)
+def _init(params, state, s, start, key):
     reset_lag(params, state[s], microseconds(params.start_lag_ms))
 
 
-@implements(update, WMJitter)
+@update.register(WMJitter)
 def _update(params, state, s, record):
     # A probe is no media: it never passes the buffer that this lag is for.
     if record.kind != PROBE and (record.late == 0 or params.update_on_late == 1):
         calculate_lag(params, state[s], record.sent_us, record.arrived_us)
 
 
-@implements(decide, WMJitter)
-def _decide(params, state, s, slot):
+@decide.register(WMJitter)
+def _decide(params, state, s, now_us):
     return state[s].lag_us

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.mechanism import holds
 from vcgym.baselines.receivers.jitter_window import reset_window
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
-from vcgym.network.playout.receiver import WATERMARK
+from vcgym.baselines.records import PROBE
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 
 
+@rule(Control.LAG)
 class WMJitterReset(NamedTuple):
     """Parameters."""
 
@@ -35,22 +35,19 @@ class WMJitterResetState(NamedTuple):
     stay: np.recarray  # (sessions,) of STAY
 
 
-holds(WMJitterReset, WATERMARK)
-
-
-@implements(allocate, WMJitterReset)
+@allocate.register(WMJitterReset)
 def _allocate(params, sessions, paths):
     return WMJitterResetState(allocate(params.lag, sessions, paths), np.zeros(sessions, STAY).view(np.recarray))
 
 
-@implements(init, WMJitterReset)
-def _init(params, state, s, history, key):
-    init(params.lag, state.lag, s, history, key)
+@init.register(WMJitterReset)
+def _init(params, state, s, start, key):
+    init(params.lag, state.lag, s, start, key)
     state.stay[s].path = -1
     state.stay[s].newest_us = -1
 
 
-@implements(update, WMJitterReset)
+@update.register(WMJitterReset)
 def _update(params, state, s, record):
     stay = state.stay[s]
     if record.kind != PROBE and record.sent_us > stay.newest_us:
@@ -61,6 +58,6 @@ def _update(params, state, s, record):
     update(params.lag, state.lag, s, record)
 
 
-@implements(decide, WMJitterReset)
-def _decide(params, state, s, slot):
-    return decide(params.lag, state.lag, s, slot)
+@decide.register(WMJitterReset)
+def _decide(params, state, s, now_us):
+    return decide(params.lag, state.lag, s, now_us)

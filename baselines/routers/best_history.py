@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
+from vcgym.baselines.rule import Control, allocate, decide, init, rule
 
 
+@rule(Control.PATH, learns=False)
 class BestHistory(NamedTuple):
     """No parameters."""
 
@@ -17,25 +18,22 @@ class BestHistoryState(NamedTuple):
     path: np.ndarray
 
 
-learns_nothing(BestHistory)
-
-
-@implements(allocate, BestHistory)
+@allocate.register(BestHistory)
 def _allocate(params, sessions, paths):
     return BestHistoryState(np.zeros(sessions, np.int64))
 
 
-@implements(init, BestHistory)
-def _init(params, state, s, history, key):
+@init.register(BestHistory)
+def _init(params, state, s, start, key):
     # A path without history is never taken before one with; without any history at all the direct path stays.
     best_ms = np.inf
     state.path[s] = 0
-    for path in range(history.shape[0]):
-        if history[path, 0] > 0 and history[path, 1] < best_ms:
-            best_ms = history[path, 1]
+    for path in range(start.mean_ms.size):
+        if start.samples[path] > 0 and start.mean_ms[path] < best_ms:
+            best_ms = start.mean_ms[path]
             state.path[s] = path
 
 
-@implements(decide, BestHistory)
-def _decide(params, state, s, slot):
+@decide.register(BestHistory)
+def _decide(params, state, s, now_us):
     return state.path[s]

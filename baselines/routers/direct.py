@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
+from vcgym.baselines.rule import Control, allocate, decide, init, rule
 
 
+@rule(Control.PATH, learns=False)
 class Direct(NamedTuple):
     """No parameters."""
 
@@ -13,19 +14,16 @@ class DirectState(NamedTuple):
     """Nothing is remembered."""
 
 
-learns_nothing(Direct)
-
-
-@implements(allocate, Direct)
+@allocate.register(Direct)
 def _allocate(params, sessions, paths):
     return DirectState()
 
 
-@implements(init, Direct)
-def _init(params, state, s, history, key):
+@init.register(Direct)
+def _init(params, state, s, start, key):
     pass
 
 
-@implements(decide, Direct)
-def _decide(params, state, s, slot):
+@decide.register(Direct)
+def _decide(params, state, s, now_us):
     return 0

@@ -19,25 +19,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.mechanism import microseconds
 from vcgym.baselines.routers.draws import FARTHEST_SD, draw_below
 from vcgym.baselines.routers.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.rng import POLICY, stream_key
+from vcgym.network.kernels.slots import slot_at
 
 MOST_MEMORIES = 30.0  # from the reference to now
 FARTHEST_BACK = 500.0  # memories; feedback still older counts for nothing all the same
 
 
+@rule(Control.PATH)
 class DiscountedThompson(NamedTuple):
     """Parameters."""
 
     memory_ms: float = 3000.0
     prior_packets: float = 10.0  # w
     variance_floor_ms2: float = 1.0
-    packet_ms: float = 10.0  # from one slot to the next
 
 
 CALL = np.dtype((np.record, [("reference_us", "i8"), ("key", "u8")]))
@@ -62,16 +62,16 @@ class DiscountedThompsonState(NamedTuple):
     arm: np.recarray  # (sessions, paths) of ARM
 
 
-@implements(allocate, DiscountedThompson)
+@allocate.register(DiscountedThompson)
 def _allocate(params, sessions, paths):
-    require_within(params, memory_ms=(1e-3, 1e9), prior_packets=(1e-6, 1e6), variance_floor_ms2=(1e-9, 1e9), packet_ms=(0.1, 1000.0))
+    require_within(params, memory_ms=(1e-3, 1e9), prior_packets=(1e-6, 1e6), variance_floor_ms2=(1e-9, 1e9))
     return DiscountedThompsonState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
 
 
-@implements(init, DiscountedThompson)
-def _init(params, state, s, history, key):
-    mean_ms, variance_ms2 = usual_means(history), usual_variances(history, params.variance_floor_ms2, UNKNOWN_VARIANCE_MS2)
-    for path in range(history.shape[0]):
+@init.register(DiscountedThompson)
+def _init(params, state, s, start, key):
+    mean_ms, variance_ms2 = usual_means(start), usual_variances(start, params.variance_floor_ms2, UNKNOWN_VARIANCE_MS2)
+    for path in range(start.mean_ms.size):
         arm = state.arm[s, path]
         arm.usual_ms = mean_ms[path]
         arm.sd_ms = math.sqrt(variance_ms2[path])
@@ -82,7 +82,7 @@ def _init(params, state, s, history, key):
     state.call[s].key = stream_key(key, 0, POLICY)
 
 
-@implements(update, DiscountedThompson)
+@update.register(DiscountedThompson)
 def _update(params, state, s, record):
     weight = 1.0 / fading(params, state, s, record.sent_us)
     arm = state.arm[s, record.path]
@@ -90,11 +90,11 @@ def _update(params, state, s, record):
     arm.sum_ms += weight * (record.arrived_us - record.sent_us) / 1000.0
 
 
-@implements(decide, DiscountedThompson)
-def _decide(params, state, s, slot):
+@decide.register(DiscountedThompson)
+def _decide(params, state, s, now_us):
     paths = state.arm.shape[1]
     key = state.call[s].key
-    fade = fading(params, state, s, slot * microseconds(params.packet_ms))
+    slot, fade = slot_at(now_us), fading(params, state, s, now_us)
     best, best_ms = np.int64(0), math.inf
     for path in range(paths):
         arm = state.arm[s, path]

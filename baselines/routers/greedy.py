@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.mechanism import microseconds
 from vcgym.baselines.routers.history import usual_means
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
@@ -29,13 +28,13 @@ MOST_HALF_LIVES = 30.0  # from the reference to now
 FARTHEST_BACK = 500.0  # half lives; feedback still older counts for nothing all the same
 
 
+@rule(Control.PATH)
 class Greedy(NamedTuple):
     """Parameters."""
 
     smoothing_ms: float = 0.0  # 0: the newest delay alone
     margin_ms: float = 5.0
     half_life_ms: float = 2000.0
-    packet_ms: float = 10.0  # from one slot to the next
 
 
 CALL = np.dtype((np.record, [("path", "i8"), ("reference_us", "i8")]))  # path: the one in use; -1 before the first decision
@@ -59,18 +58,18 @@ class GreedyState(NamedTuple):
     arm: np.recarray  # (sessions, paths) of ARM
 
 
-@implements(allocate, Greedy)
+@allocate.register(Greedy)
 def _allocate(params, sessions, paths):
-    require_within(params, smoothing_ms=(0.0, 1e6), margin_ms=(0.0, 1e6), half_life_ms=(1e-3, 1e9), packet_ms=(0.1, 1000.0))
+    require_within(params, smoothing_ms=(0.0, 1e6), margin_ms=(0.0, 1e6), half_life_ms=(1e-3, 1e9))
     return GreedyState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
 
 
-@implements(init, Greedy)
-def _init(params, state, s, history, key):
+@init.register(Greedy)
+def _init(params, state, s, start, key):
     state.call[s].path = -1
     state.call[s].reference_us = 0
-    mean_ms = usual_means(history)
-    for path in range(history.shape[0]):
+    mean_ms = usual_means(start)
+    for path in range(start.mean_ms.size):
         arm = state.arm[s, path]
         arm.usual_ms = mean_ms[path]
         arm.estimate_ms = mean_ms[path]
@@ -78,7 +77,7 @@ def _init(params, state, s, history, key):
         arm.leaning_ms = 0.0
 
 
-@implements(update, Greedy)
+@update.register(Greedy)
 def _update(params, state, s, record):
     arm = state.arm[s, record.path]
     since_us = record.sent_us - arm.sent_us
@@ -92,9 +91,9 @@ def _update(params, state, s, record):
     arm.leaning_ms = (arm.estimate_ms - arm.usual_ms) / fading(params, state, s, record.sent_us)
 
 
-@implements(decide, Greedy)
-def _decide(params, state, s, slot):
-    fade = fading(params, state, s, slot * microseconds(params.packet_ms))
+@decide.register(Greedy)
+def _decide(params, state, s, now_us):
+    fade = fading(params, state, s, now_us)
     best, best_ms = np.int64(0), math.inf
     for path in range(state.arm.shape[1]):
         expected_ms = state.arm[s, path].usual_ms + fade * state.arm[s, path].leaning_ms

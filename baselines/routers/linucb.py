@@ -19,11 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.mechanism import microseconds
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.routers.history import usual_means
-from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.slots import slot_at
 
 FEATURES = 4
 SCALE_MS = 100.0
@@ -32,12 +33,12 @@ MOST_AGE_S = 10.0
 _RING = 1024
 
 
+@rule(Control.PATH)
 class LinUCB(NamedTuple):
     """Parameters."""
 
     alpha: float = 0.1
     ridge: float = 1.0
-    packet_ms: float = 10.0  # from one slot to the next
 
 
 ARM = np.dtype((np.record, [("usual", "f8"), ("newest", "f8"), ("sent_us", "i8")]))  # delays in 100 ms; sent time of the newest
@@ -54,9 +55,9 @@ class LinUCBState(NamedTuple):
     theta: NDArray[np.float64]  # (sessions, 4)
 
 
-@implements(allocate, LinUCB)
+@allocate.register(LinUCB)
 def _allocate(params, sessions, paths):
-    require_within(params, alpha=(0.0, 1000.0), ridge=(1e-6, 1e6), packet_ms=(0.1, 1000.0))
+    require_within(params, alpha=(0.0, 1000.0), ridge=(1e-6, 1e6))
     return LinUCBState(
         arm=np.zeros((sessions, paths), ARM).view(np.recarray),
         decided=np.zeros((sessions, _RING), DECIDED).view(np.recarray),
@@ -66,10 +67,10 @@ def _allocate(params, sessions, paths):
     )
 
 
-@implements(init, LinUCB)
-def _init(params, state, s, history, key):
-    mean_ms = usual_means(history)
-    for path in range(history.shape[0]):
+@init.register(LinUCB)
+def _init(params, state, s, start, key):
+    mean_ms = usual_means(start)
+    for path in range(start.mean_ms.size):
         arm = state.arm[s, path]
         arm.usual = mean_ms[path] / SCALE_MS
         arm.newest = arm.usual
@@ -83,7 +84,7 @@ def _init(params, state, s, history, key):
         state.decided[s, place].packet = -1
 
 
-@implements(update, LinUCB)
+@update.register(LinUCB)
 def _update(params, state, s, record):
     delay = (record.arrived_us - record.sent_us) / 1000.0 / SCALE_MS
     decided = state.decided[s, record.packet % _RING]
@@ -95,9 +96,9 @@ def _update(params, state, s, record):
         arm.newest = delay
 
 
-@implements(decide, LinUCB)
-def _decide(params, state, s, slot):
-    now_us = slot * microseconds(params.packet_ms)
+@decide.register(LinUCB)
+def _decide(params, state, s, now_us):
+    slot = slot_at(now_us)
     best = lowest_index(params, state, s, now_us)
     arm, decided = state.arm[s, best], state.decided[s, slot % _RING]
     decided.packet = slot

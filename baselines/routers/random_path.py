@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
+from vcgym.baselines.rule import Control, allocate, decide, init, rule
 from vcgym.network.kernels.rng import POLICY, stream_key, uniform
+from vcgym.network.kernels.slots import slot_at
 
 
+@rule(Control.PATH, learns=False)
 class RandomPath(NamedTuple):
     """No parameters."""
 
@@ -19,20 +21,17 @@ class RandomPathState(NamedTuple):
     paths: np.ndarray  # int64
 
 
-learns_nothing(RandomPath)
-
-
-@implements(allocate, RandomPath)
+@allocate.register(RandomPath)
 def _allocate(params, sessions, paths):
     return RandomPathState(np.zeros(sessions, np.uint64), np.zeros(sessions, np.int64))
 
 
-@implements(init, RandomPath)
-def _init(params, state, s, history, key):
+@init.register(RandomPath)
+def _init(params, state, s, start, key):
     state.key[s] = stream_key(key, 0, POLICY)
-    state.paths[s] = history.shape[0]
+    state.paths[s] = start.mean_ms.size
 
 
-@implements(decide, RandomPath)
-def _decide(params, state, s, slot):
-    return int(uniform(state.key[s], slot) * state.paths[s])
+@decide.register(RandomPath)
+def _decide(params, state, s, now_us):
+    return int(uniform(state.key[s], slot_at(now_us)) * state.paths[s])

@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
+from vcgym.baselines.rule import Control, allocate, decide, init, rule
 
 
+@rule(Control.PATH, learns=False)
 class RoundRobin(NamedTuple):
     """No parameters."""
 
@@ -18,22 +19,19 @@ class RoundRobinState(NamedTuple):
     paths: np.ndarray
 
 
-learns_nothing(RoundRobin)
-
-
-@implements(allocate, RoundRobin)
+@allocate.register(RoundRobin)
 def _allocate(params, sessions, paths):
     return RoundRobinState(np.zeros(sessions, np.int64), np.zeros(sessions, np.int64))
 
 
-@implements(init, RoundRobin)
-def _init(params, state, s, history, key):
+@init.register(RoundRobin)
+def _init(params, state, s, start, key):
     state.turn[s] = 0
-    state.paths[s] = history.shape[0]
+    state.paths[s] = start.mean_ms.size
 
 
-@implements(decide, RoundRobin)
-def _decide(params, state, s, slot):
+@decide.register(RoundRobin)
+def _decide(params, state, s, now_us):
     path = state.turn[s]
     state.turn[s] = (path + 1) % state.paths[s]
     return path

@@ -16,12 +16,14 @@ import numpy as np
 
 from vcgym.baselines.routers.draws import draw_below
 from vcgym.baselines.routers.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.rng import POLICY, stream_key
+from vcgym.network.kernels.slots import slot_at
 
 
+@rule(Control.PATH)
 class SlidingThompson(NamedTuple):
     """Parameters."""
 
@@ -55,7 +57,7 @@ class SlidingThompsonState(NamedTuple):
     window: np.recarray  # (sessions, window) of HEARD, a ring
 
 
-@implements(allocate, SlidingThompson)
+@allocate.register(SlidingThompson)
 def _allocate(params, sessions, paths):
     require_within(params, window=(1, 1_000_000), prior_packets=(1e-6, 1e6), variance_floor_ms2=(1e-9, 1e9))
     return SlidingThompsonState(
@@ -65,10 +67,10 @@ def _allocate(params, sessions, paths):
     )
 
 
-@implements(init, SlidingThompson)
-def _init(params, state, s, history, key):
-    mean_ms, variance_ms2 = usual_means(history), usual_variances(history, params.variance_floor_ms2, UNKNOWN_VARIANCE_MS2)
-    for path in range(history.shape[0]):
+@init.register(SlidingThompson)
+def _init(params, state, s, start, key):
+    mean_ms, variance_ms2 = usual_means(start), usual_variances(start, params.variance_floor_ms2, UNKNOWN_VARIANCE_MS2)
+    for path in range(start.mean_ms.size):
         arm = state.arm[s, path]
         arm.usual_ms = mean_ms[path]
         arm.usual_sd_ms = math.sqrt(variance_ms2[path])
@@ -79,7 +81,7 @@ def _init(params, state, s, history, key):
     state.call[s].key = stream_key(key, 0, POLICY)
 
 
-@implements(update, SlidingThompson)
+@update.register(SlidingThompson)
 def _update(params, state, s, record):
     window = state.window.shape[1]
     heard = state.window[s, state.call[s].taken % window]
@@ -97,9 +99,9 @@ def _update(params, state, s, record):
     state.call[s].taken += 1
 
 
-@implements(decide, SlidingThompson)
-def _decide(params, state, s, slot):
-    paths = state.arm.shape[1]
+@decide.register(SlidingThompson)
+def _decide(params, state, s, now_us):
+    slot, paths = slot_at(now_us), state.arm.shape[1]
     key = state.call[s].key
     best, best_ms = np.int64(0), math.inf
     for path in range(paths):

@@ -20,6 +20,7 @@ import numpy as np
 from vcgym.baselines.routers.history import usual_means
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.slots import microseconds
 
 INTERVAL, BEST_FIVE, PUBLISHED = 0, 1, 2
 CONFIDENCE_Z = 1.96  # two-sided 95 %
@@ -30,11 +31,10 @@ class TopK(NamedTuple):
 
     choice: int = INTERVAL
     refresh_s: float = 0.0  # 0: the set is chosen once, before the call
-    packet_ms: float = 10.0  # from one slot to the next
 
 
 # What a router keeps of this among its own records: one of KEPT per session, one of KEPT_PATH per session and path.
-KEPT = np.dtype((np.record, [("count", "i8"), ("refresh_slot", "i8")]))  # paths kept; slot of the next choice
+KEPT = np.dtype((np.record, [("count", "i8"), ("refresh_us", "i8")]))  # paths kept; time of the next choice
 KEPT_PATH = np.dtype(
     (
         np.record,
@@ -54,11 +54,11 @@ KEPT_PATH = np.dtype(
 
 def require_top_k(params: TopK) -> None:
     """Refuse parameters outside their ranges."""
-    require_within(params, choice=(INTERVAL, PUBLISHED), refresh_s=(0.0, 1e6), packet_ms=(0.1, 1000.0))
+    require_within(params, choice=(INTERVAL, PUBLISHED), refresh_s=(0.0, 1e6))
 
 
 @allocating_kernel
-def start_kept(params, kept, arms, s, history):
+def start_kept(params, kept, arms, s, start):
     """Choose for row `s` from the history of before the call.
 
     Args:
@@ -66,13 +66,13 @@ def start_kept(params, kept, arms, s, history):
         kept: KEPT of the session.
         arms: (sessions, paths) records with a field `kept` of KEPT_PATH.
         s: the row that is written.
-        history: (paths, 3).
+        start: PathHistory.
     """
-    mean_ms = usual_means(history)
-    for path in range(history.shape[0]):
-        bound(arms[s, path].kept, history[path, 0], mean_ms[path], history[path, 2])
+    mean_ms = usual_means(start)
+    for path in range(start.mean_ms.size):
+        bound(arms[s, path].kept, start.samples[path], mean_ms[path], start.sd_ms[path])
     choose(params, kept, arms, s)
-    kept.refresh_slot = _slots(params)
+    kept.refresh_us = microseconds(1000.0 * params.refresh_s)
 
 
 @kernel
@@ -92,9 +92,9 @@ def watch(params, mine, delay_ms):
 
 
 @kernel
-def refresh(params, kept, arms, s, slot):
-    """Choose anew if it is time; whether it was."""
-    if params.refresh_s == 0.0 or slot < kept.refresh_slot:
+def refresh(params, kept, arms, s, now_us):
+    """Choose anew if it is time; return True if it was."""
+    if params.refresh_s == 0.0 or now_us < kept.refresh_us:
         return False
     for path in range(arms.shape[1]):
         mine = arms[s, path].kept
@@ -102,13 +102,8 @@ def refresh(params, kept, arms, s, slot):
             bound(mine, mine.seen, mine.seen_mean_ms, math.sqrt(mine.seen_squares_ms2 / (mine.seen - 1)))
         _forget_seen(mine)
     choose(params, kept, arms, s)
-    kept.refresh_slot = slot + _slots(params)
+    kept.refresh_us = now_us + microseconds(1000.0 * params.refresh_s)
     return True
-
-
-@kernel
-def _slots(params):
-    return max(1, int(math.ceil(1000.0 * params.refresh_s / params.packet_ms)))
 
 
 @kernel

@@ -22,13 +22,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, is_settled, mean_bound, refresh, require_top_k, start_kept, watch
-from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.rng import POLICY, stream_key, uniform
+from vcgym.network.kernels.slots import slot_at
 
 
+@rule(Control.PATH)
 class Via(NamedTuple):
     """Parameters."""
 
@@ -61,29 +64,29 @@ class ViaState(NamedTuple):
     arm: np.recarray  # (sessions, paths) of ARM
 
 
-@implements(allocate, Via)
+@allocate.register(Via)
 def _allocate(params, sessions, paths):
     require_within(params, ucb_c=(0.0, math.inf), epsilon=(0.0, 1.0), scale_without_history_ms=(1e-3, 1e6))
     require_top_k(params.topk)
     return ViaState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
 
 
-@implements(init, Via)
-def _init(params, state, s, history, key):
+@init.register(Via)
+def _init(params, state, s, start, key):
     call, arms = state.call[s], state.arm
-    start_kept(params.topk, call.kept, arms, s, history)
+    start_kept(params.topk, call.kept, arms, s, start)
     call.decided = 0
     call.scale_ms = scale_of(params, arms, s)
     call.key = stream_key(key, 0, POLICY)
-    for path in range(history.shape[0]):
+    for path in range(start.mean_ms.size):
         arm = arms[s, path]
         arm.decided = 0
         arm.heard = 0
         arm.cost_ms = 0.0
-        arm.mean_ms = history[path, 1] if history[path, 0] > 0 else call.scale_ms
+        arm.mean_ms = start.mean_ms[path] if start.samples[path] > 0 else call.scale_ms
 
 
-@implements(update, Via)
+@update.register(Via)
 def _update(params, state, s, record):
     if is_settled(params.topk, state.call[s].kept):
         return
@@ -96,10 +99,10 @@ def _update(params, state, s, record):
         arm.mean_ms = arm.cost_ms / arm.heard
 
 
-@implements(decide, Via)
-def _decide(params, state, s, slot):
-    call, arms = state.call[s], state.arm
-    if refresh(params.topk, call.kept, arms, s, slot):
+@decide.register(Via)
+def _decide(params, state, s, now_us):
+    call, arms, slot = state.call[s], state.arm, slot_at(now_us)
+    if refresh(params.topk, call.kept, arms, s, now_us):
         call.scale_ms = scale_of(params, arms, s)
     if params.epsilon > 0.0 and uniform(call.key, 2 * slot) < params.epsilon:
         path = np.int64(uniform(call.key, 2 * slot + 1) * arms.shape[1])

@@ -2,18 +2,20 @@
 
 from typing import NamedTuple
 
-from vcgym.baselines.order_rule import REJECT, choose, make_room, orders
+from vcgym.baselines.rule import Control, rule
+from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 
 
+@rule(Control.ORDER, learns=False)
 class Fifo(NamedTuple):
     """No parameters."""
 
 
-@orders(choose, Fifo)
+@choose.register(Fifo)
 def _choose(params, queue, now_us, rtt_us):
     return 0
 
 
-@orders(make_room, Fifo)
-def _make_room(params, queue, kind, expires_us, now_us, rtt_us):
+@choose_victim.register(Fifo)
+def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
     return REJECT

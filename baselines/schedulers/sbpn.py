@@ -16,7 +16,8 @@ round trip in the paper; more of it where queueing is all on the way ahead.
 
 from typing import NamedTuple
 
-from vcgym.baselines.order_rule import REJECT, choose, drop, make_room, orders
+from vcgym.baselines.rule import Control, rule
+from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
 
@@ -24,6 +25,7 @@ REJECTS, EVICTS = 0, 1
 AT_ONCE, WHEN_FULL = 0, 1
 
 
+@rule(Control.ORDER, learns=False)
 class Sbpn(NamedTuple):
     """Parameters; SBPN1 is `keep_last` False. `way`: share of the round trip that the way ahead takes, 0 to 2."""
 
@@ -74,7 +76,7 @@ def _worst_of(params, queue, now_us):
     return worst
 
 
-@orders(choose, Sbpn)
+@choose.register(Sbpn)
 def _choose(params, queue, now_us, rtt_us):
     best = best_of(params, queue, now_us)
     if params.discard == WHEN_FULL or not is_expired(params, item_at(queue, best), now_us, rtt_us):
@@ -82,8 +84,8 @@ def _choose(params, queue, now_us, rtt_us):
     return best if params.keep_last and queue.waiting == 1 else drop(best)
 
 
-@orders(make_room, Sbpn)
-def _make_room(params, queue, kind, expires_us, now_us, rtt_us):
+@choose_victim.register(Sbpn)
+def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
     if params.discard == WHEN_FULL:
         for i in range(queue.waiting):
             if is_expired(params, item_at(queue, i), now_us, rtt_us):

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines import rule
-from vcgym.baselines.rule import init
+from vcgym.baselines.rule import allocate, start_row
 from vcgym.envs.call.counters import BOOKS, LOG, WINDOW_TICKS, open_books
 from vcgym.envs.call.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.call.loop import ANSWER, BLOCK, CALL, DECIDE, DONE, RING_FULL, Tables, play
@@ -97,7 +96,7 @@ def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_rece
 
 @allocating_kernel
 def _init_rule(lever, state, s, history, key):
-    init(lever, state, s, history[s], key)
+    start_row(lever, state, s, history[s], key)
 
 
 class CallBatch:
@@ -162,8 +161,8 @@ class CallBatch:
             uplink.inside,
         )
         self.uplink = uplink
-        self.router_state = rule.allocate(router, sessions, scenario.paths)
-        self.receiver_state = rule.allocate(receiver, sessions, scenario.paths)
+        self.router_state = allocate(router, sessions, scenario.paths)
+        self.receiver_state = allocate(receiver, sessions, scenario.paths)
         self.history = np.zeros((sessions, scenario.paths, 3))
         self.draws: list[WorldDraw | None] = [None] * sessions
         self.shares = Shares(sessions, threads)

@@ -7,7 +7,7 @@ an error. Commands take a constant time to where they act; a ring holds those un
 
 import numpy as np
 
-from vcgym.baselines.rule import Record
+from vcgym.baselines.records import Record
 from vcgym.network.kernels.jit import kernel
 
 RECORDS = 1024  # powers of two

@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.oracle import witnesses
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.baselines.records import MEDIA
+from vcgym.baselines.rule import Control, allocate, decide, init, reveal_delay, rule, update
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.kernels.slots import SLOT_US, slot_at
 
 UNHEARD = -1.0  # transmit_ms and age_ms of a path of which nothing has been fed back
 
 
+@rule(Control.PATH, oracle=True)
 class Noted(NamedTuple):
     """Parameters."""
 
@@ -55,7 +56,7 @@ class NotedState(NamedTuple):
     notes: NDArray  # (sessions, packets) of NOTE
 
 
-@implements(allocate, Noted)
+@allocate.register(Noted)
 def _allocate(params, sessions, paths):
     return NotedState(
         allocate(params.router, sessions, paths),
@@ -66,20 +67,20 @@ def _allocate(params, sessions, paths):
     )
 
 
-@implements(init, Noted)
-def _init(params, state, s, history, key):
-    init(params.router, state.router, s, history, key)
-    init(params.jitter, state.jitter, s, history, key)
+@init.register(Noted)
+def _init(params, state, s, start, key):
+    init(params.router, state.router, s, start, key)
+    init(params.jitter, state.jitter, s, start, key)
     call = state.call[s]
     call.slot = 0
     call.last_us = 0
     call.diff_us = 0
     call.heard = 0
-    for path in range(history.shape[0]):
+    for path in range(start.mean_ms.size):
         state.path[s, path].sent_us = -1
 
 
-@implements(update, Noted)
+@update.register(Noted)
 def _update(params, state, s, record):
     update(params.router, state.router, s, record)
     delay_us = record.arrived_us - record.sent_us
@@ -102,19 +103,19 @@ def _difference(call, delay_us):
     call.heard = 1
 
 
-@implements(decide, Noted)
-def _decide(params, state, s, slot):
-    state.call[s].slot = slot
-    return decide(params.router, state.router, s, slot)
+@decide.register(Noted)
+def _decide(params, state, s, now_us):
+    state.call[s].slot = slot_at(now_us)
+    return decide(params.router, state.router, s, now_us)
 
 
-@witnesses(Noted)
-def _witness(params, state, s, path, delay_us):
+@reveal_delay.register(Noted)
+def _reveal_delay(params, state, s, path, delay_us):
     call, newest = state.call[s], state.path[s, path]
     note = state.notes[s, call.slot]
     heard = newest.sent_us >= 0
     note.transmit_ms = newest.delay_us / 1000.0 if heard else UNHEARD
     note.age_ms = (call.slot * SLOT_US - newest.sent_us) / 1000.0 if heard else UNHEARD
-    note.lag_ms = decide(params.jitter, state.jitter, s, call.slot) / 1000.0
+    note.lag_ms = decide(params.jitter, state.jitter, s, call.slot * SLOT_US) / 1000.0
     note.diff_ms = call.diff_us / 1000.0
     note.oracle_transmit_ms = delay_us / 1000.0 if delay_us >= 0 else UNHEARD

@@ -15,10 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.mechanism import mechanism
-from vcgym.baselines.oracle import witness
-from vcgym.baselines.rule import MEDIA, PROBE, Record, decide, learns, update
-from vcgym.envs.call.controllers import COMMANDED, INSIDE, OUTSIDE, holder
+from vcgym.baselines.records import MEDIA, PROBE, Record
+from vcgym.baselines.rule import COMMANDED, INSIDE, OUTSIDE, buffer_type, decide, decided, learns, reveal_delay, update
 from vcgym.envs.call.counters import BOOKS, NOT_LOGGED, book_send, book_tick
 from vcgym.envs.call.feed import COMMANDS, FEED, RECORDS, append, command, in_force, read_next, unread
 from vcgym.envs.call.prefetching import ask_for_beginnings, ask_for_places, beginnings, ring
@@ -101,7 +99,7 @@ def record_in_hand(call, receiver_lever):
     node = call.waiting_node
     packet = _slot_of(call, node)
     arrived_us = call.wire.arrival_us[node]
-    late = 1 if is_late(call.receiver, packet, mechanism(receiver_lever)) else 0
+    late = 1 if is_late(call.receiver, packet, buffer_type(receiver_lever)) else 0
     path = int(call.wire.path[node])
     return Record(MEDIA, packet, path, packet * SLOT_US, arrived_us, arrived_us, call.receiver.level_us, late)
 
@@ -109,7 +107,7 @@ def record_in_hand(call, receiver_lever):
 @kernel
 def _asks(router, receiver_lever, uplink):
     """Whether an agent is asked every `interval` slots: one at the router's place, of which commands go out."""
-    return holder(router) == OUTSIDE or holder(receiver_lever) == COMMANDED or is_commanded(uplink)
+    return decided(router) == OUTSIDE or decided(receiver_lever) == COMMANDED or is_commanded(uplink)
 
 
 @kernel
@@ -137,7 +135,7 @@ def _take_in(call, tables, s, seen, level_us, router, receiver_lever):
     call.receiver.level_us = level_us
     call.receiver.last_arrival_us = seen.arrived_us
     if seen.late == 0:
-        accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, mechanism(receiver_lever))
+        accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, buffer_type(receiver_lever))
         players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
     fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
     players.aim(tables.player, s, seen.arrived_us, level_us, fastest_us)
@@ -164,14 +162,14 @@ def _arrivals(call, tables, s, router, receiver_lever, receiver_state):
                 return RING_FULL
             continue
         call.waiting_node = node
-        if holder(receiver_lever) == OUTSIDE:
+        if decided(receiver_lever) == OUTSIDE:
             return DECIDE
         seen = record_in_hand(call, receiver_lever)
-        if holder(receiver_lever) == COMMANDED:
+        if decided(receiver_lever) == COMMANDED:
             level_us = in_force(call.to_receiver, seen.arrived_us)
         else:
             update(receiver_lever, receiver_state, s, seen)
-            level_us = decide(receiver_lever, receiver_state, s, call.slot)
+            level_us = decide(receiver_lever, receiver_state, s, call.slot * SLOT_US)
         if not _take_in(call, tables, s, seen, level_us, router, receiver_lever):
             return RING_FULL
 
@@ -204,15 +202,15 @@ def _route(call, s, now_us, router, router_state, is_shared):
             update(router, router_state, s, read_next(call.feed))
         if is_shared:
             call.heard, call.feed.read = call.feed.read, read_by_agent
-    return _publish(call, decide(router, router_state, s, call.slot), now_us)
+    return _publish(call, decide(router, router_state, s, now_us), now_us)
 
 
 @kernel
 def _answered(call, tables, s, now_us, router, receiver_lever):
     """Pass on what the agent at the router's place decided."""
-    if holder(receiver_lever) == COMMANDED and command(call.to_receiver, tables.answers[s].level_us, now_us) < 0:
+    if decided(receiver_lever) == COMMANDED and command(call.to_receiver, tables.answers[s].level_us, now_us) < 0:
         return False
-    return pass_on(tables.uplink, s, now_us) and (holder(router) == INSIDE or _publish(call, tables.answers[s].path, now_us))
+    return pass_on(tables.uplink, s, now_us) and (decided(router) == INSIDE or _publish(call, tables.answers[s].path, now_us))
 
 
 @kernel
@@ -226,7 +224,7 @@ def _send(call, tables, s, now_us, delay_us, router, router_state, is_asked):
     path = in_force(call.to_sender, now_us)
     if not has_uplink(tables.uplink):
         delay = delay_us[packet // BLOCK_SLOTS - call.block, s, path, packet % BLOCK_SLOTS]
-        witness(router, router_state, s, path, delay)
+        reveal_delay(router, router_state, s, path, delay)
         book_send(call.books, tables.log, s, packet, path, NOT_LOGGED if delay == LOST else now_us + delay)
         if delay != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, delay):
             return False
@@ -282,7 +280,7 @@ def _play(call, tables, s, delay_us, router, router_state, receiver_lever, recei
                 if not _answered(call, tables, s, now_us, router, receiver_lever):
                     return RING_FULL
                 call.phase = _ARRIVALS
-            if holder(router) == INSIDE and not _route(call, s, now_us, router, router_state, is_asked):
+            if decided(router) == INSIDE and not _route(call, s, now_us, router, router_state, is_asked):
                 return RING_FULL
             if not _send(call, tables, s, now_us, delay_us, router, router_state, is_asked):
                 return RING_FULL

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from vcgym.envs.call.controllers import Agent, Commanded, require_rule
+from vcgym.baselines.rule import Control, require_rule
+from vcgym.envs.call.controllers import Agent, Commanded
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.no_uplink import BARE, Bare
 from vcgym.envs.call.sender.uplink import UplinkBatch
@@ -44,9 +45,10 @@ class CallVectorEnv(LeverVectorEnv):
         pacing: float = PACING,
         **arguments: Any,
     ) -> None:
-        for lever, rule in (("router", router), ("receiver", receiver)):
-            if rule is not None:
-                require_rule(lever, rule)
+        if router is not None:
+            require_rule("router", router, Control.PATH)
+        if receiver is not None:
+            require_rule("receiver", receiver, Control.LAG, Control.TARGET)
         _require_levers(uplink, router=router, receiver=receiver, rate=rate, order=order)
         self._uplink = uplink
         self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}

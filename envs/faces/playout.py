@@ -3,13 +3,14 @@
 from typing import Any, NamedTuple
 
 from vcgym.baselines.routers.direct import Direct
-from vcgym.envs.call.controllers import Agent, CountAgent, PublishedAgent, require_rule
+from vcgym.baselines.rule import Control, require_rule
+from vcgym.envs.call.controllers import CountAgent, LagAgent, PublishedAgent
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector import Held, LeverVectorEnv
 from vcgym.network.kernels.ranges import one_of
 
 ROUTER = Direct()
-MECHANISMS: dict[str, NamedTuple] = {"watermark": Agent(), "count": CountAgent(), "published": PublishedAgent()}
+MECHANISMS: dict[str, NamedTuple] = {"watermark": LagAgent(), "count": CountAgent(), "published": PublishedAgent()}
 
 
 class PlayoutVectorEnv(LeverVectorEnv):
@@ -27,7 +28,7 @@ class PlayoutVectorEnv(LeverVectorEnv):
 
     def __init__(self, num_envs: int = 1, router: NamedTuple = ROUTER, mechanism: str = "watermark", **arguments: Any) -> None:
         one_of("mechanism", mechanism, tuple(MECHANISMS))
-        require_rule("router", router)
+        require_rule("router", router, Control.PATH)
         super().__init__(num_envs, Held(path=False, level=True, at_arrivals=True), router, MECHANISMS[mechanism], **arguments)
 
 

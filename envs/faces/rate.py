@@ -6,7 +6,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vcgym.baselines.rate_rule import NEVER_US
+from vcgym.baselines.rule import NEVER_US, Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.path import Feature
 from vcgym.envs.call.features.sender import RATE_FEATURES, observe_rate
@@ -14,7 +14,7 @@ from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN, sho
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.controllers import RateAgent
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.sender_vector import SendingVectorEnv, require_order
+from vcgym.envs.faces.sender_vector import SendingVectorEnv
 
 ORDER = Fifo()
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
@@ -27,8 +27,8 @@ class RateVectorEnv(SendingVectorEnv):
 
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of what reports have told and of what waits in
         the sender's own queue; or, with ``observation="records"``, a dict of what became of each packet told of since the last decision
-        (2048, 5) int64 in the order of `vcgym.baselines.rate_rule.Fate`, their count, the history (1, 3) of start, least and largest rate
-        in bit/s, a key and now_us.
+        (2048, 5) int64 in the order of `vcgym.baselines.records.PacketFeedback`, their count, the history (1, 3) of start, smallest and
+        largest rate in bit/s, a key and now_us.
     Action: ``Box(-1, 1, (1,))``, place of the target on a log scale from the call's least rate to its largest; discrete: ``Discrete(9)``,
         a factor on the target as it is (docs/envs.md); exact: bit/s (0: the target stays), how long the receiver collects for its next
         report in us (0: as usual), and after how long without one the agent is asked again in us (0: never). In force at once.
@@ -52,7 +52,7 @@ class RateVectorEnv(SendingVectorEnv):
         action: str = "continuous",
         **arguments: Any,
     ) -> None:
-        require_order(order)
+        require_rule("order", order, Control.ORDER)
         self._told = np.zeros(num_envs if isinstance(num_envs, int) and num_envs > 0 else 0, np.int64)
         super().__init__(num_envs, RateAgent(), order, scenario, pacing=pacing, reward=reward, action=action, **arguments)
 

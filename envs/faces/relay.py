@@ -3,7 +3,8 @@
 from typing import Any, NamedTuple
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.envs.call.controllers import Agent, require_rule
+from vcgym.baselines.rule import Control, require_rule
+from vcgym.envs.call.controllers import Agent
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector import Held, LeverVectorEnv
 
@@ -25,7 +26,7 @@ class RelayVectorEnv(LeverVectorEnv):
     """
 
     def __init__(self, num_envs: int = 1, receiver: NamedTuple = RECEIVER, interval: int = 10, **arguments: Any) -> None:
-        require_rule("receiver", receiver)
+        require_rule("receiver", receiver, Control.LAG, Control.TARGET)
         held = Held(path=True, level=False, at_arrivals=False, interval=interval)
         super().__init__(num_envs, held, Agent(interval), receiver, **arguments)
 

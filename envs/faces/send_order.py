@@ -7,7 +7,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.rate_rule import require_rate_rule
+from vcgym.baselines.rule import Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.path import Feature
 from vcgym.envs.call.features.sender import observe_order, order_layout
@@ -15,7 +15,7 @@ from vcgym.envs.call.features.sender_records import ITEM_WIDTH, show_queue
 from vcgym.envs.call.sender.batch import BY_PACKET
 from vcgym.envs.call.sender.controllers import OrderAgent
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.sender_vector import SendingVectorEnv, require_order
+from vcgym.envs.faces.sender_vector import SendingVectorEnv
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
@@ -58,8 +58,8 @@ class SendOrderVectorEnv(SendingVectorEnv):
         empty_place: str = "refuse",
         **arguments: Any,
     ) -> None:
-        require_rate_rule(rate)
-        require_order(overflow, "overflow")
+        require_rule("rate", rate, Control.RATE)
+        require_rule("overflow", overflow, Control.ORDER)
         one_of("empty_place", empty_place, EMPTY_PLACE)
         self.places = most_waiting(SendingScenario(scenario, arguments.get("data"))) if send_queue is None else send_queue
         self.empty_place = empty_place

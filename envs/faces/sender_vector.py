@@ -10,11 +10,9 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.baselines.order_rule import require_order_rule
 from vcgym.envs.call.features.path import Feature
 from vcgym.envs.call.rewards.sender import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.call.sender.controllers import OrderAgent, OrderCommanded
 from vcgym.envs.call.sender.loop import DONE
 from vcgym.envs.faces.episodes import EpisodeVectorEnv, require_whole
 from vcgym.envs.faces.sender_render import picture
@@ -199,14 +197,3 @@ def card(scenario: SendingScenario) -> str:
     for series in scenario.series:
         digest.update(series.sizes_bytes.tobytes())
     return digest.hexdigest()
-
-
-def require_order(params: Any, lever: str = "order") -> None:
-    """Refuse what is no rule of sending order.
-
-    Raises:
-        ValueError: naming the lever, the value and what is allowed.
-    """
-    if isinstance(params, OrderAgent | OrderCommanded):
-        raise ValueError(f"{lever} = {params!r}: allowed are parameters of an order rule of vcgym.baselines")
-    require_order_rule(params, lever)

@@ -5,12 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import allocate, decide, implements, init, learns_nothing
+from vcgym.baselines.rule import Control, allocate, decide, init, rule
 from vcgym.envs.call.batch import CallBatch, Played
+from vcgym.network.kernels.slots import slot_at
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World, WorldDraw
 
 
+@rule(Control.PATH, learns=False)
 class Script(NamedTuple):
     """Parameters: path (sessions, packets) int16."""
 
@@ -21,24 +23,21 @@ class ScriptState(NamedTuple):
     """Nothing is remembered."""
 
 
-learns_nothing(Script)
-
-
-@implements(allocate, Script)
+@allocate.register(Script)
 def _allocate(params, sessions, paths):
     if not (params.path.shape[0] == sessions and params.path.min() >= 0 and params.path.max() < paths):
         raise ValueError(f"a script of {params.path.shape} paths up to {params.path.max()} for {sessions} sessions over {paths} paths")
     return ScriptState()
 
 
-@implements(init, Script)
-def _init(params, state, s, history, key):
+@init.register(Script)
+def _init(params, state, s, start, key):
     pass
 
 
-@implements(decide, Script)
-def _decide(params, state, s, slot):
-    return params.path[s, slot]
+@decide.register(Script)
+def _decide(params, state, s, now_us):
+    return params.path[s, slot_at(now_us)]
 
 
 def play_script(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.rule import MEDIA, Record
+from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 

@@ -15,8 +15,8 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
-from vcgym.baselines.rate_rule import Fate
 from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.records import PacketFeedback
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
@@ -281,7 +281,7 @@ def test_features_equal_their_twin():
     floor_us, queueing_us, before_us, newest = None, 0.0, 0.0, None
     while not over[0]:
         sender = told.batch.senders[0]
-        fates = [Fate(*map(int, row)) for row in observation["records"][0, : observation["count"][0]]]
+        fates = [PacketFeedback(*map(int, row)) for row in observation["records"][0, : observation["count"][0]]]
         if fates:
             if reports:
                 bps, lost = reports[-1][1:]

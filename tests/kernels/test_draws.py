@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vcgym.baselines.records import path_history
 from vcgym.baselines.routers.draws import FARTHEST_SD, bar, draw_below
 from vcgym.baselines.routers.vcroute.screening import MANY, TOGETHER, allocate_bars, hold_against
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute, learn, lowest_draw
@@ -94,7 +95,7 @@ def test_the_smallest_of_many_draws_is_the_smallest_of_all(paths, seed, scale_ms
     rule, history = VCRoute(), np.zeros((paths, 3))
     history[:] = np.stack([np.full(paths, 2.0), random.uniform(50.0, 50.0 + scale_ms, paths), random.uniform(1.0, 60.0, paths)], axis=1)
     state = allocate(rule, 2, paths)
-    init(rule, state, 1, history, np.uint64(seed))
+    init(rule, state, 1, path_history(history), np.uint64(seed))
     assert state.call[1].kept.count >= MANY
     for slot in range(400):
         arms = state.arm[1]

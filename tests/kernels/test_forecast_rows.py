@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vcgym.baselines.oracle import is_oracle
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.rule import is_oracle
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
@@ -78,7 +78,8 @@ def test_notes_are_what_the_log_says_was_known(noted_call):
 
 
 def test_lag_and_difference_follow_what_was_fed_back(noted_call):
-    from vcgym.baselines.rule import MEDIA, Record, allocate, decide, init, update
+    from vcgym.baselines.records import MEDIA, Record, path_history
+    from vcgym.baselines.rule import allocate, decide, init, update
 
     batch = noted_call[0]
     played, notes = batch.played(), batch.router_state.notes[0]
@@ -87,7 +88,7 @@ def test_lag_and_difference_follow_what_was_fed_back(noted_call):
     order = sorted((int(arrived_us[k]), k) for k in range(PACKETS) if arrived_us[k] >= 0)
     rule, delays_ms = WMJitter(), []
     state = allocate(rule, 1, 1)
-    init(rule, state, 0, np.zeros((1, 3)), np.uint64(0))
+    init(rule, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
     coming = iter(order)
     head = next(coming)
     for packet in range(PACKETS - 100):  # the last packets are still under way when the log ends
@@ -98,7 +99,7 @@ def test_lag_and_difference_follow_what_was_fed_back(noted_call):
             if not late:
                 delays_ms.append((at_us - k * 10_000) / 1000.0)
             head = next(coming)
-        assert notes["lag_ms"][packet] == decide(rule, state, 0, packet) / 1000.0
+        assert notes["lag_ms"][packet] == decide(rule, state, 0, packet * 10_000) / 1000.0
         assert notes["diff_ms"][packet] == pytest.approx(delays_ms[-1] - delays_ms[-2] if len(delays_ms) > 1 else 0.0)
 
 

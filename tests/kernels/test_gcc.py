@@ -22,7 +22,7 @@ from vcgym.baselines.rate.gcc.overuse import (
 )
 from vcgym.baselines.rate.gcc.received_rate import RECEIVED, clear_received, receive
 from vcgym.baselines.rate.gcc.trendline import TRENDLINE, add_variation, clear_trendline
-from vcgym.baselines.rate_rule import Fate
+from vcgym.baselines.records import PacketFeedback, RateLimits
 from vcgym.baselines.rule import allocate, decide, init, update
 
 
@@ -232,7 +232,7 @@ def test_received_rate_of_a_steady_stream():
 def test_whole_pipeline_follows_a_fluid_bottleneck(params):
     """A queue of 1 Mbit/s without a limit: the target ends below, and the queue does not stand."""
     state = allocate(params, 1, 1)
-    init(params, state, 0, np.array([[300e3, 50e3, 3e6]]), np.uint64(1))
+    init(params, state, 0, RateLimits(300e3, 50e3, 3e6), np.uint64(1))
     target, free_us, packet, now_us, fates, delays, targets = 300e3, 0, 0, 0, [], [], []
     next_report_us = 50_000
     while now_us < 60_000_000:
@@ -244,7 +244,7 @@ def test_whole_pipeline_follows_a_fluid_bottleneck(params):
         while next_report_us <= now_us:
             known_us = next_report_us + 20_000
             for number, sent_us, arrived_us in [fate for fate in fates if fate[2] <= next_report_us]:
-                update(params, state, 0, Fate(number, 1200, sent_us, arrived_us, known_us))
+                update(params, state, 0, PacketFeedback(number, 1200, sent_us, arrived_us, known_us))
             fates = [fate for fate in fates if fate[2] > next_report_us]
             target = decide(params, state, 0, known_us)
             targets.append(target)

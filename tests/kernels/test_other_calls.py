@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.rate_rule import Fate, report_every_us, wake_us
-from vcgym.baselines.rule import allocate, decide, init, update
+from vcgym.baselines.records import PacketFeedback, RateLimits
+from vcgym.baselines.rule import allocate, decide, init, report_every_us, update, wake_us
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
@@ -61,7 +61,7 @@ class PlainCall:
         self.ends_us = round((stops_s - begins_us / 1e6) * 1e6)
         self.target, self.least, self.most = (1000.0 * rate for rate in of.rates_kbps)
         self.state = allocate(rule, 1, 1)
-        init(rule, self.state, 0, np.array([[self.target, self.least, self.most]]), rng.stream_key(np.uint64(seed), 2, rng.POLICY))
+        init(rule, self.state, 0, RateLimits(self.target, self.least, self.most), rng.stream_key(np.uint64(seed), 2, rng.POLICY))
         self.queue, self.limit = [], link.send_queue
         self.usual_us = self.report_us = round(link.report_every_ms * 1000)
         self.sent, self.told, self.chance_us, self.mean = [], 0, 0, float(min(of.video.packet_bytes, MEAN_BYTES))
@@ -103,7 +103,7 @@ class PlainCall:
             return False
         for i in range(self.told, heard[-1] + 1):
             _, sent_us, arrived_us, size, _ = self.sent[i]
-            update(self.rule, self.state, 0, Fate(i, size, sent_us, arrived_us, now))
+            update(self.rule, self.state, 0, PacketFeedback(i, size, sent_us, arrived_us, now))
         self.told = heard[-1] + 1
         return True
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
-from vcgym.baselines.rule import PROBE, Record, allocate, decide, init, update
+from vcgym.baselines.records import PROBE, Record, path_history
+from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
 from vcgym.network.playout.receiver import WATERMARK
 
@@ -130,14 +130,14 @@ def test_quantile_forgets_what_has_left_the_window():
 def test_probes_do_not_teach():
     for params in RULES:
         state = allocate(params, 1, 1)
-        init(params, state, 0, np.zeros((1, 3)), np.uint64(0))
+        init(params, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
         for k in range(5):
             update(params, state, 0, Record(PROBE, k, 0, 10_000 * k, 30_000 * k, 60_000 * k, 80_000, 0))
         assert decide(params, state, 0, 0) == 80_000
 
 
 def test_held_by_a_watermark():
-    assert {mechanism(params) for params in RULES} == {WATERMARK}
+    assert {buffer_type(params) for params in RULES} == {WATERMARK}
 
 
 @pytest.mark.parametrize(

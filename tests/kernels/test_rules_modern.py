@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
 from vcgym.baselines.routers.discounted_thompson import DiscountedThompson
 from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.routers.linucb import LinUCB
 from vcgym.baselines.routers.sliding_thompson import SlidingThompson
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.routers.vcroute.version_2 import VCRouteV2
-from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
+from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.network.kernels.rng import POLICY, normal, stream_key
 
 KEY = np.uint64(77)
@@ -33,7 +34,7 @@ RULES = [
 
 def started(params, history):
     state = allocate(params, 2, len(history))
-    init(params, state, 1, history, KEY)
+    init(params, state, 1, path_history(history), KEY)
     return state
 
 
@@ -56,7 +57,7 @@ def play(params, count, seed, history):
         for record in due[slot]:
             update(params, state, 1, record)
         shown.append(due[slot])
-        paths.append(int(decide(params, state, 1, slot)))
+        paths.append(int(decide(params, state, 1, slot * 10_000)))
         carried = paths[-1] if slot % 13 else 0  # a plan that comes late leaves the packet on another path
         if rng.random() >= 0.1:
             due[slot + late_slots[slot]].append(record_of(MEDIA, carried, slot, int(delays[slot, carried])))
@@ -274,10 +275,10 @@ def test_compiled_equals_the_rule_called_from_python(params):
     for step, (observation, starts) in enumerate(observations()):
         for s in range(SESSIONS):
             if starts[s]:
-                init(params, state, s, observation["history"][s], observation["key"][s])
+                init(params, state, s, path_history(observation["history"][s]), observation["key"][s])
             for row in observation["records"][s, : observation["count"][s]]:
                 update(params, state, s, Record(*(int(value) for value in row)))
-            assert decide(params, state, s, int(observation["slot"][s])) == together[step, s]
+            assert decide(params, state, s, int(observation["slot"][s]) * 10_000) == together[step, s]
 
 
 def shares_of_the_better_path(params, swap_at, packets=2000, sessions=20):
@@ -289,7 +290,7 @@ def shares_of_the_better_path(params, swap_at, packets=2000, sessions=20):
     history = np.array([[50, 100.0, 10.0], [50, 130.0, 10.0]])
     state, taken = allocate(params, sessions, 2), np.zeros((sessions, packets), np.int64)
     for s in range(sessions):
-        init(params, state, s, history, np.uint64(s))
+        init(params, state, s, path_history(history), np.uint64(s))
         for slot in range(packets):
             packet = slot - 20
             if packet >= 0:
@@ -297,7 +298,7 @@ def shares_of_the_better_path(params, swap_at, packets=2000, sessions=20):
                 if packet % 50 == 0:
                     probed = packet // 50 % 2
                     update(params, state, s, record_of(PROBE, probed, packet, delays_us[s, packet, probed]))
-            taken[s, slot] = decide(params, state, s, slot)
+            taken[s, slot] = decide(params, state, s, slot * 10_000)
     better = (np.arange(packets) >= swap_at).astype(np.int64)
     return (taken == better).reshape(sessions, -1, 500).mean(axis=(0, 2))
 
@@ -318,7 +319,7 @@ def test_greedy_stays_within_its_margin_and_leaves_beyond_it():
         state = started(Greedy(half_life_ms=1e9), history)
         assert decide(Greedy(half_life_ms=1e9), state, 1, 0) == 0
         update(Greedy(), state, 1, record_of(MEDIA, 0, 0, delay_us))
-        assert decide(Greedy(half_life_ms=1e9), state, 1, 1) == path
+        assert decide(Greedy(half_life_ms=1e9), state, 1, 10_000) == path
 
 
 def test_greedy_returns_to_history_as_feedback_grows_old():
@@ -326,7 +327,7 @@ def test_greedy_returns_to_history_as_feedback_grows_old():
     state = started(params, history)
     update(params, state, 1, record_of(MEDIA, 0, 0, 118_000))
     # 100 + 18 / 2^(age) falls below 110 at 0.848 s.
-    assert [int(decide(params, state, 1, slot)) for slot in (1, 84, 85)] == [1, 1, 0]
+    assert [int(decide(params, state, 1, slot * 10_000)) for slot in (1, 84, 85)] == [1, 1, 0]
 
 
 def test_greedy_ignores_feedback_older_than_the_newest():
@@ -365,14 +366,14 @@ def test_linucb_learns_which_feature_tells():
     for slot in range(3000):
         newest_ms = rng.uniform(50, 150, 3)
         state.arm.newest[1], state.arm.sent_us[1] = newest_ms / 100, 10_000 * slot - rng.integers(0, 2_000_000, 3)
-        path = int(decide(params, state, 1, slot))
+        path = int(decide(params, state, 1, slot * 10_000))
         update(params, state, 1, record_of(MEDIA, path, slot, int(1000 * (newest_ms[path] + 20))))
     np.testing.assert_allclose(state.theta[1], [0.2, 1.0, 0.0, 0.0], atol=5e-3)
 
 
 def test_linucb_expects_history_before_any_feedback():
     state = started(LinUCB(alpha=0.0), HISTORY)
-    assert [int(decide(LinUCB(alpha=0.0), state, 1, slot)) for slot in range(5)] == [0] * 5
+    assert [int(decide(LinUCB(alpha=0.0), state, 1, slot * 10_000)) for slot in range(5)] == [0] * 5
 
 
 def test_vcroute_v2_without_spread_is_vcroute():
@@ -388,7 +389,7 @@ def test_vcroute_v2_prefers_the_steadier_of_two_paths_alike():
     for rule in (params, VCRoute()):
         state, steadier = started(rule, history), 0
         for slot in range(1500):
-            path = int(decide(rule, state, 1, slot))
+            path = int(decide(rule, state, 1, slot * 10_000))
             steadier += path == 1
             delay_us = int(1000 * (120 + rng.choice([-1, 1]) * (40, 2)[path]))
             update(rule, state, 1, record_of(MEDIA, path, slot, delay_us))

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.receivers.neteq.delay import allocate_delay, packet_arrived, reset_delay
 from vcgym.baselines.receivers.neteq.histogram import ONE, add_to_histogram, allocate_histogram, quantile_bucket, reset_histogram
 from vcgym.baselines.receivers.neteq.neteq import NetEQ, target_levels, unwrap
-from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
+from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
+from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
 from vcgym.network.playout.receiver import COUNT
 
@@ -269,7 +269,7 @@ def test_unwrapping_takes_the_nearest(last, step):
 def test_duplicates_and_probes_teach_nothing():
     params = NetEQ()
     state = allocate(params, 1, 1)
-    init(params, state, 0, np.zeros((1, 3)), np.uint64(0))
+    init(params, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
     for k in range(400):
         sent_us = 10_000 * k
         records = [Record(MEDIA, k, 0, sent_us, sent_us + 50_000, 0, 0, 0)]
@@ -291,7 +291,7 @@ def test_late_packets_teach():
 
 
 def test_held_by_a_count_buffer():
-    assert mechanism(NetEQ()) == COUNT
+    assert buffer_type(NetEQ()) == COUNT
 
 
 @pytest.mark.parametrize(

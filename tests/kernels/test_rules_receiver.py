@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.receivers.bf_published import PublishedBuffer
 from vcgym.baselines.receivers.buffer_target import NetEqTarget
 from vcgym.baselines.receivers.count_buffer import CountTarget
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.receivers.wmjitter import WINDOW, WMJitter
 from vcgym.baselines.receivers.wmjitter_reset import WMJitterReset
-from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
+from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
+from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
@@ -184,7 +184,7 @@ def test_out_of_order_lag_weighs_waiting_against_loss():
     """P10: the lag of a packet out of order is 40 ms where the quantile says 30."""
     params = WMJitter()
     state = allocate(params, 1, 1)
-    init(params, state, 0, np.zeros((1, 3)), np.uint64(0))
+    init(params, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
     lag = state[0]
     lag.window.started, lag.window.last_delay_us = 1, 0
     lag.newest_us, lag.base_us = 50_000, 30_000
@@ -295,7 +295,7 @@ RULES = [FixedLag(30.0), CountTarget(45.0), WMJitter(), WMJitter(update_on_late=
 @given(packets=arrivals())
 def test_mechanisms_equal_a_priority_queue(params, packets):
     result = emissions(params, *packets)
-    buffer = CountBuffer(10_000) if mechanism(params) == COUNT else Watermark()
+    buffer = CountBuffer(10_000) if buffer_type(params) == COUNT else Watermark()
     emitted, late, flushed = twin_emissions(buffer, result.level_us, *packets)
     assert result.emitted_us.tolist() == emitted
     assert result.late.tolist() == late
@@ -330,7 +330,7 @@ def test_a_late_packet_teaches_only_where_it_is_said_to():
 def test_probes_do_not_teach_receivers():
     for params in (WMJitter(), NetEqTarget()):
         state = allocate(params, 1, 1)
-        init(params, state, 0, np.zeros((1, 3)), np.uint64(0))
+        init(params, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
         for k in range(5):
             update(params, state, 0, Record(PROBE, k, 0, 10_000 * k, 30_000 * k, 60_000 * k, 80_000, 0))
         assert decide(params, state, 0, 0) == 80_000
@@ -344,7 +344,7 @@ def two_paths(at, slower_us):
 
 def lags(params, records):
     state = allocate(params, 2, 2)
-    init(params, state, 1, np.zeros((2, 3)), np.uint64(0))
+    init(params, state, 1, path_history(np.zeros((2, 3))), np.uint64(0))
     result = []
     for record in sorted(records, key=lambda record: record.arrived_us):
         update(params, state, 1, record)
@@ -386,8 +386,8 @@ def test_target_is_clamped():
 
 
 def test_mechanism_of_each_rule():
-    assert [mechanism(params) for params in RULES] == [WATERMARK, COUNT, WATERMARK, WATERMARK, COUNT]
-    assert mechanism(PublishedBuffer()) == PUBLISHED
+    assert [buffer_type(params) for params in RULES] == [WATERMARK, COUNT, WATERMARK, WATERMARK, COUNT]
+    assert buffer_type(PublishedBuffer()) == PUBLISHED
 
 
 @pytest.mark.parametrize(

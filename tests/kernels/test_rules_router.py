@@ -6,9 +6,9 @@ import statistics
 import numpy as np
 import pytest
 
-from vcgym.baselines.oracle import witness
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
 from vcgym.baselines.routers.best_history import BestHistory
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.random_path import RandomPath
@@ -17,7 +17,7 @@ from vcgym.baselines.routers.top_k import BEST_FIVE, TopK, choose
 from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
 from vcgym.baselines.routers.vcroute.vcroute import DELAYED_ACTUAL, MEAN, PREDICTIVE, VCRoute, believe, draw_sd
 from vcgym.baselines.routers.via import Via, width
-from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
+from vcgym.baselines.rule import allocate, decide, init, reveal_delay, update
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.kernels.rng import POLICY, normal, stream_key
 from vcgym.network.kernels.slots import LOST
@@ -31,13 +31,13 @@ HISTORY = np.array([[40, 105.0, 16.1], [40, 112.5, 24.2], [0, 0.0, 0.0], [40, 16
 
 def started(params, history=HISTORY):
     state = allocate(params, 2, len(history))
-    init(params, state, 1, history, KEY)
+    init(params, state, 1, path_history(history), KEY)
     return state
 
 
 def decisions(params, count, history=HISTORY):
     state = started(params, history)
-    return [int(decide(params, state, 1, slot)) for slot in range(count)]
+    return [int(decide(params, state, 1, slot * 10_000)) for slot in range(count)]
 
 
 def overlapping(low_ms, high_ms):
@@ -75,7 +75,7 @@ def play(params, count, seed, history=HISTORY):
         for record in records:
             update(params, state, 1, record)
         shown.append(records)
-        paths.append(int(decide(params, state, 1, slot)))
+        paths.append(int(decide(params, state, 1, slot * 10_000)))
     return paths, shown
 
 
@@ -283,10 +283,10 @@ def test_oracle_learns_the_true_delay_of_what_leaves_and_nothing_from_records():
     assert (state.arm == before).all()
     for delay_us, x_ms in ((123_000, 123.0), (LOST, 700.0)):
         mu, tau = believe(state.arm[1, 3].mu_ms, state.arm[1, 3].tau, state.arm[1, 3].tau0, x_ms)
-        witness(params, state, 1, 3, delay_us)
+        reveal_delay(params, state, 1, 3, delay_us)
         assert (state.arm[1, 3].mu_ms, state.arm[1, 3].tau) == (mu, tau)
     silent = started(OracleVCRoute())
-    witness(OracleVCRoute(), silent, 1, 3, LOST)
+    reveal_delay(OracleVCRoute(), silent, 1, 3, LOST)
     assert silent.arm[1, 3].tau == 0.001
 
 

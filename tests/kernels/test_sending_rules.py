@@ -6,8 +6,8 @@ import pytest
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
-from vcgym.baselines.rate_rule import Fate, is_rate_oracle, report_every_us, see_capacity, wake_us
-from vcgym.baselines.rule import allocate, decide, init, update
+from vcgym.baselines.records import PacketFeedback, RateLimits
+from vcgym.baselines.rule import allocate, decide, init, is_oracle, report_every_us, see_capacity, update, wake_us
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity import constant, pool, steps
@@ -21,10 +21,10 @@ HISTORY = np.array([[300e3, 50e3, 4e6]])
 def test_fixed_rate_stays():
     rule = FixedRate(700.0)
     state = allocate(rule, 1, 1)
-    init(rule, state, 0, HISTORY, np.uint64(0))
-    update(rule, state, 0, Fate(0, 1200, 0, -1, 100))
+    init(rule, state, 0, RateLimits(*HISTORY[0]), np.uint64(0))
+    update(rule, state, 0, PacketFeedback(0, 1200, 0, -1, 100))
     assert decide(rule, state, 0, 5) == 700_000
-    assert not is_rate_oracle(rule)
+    assert not is_oracle(rule)
     with pytest.raises(ValueError, match="rate_kbps is 0"):
         allocate(FixedRate(0.0), 1, 1)
 
@@ -32,15 +32,15 @@ def test_fixed_rate_stays():
 def test_oracle_sees_a_tenth_of_a_second():
     rule, capacity = OracleRate(0.5), pool([steps("x", [(0.0, 1.0), (1.0, 2.0)], 2.0)], 1)
     state = allocate(rule, 1, 1)
-    init(rule, state, 0, HISTORY, np.uint64(0))
+    init(rule, state, 0, RateLimits(*HISTORY[0]), np.uint64(0))
     assert wake_us(rule, state, 0) == 0
     assert report_every_us(rule, state, 0, 50_000) == 50_000
     for now_us, bps in ((0, 0.5e6), (899_999, 0.5e6), (950_000, 0.75e6), (1_000_000, 1e6), (1_950_000, 0.75e6)):
         see_capacity(rule, state, 0, capacity, now_us)
         assert decide(rule, state, 0, now_us) == pytest.approx(bps, abs=1)
         assert wake_us(rule, state, 0) == now_us + 100_000
-    assert is_rate_oracle(rule)
-    assert not is_rate_oracle(GccWebrtc())
+    assert is_oracle(rule)
+    assert not is_oracle(GccWebrtc())
 
 
 def play(rate, link, flows=0):

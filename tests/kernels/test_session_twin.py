@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines import rule
-from vcgym.baselines.mechanism import mechanism
 from vcgym.baselines.receivers.bf_published import PublishedBuffer
 from vcgym.baselines.receivers.count_buffer import CountTarget
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
-from vcgym.baselines.rule import MEDIA, PROBE, Record
+from vcgym.baselines.rule import buffer_type
 from vcgym.envs.call.batch import PLACES, CallBatch
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
@@ -56,13 +56,13 @@ class Inside:
     def __init__(self, params, history, key):
         self.params = params
         self.state = rule.allocate(params, 1, len(history))
-        rule.init(params, self.state, 0, history, key)
+        rule.init(params, self.state, 0, path_history(history), key)
 
     def learn(self, record):
         rule.update(self.params, self.state, 0, record)
 
     def decide(self, slot):
-        return int(rule.decide(self.params, self.state, 0, slot))
+        return int(rule.decide(self.params, self.state, 0, slot * 10_000))
 
 
 @dataclass
@@ -146,7 +146,7 @@ def twin(delays, packets, history, seed, probes, place, feedback_loss, route, le
     to_sender = Commands(0, round(control_us * place))
     feedback_us = control_us - to_sender.delay_us
     to_receiver = Commands(80_000, feedback_us)
-    receiver = Receiver(WATERMARK if level is None else mechanism(level.params))
+    receiver = Receiver(WATERMARK if level is None else buffer_type(level.params))
     feed, wire, sent, used, arrivals = [], [], 0, {}, {}
     log = {"path": [], "arrived_us": [], "probes_sent": 0}
     losses = np.uint64(rng.stream_key(np.uint64(seed), 0, rng.FEEDBACK))

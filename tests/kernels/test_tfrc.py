@@ -15,8 +15,8 @@ from vcgym.baselines.rate.tfrc.loss_intervals import (
     packet_fate,
 )
 from vcgym.baselines.rate.tfrc.tfrc import NONE, RFC4342, Tfrc
-from vcgym.baselines.rate_rule import Fate, report_every_us, wake_us
-from vcgym.baselines.rule import allocate, decide, init, update
+from vcgym.baselines.records import PacketFeedback, RateLimits
+from vcgym.baselines.rule import allocate, decide, init, report_every_us, update, wake_us
 
 BOUNDS = np.array([[500e3, 1e3, 1e8]])
 
@@ -62,7 +62,7 @@ def test_initial_window():
     """S-5: the first rate of a call with packets of 519 bytes."""
     params = Tfrc(rtt_ms=80.0)
     state = allocate(params, 1, 1)
-    init(params, state, 0, BOUNDS, np.uint64(0))
+    init(params, state, 0, RateLimits(*BOUNDS[0]), np.uint64(0))
     assert decide(params, state, 0, 0) == pytest.approx(207.6e3)
 
 
@@ -101,7 +101,7 @@ def test_loss_events_equal_a_plain_reading(lost, packets_per_rtt):
 def call(params, loss, rtt_us, seconds, seed=0, silent=(0, 0)):
     """A sender that always has packets (but for `silent`), over a way of constant delay that loses a share; mean rate by second."""
     state = allocate(params, 1, 1)
-    init(params, state, 0, BOUNDS, np.uint64(0))
+    init(params, state, 0, RateLimits(*BOUNDS[0]), np.uint64(0))
     rng = np.random.default_rng(seed)
     now_us, packet, rate, waiting, rates = 0, 0, decide(params, state, 0, 0), [], []
     report_us = report_every_us(params, state, 0, 0)
@@ -120,7 +120,7 @@ def call(params, loss, rtt_us, seconds, seed=0, silent=(0, 0)):
             waiting = waiting[len(reported) :]
             for number, sent_us, gone in reported:
                 arrived_us = -1 if gone else sent_us + rtt_us // 2
-                update(params, state, 0, Fate(number, 519, sent_us, arrived_us, known_us))
+                update(params, state, 0, PacketFeedback(number, 519, sent_us, arrived_us, known_us))
             if reported:
                 rate = decide(params, state, 0, known_us)
             report_us += report_every_us(params, state, 0, 0)

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
 from vcgym.baselines.routers.top_k import BEST_FIVE, INTERVAL, PUBLISHED, TopK, choose
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.routers.via import Via
-from vcgym.baselines.rule import MEDIA, PROBE, Record, allocate, decide, init, update
+from vcgym.baselines.rule import allocate, decide, init, update
 
 KEY = np.uint64(5)
 bound = st.integers(0, 40).map(float)
@@ -67,8 +68,8 @@ HISTORY = np.array(
 def test_a_router_takes_only_kept_paths(rule, choice, paths):
     params = rule(topk=TopK(choice=choice))
     state = allocate(params, 1, len(HISTORY))
-    init(params, state, 0, HISTORY, KEY)
-    assert sorted({int(decide(params, state, 0, slot)) for slot in range(500)}) == paths
+    init(params, state, 0, path_history(HISTORY), KEY)
+    assert sorted({int(decide(params, state, 0, slot * 10_000)) for slot in range(500)}) == paths
 
 
 def seen_script(rng, slots, paths):
@@ -90,13 +91,13 @@ def test_refresh_rests_on_what_has_come_since_the_last_one(refresh_s):
     rng, paths = np.random.default_rng(4), 6
     history = np.stack([np.full(paths, 50.0), 80.0 + 20.0 * np.arange(paths), np.full(paths, 4.0)], axis=1)
     state = allocate(params, 2, paths)
-    init(params, state, 1, history, KEY)
+    init(params, state, 1, path_history(history), KEY)
     rows, seen, sets = history.tolist(), [[] for _ in range(paths)], set()
     for slot, records in seen_script(rng, 700, paths):
         for record in records:
             update(params, state, 1, record)
             seen[record.path].append((record.arrived_us - record.sent_us) / 1000)
-        decide(params, state, 1, slot)
+        decide(params, state, 1, slot * 10_000)
         if slot and slot % round(100 * refresh_s) == 0:
             rows = [[len(d), statistics.mean(d), statistics.stdev(d)] if len(d) >= 2 else row for d, row in zip(seen, rows, strict=True)]
             seen = [[] for _ in range(paths)]
@@ -115,10 +116,10 @@ def test_a_path_that_turned_bad_is_left_at_the_next_refresh_only(rule):
     for refresh_s, last in ((0.0, 0), (1.0, 1)):
         params = rule(topk=TopK(refresh_s=refresh_s))
         state = allocate(params, 1, 2)
-        init(params, state, 0, history, KEY)
+        init(params, state, 0, path_history(history), KEY)
         paths = []
         for slot in range(400):
-            path = int(decide(params, state, 0, slot))
+            path = int(decide(params, state, 0, slot * 10_000))
             paths.append(path)
             delay_us = 200_000 + 1000 * (slot % 3) if path == 0 else 110_000 + 1000 * (slot % 3)
             update(params, state, 0, Record(MEDIA, slot, path, 10_000 * slot, 10_000 * slot + delay_us, 10_000 * slot + delay_us, 0, 0))

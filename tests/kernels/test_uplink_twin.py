@@ -17,17 +17,16 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.mechanism import mechanism
-from vcgym.baselines.order_rule import REJECT, choose, make_room
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, wake_us
 from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.records import MEDIA, NOT_ARRIVED, PROBE, PacketFeedback, Record
 from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.routers.round_robin import RoundRobin
-from vcgym.baselines.rule import MEDIA, PROBE, Record
+from vcgym.baselines.rule import NEVER_US, buffer_type, report_every_us, wake_us
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import WHEN_FULL, Sbpn
+from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 from vcgym.envs.call.batch import PLACES, CallBatch
 from vcgym.envs.call.sender.uplink import AUDIO_PER_SLOT, UplinkBatch
 from vcgym.network.bottleneck.capacity import constant, steps
@@ -153,7 +152,7 @@ class Sender:
             if i in there:
                 trips.append(now_us - packet["sent_us"])
             if self.rate is not None:
-                self.rate.learn(Fate(i, packet["size"], packet["sent_us"], arrived_us, now_us))
+                self.rate.learn(PacketFeedback(i, packet["size"], packet["sent_us"], arrived_us, now_us))
         self.told = there[-1] + 1
         self.rtt = float(min(trips)) if self.rtt == 0.0 else 0.9 * self.rtt + 0.1 * min(trips)
         if self.rate is not None:
@@ -183,7 +182,7 @@ class Sender:
         expires_us = now_us + round(self.link.expiry_ms * 1000)
         self.created[kind] += 1
         if len(self.queue) >= self.link.send_queue:
-            place = make_room(self.order, self._as_record(), kind, expires_us, now_us, int(self.rtt))
+            place = choose_victim(self.order, self._as_record(), kind, expires_us, now_us, int(self.rtt))
             if place == REJECT:
                 self.rejected[kind] += 1
                 return
@@ -250,7 +249,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, place, feedback_lo
     paths, rates, orders = (CALL.Commands(first, to_sender_us) for first in (0, int(1000.0 * link.rates_kbps[0]), 0))
     report_us = max(-(-control_us // SLOT), 1) * SLOT
     sender = Sender(link, rate, ORDERS[0] if order is None else order, pacing, packets * SLOT, report_us, feedback_loss)
-    receiver = CALL.Receiver(WATERMARK if level is None else mechanism(level.params))
+    receiver = CALL.Receiver(WATERMARK if level is None else buffer_type(level.params))
     wire, feed, used, arrivals, order_sent = [], [], {}, {}, 0
     coming_out, last_us, flows = [], {}, cross_traffic(link, 2 * packets * SLOT + 10**7)
     log = {"path": [-1] * packets, "arrived_us": [-1] * packets, "probes_sent": 0}

@@ -8,12 +8,13 @@ from gymnasium.vector import AutoresetMode
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.records import MEDIA, Record
 from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
 from vcgym.baselines.routers.vcroute import emissions
 from vcgym.baselines.routers.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
 from vcgym.baselines.routers.vcroute.online import WEIGHTS, VCRouteOnline, correct, correction
 from vcgym.baselines.routers.vcroute.vcroute import DELAYED_ACTUAL, VCRoute
-from vcgym.baselines.rule import MEDIA, Record, allocate
+from vcgym.baselines.rule import allocate
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.linear import Linear

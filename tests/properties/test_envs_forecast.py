@@ -7,7 +7,8 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.rule import MEDIA, Record, allocate, decide, init, update
+from vcgym.baselines.records import MEDIA, Record, path_history
+from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.envs.call.features.path import CALL_WIDTH, FORECAST_FEATURE, PATH_WIDTH
 from vcgym.predictors.linear import Linear
 from vcgym.predictors.mlp import random_network
@@ -53,7 +54,7 @@ def test_it_is_what_the_predictor_says_of_the_records(env_id, predictor):
     features, observation = shown.reset(seed=7)[0], told.reset(seed=7)[0]
     lag = allocate(WMJitter(), 2, 17)
     for s in range(2):
-        init(WMJitter(), lag, s, observation["history"][s], np.uint64(0))
+        init(WMJitter(), lag, s, path_history(observation["history"][s]), np.uint64(0))
     newest_ms, newest_us = observation["history"][:, :, 1].copy(), np.full((2, 17), -1)
     over = np.zeros(2, bool)
     while not over.any():

@@ -14,13 +14,14 @@ from vcgym.baselines.receivers.buffer_target import NetEqTarget
 from vcgym.baselines.receivers.count_buffer import CountTarget
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.records import Record, path_history
 from vcgym.baselines.routers.best_history import BestHistory
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.random_path import RandomPath
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.routers.via import Via
-from vcgym.baselines.rule import Record, allocate, decide, init, update
+from vcgym.baselines.rule import allocate, decide, init, update
 
 ROUTERS = [Direct(), RandomPath(), RoundRobin(), BestHistory(), Via(epsilon=0.1), VCRoute()]
 RECEIVERS = [FixedLag(30.0), CountTarget(30.0), WMJitter(), NetEqTarget()]
@@ -112,10 +113,10 @@ def test_compiled_equals_the_rule_called_from_python(policy):
         for step, (observation, starts) in enumerate(steps):
             for s in range(SESSIONS):
                 if starts[s]:
-                    init(params, state, s, observation["history"][s], observation["key"][s])
+                    init(params, state, s, path_history(observation["history"][s]), observation["key"][s])
                 for row in observation["records"][s, : observation["count"][s]]:
                     update(params, state, s, Record(*(int(value) for value in row)))
-                assert decide(params, state, s, int(observation["slot"][s])) == actions[step, s, column]
+                assert decide(params, state, s, int(observation["slot"][s]) * 10_000) == actions[step, s, column]
 
 
 def test_shapes_and_types_of_actions():

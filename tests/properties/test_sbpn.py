@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.order_rule import REJECT, choose, drop, make_room, require_order_rule
+from vcgym.baselines.rule import Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import EVICTS, REJECTS, WHEN_FULL, Sbpn
+from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, item_at, put, take_out
 
 SBPN1, SBPN2 = Sbpn(keep_last=False), Sbpn()
@@ -92,23 +93,23 @@ def test_same_as_sorting(rule, packets, now_us, rtt_us):
 @given(PACKETS, st.tuples(st.sampled_from([VIDEO, AUDIO]), st.integers(0, 400_000)), st.integers(0, 500_000))
 def test_who_gives_way(packets, comes, now_us):
     queue = queue_of(packets)
-    assert make_room(Sbpn(overflow=REJECTS), queue, *comes, now_us, 0) == REJECT
+    assert choose_victim(Sbpn(overflow=REJECTS), queue, *comes, now_us, 0) == REJECT
     everyone = [*packets, comes]
     worst = max(range(len(everyone)), key=lambda number: (-everyone[number][0], everyone[number][1], number))
-    place = make_room(Sbpn(overflow=EVICTS), queue, *comes, now_us, 0)
+    place = choose_victim(Sbpn(overflow=EVICTS), queue, *comes, now_us, 0)
     assert place == (worst if worst < len(packets) else REJECT)
     expired = [number for number, (_, expires_us) in enumerate(packets) if expires_us < now_us]
-    assert make_room(Sbpn(discard=WHEN_FULL), queue, *comes, now_us, 0) == (expired[0] if expired else REJECT)
+    assert choose_victim(Sbpn(discard=WHEN_FULL), queue, *comes, now_us, 0) == (expired[0] if expired else REJECT)
 
 
 @given(PACKETS)
 def test_first_in_first_out(packets):
     queue = queue_of(packets)
     assert choose(Fifo(), queue, 10**9, 0) == 0
-    assert make_room(Fifo(), queue, AUDIO, 0, 10**9, 0) == REJECT
+    assert choose_victim(Fifo(), queue, AUDIO, 0, 10**9, 0) == REJECT
     assert drop(3) == -4
 
 
 def test_unknown_rule_is_refused():
     with pytest.raises(ValueError, match=r"allowed are .*Fifo.*Sbpn"):
-        require_order_rule("fifo")
+        require_rule("order", "fifo", Control.ORDER)

@@ -6,7 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.rule import MEDIA, PROBE, Record
+from vcgym.baselines.records import MEDIA, PROBE, Record
 from vcgym.network.playout.quality import LOSS_PRICE
 
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]

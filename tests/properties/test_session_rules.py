@@ -10,13 +10,12 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.baselines
 import vcgym.envs
-from vcgym.baselines import mechanism, oracle, rule
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.rate_rule import is_rate_rule
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.rule import Control, buffer_type, facts_of, rules_of
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 from vcgym.network.scenarios import leo
@@ -27,18 +26,14 @@ PACKETS = 700  # more than one block of the world
 WORLDS = [("wonderproxy", "correlated", 0.0, 1.0, "central"), ("table1", "paper", 0.2, 3.0, "sender")]
 
 
-def every_rule():
-    """Classes of parameters found in the modules of the room: routers and receivers. Oracles have no outside."""
-    for module in pkgutil.iter_modules(vcgym.baselines.__path__):
-        importlib.import_module(f"vcgym.baselines.{module.name}")
-    found = {kind for generic, kind in rule._IMPLEMENTATIONS if generic == "decide" and kind.__module__.startswith("vcgym.baselines.")}
-    receivers = found & set(mechanism._MECHANISMS)
-    oracles = {kind for kind in found if kind in oracle._WITNESSES}
-    rates = {kind for kind in found if is_rate_rule(kind)}
-    return sorted(found - receivers - oracles - rates, key=lambda kind: kind.__name__), sorted(receivers, key=lambda kind: kind.__name__)
+def every_rule(*controls):
+    """Classes of rules found in the modules of the room. Oracles have no outside."""
+    for module in pkgutil.walk_packages(vcgym.baselines.__path__, "vcgym.baselines."):
+        importlib.import_module(module.name)
+    return [cls for cls in rules_of(*controls) if cls.__module__.startswith("vcgym.baselines.") and not facts_of(cls).oracle]
 
 
-ROUTERS, RECEIVERS = every_rule()
+ROUTERS, RECEIVERS = every_rule(Control.PATH), every_rule(Control.LAG, Control.TARGET)
 
 
 def example(kind):
@@ -92,7 +87,7 @@ def test_every_router(kind, world):
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world[1])
 @pytest.mark.parametrize("kind", RECEIVERS, ids=lambda kind: kind.__name__)
 def test_every_receiver(kind, world):
-    held = {WATERMARK: "watermark", COUNT: "count", PUBLISHED: "published"}[mechanism.mechanism(example(kind))]
+    held = {WATERMARK: "watermark", COUNT: "count", PUBLISHED: "published"}[buffer_type(example(kind))]
     expected = inside(Direct(), example(kind), world)
     seen = outside("vcgym/Playout-v0", RulePolicy(params_receiver=example(kind)), world, mechanism=held)
     assert seen == [_row(expected, row) for row in range(len(SEEDS))]

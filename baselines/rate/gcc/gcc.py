@@ -25,8 +25,7 @@ from vcgym.baselines.rate.gcc.loss import HIGH, LOSS, LOW, control_draft, contro
 from vcgym.baselines.rate.gcc.overuse import DETECTOR, K_DOWN_DRAFT, K_DOWN_WEBRTC, K_UP_DRAFT, K_UP_WEBRTC, clear_detector, judge
 from vcgym.baselines.rate.gcc.received_rate import RECEIVED, clear_received, receive
 from vcgym.baselines.rate.gcc.trendline import MOST_COUNTED, TRENDLINE, add_variation, clear_trendline
-from vcgym.baselines.rate_rule import holds_rate
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
@@ -37,6 +36,7 @@ _BACKOFF_EVERY_US = 1_000_000
 _BACKOFF = 0.8
 
 
+@rule(Control.RATE)
 class GccWebrtc(NamedTuple):
     """Parameters of libwebrtc's form, its own values unless said otherwise.
 
@@ -59,6 +59,7 @@ class GccWebrtc(NamedTuple):
     loss_high: float = HIGH
 
 
+@rule(Control.RATE)
 class GccDraft(NamedTuple):
     """Parameters of the draft's form, its own values unless said otherwise; those of `GccWebrtc`, and one more.
 
@@ -92,8 +93,8 @@ STATE = np.dtype(
             ("received", RECEIVED),
             ("aimd", AIMD),
             ("loss", LOSS),
-            ("least_bps", "f8"),
-            ("most_bps", "f8"),
+            ("min_bps", "f8"),
+            ("max_bps", "f8"),
             ("target_bps", "f8"),
             ("rtt_us", "i8"),
             ("known_us", "i8"),  # when the newest report was back; -1: none
@@ -109,33 +110,29 @@ class GccState(NamedTuple):
     gcc: np.recarray  # (sessions,) of STATE
 
 
-holds_rate(GccWebrtc)
-holds_rate(GccDraft)
-
-
-@implements(allocate, GccWebrtc)
+@allocate.register(GccWebrtc)
 def _allocate_webrtc(params, sessions, paths):
     require_within(params, **_RANGES)
     return GccState(np.zeros(sessions, STATE).view(np.recarray))
 
 
-@implements(allocate, GccDraft)
+@allocate.register(GccDraft)
 def _allocate_draft(params, sessions, paths):
     require_within(params, noise_share=(0.0, 0.1), **_RANGES)
     return GccState(np.zeros(sessions, STATE).view(np.recarray))
 
 
-@implements(init, GccWebrtc)
-def _init_webrtc(params, state, s, history, key):
-    _start(state.gcc[s], history)
+@init.register(GccWebrtc)
+def _init_webrtc(params, state, s, start, key):
+    _start(state.gcc[s], start)
 
 
-@implements(init, GccDraft)
-def _init_draft(params, state, s, history, key):
-    _start(state.gcc[s], history)
+@init.register(GccDraft)
+def _init_draft(params, state, s, start, key):
+    _start(state.gcc[s], start)
 
 
-@implements(update, GccWebrtc)
+@update.register(GccWebrtc)
 def _update_webrtc(params, state, s, record):
     gcc = state.gcc[s]
     _hear(gcc, record)
@@ -149,7 +146,7 @@ def _update_webrtc(params, state, s, record):
         )
 
 
-@implements(update, GccDraft)
+@update.register(GccDraft)
 def _update_draft(params, state, s, record):
     gcc = state.gcc[s]
     _hear(gcc, record)
@@ -163,9 +160,8 @@ def _update_draft(params, state, s, record):
         judge(gcc.detector, modified, trend, gcc.trendline.n, departures_ms, gcc.groups.at_us, params.k_up, params.k_down)
 
 
-@implements(decide, GccWebrtc)
-def _decide_webrtc(params, state, s, slot):
-    now_us = slot
+@decide.register(GccWebrtc)
+def _decide_webrtc(params, state, s, now_us):
     gcc = state.gcc[s]
     _control_delay(gcc, WEBRTC, now_us, params.beta, params.growth)
     # libwebrtc keeps one target, so that what delay forbids is the loss controller's new start.
@@ -177,9 +173,8 @@ def _decide_webrtc(params, state, s, slot):
     return _settle(gcc)
 
 
-@implements(decide, GccDraft)
-def _decide_draft(params, state, s, slot):
-    now_us = slot
+@decide.register(GccDraft)
+def _decide_draft(params, state, s, now_us):
     gcc = state.gcc[s]
     _control_delay(gcc, DRAFT, now_us, params.beta, params.growth)
     gcc.loss.target_bps = control_draft(gcc.loss, params.loss_low, params.loss_high)
@@ -187,17 +182,16 @@ def _decide_draft(params, state, s, slot):
 
 
 @kernel
-def _start(gcc, history):
-    start_bps = history[0, 0]
-    gcc.least_bps, gcc.most_bps, gcc.target_bps = history[0, 1], history[0, 2], start_bps
+def _start(gcc, start):
+    gcc.min_bps, gcc.max_bps, gcc.target_bps = start.min_bps, start.max_bps, start.start_bps
     gcc.rtt_us, gcc.known_us, gcc.shrunk_us = _RTT_START_US, -1, 0
     clear_groups(gcc.groups)
     clear_trendline(gcc.trendline)
     clear_kalman(gcc.kalman, 50.0)
     clear_detector(gcc.detector)
     clear_received(gcc.received)
-    start_aimd(gcc.aimd, start_bps, 0)
-    start_loss(gcc.loss, start_bps)
+    start_aimd(gcc.aimd, start.start_bps, 0)
+    start_loss(gcc.loss, start.start_bps)
 
 
 @kernel
@@ -241,8 +235,8 @@ def _control_delay(gcc, form, now_us, beta, growth):
 
 @kernel
 def _settle(gcc):
-    gcc.aimd.target_bps = min(max(gcc.aimd.target_bps, gcc.least_bps), gcc.most_bps)
-    gcc.loss.target_bps = min(max(gcc.loss.target_bps, gcc.least_bps), gcc.most_bps)
+    gcc.aimd.target_bps = min(max(gcc.aimd.target_bps, gcc.min_bps), gcc.max_bps)
+    gcc.loss.target_bps = min(max(gcc.loss.target_bps, gcc.min_bps), gcc.max_bps)
     gcc.target_bps = min(gcc.aimd.target_bps, gcc.loss.target_bps)
     return np.int64(gcc.target_bps)
 

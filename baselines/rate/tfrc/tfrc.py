@@ -22,8 +22,7 @@ import numpy as np
 
 from vcgym.baselines.rate.tfrc.equation import throughput_bps
 from vcgym.baselines.rate.tfrc.loss_intervals import CLOSED, INTERVALS, clear_intervals, loss_event_rate, packet_fate
-from vcgym.baselines.rate_rule import NEVER_US, holds_rate, report_every_us, times, wake_us
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, report_every_us, rule, update, wake_us
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
@@ -36,6 +35,7 @@ _LEAST_RTT_US = 1_000
 _KEEPS = 0.9
 
 
+@rule(Control.RATE)
 class Tfrc(NamedTuple):
     """Parameters."""
 
@@ -75,18 +75,15 @@ class TfrcState(NamedTuple):
     tfrc: np.recarray  # (sessions,) of STATE
 
 
-holds_rate(Tfrc)
-
-
-@implements(allocate, Tfrc)
+@allocate.register(Tfrc)
 def _allocate(params, sessions, paths):
     require_within(params, idle_rule=(NONE, FASTER_RESTART), size_bytes=(1.0, 65535.0), rtt_ms=(1.0, 1e4))
     require_within(params, rtt_keeps=(0.0, 0.999), intervals=(2, CLOSED))
     return TfrcState(np.zeros(sessions, STATE).view(np.recarray))
 
 
-@implements(init, Tfrc)
-def _init(params, state, s, history, key):
+@init.register(Tfrc)
+def _init(params, state, s, start, key):
     tfrc = state.tfrc[s]
     tfrc.size_bytes, tfrc.rtt_us = params.size_bytes, params.rtt_ms * 1000.0
     tfrc.x_bps = initial_bps(tfrc)
@@ -97,7 +94,7 @@ def _init(params, state, s, history, key):
     clear_intervals(tfrc.intervals)
 
 
-@implements(update, Tfrc)
+@update.register(Tfrc)
 def _update(params, state, s, record):
     tfrc = state.tfrc[s]
     if record.known_us != tfrc.known_us:
@@ -111,9 +108,8 @@ def _update(params, state, s, record):
     packet_fate(tfrc.intervals, record.packet, record.sent_us, lost, tfrc.rtt_us, tfrc.size_bytes, tfrc.x_recv_bps)
 
 
-@implements(decide, Tfrc)
-def _decide(params, state, s, slot):
-    now_us = slot
+@decide.register(Tfrc)
+def _decide(params, state, s, now_us):
     tfrc = state.tfrc[s]
     if tfrc.known_us > tfrc.decided_us:
         _on_report(tfrc, params, now_us)
@@ -122,12 +118,12 @@ def _decide(params, state, s, slot):
     return np.int64(tfrc.x_bps)
 
 
-@times(report_every_us, Tfrc)
-def _report_every_us(params, state, s, usual_us):
+@report_every_us.register(Tfrc)
+def _report_every_us(params, state, s, default_us):
     return max(np.int64(state.tfrc[s].rtt_us), np.int64(_LEAST_RTT_US))
 
 
-@times(wake_us, Tfrc)
+@wake_us.register(Tfrc)
 def _wake_us(params, state, s):
     return state.tfrc[s].timer_us
 

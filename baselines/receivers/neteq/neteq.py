@@ -11,16 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vcgym.baselines.mechanism import holds, microseconds
 from vcgym.baselines.receivers.arrivals import integers, require_arrivals
 from vcgym.baselines.receivers.neteq.delay import DelayState, allocate_delay, packet_arrived, reset_delay
 from vcgym.baselines.receivers.neteq.history import WINDOW_MS
-from vcgym.baselines.rule import PROBE, allocate, decide, implements, init, update
+from vcgym.baselines.records import PROBE
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.playout.receiver import COUNT
+from vcgym.network.kernels.slots import microseconds
 
 
+@rule(Control.TARGET)
 class NetEQ(NamedTuple):
     """Parameters. Durations but for `packet_ms` are whole ms, as in libwebrtc."""
 
@@ -105,26 +106,23 @@ def _require_parameters(params: NetEQ) -> None:
             raise TypeError(f"NetEQ.{field} is {value!r}, a {type(value).__name__}; allowed are whole numbers")
 
 
-holds(NetEQ, COUNT)
-
-
-@implements(allocate, NetEQ)
+@allocate.register(NetEQ)
 def _allocate(params: NetEQ, sessions: int, paths: int) -> DelayState:
     _require_parameters(params)
     return allocate_delay(sessions, int(WINDOW_MS / params.packet_ms) + 1)
 
 
-@implements(init, NetEQ)
-def _init(params, state, s, history, key):
+@init.register(NetEQ)
+def _init(params, state, s, start, key):
     reset_delay(state, s)
 
 
-@implements(update, NetEQ)
+@update.register(NetEQ)
 def _update(params, state, s, record):
     if record.kind != PROBE:
         packet_arrived(params, state, s, record.sent_us, record.arrived_us // 1000, microseconds(params.packet_ms), 1000)
 
 
-@implements(decide, NetEQ)
-def _decide(params, state, s, slot):
+@decide.register(NetEQ)
+def _decide(params, state, s, now_us):
     return state.target_ms[s] * 1000

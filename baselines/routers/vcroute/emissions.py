@@ -14,6 +14,7 @@ The table remembers one row per packet: what was expected of it as it left, by p
 import numpy as np
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
 
 AWAITED = 512  # packets remembered, a power of two; one out longer than that teaches nothing
 _MASK = AWAITED - 1
@@ -37,7 +38,6 @@ EMISSIONS = np.dtype(
     (
         np.record,
         [
-            ("packet_us", "i8"),  # from one packet to the next
             ("passed", "i8"),  # the watermark has passed every packet below
             ("watermark_us", "i8"),
             ("last", "i8"),  # the arrival to be settled, by its packet; or _NOBODY
@@ -51,9 +51,8 @@ EMISSIONS = np.dtype(
 
 
 @kernel
-def start_emissions(emissions, packet_us):
+def start_emissions(emissions):
     """Nothing sent, nothing heard."""
-    emissions.packet_us = packet_us
     emissions.passed = 0
     emissions.watermark_us = _BEGINNING_US
     emissions.last = _NOBODY
@@ -81,17 +80,17 @@ def settle_last(emissions, lag_us):
     mine = emissions.expected[emissions.last & _MASK]
     if mine.packet == emissions.last and mine.path == emissions.last_path:
         mine.here = 1
-    emissions.watermark_us = max(emissions.watermark_us, emissions.last * emissions.packet_us - lag_us)
+    emissions.watermark_us = max(emissions.watermark_us, emissions.last * SLOT_US - lag_us)
 
 
 @kernel
 def next_emitted(emissions):
     """Place in the table of the next packet that the last arrival let go; -1: no more. It came out as that packet arrived."""
-    while emissions.passed * emissions.packet_us <= emissions.watermark_us:
+    while emissions.passed * SLOT_US <= emissions.watermark_us:
         place = emissions.passed & _MASK
         mine = emissions.expected[place]
         is_here = mine.packet == emissions.passed and mine.here == 1
-        if emissions.passed * emissions.packet_us == emissions.watermark_us and not is_here:
+        if emissions.passed * SLOT_US == emissions.watermark_us and not is_here:
             return -1  # at the watermark exactly it is still welcome
         emissions.passed += 1
         if is_here:

@@ -18,18 +18,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.mechanism import microseconds
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.routers.top_k import is_settled, refresh
 from vcgym.baselines.routers.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
 from vcgym.baselines.routers.vcroute.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw
-from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.slots import SLOT_US, slot_at
 from vcgym.predictors.predictor import predict_e2e
 
 PER_100_MS = 0.01
 
 
+@rule(Control.PATH)
 class VCRouteOnline(NamedTuple):
     """Parameters."""
 
@@ -48,7 +50,7 @@ class VCRouteOnlineState(NamedTuple):
     weights: np.recarray  # (sessions, paths) of WEIGHTS
 
 
-@implements(allocate, VCRouteOnline)
+@allocate.register(VCRouteOnline)
 def _allocate(params, sessions, paths):
     require_within(params, step=(0.0, 1.0))
     require_within(params.route, reward=(PREDICTED, PREDICTED))
@@ -59,18 +61,18 @@ def _allocate(params, sessions, paths):
     )
 
 
-@implements(init, VCRouteOnline)
-def _init(params, state, s, history, key):
-    init(params.route, state.route, s, history, key)
-    start_emissions(state.emissions[s], microseconds(params.route.topk.packet_ms))
-    for path in range(history.shape[0]):
+@init.register(VCRouteOnline)
+def _init(params, state, s, start, key):
+    init(params.route, state.route, s, start, key)
+    start_emissions(state.emissions[s])
+    for path in range(start.mean_ms.size):
         w = state.weights[s, path]
         w.bias_ms = 0.0
         w.transmit_ms = 0.0
         w.jitter_ms = 0.0
 
 
-@implements(update, VCRouteOnline)
+@update.register(VCRouteOnline)
 def _update(params, state, s, record):
     if is_settled(params.route.topk, state.route.call[s].kept):
         return
@@ -82,22 +84,22 @@ def _update(params, state, s, record):
     place = next_emitted(emissions)
     while place >= 0:
         packet = emissions.expected[place]
-        e2e_ms = (emissions.last_arrived_us - packet.packet * emissions.packet_us) / 1000.0
+        e2e_ms = (emissions.last_arrived_us - packet.packet * SLOT_US) / 1000.0
         correct(state.weights[s, packet.path], packet, e2e_ms, params.step)
         place = next_emitted(emissions)
     hear_arrival(emissions, record)
 
 
-@implements(decide, VCRouteOnline)
-def _decide(params, state, s, slot):
+@decide.register(VCRouteOnline)
+def _decide(params, state, s, now_us):
     route, beliefs = params.route, state.route
-    call, arms = beliefs.call[s], beliefs.arm
-    refresh(route.topk, call.kept, arms, s, slot)
+    call, arms, slot = beliefs.call[s], beliefs.arm, slot_at(now_us)
+    refresh(route.topk, call.kept, arms, s, now_us)
     if is_settled(route.topk, call.kept):
         return arms[s, 0].kept.nth
     path = lowest_draw(beliefs, s, slot)
     transmit_ms = arms[s, path].newest_ms
-    jitter_ms = decide(route.jitter, beliefs.jitter, s, slot) / 1000.0
+    jitter_ms = decide(route.jitter, beliefs.jitter, s, now_us) / 1000.0
     forecast_ms = predict_e2e(route.predictor, transmit_ms, jitter_ms)
     expect_emission(state.emissions[s], slot, path, transmit_ms, jitter_ms, forecast_ms)
     learn(route, beliefs, s, path, forecast_ms + correction(state.weights[s, path], transmit_ms, jitter_ms))

@@ -7,13 +7,14 @@ receiver besides, which is the same for every path.
 
 from typing import NamedTuple
 
-from vcgym.baselines.oracle import witnesses
 from vcgym.baselines.routers.top_k import refresh, watch
 from vcgym.baselines.routers.vcroute.vcroute import PREDICTED, VCRoute, learn, lowest_draw
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, reveal_delay, rule, update
 from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.slots import slot_at
 
 
+@rule(Control.PATH, oracle=True)
 class OracleVCRoute(NamedTuple):
     """Parameters."""
 
@@ -21,31 +22,31 @@ class OracleVCRoute(NamedTuple):
     route: VCRoute = VCRoute()
 
 
-@implements(allocate, OracleVCRoute)
+@allocate.register(OracleVCRoute)
 def _allocate(params, sessions, paths):
     require_within(params, loss_reward_ms=(0.0, 1e6))
     require_within(params.route, reward=(PREDICTED, PREDICTED))
     return allocate(params.route, sessions, paths)
 
 
-@implements(init, OracleVCRoute)
-def _init(params, state, s, history, key):
-    init(params.route, state, s, history, key)
+@init.register(OracleVCRoute)
+def _init(params, state, s, start, key):
+    init(params.route, state, s, start, key)
 
 
-@implements(update, OracleVCRoute)
+@update.register(OracleVCRoute)
 def _update(params, state, s, record):
     watch(params.route.topk, state.arm[s, record.path].kept, (record.arrived_us - record.sent_us) / 1000.0)
 
 
-@implements(decide, OracleVCRoute)
-def _decide(params, state, s, slot):
-    refresh(params.route.topk, state.call[s].kept, state.arm, s, slot)
-    return lowest_draw(state, s, slot)
+@decide.register(OracleVCRoute)
+def _decide(params, state, s, now_us):
+    refresh(params.route.topk, state.call[s].kept, state.arm, s, now_us)
+    return lowest_draw(state, s, slot_at(now_us))
 
 
-@witnesses(OracleVCRoute)
-def _witness(params, state, s, path, delay_us):
+@reveal_delay.register(OracleVCRoute)
+def _reveal_delay(params, state, s, path, delay_us):
     if delay_us >= 0:
         learn(params.route, state, s, path, delay_us / 1000.0)
     elif params.loss_reward_ms > 0.0:

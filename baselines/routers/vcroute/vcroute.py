@@ -41,14 +41,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.routers.draws import bar, draw_below
 from vcgym.baselines.routers.history import usual_means, usual_variances
 from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, is_settled, refresh, require_top_k, start_kept, watch
 from vcgym.baselines.routers.vcroute.screening import AIM, MANY, TOGETHER, Bars, allocate_bars, hold_against, renew_limit, start_aim
-from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.rng import POLICY, stream_key
+from vcgym.network.kernels.slots import slot_at
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.predictor import predict_e2e, require_predictor
 
@@ -58,6 +60,7 @@ PREDICTED, DELAYED_ACTUAL = 0, 1
 _RING = 512
 
 
+@rule(Control.PATH)
 class VCRoute(NamedTuple):
     """Parameters."""
 
@@ -110,7 +113,7 @@ class VCRouteState(NamedTuple):
     jitter: np.recarray  # of the rule that computes the lag
 
 
-@implements(allocate, VCRoute)
+@allocate.register(VCRoute)
 def _allocate(params, sessions, paths):
     require_within(
         params,
@@ -133,12 +136,12 @@ def _allocate(params, sessions, paths):
     )
 
 
-@implements(init, VCRoute)
-def _init(params, state, s, history, key):
-    start_kept(params.topk, state.call[s].kept, state.arm, s, history)
-    mean_ms = usual_means(history)
-    variance_ms2 = usual_variances(history, params.variance_floor_ms2, 1.0 / params.tau_prior_per_ms2)
-    for path in range(history.shape[0]):
+@init.register(VCRoute)
+def _init(params, state, s, start, key):
+    start_kept(params.topk, state.call[s].kept, state.arm, s, start)
+    mean_ms = usual_means(start)
+    variance_ms2 = usual_variances(start, params.variance_floor_ms2, 1.0 / params.tau_prior_per_ms2)
+    for path in range(start.mean_ms.size):
         arm = state.arm[s, path]
         arm.mu_ms = 0.0
         arm.tau = params.tau_prior_per_ms2
@@ -149,10 +152,10 @@ def _init(params, state, s, history, key):
     state.call[s].key = stream_key(key, 0, POLICY)
     state.call[s].unheard[:] = -1
     start_aim(state.call[s].aim)
-    init(params.jitter, state.jitter, s, history, key)
+    init(params.jitter, state.jitter, s, start, key)
 
 
-@implements(update, VCRoute)
+@update.register(VCRoute)
 def _update(params, state, s, record):
     if is_settled(params.topk, state.call[s].kept):
         return
@@ -170,17 +173,17 @@ def _update(params, state, s, record):
             update(params.jitter, state.jitter, s, record)
 
 
-@implements(decide, VCRoute)
-def _decide(params, state, s, slot):
-    call, arms = state.call[s], state.arm
-    refresh(params.topk, call.kept, arms, s, slot)
+@decide.register(VCRoute)
+def _decide(params, state, s, now_us):
+    call, arms, slot = state.call[s], state.arm, slot_at(now_us)
+    refresh(params.topk, call.kept, arms, s, now_us)
     if is_settled(params.topk, call.kept):
         return arms[s, 0].kept.nth
     if params.loss_reward_ms > 0.0:
         count_lost(params, state, s, slot)
     path = lowest_draw(state, s, slot)
     if params.reward == PREDICTED:
-        jitter_ms = decide(params.jitter, state.jitter, s, slot) / 1000.0
+        jitter_ms = decide(params.jitter, state.jitter, s, now_us) / 1000.0
         learn(params, state, s, path, predict_e2e(params.predictor, arms[s, path].newest_ms, jitter_ms))
     else:
         call.unheard[slot % _RING] = path

@@ -19,11 +19,13 @@ import numpy as np
 from vcgym.baselines.routers.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
 from vcgym.baselines.routers.top_k import is_settled, refresh
 from vcgym.baselines.routers.vcroute.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw
-from vcgym.baselines.rule import allocate, decide, implements, init, update
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.slots import slot_at
 from vcgym.predictors.predictor import predict_e2e
 
 
+@rule(Control.PATH)
 class VCRouteV2(NamedTuple):
     """Parameters."""
 
@@ -42,24 +44,24 @@ class VCRouteV2State(NamedTuple):
     recent: np.recarray  # (sessions, paths) of RECENT
 
 
-@implements(allocate, VCRouteV2)
+@allocate.register(VCRouteV2)
 def _allocate(params, sessions, paths):
     require_within(params, spread_weight=(0.0, 1000.0), spread_gain=(0.0, 1.0))
     require_within(params.route, reward=(PREDICTED, PREDICTED))
     return VCRouteV2State(allocate(params.route, sessions, paths), np.zeros((sessions, paths), RECENT).view(np.recarray))
 
 
-@implements(init, VCRouteV2)
-def _init(params, state, s, history, key):
-    init(params.route, state.route, s, history, key)
-    mean_ms, variance_ms2 = usual_means(history), usual_variances(history, 0.0, UNKNOWN_VARIANCE_MS2)
-    for path in range(history.shape[0]):
+@init.register(VCRouteV2)
+def _init(params, state, s, start, key):
+    init(params.route, state.route, s, start, key)
+    mean_ms, variance_ms2 = usual_means(start), usual_variances(start, 0.0, UNKNOWN_VARIANCE_MS2)
+    for path in range(start.mean_ms.size):
         recent = state.recent[s, path]
         recent.mean_ms = mean_ms[path]
         recent.variance_ms2 = variance_ms2[path]
 
 
-@implements(update, VCRouteV2)
+@update.register(VCRouteV2)
 def _update(params, state, s, record):
     if is_settled(params.route.topk, state.route.call[s].kept):
         return
@@ -70,15 +72,15 @@ def _update(params, state, s, record):
     recent.variance_ms2 = (1.0 - gain) * (recent.variance_ms2 + gain * difference_ms * difference_ms)
 
 
-@implements(decide, VCRouteV2)
-def _decide(params, state, s, slot):
+@decide.register(VCRouteV2)
+def _decide(params, state, s, now_us):
     route, beliefs = params.route, state.route
     call, arms = beliefs.call[s], beliefs.arm
-    refresh(route.topk, call.kept, arms, s, slot)
+    refresh(route.topk, call.kept, arms, s, now_us)
     if is_settled(route.topk, call.kept):
         return arms[s, 0].kept.nth
-    path = lowest_draw(beliefs, s, slot)
-    jitter_ms = decide(route.jitter, beliefs.jitter, s, slot) / 1000.0
+    path = lowest_draw(beliefs, s, slot_at(now_us))
+    jitter_ms = decide(route.jitter, beliefs.jitter, s, now_us) / 1000.0
     delay_ms = predict_e2e(route.predictor, arms[s, path].newest_ms, jitter_ms)
     learn(route, beliefs, s, path, delay_ms + params.spread_weight * math.sqrt(state.recent[s, path].variance_ms2))
     return path

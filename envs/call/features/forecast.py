@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.rule import MEDIA, allocate, decide, implements, init, update
+from vcgym.baselines.records import MEDIA
+from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.predictors.predictor import predict_row, require_predictor
 from vcgym.predictors.published import shipped_network
 
@@ -65,47 +66,47 @@ def named(forecast: Forecast | NoForecast) -> str:
     return f"{type(forecast.predictor).__name__} {hashlib.sha256(content).hexdigest()}"
 
 
-@implements(allocate, Forecast)
+@allocate.register(Forecast)
 def _allocate(params, sessions, paths):
     rows = (np.zeros((sessions, paths)) for _ in range(3))
     return ForecastState(allocate(params.jitter, sessions, paths), *rows)
 
 
-@implements(init, Forecast)
-def _init(params, state, s, history, key):
-    init(params.jitter, state.jitter, s, history, key)
+@init.register(Forecast)
+def _init(params, state, s, start, key):
+    init(params.jitter, state.jitter, s, start, key)
 
 
-@implements(update, Forecast)
+@update.register(Forecast)
 def _update(params, state, s, record):
     if record.kind == MEDIA:
         update(params.jitter, state.jitter, s, record)
 
 
-@implements(decide, Forecast)
-def _decide(params, state, s, slot):
-    jitter_ms = decide(params.jitter, state.jitter, s, slot) / 1000.0
+@decide.register(Forecast)
+def _decide(params, state, s, now_us):
+    jitter_ms = decide(params.jitter, state.jitter, s, now_us) / 1000.0
     for path in range(state.jitter_ms.shape[1]):
         state.jitter_ms[s, path] = jitter_ms
     predict_row(params.predictor, state.transmit_ms[s], state.jitter_ms[s], state.e2e_ms[s])
     return 0
 
 
-@implements(allocate, NoForecast)
+@allocate.register(NoForecast)
 def _allocate_nothing(params, sessions, paths):
     return ForecastState(np.zeros(sessions, np.int8), *(np.zeros((sessions, 0)) for _ in range(3)))
 
 
-@implements(init, NoForecast)
-def _init_nothing(params, state, s, history, key):
+@init.register(NoForecast)
+def _init_nothing(params, state, s, start, key):
     pass
 
 
-@implements(update, NoForecast)
+@update.register(NoForecast)
 def _update_nothing(params, state, s, record):
     pass
 
 
-@implements(decide, NoForecast)
-def _decide_nothing(params, state, s, slot):
+@decide.register(NoForecast)
+def _decide_nothing(params, state, s, now_us):
     return 0

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import MEDIA, allocate, decide, update
+from vcgym.baselines.records import MEDIA
+from vcgym.baselines.rule import allocate, decide, update
 from vcgym.envs.call.features.forecast import ForecastState
 from vcgym.envs.call.feed import read_next, unread
 from vcgym.envs.call.loop import BEGINNINGS, DECIDE, FEED_ROWS, record_in_hand
@@ -244,7 +245,7 @@ def _write_forecasts(senses, s, slot, forecast, width, out):
     paths = senses.forecast.e2e_ms.shape[1]
     for p in range(paths):
         senses.forecast.transmit_ms[s, p] = senses.paths[s, p].newest_ms
-    decide(forecast, senses.forecast, s, slot)
+    decide(forecast, senses.forecast, s, slot * SLOT_US)
     for p in range(paths):
         _put(out, s, (p + 1) * width - 1, senses.forecast.e2e_ms[s, p] * PER_100_MS, 0.0, LIMIT)
 

@@ -1,6 +1,6 @@
 """Records as an observation: for Rate what reports have told since the last decision, for SendOrder what waits."""
 
-from vcgym.baselines.rate_rule import NOT_ARRIVED
+from vcgym.baselines.records import NOT_ARRIVED
 from vcgym.envs.call.sender.in_flight import LOST, place_of
 from vcgym.envs.call.sender.loop import DONE
 from vcgym.network.bottleneck.send_queue import item_at
@@ -12,7 +12,7 @@ FATE_WIDTH, ITEM_WIDTH = 5, 5
 
 @kernel
 def show_fates(senders, flight, which, told, records, count):
-    """Write the fates of packets told of since `told` (sessions,), in order of sending, as rows of `Fate`; False if they do not fit.
+    """Write the feedback of packets told of since `told` (sessions,), in order of sending, as rows of `PacketFeedback`; False if too many.
 
     Args:
         senders: (sessions,) of SENDER.

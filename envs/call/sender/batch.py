@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines import rule
-from vcgym.baselines.order_rule import require_order_rule
+from vcgym.baselines.rule import Control, allocate, require_rule
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.call.sender.in_flight import allocate_exits, allocate_flight
 from vcgym.envs.call.sender.loop import DONE, LOGGED, SENDER, Tables, play_sending
@@ -79,7 +78,7 @@ class SendingBatch:
         calls: int = 0,
         goes_on: bool = False,
     ) -> None:
-        require_order_rule(order)
+        require_rule("order", order, Control.ORDER, stand_ins=True)
         counts = (("sessions", sessions, 1, 1 << 20), ("flows", flows, 0, 64), ("threads", threads, 1, 256), ("calls", calls, 0, flows))
         for name, value, low, high in (*counts, ("pacing", pacing, 0.0, 1000.0)):
             if not low <= value <= high:
@@ -107,7 +106,7 @@ class SendingBatch:
             np.zeros((sessions, int(seconds) + 1)),
             allocate_others(dumbbell, calls, frame_bytes, log_packets),
         )
-        self.rate_state = rule.allocate(rate, sessions, 1)
+        self.rate_state = allocate(rate, sessions, 1)
         self.history = np.zeros((sessions, 1, 3))
         self.links: list[SharedLink | None] = [None] * sessions
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.records import RateLimits
 from vcgym.baselines.rule import init
 from vcgym.envs.call.features.sender_state import clear_senses
 from vcgym.network.bottleneck.send_queue import KINDS, clear_send_queue
@@ -81,4 +82,4 @@ def _start_queue(senders, s, limit):
 
 @allocating_kernel
 def _init_rate(rate, state, s, history, key):
-    init(rate, state, s, history[s], key)
+    init(rate, state, s, RateLimits(history[s, 0, 0], history[s, 0, 1], history[s, 0, 2]), key)

@@ -1,34 +1,36 @@
-"""Who holds the levers of rate and order: a rule inside the loop, or an agent outside it."""
+"""Stand-ins for an agent that sets the rate or the order of sending from outside the loop."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines import rule
-from vcgym.baselines.order_rule import choose, make_room, orders
-from vcgym.baselines.rate_rule import NEVER_US, report_every_us, times, wake_us
+from vcgym.baselines.rule import NEVER_US, Control, Decided, allocate, decide, init, report_every_us, rule, wake_us
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import WHEN_FULL, Sbpn
-from vcgym.network.kernels.by_type import constant_by_type
+from vcgym.baselines.schedulers.scheduler import choose, choose_victim
 
 
+@rule(Control.RATE, learns=False, decided=Decided.OUTSIDE)
 class RateAgent(NamedTuple):
-    """The rate is decided outside: at set-up, after each report, and when the agent wanted to be asked again."""
+    """The rate is chosen outside: at set-up, after each report, and when the agent wanted to be asked again."""
 
 
+@rule(Control.ORDER, learns=False, decided=Decided.OUTSIDE)
 class OrderAgent(NamedTuple):
-    """What leaves is decided outside, at each chance to send. What gives way in a full queue is decided by the rule `overflow`."""
+    """The packet to send is chosen outside, at each transmission opportunity; the victim of a full queue by the scheduler `overflow`."""
 
     overflow: Any = Fifo()
 
 
+@rule(Control.RATE, learns=False, decided=Decided.COMMANDED)
 class RateCommanded(NamedTuple):
     """The target follows commands that are on their way to the sender (vcgym.envs.call.sender.uplink)."""
 
 
+@rule(Control.ORDER, learns=False, decided=Decided.COMMANDED)
 class OrderCommanded(NamedTuple):
-    """One of several rules of order governs, by commands that are on their way to the sender; ORDERS names them."""
+    """One of several schedulers is active, by commands that are on their way to the sender; ORDERS names them."""
 
     fifo: Any = Fifo()
     sbpn2: Any = Sbpn()
@@ -45,64 +47,52 @@ class Asked(NamedTuple):
     wake_us: NDArray[np.int64]  # when it wants to be asked though no report has come
 
 
-# Whether a lever is held outside, by the class of its parameters.
-outside = constant_by_type(lambda lever: lever in (RateAgent, OrderAgent))
-# Whether it follows commands.
-commanded = constant_by_type(lambda lever: lever in (RateCommanded, OrderCommanded))
-
-
-@rule.implements(rule.allocate, RateAgent)
+@allocate.register(RateAgent)
 def _allocate(params, sessions, paths):
     return Asked(np.zeros(sessions, np.int64), np.full(sessions, NEVER_US))
 
 
-@rule.implements(rule.init, RateAgent)
-def _init(params, state, s, history, key):
+@init.register(RateAgent)
+def _init(params, state, s, start, key):
     state.every_us[s], state.wake_us[s] = 0, NEVER_US
 
 
-@rule.implements(rule.allocate, RateCommanded)
+@allocate.register(RateCommanded)
 def _allocate_nothing(params, sessions, paths):
     return Asked(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-@rule.implements(rule.init, RateCommanded)
-def _init_nothing(params, state, s, history, key):
+@init.register(RateCommanded)
+def _init_nothing(params, state, s, start, key):
     pass
 
 
-for _class in (RateAgent, RateCommanded):
-
-    @rule.implements(rule.update, _class)
-    def _update(params, state, s, record):
-        pass
-
-    @rule.implements(rule.decide, _class)
-    def _decide(params, state, s, slot):
-        return 0
+@decide.register(RateAgent, RateCommanded)
+def _decide(params, state, s, now_us):
+    return 0
 
 
-@times(report_every_us, RateAgent)
-def _report_every_us(params, state, s, usual_us):
-    return state.every_us[s] if state.every_us[s] > 0 else usual_us
+@report_every_us.register(RateAgent)
+def _report_every_us(params, state, s, default_us):
+    return state.every_us[s] if state.every_us[s] > 0 else default_us
 
 
-@times(wake_us, RateAgent)
+@wake_us.register(RateAgent)
 def _wake_us(params, state, s):
     return state.wake_us[s]
 
 
-@orders(choose, OrderAgent)
+@choose.register(OrderAgent)
 def _choose(params, queue, now_us, rtt_us):
     return 0
 
 
-@orders(make_room, OrderAgent)
-def _make_room(params, queue, kind, expires_us, now_us, rtt_us):
-    return make_room(params.overflow, queue, kind, expires_us, now_us, rtt_us)
+@choose_victim.register(OrderAgent)
+def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
+    return choose_victim(params.overflow, queue, kind, expires_us, now_us, rtt_us)
 
 
-@orders(choose, OrderCommanded)
+@choose.register(OrderCommanded)
 def _choose_commanded(params, queue, now_us, rtt_us):
     if queue.governs == 0:
         return choose(params.fifo, queue, now_us, rtt_us)
@@ -111,10 +101,10 @@ def _choose_commanded(params, queue, now_us, rtt_us):
     return choose(params.audio_first, queue, now_us, rtt_us)
 
 
-@orders(make_room, OrderCommanded)
-def _make_room_commanded(params, queue, kind, expires_us, now_us, rtt_us):
+@choose_victim.register(OrderCommanded)
+def _choose_victim_commanded(params, queue, kind, expires_us, now_us, rtt_us):
     if queue.governs == 0:
-        return make_room(params.fifo, queue, kind, expires_us, now_us, rtt_us)
+        return choose_victim(params.fifo, queue, kind, expires_us, now_us, rtt_us)
     if queue.governs == 1:
-        return make_room(params.sbpn2, queue, kind, expires_us, now_us, rtt_us)
-    return make_room(params.audio_first, queue, kind, expires_us, now_us, rtt_us)
+        return choose_victim(params.sbpn2, queue, kind, expires_us, now_us, rtt_us)
+    return choose_victim(params.audio_first, queue, kind, expires_us, now_us, rtt_us)

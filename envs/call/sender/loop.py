@@ -21,11 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.order_rule import REJECT, choose, make_room
-from vcgym.baselines.rate_rule import NEVER_US, NOT_ARRIVED, Fate, report_every_us, see_capacity, wake_us
-from vcgym.baselines.rule import decide, update
+from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
+from vcgym.baselines.rule import COMMANDED, NEVER_US, OUTSIDE, decide, decided, report_every_us, see_capacity, update, wake_us
+from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 from vcgym.envs.call.features.sender_state import SENSES, feel_packet, feel_report
-from vcgym.envs.call.sender.controllers import commanded, outside
 from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
 from vcgym.envs.call.sender.in_flight import FLYING, LOST, NOT_YET, Exits, Flight, goes_on, place_of, reported_by, take_off
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, carry
@@ -169,7 +168,7 @@ def _enqueue(sender, order, size_bytes, kind, frame):
     counts[kind].created += _counts(sender, sender.now_us)
     expires_us = sender.now_us + sender.expiry_us
     if queue.waiting >= queue.limit:
-        place = make_room(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))
+        place = choose_victim(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))
         if place == REJECT:
             counts[kind].rejected += _counts(sender, sender.now_us)
             return
@@ -252,12 +251,12 @@ def _report(sender, tables, s, rate, rate_state):
         arrived_us = flight.arrived_us[s, place]
         there = LOST != arrived_us <= report_us
         sent_us, size = flight.sent_us[s, place], flight.size_bytes[s, place]
-        fate = Fate(packet, size, sent_us, int(arrived_us if there else NOT_ARRIVED), now_us)
-        if not outside(rate):
-            update(rate, rate_state, s, fate)
-        feel_packet(sender.senses, fate)
+        feedback = PacketFeedback(packet, size, sent_us, int(arrived_us if there else NOT_ARRIVED), now_us)
+        if decided(rate) != OUTSIDE:
+            update(rate, rate_state, s, feedback)
+        feel_packet(sender.senses, feedback)
         if goes_on(tables.exits):
-            tables.exits.told_us[s, place], tables.exits.known_us[s, place] = fate.arrived_us, now_us
+            tables.exits.told_us[s, place], tables.exits.known_us[s, place] = feedback.arrived_us, now_us
         else:
             settle_packet(sender, flight, s, place)
         if there:
@@ -330,19 +329,19 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
         return PAUSED
     if is_back:
         if _report(sender, tables, s, rate, rate_state):
-            if outside(rate):
+            if decided(rate) == OUTSIDE:
                 sender.phase = _RATE_ANSWERED
                 return DECIDE_RATE
-            if not commanded(rate):
+            if decided(rate) != COMMANDED:
                 _ask(sender, tables, s, rate, rate_state)
     elif wake_us(rate, rate_state, s) <= at_us:
-        if outside(rate):
+        if decided(rate) == OUTSIDE:
             sender.phase = _RATE_ANSWERED
             return DECIDE_RATE
         _ask(sender, tables, s, rate, rate_state)
     elif _audio_us(sender) <= at_us or _video_us(sender) <= at_us:
         _capture(sender, tables, order, s)
-    elif outside(order):
+    elif decided(order) == OUTSIDE:
         sender.phase = _ORDER_ANSWERED
         return DECIDE_ORDER
     else:
@@ -353,7 +352,7 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
 @kernel
 def play_one(sender, tables, s, rate, rate_state, order):
     """Play a call until it has to wait; returns why."""
-    if sender.phase == _SET_UP and outside(rate):
+    if sender.phase == _SET_UP and decided(rate) == OUTSIDE:
         sender.phase = _RATE_ANSWERED
         return DECIDE_RATE
     if sender.phase == _RATE_ANSWERED:

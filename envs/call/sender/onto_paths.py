@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.oracle import witness
+from vcgym.baselines.rule import COMMANDED, decided, reveal_delay
 from vcgym.envs.call.counters import NOT_LOGGED, book_send
 from vcgym.envs.call.features.sender import write_sender
 from vcgym.envs.call.feed import COMMANDS, command, in_force
 from vcgym.envs.call.sender import loop as sending
-from vcgym.envs.call.sender.controllers import commanded
 from vcgym.envs.call.sender.in_flight import LOST, place_of
-from vcgym.envs.call.sender.stage import is_commanded, is_draining, leave, pass_on, sent_onto_path_us, through
+from vcgym.envs.call.sender.stage import is_commanded, is_draining, leave, pass_on, sent_onto_path_us
 from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
@@ -59,38 +58,38 @@ class Uplink(NamedTuple):
     statuses: NDArray[np.float32]  # (sessions, STATUSES, features) by decision modulo STATUSES
 
 
-@through(is_commanded, Uplink)
+@is_commanded.register(Uplink)
 def _is_commanded(uplink):
-    return commanded(uplink.rate) or commanded(uplink.order)
+    return decided(uplink.rate) == COMMANDED or decided(uplink.order) == COMMANDED
 
 
-@through(pass_on, Uplink)
+@pass_on.register(Uplink)
 def _pass_on(uplink, s, now_us):
     own = uplink.own[s]
-    if commanded(uplink.rate):
+    if decided(uplink.rate) == COMMANDED:
         bps = own.answer_bps if own.answer_bps > 0 else own.rate.latest
         if command(own.rate, bps, now_us) < 0:
             return False
-    return not commanded(uplink.order) or command(own.order, own.answer_order, now_us) >= 0
+    return decided(uplink.order) != COMMANDED or command(own.order, own.answer_order, now_us) >= 0
 
 
-@through(is_draining, Uplink)
+@is_draining.register(Uplink)
 def _is_draining(uplink, s, slot, packets):
     sender = uplink.senders[s]
     return slot < packets + SLOTS and (sender.queue.waiting > 0 or uplink.tables.exits.settled[s] < sender.packets)
 
 
-@through(sent_onto_path_us, Uplink)
+@sent_onto_path_us.register(Uplink)
 def _sent_onto_path_us(uplink, s, record):
     return uplink.out_us[s, record.packet & (SLOTS - 1)]
 
 
-@through(leave, Uplink)
+@leave.register(Uplink)
 def _leave(uplink, call, tables, s, delay_us, router, router_state):
     sender, own, now_us = uplink.senders[s], uplink.own[s], call.slot * SLOT_US
-    if commanded(uplink.rate):
+    if decided(uplink.rate) == COMMANDED:
         sending.set_target(sender, in_force(own.rate, now_us))
-    if commanded(uplink.order):
+    if decided(uplink.order) == COMMANDED:
         sender.queue.governs = in_force(own.order, now_us)
     sender.until_us = now_us + SLOT_US
     sending.play_one(sender, uplink.tables, s, uplink.rate, uplink.rate_state, uplink.order)
@@ -114,7 +113,7 @@ def _come_out(uplink, call, tables, s, delay_us, router, router_state):
             arrived_us = _arrives_us(uplink, s, path, out_us, delay)
             if flight.kind[s, place] == AUDIO:
                 packet = exits.number[s, place]
-                witness(router, router_state, s, path, arrived_us - out_us if arrived_us != LOST else LOST)
+                reveal_delay(router, router_state, s, path, arrived_us - out_us if arrived_us != LOST else LOST)
                 if arrived_us != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, arrived_us - packet * SLOT_US):
                     arrived_us = np.int64(LOST)
                 uplink.out_us[s, packet & (SLOTS - 1)] = out_us

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines import rule
 from vcgym.baselines.other_calls import NamedOrder, NamedRate
+from vcgym.baselines.rule import allocate
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender
-from vcgym.envs.call.sender.cross_traffic import Alone, beside
+from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
 from vcgym.envs.call.sender.in_flight import allocate_exits, allocate_flight
 from vcgym.envs.call.sender.loop import GOES_ON, LOGGED, SENDER, Tables, next_us, take_turn
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, run_flows
@@ -52,7 +52,7 @@ def allocate_others(dumbbell: Dumbbell, calls: int, frame_bytes: NDArray[np.int6
     tables = Tables(dumbbell, allocate_flight(rows), allocate_exits(0), frame_bytes, log, np.zeros((rows, 0)))
     rate = NamedRate()
     return Others(
-        calls, np.zeros(rows, SENDER), tables, rate, rule.allocate(rate, rows, 1), np.zeros((rows, 1, 3)), np.zeros(rows, np.int64)
+        calls, np.zeros(rows, SENDER), tables, rate, allocate(rate, rows, 1), np.zeros((rows, 1, 3)), np.zeros(rows, np.int64)
     )
 
 
@@ -80,7 +80,7 @@ def begin_others(others: Others, s: int, link: SharedLink, series: dict[int, int
         begin_rule(others.senders, row, others.rate, others.rate_state, others.history)
 
 
-@beside(Others)
+@run_beside.register(Others)
 def _run_beside(others, dumbbell, s, until_us):
     f = run_flows(dumbbell, s, until_us)
     while f >= 0:

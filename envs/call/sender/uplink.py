@@ -6,7 +6,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vcgym.baselines.rate_rule import require_rate_rule
+from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.call.features.remote_sender import observe_sender, sender_layout
 from vcgym.envs.call.features.remote_sender_records import show_told
 from vcgym.envs.call.features.sender import RATE_WIDTH
@@ -17,7 +17,7 @@ from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
 from vcgym.envs.call.sender.no_uplink import Bare
 from vcgym.envs.call.sender.onto_paths import OWN, STATUSES, Uplink, prepare
-from vcgym.envs.faces.sender_vector import card, require_order
+from vcgym.envs.faces.sender_vector import card
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio
@@ -68,9 +68,9 @@ class UplinkBatch(Bare):
     ) -> None:
         world = SendingScenario(scenario, data) if isinstance(scenario, str) else scenario
         if rate is not None:
-            require_rate_rule(rate)
+            require_rule("rate", rate, Control.RATE)
         if order is not None:
-            require_order(order)
+            require_rule("order", order, Control.ORDER)
         holders = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
         self.scenario, self.rate_held, self.orders_held = world, rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(

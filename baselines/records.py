@@ -1,0 +1,60 @@
+"""What rules are told: the start of a call, and then one record after another.
+
+Times are int64 microseconds of the call; `known_us` is when a record reached the location of the rule.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.kernels.jit import allocating_kernel
+
+MEDIA, PROBE = 0, 1
+
+NOT_ARRIVED = -1
+
+
+class PathHistory(NamedTuple):
+    """The start of a router or a receiver: one-way delays of each path from before the call, arrays (paths,) float64."""
+
+    samples: NDArray[np.float64]  # 0: nothing is known of the path
+    mean_ms: NDArray[np.float64]
+    sd_ms: NDArray[np.float64]
+
+
+class RateLimits(NamedTuple):
+    """The start of a rate rule: the first target, and the range that the call allows, in bit/s."""
+
+    start_bps: float
+    min_bps: float
+    max_bps: float
+
+
+class Record(NamedTuple):
+    """One packet that has arrived, told to a router or a receiver."""
+
+    kind: int  # MEDIA or PROBE
+    packet: int  # index of the packet; for a probe the slot it was sent in
+    path: int
+    sent_us: int
+    arrived_us: int  # at the receiver
+    known_us: int
+    lag_us: int  # the receiver's lag or target in force when it arrived
+    late: int  # 1: the receiver discarded it
+
+
+class PacketFeedback(NamedTuple):
+    """What a receiver report says of one packet, told to a rate rule."""
+
+    packet: int  # number, from 0 in order of sending
+    size_bytes: int  # all headers included
+    sent_us: int
+    arrived_us: int  # at the receiver, or NOT_ARRIVED: passed over by a later one
+    known_us: int  # when the report was back
+
+
+@allocating_kernel
+def path_history(rows):
+    """Return the history whose `rows` (paths, 3) float64 are samples, mean and standard deviation (ms)."""
+    return PathHistory(rows[:, 0], rows[:, 1], rows[:, 2])

@@ -1,0 +1,128 @@
+"""Functions whose version is chosen by the class of their first argument, in Python as inside compiled loops.
+
+A jitted function passed as an argument would never be found in numba's disk cache. The class of a NamedTuple is part of a kernel's
+signature: numba picks the version while compiling, and the kernel stays in the cache. Without the JIT the same names dispatch in Python.
+
+Example:
+    >>> from typing import NamedTuple
+    >>> @generic(abstract=True)
+    ... def area(shape):
+    ...     '''Return the area.'''
+    >>> class Square(NamedTuple):
+    ...     side: float
+    >>> @area.register(Square)
+    ... def _area(shape):
+    ...     return shape.side * shape.side
+    >>> area(Square(3.0))
+    9.0
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
+
+from numba.core.errors import TypingError
+from numba.extending import overload
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", int, bool)
+
+
+class Generic(Protocol[P, R_co]):
+    """A function with versions by class.
+
+    Attributes:
+        versions: the registered functions by class.
+    """
+
+    versions: Mapping[type, Callable[..., Any]]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Call the version of the first argument's class."""
+
+    def register(self, *classes: type) -> Callable[[F], F]:
+        """Make the decorated function the version of these classes, as `functools.singledispatch` does.
+
+        Raises:
+            TypeError: its arguments are not called as the generic function's are, or a class has a version already.
+        """
+
+
+def generic(*, abstract: bool = False, allocates: bool = False) -> Callable[[Callable[P, R]], Generic[P, R]]:
+    """Return a decorator that gives a function versions by the class of its first argument.
+
+    Args:
+        abstract: classes without a version are refused; otherwise the decorated function is theirs.
+        allocates: versions may make arrays; otherwise they compile without reference counts (`vcgym.network.kernels.jit.kernel`).
+    """
+
+    def make(function: Callable[P, R]) -> Generic[P, R]:
+        default = None if abstract else function
+        arguments = list(inspect.signature(function).parameters)
+        versions: dict[type, Callable[..., Any]] = {}
+
+        @functools.wraps(function)
+        def dispatch(first: Any, *others: Any) -> Any:
+            version = versions.get(type(first), default)
+            if version is None:
+                raise TypeError(f"{function.__name__} has no version for {first!r}; allowed: {_names(versions)}")
+            return version(first, *others)
+
+        def register(*classes: type) -> Callable[[F], F]:
+            def add(version: F) -> F:
+                named = list(inspect.signature(version).parameters)
+                if named != arguments:
+                    raise TypeError(f"{version.__qualname__}({', '.join(named)}): allowed is ({', '.join(arguments)})")
+                for cls in classes:
+                    if cls in versions:
+                        raise TypeError(f"{function.__name__} has a version for {cls.__name__} already; allowed is one")
+                    versions[cls] = version
+                return version
+
+            return add
+
+        def choose(*types: Any) -> Callable[..., Any] | None:
+            return versions.get(_class_of(types[0]), default)
+
+        overload(dispatch, strict=False, jit_options={"_nrt": allocates})(choose)
+        made = cast(Any, dispatch)
+        made.register, made.versions = register, MappingProxyType(versions)
+        return cast(Generic[P, R], made)
+
+    return make
+
+
+def class_constant(of_class: Callable[[type], C]) -> Callable[[Any], C]:
+    """Return a function of parameters that answers ``of_class(type(params))``, a constant inside kernels.
+
+    Args:
+        of_class: may raise TypeError for a class that it does not know; a kernel is then refused while compiling.
+    """
+
+    def constant_of(params: Any) -> C:
+        return of_class(type(params))
+
+    @overload(constant_of, strict=False)
+    def choose(params: Any) -> Callable[[Any], C]:
+        try:
+            constant = of_class(_class_of(params))
+        except TypeError as error:
+            raise TypingError(str(error)) from error
+        return lambda params: constant
+
+    return constant_of
+
+
+def _class_of(numba_type: Any) -> type:
+    """Return the class of the NamedTuple that a numba type stands for, or that of None."""
+    cls: type = getattr(numba_type, "instance_class", type(None))
+    return cls
+
+
+def _names(versions: Mapping[type, object]) -> str:
+    return ", ".join(sorted(cls.__name__ for cls in versions))
