@@ -6,7 +6,6 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from vcgym.agents.config import EnvConfig
 from vcgym.agents.networks.observation import Part
-from vcgym.envs.call.features.path import CALL_FEATURES
 from vcgym.envs.faces.sender_vector import card
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
@@ -19,24 +18,17 @@ def make_envs(config: EnvConfig, num_envs: int, split: str) -> VectorEnv:
 
 def observation_parts(envs: VectorEnv) -> list[Part]:
     """Return the parts of an observation; one part of numbered features for an environment that names none."""
-    names = [feature.name for feature in getattr(envs.unwrapped, "layout", ())]
-    if not names:
+    layout = getattr(envs.unwrapped, "layout", None)
+    if layout is None:
         shape = envs.single_observation_space.shape or ()
         return [Part(name="features", features=[str(i) for i in range(int(np.prod(shape)))])]
-    for part in ("paths", "queue"):
-        items = int(getattr(envs.unwrapped, {"paths": "paths_observed", "queue": "places"}[part], 0))
-        if items:
-            first = names[0].partition("[")[2]
-            width = sum(name.partition("[")[2] == first for name in names)
-            features = [name.partition("[")[0] for name in names[:width]]
-            return [Part(name=part, items=items, features=features), *_context(names[items * width :])]
-    return _context(names)
-
-
-def _context(names: list[str]) -> list[Part]:
-    of_call = len(CALL_FEATURES) if names[: len(CALL_FEATURES)] == [feature.name for feature in CALL_FEATURES] else 0
-    parts = [Part(name="call", features=names[:of_call]), Part(name="sender", features=names[of_call:])]
-    return [part for part in parts if part.features]
+    chosen = getattr(envs.unwrapped, "chosen_from", None)
+    return [
+        Part(name=part.name, items=len(part.items), features=[feature.name for feature in part.features])
+        if part.name == chosen
+        else Part(name=part.name, features=[feature.name for feature in part.flat])
+        for part in layout.parts.values()
+    ]
 
 
 def data_hash(config: EnvConfig) -> str:

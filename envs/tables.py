@@ -8,14 +8,19 @@ from typing import Any
 
 from vcgym.baselines.records import PacketFeedback, Record
 from vcgym.envs.call.batch import PLACES
-from vcgym.envs.call.features.path import CALL_FEATURES, FORECAST_FEATURE, PATH_FEATURES, Feature
+from vcgym.envs.call.features.call import CALL_FEATURES
+from vcgym.envs.call.features.forecast import FORECAST_FEATURE
+from vcgym.envs.call.features.layout import Feature
+from vcgym.envs.call.features.path import PATH_FEATURES
+from vcgym.envs.call.features.queue import QUEUE_FEATURES
 from vcgym.envs.call.features.records import RECORDS_SHOWN
-from vcgym.envs.call.features.remote_sender import ORDER_COMMANDED, RATE_COMMANDED, SENDER_FEATURES
-from vcgym.envs.call.features.sender import ORDER_FEATURES, PLACE_FEATURES
+from vcgym.envs.call.features.remote_sender import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
+from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
+from vcgym.envs.call.features.sender import ORDER_FEATURES
 from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
 from vcgym.envs.call.rewards.sender import CHANGE_PRICE, DELAY_PRICE_PER_S, LOST_PRICE, ON_TIME_WORTH, RATE_SCALE_PER_MBPS, RATE_WEIGHT
 from vcgym.envs.call.sender.controllers import ORDERS
-from vcgym.envs.faces.actions import FORMS, LEVEL_LEAST_US, LEVEL_MOST_US, LEVELS, action_space
+from vcgym.envs.faces.actions import FORMS, LEVELS, action_space
 from vcgym.envs.faces.call import CallVectorEnv
 from vcgym.envs.faces.playout import PlayoutVectorEnv
 from vcgym.envs.faces.rate import STEPS, RateVectorEnv
@@ -89,7 +94,8 @@ _INTRODUCTION = """\
 Made from the code by `python -m vcgym.envs.tables`; do not edit. Every id exists as one call (`gymnasium.make`) and as a native batch
 (`gymnasium.make_vec`). What an agent meets in each environment stands in its docstring."""
 _FEATURES = """\
-`observation="features"`: float32, each clipped to its range. The age says how old a value may be at a decision. Relay and Call see the
+`observation="features"`: float32, each clipped to its range; `observation="dict"`: the same by parts, `paths` (P, features), `call`,
+`sender`, `queue` (L, features). The age says how old a value may be at a decision. Relay and Call see the
 first table once per path, path after path, then the second; Playout sees the second alone."""
 _FORECAST = f"""\
 `{FORECAST_FEATURE.name}` is there with `predictor` alone: `shipped` is the network that comes with vcgym, and any predictor of
@@ -108,7 +114,7 @@ Call with an uplink: a media packet was sent when it went onto its path, behind 
 the call began. Besides, `fates` ({FATES_SHOWN}, {FATE_WIDTH}) int64, of which the first `fates_count` are new: what reports have told the
 sender, as of Rate below; `rates` (1, 3) float64: start, least and largest rate in bit/s."""
 _LEVELS = f"""\
-A level on the log scale: x in 0..1 stands for {LEVEL_LEAST_US // 1000} ms * {LEVEL_MOST_US // LEVEL_LEAST_US} ** x; discrete:
+A level on the log scale: x in 0..1 stands for {MIN_LAG_US // 1000} ms * {MAX_LAG_US // MIN_LAG_US} ** x; discrete:
 x = level / {LEVELS - 1}; continuous: x = (value + 1) / 2. In continuous form the largest score names the path. Exact is for rules: whole
 microseconds, and no grid in between.
 
@@ -138,7 +144,7 @@ def markdown() -> str:
         "## Features", _FEATURES,
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,
         "### Of the call (Relay, Playout, Call)", _features(CALL_FEATURES),
-        "### Of the sender (Call with an uplink)", _SENDER, _features((*SENDER_FEATURES, RATE_COMMANDED, ORDER_COMMANDED)),
+        "### Of the sender (Call with an uplink)", _SENDER, _features((*REMOTE_FEATURES, RATE_COMMANDED, ORDER_COMMANDED)),
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
         "## Rewards", _table(("reward", "what is paid"), _REWARDS.items()),
         "The rewards of an episode add up to its row's `return_emodel` or `return_event`, and what its video has earned.",
@@ -177,7 +183,7 @@ batch `reset_mask`."""
     yield "## Rate and SendOrder: features"
     yield "SendOrder sees the first table once per place of its queue, oldest first, then the second; Rate the second less its last line."
     yield "### Of each place in the queue (SendOrder)"
-    yield _features(PLACE_FEATURES)
+    yield _features(QUEUE_FEATURES)
     yield "### Of the call (Rate, SendOrder)"
     yield _features(ORDER_FEATURES)
     yield "## Rate and SendOrder: records"
@@ -245,7 +251,7 @@ def _actions() -> str:
 def _features(features: Iterable[Feature]) -> str:
     return _table(
         ("feature", "unit", "range", "age"),
-        ((f"`{f.name}`", f.unit.replace("|", "\\|"), f"{f.low:g} to {f.high:g}", f.age) for f in features),
+        ((f"`{f.name.partition('[')[0]}`", f.unit.replace("|", "\\|"), f"{f.low:g} to {f.high:g}", f.age) for f in features),
     )
 
 

@@ -8,32 +8,22 @@ target to its largest. Forms:
     exact       path and order by index; level in whole microseconds, 0 to 30 s; rate in bit/s, 0: as it is. What a rule says, no grid
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vcgym.network.kernels.jit import kernel
+from vcgym.envs.call.features.scales import LAG_RATIO_LOG, MIN_LAG_US
 
 LEVELS = 32
-LEVEL_LEAST_US, LEVEL_MOST_US = 10_000, 1_000_000
-_RATIO_LOG = math.log(LEVEL_MOST_US / LEVEL_LEAST_US)
 EXACT_MOST_US = 30_000_000  # well below what the receiver's queue holds (41 s)
 EXACT_MOST_BPS = 1_000_000_000
 FORMS = ("discrete", "continuous", "exact")
 
 
-@kernel
-def level_place(level_us):
-    """Place of a level on the log scale, -1 (10 ms or less) to 1 (1 s or more)."""
-    inside = min(max(level_us, LEVEL_LEAST_US), LEVEL_MOST_US)
-    return 2.0 * math.log(inside / LEVEL_LEAST_US) / _RATIO_LOG - 1.0
-
-
 def _level_us(x: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.rint(LEVEL_LEAST_US * np.exp(_RATIO_LOG * np.clip(x, 0.0, 1.0))).astype(np.int64)
+    return np.rint(MIN_LAG_US * np.exp(LAG_RATIO_LOG * np.clip(x, 0.0, 1.0))).astype(np.int64)
 
 
 def action_space(

@@ -14,11 +14,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from vcgym.envs.call.features.path import Feature
+from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.shares import Shares
 from vcgym.envs.faces.snapshot import restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
+
+OBSERVATIONS = ("features", "dict", "records")
 
 
 def require_whole(**counts: tuple[Any, int, int]) -> None:
@@ -37,7 +39,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     Args:
         num_envs: how many, >= 1.
-        single_observation_space: of one session: a Box of features, or a Dict.
+        layout: parts of an observation of features.
+        observation: "features", a flat Box; "dict", the parts of `layout`; or "records".
+        records: parts of an observation of records, of one session.
         single_action_space: of one session.
         arguments: what a state must agree on: all that can change what comes next.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
@@ -45,12 +49,12 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     """
 
     reset_options: ClassVar[tuple[str, ...]] = ()
-    layout: list[Feature]
-
     def __init__(
         self,
         num_envs: int,
-        single_observation_space: spaces.Space[Any],
+        layout: ObservationLayout,
+        observation: str,
+        records: dict[str, spaces.Space[Any]],
         single_action_space: spaces.Space[Any],
         arguments: tuple[Any, ...],
         autoreset_mode: AutoresetMode,
@@ -59,12 +63,14 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._shares = shares
         self.num_envs, self.render_mode = num_envs, None
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode(autoreset_mode)}
-        self.single_observation_space, self.single_action_space = single_observation_space, single_action_space
-        self.observation_space = batch_space(single_observation_space, num_envs)
+        self.layout, self.observation_kind = layout, observation
+        by_part = spaces.Dict(records) if observation == "records" else layout.space
+        self.single_observation_space = layout.box if observation == "features" else by_part
+        self.single_action_space = single_action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(single_action_space, num_envs)
         # The observations shown last: a masked reset shows those of the other sessions again.
-        parts = single_observation_space if isinstance(single_observation_space, spaces.Dict) else {"features": single_observation_space}
-        self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in parts.items()}
+        self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in by_part.items()}
         self._arguments = ", ".join(map(str, (type(self).__name__, num_envs, *arguments, AutoresetMode(autoreset_mode).value)))
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)
@@ -151,8 +157,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 self._seeds[row] = given if given is not None else self.np_random.integers(1 << 31)
                 self._episodes[row] = -1
         self._begin(rows, self._shown, **options)
-        observations = {name: value.copy() for name, value in self._shown.items()}
-        return observations if isinstance(self.single_observation_space, spaces.Dict) else observations["features"], {}
+        observations, fresh = self._allocate_observations()
+        for name, value in self._shown.items():
+            fresh[name][...] = value
+        return observations, {}
 
     @property
     def has_begun(self) -> bool:
@@ -206,11 +214,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         running = np.flatnonzero(~self._over)
         self._answer(self._checked_actions(actions), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
-        fresh = {name: np.empty_like(value) for name, value in self._shown.items()}
+        observations, fresh = self._allocate_observations()
         self._shares.each(partial(self._step_share, rewards, truncated, fresh), running)
         self._begin(starting, fresh)
         infos = self._infos(truncated)
-        observations = fresh if isinstance(self.single_observation_space, spaces.Dict) else fresh["features"]
         over = np.flatnonzero(truncated)
         if mode is AutoresetMode.SAME_STEP and len(over):
             infos = {
@@ -243,6 +250,14 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         if not same_kind or not space.contains(actions.astype(space.dtype)):
             raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
         return actions
+
+    def _allocate_observations(self) -> tuple[Any, dict[str, NDArray[Any]]]:
+        """Return new observations, in the form of their space, and the same memory by part."""
+        if self.observation_kind == "features":
+            flat = np.empty((self.num_envs, len(self.layout.features)), np.float32)
+            return flat, self.layout.split(flat)
+        by_part = {name: np.empty_like(value) for name, value in self._shown.items()}
+        return by_part, by_part
 
     def _objects(self, observations: Any, over: NDArray[np.int64]) -> NDArray[np.object_]:
         """Copies of the last observations of the sessions that are over, as gymnasium's object array."""

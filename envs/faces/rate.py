@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import NEVER_US, Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.envs.call.features.path import Feature
-from vcgym.envs.call.features.sender import RATE_FEATURES, observe_rate
+from vcgym.envs.call.features.layout import ObservationLayout, Part
+from vcgym.envs.call.features.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN, show_fates
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.controllers import RateAgent
@@ -56,8 +56,8 @@ class RateVectorEnv(SendingVectorEnv):
         self._told = np.zeros(num_envs if isinstance(num_envs, int) and num_envs > 0 else 0, np.int64)
         super().__init__(num_envs, RateAgent(), order, scenario, pacing=pacing, reward=reward, action=action, **arguments)
 
-    def _layout(self) -> list[Feature]:
-        return list(RATE_FEATURES)
+    def _layout(self) -> ObservationLayout:
+        return ObservationLayout(Part("sender", RATE_FEATURES))
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
         return {
@@ -94,8 +94,8 @@ class RateVectorEnv(SendingVectorEnv):
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
-        if self.observation_kind == "features":
-            observe_rate(batch.senders, rows, shown["features"])
+        if self.observation_kind != "records":
+            observe_senders(batch.senders, rows, shown["sender"])
             return
         shown["history"][rows] = batch.history[rows]
         shown["key"][rows] = [batch.key(row) for row in rows]

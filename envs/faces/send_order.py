@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.envs.call.features.path import Feature
-from vcgym.envs.call.features.sender import observe_order, order_layout
+from vcgym.envs.call.features.layout import ObservationLayout, Part
+from vcgym.envs.call.features.queue import QUEUE_FEATURES, observe_queues
+from vcgym.envs.call.features.sender import ORDER_FEATURES, observe_order_senders
 from vcgym.envs.call.features.sender_records import ITEM_WIDTH, show_queue
 from vcgym.envs.call.sender.batch import BY_PACKET
 from vcgym.envs.call.sender.controllers import OrderAgent
@@ -43,6 +44,7 @@ class SendOrderVectorEnv(SendingVectorEnv):
         as the longest of the scenario has.
     """
 
+    chosen_from = "queue"
     rewards = ("on_time", "emodel")
     forms = ("discrete",)
 
@@ -70,8 +72,9 @@ class SendOrderVectorEnv(SendingVectorEnv):
     def _own_arguments(self) -> tuple[Any, ...]:
         return (self.empty_place,)
 
-    def _layout(self) -> list[Feature]:
-        return order_layout(self.places)
+    def _layout(self) -> ObservationLayout:
+        slots = tuple(map(str, range(self.places)))
+        return ObservationLayout(Part("queue", QUEUE_FEATURES, slots), Part("sender", ORDER_FEATURES))
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
         return {
@@ -106,8 +109,9 @@ class SendOrderVectorEnv(SendingVectorEnv):
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
-        if self.observation_kind == "features":
-            observe_order(batch.senders, batch.tables.flight, self.places, rows, shown["features"])
+        if self.observation_kind != "records":
+            observe_queues(batch.senders, rows, shown["queue"])
+            observe_order_senders(batch.senders, batch.tables.flight, rows, shown["sender"])
             return
         shown["now_us"][rows] = batch.senders["now_us"][rows]
         shown["rtt_us"][rows] = batch.senders["rtt_us"][rows].astype(np.int64)

@@ -10,13 +10,12 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.envs.call.features.path import Feature
+from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.sender import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.loop import DONE
-from vcgym.envs.faces.episodes import EpisodeVectorEnv, require_whole
+from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
 from vcgym.envs.faces.sender_render import picture
-from vcgym.envs.faces.vector import OBSERVATIONS
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of
@@ -39,7 +38,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         send_queue: packets that may wait at the sender, 1 to 1024; None: as the scenario says.
         pacing: chances to send come so many times as fast as the target, 0 to 1000; 0: packets of mean size in a row, at the target.
         reward: utility (Rate alone), emodel or on_time.
-        observation: features or records.
+        observation: features (a flat Box), dict (its parts) or records.
         action: form of the action.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
         threads: how many threads share the sessions; without effect on the result.
@@ -84,7 +83,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
         self.scenario, self.split, self.seconds, self.send_queue = SendingScenario(scenario, data), split, seconds, send_queue
         self.scenario.draw(split, 0)  # refuses an unknown split
-        self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
+        self.reward_kind, self.action_form = reward, action
         world = self.scenario
         lasts_s = world.seconds if seconds is None else seconds
         self.batch = SendingBatch(
@@ -96,15 +95,17 @@ class SendingVectorEnv(EpisodeVectorEnv):
             rate, order, scenario, card(world), split, seconds, send_queue, float(pacing), reward, observation, action, log_packets,
             *self._own_arguments(),
         )  # fmt: skip
-        super().__init__(num_envs, self._observation_space(), self._action_space(), everything, autoreset_mode, self.batch.shares)
+        super().__init__(
+            num_envs, self._layout(), observation, self._records(), self._action_space(), everything, autoreset_mode, self.batch.shares
+        )  # fmt: skip
 
     def _own_arguments(self) -> tuple[Any, ...]:
         """Further arguments that a state must agree on."""
         return ()
 
     @abstractmethod
-    def _layout(self) -> list[Feature]:
-        """The features in order."""
+    def _layout(self) -> ObservationLayout:
+        """Return the parts of an observation of features."""
 
     @abstractmethod
     def _records(self) -> dict[str, spaces.Space[Any]]:
@@ -113,13 +114,6 @@ class SendingVectorEnv(EpisodeVectorEnv):
     @abstractmethod
     def _action_space(self) -> spaces.Space[Any]:
         """Of one session."""
-
-    def _observation_space(self) -> spaces.Space[Any]:
-        self.layout = self._layout()
-        if self.observation_kind == "records":
-            return spaces.Dict(self._records())
-        low, high = (np.array([getattr(feature, end) for feature in self.layout], np.float32) for end in ("low", "high"))
-        return spaces.Box(low, high, dtype=np.float32)
 
     def _refuse_options(self, **options: Any) -> None:
         self.scenario.draw(self.split, 0, **options)

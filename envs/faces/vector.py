@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import start
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.envs.call.features.forecast import Forecast, forecaster, named
-from vcgym.envs.call.features.path import allocate_senses, clear_senses, layout, observe_arrival, observe_feed
+from vcgym.envs.call.features.forecast import FORECAST_FEATURE, Forecast, forecaster, named
+from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.loop import DONE
 from vcgym.envs.call.rewards.call import ACCOUNTS, REWARDS, earn_emodel, earn_event
 from vcgym.envs.call.sender.no_uplink import BARE, Bare
 from vcgym.envs.faces.actions import FORMS, action_space, decode
-from vcgym.envs.faces.episodes import EpisodeVectorEnv, require_whole
+from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
 from vcgym.envs.faces.render import picture
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
@@ -26,7 +26,6 @@ from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import TAU_MS, Scenario
 from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
-OBSERVATIONS = ("features", "records")
 LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
 
 
@@ -52,7 +51,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         split: train or validation; test is the leaderboard's.
         packets: length of a call, 1 to 1,000,000.
         reward: emodel or event.
-        observation: features or records.
+        observation: features (a flat Box), dict (its parts) or records.
         action: discrete, continuous or exact.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         place: of the router's lever: sender, central or receiver.
@@ -111,19 +110,17 @@ class LeverVectorEnv(EpisodeVectorEnv):
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
         world = Scenario(scenario, mode, packets, data, burst, tau_ms, traces)
         world.pairs(split)  # refuses an unknown split
-        if predictor is not None and (held.at_arrivals or observation != "features"):
+        if predictor is not None and (held.at_arrivals or observation == "records"):
             kind = type(predictor).__name__
             raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
         self._forecast = forecaster(predictor)
         self.held, self.split = held, split
-        self.reward_kind, self.observation_kind, self.action_form = reward, observation, action
+        self.reward_kind, self.action_form = reward, action
         self.uplink = self._make_uplink(num_envs, world)
         self.batch = CallBatch(
             world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads, uplink=self.uplink, interval=held.interval
         )
-        self._senses = allocate_senses(num_envs, world.paths, self._forecast)
-        of_paths = layout(() if held.at_arrivals else world.layout.path_names, isinstance(self._forecast, Forecast))
-        self.layout = [*of_paths, *self.uplink.layout]
+        self._features = allocate_features(num_envs, world.paths, self._forecast)
         self._paid = np.zeros((num_envs, ACCOUNTS), np.int64)
         # The data included.
         arguments = (
@@ -131,34 +128,32 @@ class LeverVectorEnv(EpisodeVectorEnv):
             float(tau_ms), log, world.layout.card, named(self._forecast), held.interval, *self.uplink.arguments,
         )  # fmt: skip
         self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
-        spaces_of_one = self._observation_space(world.paths), action_space(action, world.paths, *self._levers)
-        super().__init__(num_envs, *spaces_of_one, arguments, autoreset_mode, self.batch.shares)
+        path_names = () if held.at_arrivals else world.layout.path_names
+        forecast = (FORECAST_FEATURE,) if isinstance(self._forecast, Forecast) else ()
+        layout = call_layout(path_names, forecast, *([self.uplink.part] if self.uplink.part else []))
+        acted = action_space(action, world.paths, *self._levers)
+        super().__init__(num_envs, layout, observation, self._records(world.paths), acted, arguments, autoreset_mode, self.batch.shares)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
         """What packets pass before they go onto a path."""
         return BARE
 
-    def _observation_space(self, paths: int) -> spaces.Space[Any]:
-        if self.observation_kind == "features":
-            low, high = (np.array([getattr(feature, end) for feature in self.layout], np.float32) for end in ("low", "high"))
-            return spaces.Box(low, high, dtype=np.float32)
+    def _records(self, paths: int) -> dict[str, spaces.Space[Any]]:
         most = np.iinfo(np.int64).max
         history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, LONGEST_DELAY_MS, LONGEST_DELAY_MS], (paths, 1)).astype(np.float64)
-        return spaces.Dict(
-            {
-                "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
-                "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
-                "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
-                "records": spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
-                "slot": spaces.Box(0, most, (), np.int64),
-                **self.uplink.records(),
-            }
-        )
+        return {
+            "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
+            "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
+            "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
+            "records": spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
+            "slot": spaces.Box(0, most, (), np.int64),
+            **self.uplink.records(),
+        }
 
     @property
-    def paths_observed(self) -> int:
-        """How many paths the agent chooses among, seen by the first features, those of each path alike; 0 if it does not hold the path."""
-        return self.batch.scenario.paths if self.held.path else 0
+    def chosen_from(self) -> str | None:
+        """Return the part of an observation whose items the agent chooses among; None if a rule chooses the path."""
+        return "paths" if self.held.path else None
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
         self.uplink.refuse(self.split, kind)
@@ -167,13 +162,13 @@ class LeverVectorEnv(EpisodeVectorEnv):
     def _start(self, row: int, seed: int, kind: str | None = None, **options: Any) -> None:
         self.uplink.draw(row, self.split, seed, kind)
         self.batch.start(row, self.batch.scenario.draw(self.split, seed, **options))
-        clear_senses(self._senses, row, self.batch.history)
+        clear_features(self._features, row, self.batch.history)
         self._paid[row] = 0
 
     def _begun(self, rows: NDArray[np.int64]) -> None:
         if isinstance(self._forecast, Forecast):
             begun = np.isin(np.arange(self.num_envs), rows)
-            start(self._forecast, self._senses.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
+            start(self._forecast, self._features.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
 
     def _advance(self, rows: NDArray[np.int64]) -> None:
         self.batch.advance(rows)
@@ -193,12 +188,13 @@ class LeverVectorEnv(EpisodeVectorEnv):
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
-        if self.observation_kind == "features":
+        if self.observation_kind != "records":
             if self.held.at_arrivals:
-                observe_arrival(batch.calls, rows, self._senses, batch.receiver, shown["features"])
-            else:
-                observe_feed(batch.calls, rows, self._senses, batch.history, self._forecast, shown["features"])
-                self.uplink.observe(batch.calls, rows, shown["features"])
+                observe_arrival(batch.calls, rows, self._features, batch.receiver, shown["call"])
+                return
+            observe_feed(batch.calls, rows, self._features, batch.history, self._forecast, shown["paths"], shown["call"])
+            if self.uplink.part:
+                self.uplink.observe(batch.calls, rows, shown["sender"])
             return
         shown["history"][rows] = batch.history[rows]
         shown["slot"][rows] = batch.calls["slot"][rows]
@@ -235,7 +231,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         batch = self.batch
         return {
             "calls": batch.calls, "tables": batch.tables, "router": batch.router_state, "receiver": batch.receiver_state,
-            "history": batch.history, "senses": self._senses, "world": batch.world.rows, "delay_us": batch.world.delay_us,
+            "history": batch.history, "features": self._features, "world": batch.world.rows, "delay_us": batch.world.delay_us,
             "env._paid": self._paid, **self.uplink.living(),
         }  # fmt: skip
 

@@ -3,14 +3,15 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import numpy as np
 from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from vcgym.agents.export import AgentCard
 from vcgym.agents.networks.observation import Part, network_for
 from vcgym.agents.training.spaces import describe
-from vcgym.envs.call.features.path import CALL_FEATURES, PATH_FEATURES, layout
+from vcgym.envs.call.features.call import CALL_FEATURES
+from vcgym.envs.call.features.observe import call_layout
+from vcgym.envs.call.features.path import PATH_FEATURES
 from vcgym.envs.faces.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.submissions.folder import RefusedError
@@ -97,11 +98,9 @@ def _refuse_other_agent(path: Path, card: AgentCard) -> None:
         if not 1 <= value <= maximum:
             raise RefusedError(path, f"agent.{field} is {value}", f"1 to {maximum}")
     parts = call_parts(paths)
-    features = layout(("",) * paths)
-    low, high = (np.array([getattr(feature, end) for feature in features], np.float32) for end in ("low", "high"))
     _refuse_other(path, "agent.env_id", card.env_id, AGENT_ENV)
     _refuse_other(path, "agent.observation", *([part.model_dump() for part in found] for found in (card.observation, parts)))
-    _refuse_other(path, "agent.observation_space", card.observation_space, describe(spaces.Box(low, high, dtype=np.float32)))
+    _refuse_other(path, "agent.observation_space", card.observation_space, describe(call_layout(("",) * paths).box))
     _refuse_other(path, "agent.action_space", card.action_space, describe(spaces.MultiDiscrete([paths, LEVELS])))
     network = network_for(parts, paths + LEVELS, hidden.outputs, hidden.activation)
     _refuse_other(path, "agent.network", card.network.model_dump(), network.model_dump())

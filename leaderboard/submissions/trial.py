@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vcgym.envs.call.features.path import CALL_WIDTH, PATH_WIDTH
+from vcgym.envs.call.features.call import CALL_WIDTH
+from vcgym.envs.call.features.path import PATH_WIDTH
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.onnx_session import decide, open_session
 

@@ -17,7 +17,7 @@ def test_the_page_is_up_to_date():
 def test_every_feature_has_its_line(env_id, short):
     env = gymnasium.make(env_id, **short).unwrapped
     page = markdown()
-    assert len(env.native.layout) == env.observation_space.shape[0]
-    for feature in env.native.layout:
+    assert len(env.native.layout.features) == env.observation_space.shape[0]
+    for feature in env.native.layout.features:
         assert f"| `{feature.name.split('[')[0]}` |" in page
         assert all((feature.name, feature.unit, feature.age)) and feature.low < feature.high

@@ -20,11 +20,9 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.envs.call.features.path import PATH_FEATURES, SENDER_WIDTHS, path_width
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateAgent
 from vcgym.envs.tables import markdown
 from vcgym.network.traces.cards import DataError
-from vcgym.predictors.last_value import LastValue
 
 CALL = "vcgym/Call-v0"
 SHORT = {"uplink": "rate", "packets": 150, "scenario": "table1"}
@@ -96,7 +94,7 @@ SPACES = [
 def test_a_lever_that_a_rule_holds_has_no_place_in_the_action(arguments, space):
     env = make(**arguments)
     assert env.single_action_space == space
-    assert env.paths_observed == (0 if "router" in arguments else 5)
+    assert env.chosen_from == (None if "router" in arguments else "paths")
 
 
 @pytest.mark.parametrize("action", ["discrete", "continuous", "exact"])
@@ -117,7 +115,7 @@ def test_what_an_action_means(action):
     np.testing.assert_allclose(own["rate"]["latest"], [50e3, 4e6, 50e3 * 80 ** (16 / 31)], atol=0.6)
     np.testing.assert_array_equal(senders["target_bps"], own["rate"]["latest"])  # the first command holds at once
     assert own["order"]["latest"].tolist() == senders["queue"]["governs"].tolist() == [0, 1, 2]
-    columns = [i for i, feature in enumerate(env.layout) if feature.name.startswith("order_commanded")]
+    columns = [i for i, feature in enumerate(env.layout.features) if feature.name.startswith("order_commanded")]
     seen = env.step(said[action])[0]
     np.testing.assert_array_equal(seen[:, columns], [[0, 0], [1, 0], [0, 1]])
     np.testing.assert_allclose(seen[:, columns[0] - 1], [-1.0, 1.0, 2 * 16 / 31 - 1.0], atol=1e-5)
@@ -170,23 +168,11 @@ def test_observations_lie_in_their_space(uplink, observation):
 
 def test_every_feature_has_its_line():
     page, env = markdown(), make()
-    names = [feature.name for feature in env.layout]
+    names = [feature.name for feature in env.layout.features]
     assert len(names) == len(set(names)) == env.single_observation_space.shape[0]
     assert names[-2:] == [f"order_commanded[{name}]" for name in ORDERS[1:]]
-    for feature in env.layout:
+    for feature in env.layout.features:
         assert f"| `{feature.name.split('[')[0]}` |" in page
-
-
-@pytest.mark.parametrize("rules", [{}, {"rate": GccWebrtc()}, {"order": Fifo()}, {"rate": GccWebrtc(), "order": Fifo()}], ids=str)
-@pytest.mark.parametrize("scenario", ["table1", "wonderproxy", "synthetic-9"])
-@pytest.mark.parametrize("predictor", [None, LastValue()], ids=["", "forecast"])
-def test_the_width_of_a_path_follows_from_the_number_of_features(scenario, rules, predictor):
-    """What a network is built from: no two environments of as many paths have as many features, but another width."""
-    for uplink in ("rate", None):
-        env = make(uplink=uplink, scenario=scenario, predictor=predictor, **rules if uplink else {})
-        width = path_width(env.single_observation_space.shape[0], env.paths_observed)
-        assert width == len(PATH_FEATURES) + (predictor is not None)
-        assert len(env.uplink.layout) in SENDER_WIDTHS
 
 
 SCRIPT = """

@@ -18,7 +18,8 @@ from vcgym.agents.export import load_agent, publish
 from vcgym.agents.networks.observation import Part, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.training.training import build_model, snapshot, train
-from vcgym.envs.call.features.path import CALL_FEATURES, CALL_WIDTH, PATH_FEATURES, PATH_WIDTH
+from vcgym.envs.call.features.call import CALL_FEATURES, CALL_WIDTH
+from vcgym.envs.call.features.path import PATH_FEATURES, PATH_WIDTH
 
 HERE = Path(__file__).parent
 CART = "cart:test/Cart-v0"

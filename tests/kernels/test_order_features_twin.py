@@ -8,7 +8,8 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.envs.call.features.sender import ORDER_FEATURES, PLACE_FEATURES, RATE_FEATURES
+from vcgym.envs.call.features.queue import QUEUE_FEATURES
+from vcgym.envs.call.features.sender import ORDER_FEATURES, RATE_FEATURES
 
 ORDER = "vcgym/SendOrder-v0"
 NAMES = [feature.name for feature in RATE_FEATURES]
@@ -24,7 +25,7 @@ def of_place(item, now_us, way_us, waiting):
     lasts_us = expires_us - created_us
     age, left = (now_us - created_us) / lasts_us, (expires_us - now_us) / lasts_us
     values = [1.0, kind, min(age, 20.0), max(left, -20.0), max(left - way_us / lasts_us, -20.0), size_bytes / 1000.0, float(waiting == 1)]
-    return dict(zip((feature.name for feature in PLACE_FEATURES), values, strict=True))
+    return dict(zip((feature.name for feature in QUEUE_FEATURES), values, strict=True))
 
 
 class Heard:
@@ -49,20 +50,20 @@ def test_order_features_equal_their_twin(kind, send_queue):
     features, _ = shown.reset(seed=3, options={"kind": kind})
     observation, _ = told.reset(seed=3, options={"kind": kind})
     limit = 32 if send_queue is None else send_queue
-    assert features.shape[1] == limit * len(PLACE_FEATURES) + len(ORDER_FEATURES)
+    assert features.shape[1] == limit * len(QUEUE_FEATURES) + len(ORDER_FEATURES)
     heard, draws, seen_waiting = Heard(), np.random.default_rng(0), set()
     for _ in range(400):
         sender, log = told.batch.senders[0], told.log(0)
         heard.listen(log, int(sender.reported))
         rtt_us, now_us, waiting = int(observation["rtt_us"][0]), int(observation["now_us"][0]), int(observation["count"][0])
         seen_waiting.add(waiting)
-        places = features[0, : limit * len(PLACE_FEATURES)].reshape(limit, len(PLACE_FEATURES))
+        places = features[0, : limit * len(QUEUE_FEATURES)].reshape(limit, len(QUEUE_FEATURES))
         way_us = (rtt_us + heard.queueing_us) / 2.0
         for i in range(waiting):
             expected = of_place(observation["records"][0, i], now_us, way_us, waiting)
             np.testing.assert_allclose(places[i], list(expected.values()), rtol=1e-5, atol=1e-5, err_msg=str(expected))
         assert not places[waiting:].any()
-        call = features[0, limit * len(PLACE_FEATURES) :]
+        call = features[0, limit * len(QUEUE_FEATURES) :]
         assert call[NAMES.index("queueing_delay")] == pytest.approx(heard.queueing_us / 1e5, rel=1e-5, abs=1e-6)
         assert call[NAMES.index("rtt")] == pytest.approx(rtt_us / 1e5, abs=1.1e-5)
         oldest = observation["records"][0, 0]

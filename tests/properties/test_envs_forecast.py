@@ -9,7 +9,9 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA, Record, path_history
 from vcgym.baselines.rule import allocate, decide, init, update
-from vcgym.envs.call.features.path import CALL_WIDTH, FORECAST_FEATURE, PATH_WIDTH
+from vcgym.envs.call.features.call import CALL_WIDTH
+from vcgym.envs.call.features.forecast import FORECAST_FEATURE
+from vcgym.envs.call.features.path import PATH_WIDTH
 from vcgym.predictors.linear import Linear
 from vcgym.predictors.mlp import random_network
 from vcgym.predictors.predictor import predict_e2e
@@ -77,7 +79,7 @@ def test_it_is_what_the_predictor_says_of_the_records(env_id, predictor):
 @pytest.mark.parametrize("env_id", HOLDERS)
 def test_it_has_its_place_in_layout_and_space(env_id):
     env = made(env_id)
-    names = [feature.name for feature in env.layout]
+    names = [feature.name for feature in env.layout.features]
     assert names[PATH_WIDTH].startswith(f"{FORECAST_FEATURE.name}[") and len(names) == env.single_observation_space.shape[0]
     assert sum(name.startswith(FORECAST_FEATURE.name) for name in names) == 17
     observation, _ = env.reset(seed=1)

@@ -335,7 +335,7 @@ def test_the_sender_is_seen_as_late_as_it_is_commanded():
     for env in (near, far):
         seen = [env.reset(seed=5)[0][0]]
         seen += [env.step(np.array([[0, 12, 18, 0]]))[0][0] for _ in range(250)]
-        shown.append(np.array(seen)[:, [feature.name.endswith("[sender]") for feature in env.layout]])
+        shown.append(np.array(seen)[:, [feature.name.endswith("[sender]") for feature in env.layout.features]])
     lag = int(far.uplink.inside.own["status_slots"][0])
     assert lag > 1 and near.uplink.inside.own["status_slots"][0] == 0
     np.testing.assert_array_equal(shown[1][lag:, :13], shown[0][: 251 - lag, :13])

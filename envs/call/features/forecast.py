@@ -1,7 +1,7 @@
-"""What an observation may add: the end-to-end delay that a predictor expects on each path, from what has reached the place.
+"""Forecast of each path: the end-to-end delay that a predictor expects, from the records that have reached the location.
 
-Written as a rule, so that the loop that reads records feeds it by its class: `update` runs the place's own copy of Algorithm 2, `decide`
-forecasts every path into a row, the paths of the call in lockstep.
+Written as a rule, so that the record loop dispatches on its type: `update` runs a copy of Algorithm 2 of the VCRoute paper, `decide`
+forecasts all paths of the call in lockstep.
 """
 
 import hashlib
@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import allocate, decide, init, update
+from vcgym.envs.call.features.layout import Feature
+from vcgym.envs.call.features.scales import LIMIT, PER_100_MS, within
+from vcgym.network.kernels.jit import kernel
 from vcgym.predictors.predictor import predict_row, require_predictor
 from vcgym.predictors.published import shipped_network
 
 SHIPPED = "shipped"
+# The last one of a path, where the environment is given a predictor.
+FORECAST_FEATURE = Feature("predicted_e2e", "100 ms, end-to-end delay expected of a packet", 0, LIMIT, "newest_age, record_age")
 
 
 class Forecast(NamedTuple):
@@ -64,6 +69,17 @@ def named(forecast: Forecast | NoForecast) -> str:
         return "no predictor"
     content = b"".join(np.asarray(value).tobytes() for value in forecast.predictor)
     return f"{type(forecast.predictor).__name__} {hashlib.sha256(content).hexdigest()}"
+
+
+@kernel
+def write_forecasts(forecast, state, path_states, s, now_us, out):
+    """Write the last feature of each path of session `s` into `out` (sessions, paths, features), if there is a forecaster."""
+    paths = state.e2e_ms.shape[1]
+    for p in range(paths):
+        state.transmit_ms[s, p] = path_states[s, p].newest_ms
+    decide(forecast, state, s, now_us)
+    for p in range(paths):
+        out[s, p, out.shape[2] - 1] = within(state.e2e_ms[s, p] * PER_100_MS, 0.0, LIMIT)
 
 
 @allocate.register(Forecast)

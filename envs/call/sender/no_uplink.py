@@ -6,7 +6,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vcgym.envs.call.features.path import Feature
+from vcgym.envs.call.features.layout import Part
 from vcgym.envs.call.sender.stage import NoUplink
 from vcgym.network.kernels.ranges import one_of
 
@@ -18,14 +18,14 @@ class Bare:
         inside: what compiled loops get.
         rate_held: whether the agent holds the rate.
         orders_held: among how many orders of sending the agent chooses; 0: it does not.
-        layout: features that it adds to an observation.
+        part: what it adds to an observation of features, or None.
         arguments: what a state must agree on.
     """
 
     inside: NamedTuple = NoUplink()
     rate_held = False
     orders_held = 0
-    layout: tuple[Feature, ...] = ()
+    part: Part | None = None
     arguments: tuple[Any, ...] = ()
 
     def refuse(self, split: str, kind: str | None) -> None:
@@ -58,7 +58,7 @@ class Bare:
         """Add what the video of each of `rows` has earned since the last time to `out` (sessions,)."""
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
-        """Write the features of `layout`, the last columns of `out`."""
+        """Write the features of `part` into `out` (sessions, features)."""
 
     def records(self) -> dict[str, spaces.Space[Any]]:
         """Parts that it adds to an observation of records."""

@@ -151,7 +151,7 @@ def _send_status(uplink, call, s):
     """The sender's features leave for the place, if they will be the newest there at a decision."""
     there = call.slot + 1 + uplink.own[s].status_slots
     if there % call.interval == 0:
-        write_sender(uplink.senders[s], (there // call.interval) & (STATUSES - 1), 0, uplink.statuses[s])
+        write_sender(uplink.senders[s], uplink.statuses[s, (there // call.interval) & (STATUSES - 1)])
 
 
 @kernel
@@ -161,4 +161,4 @@ def prepare(uplink, s, to_sender_us):
     own.status_slots = -(-to_sender_us // SLOT_US)
     uplink.last_us[s, :] = 0
     for i in range(STATUSES):
-        write_sender(uplink.senders[s], i, 0, uplink.statuses[s])
+        write_sender(uplink.senders[s], uplink.statuses[s, i])

@@ -7,7 +7,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.rule import Control, require_rule
-from vcgym.envs.call.features.remote_sender import observe_sender, sender_layout
+from vcgym.envs.call.features.layout import Part
+from vcgym.envs.call.features.remote_sender import observe_remote, remote_features
 from vcgym.envs.call.features.remote_sender_records import show_told
 from vcgym.envs.call.features.sender import RATE_WIDTH
 from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN
@@ -89,7 +90,7 @@ class UplinkBatch(Bare):
             np.zeros((sessions, SLOTS), np.int64),
             np.zeros((sessions, STATUSES, RATE_WIDTH), np.float32),
         )
-        self.layout = sender_layout(self.rate_held, self.orders_held > 0)
+        self.part = Part("sender", remote_features(self.rate_held, self.orders_held > 0))
         self.arguments = (world.name, card(world), rate, order, float(pacing))
         self.links: list[SharedLink | None] = [None] * sessions
         self._kinds = [""] * sessions
@@ -135,7 +136,7 @@ class UplinkBatch(Bare):
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
         """As of Bare."""
-        observe_sender(self.inside, calls, rows, self.rate_held, self.orders_held, out.shape[1] - len(self.layout), out)
+        observe_remote(self.inside, calls, rows, self.rate_held, self.orders_held, out)
 
     def records(self) -> dict[str, spaces.Space[Any]]:
         """As of Bare."""

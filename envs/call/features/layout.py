@@ -1,0 +1,107 @@
+"""Layout of observations: features are declared once; columns, shapes, spaces and tables of the docs follow from the declarations."""
+
+from collections import namedtuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+
+class Feature(NamedTuple):
+    """One number of an observation.
+
+    Attributes:
+        name: unique within its part.
+        unit: unit or meaning of the value.
+        low: smallest value.
+        high: largest value.
+        age: how old the value may be at a decision.
+    """
+
+    name: str
+    unit: str
+    low: float
+    high: float
+    age: str
+
+
+def columns(features: Sequence[Feature]) -> Any:
+    """Return the columns of features as a named tuple, whose fields are constants in kernels.
+
+    >>> columns([Feature("newest_delay", "100 ms", 0, 20, "0"), Feature("peak_0.5s", "100 ms", 0, 20, "0")])
+    Columns(newest_delay=0, peak_0_5s=1)
+    """
+    names = [feature.name.replace(".", "_") for feature in features]
+    return namedtuple("Columns", names)(*range(len(names)))
+
+
+class Part(NamedTuple):
+    """One array of an observation: a row of features, or such a row for each of several items.
+
+    Attributes:
+        name: call, paths, sender or queue.
+        features: of one item.
+        items: names of the items; None: a single row.
+    """
+
+    name: str
+    features: tuple[Feature, ...]
+    items: tuple[str, ...] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(features,), or (items, features)."""
+        return (len(self.features),) if self.items is None else (len(self.items), len(self.features))
+
+    @property
+    def flat(self) -> tuple[Feature, ...]:
+        """Features item after item, each with the name of its item in brackets."""
+        if self.items is None:
+            return self.features
+        return tuple(feature._replace(name=f"{feature.name}[{item}]") for item in self.items for feature in self.features)
+
+    @property
+    def space(self) -> spaces.Box:
+        """Range of each value, float32 of `shape`."""
+        low, high = (np.array([getattr(feature, end) for feature in self.flat], np.float32) for end in ("low", "high"))
+        return spaces.Box(low.reshape(self.shape), high.reshape(self.shape), dtype=np.float32)
+
+
+class ObservationLayout:
+    """Parts of an observation, in the order in which a flat observation holds them.
+
+    Args:
+        parts: in that order.
+
+    Attributes:
+        parts: by name.
+        slices: place of each part in a flat observation, by name.
+        features: every feature of a flat observation, in order.
+    """
+
+    def __init__(self, *parts: Part) -> None:
+        self.parts = {part.name: part for part in parts}
+        self.features = tuple(feature for part in parts for feature in part.flat)
+        ends = np.cumsum([0, *(len(part.flat) for part in parts)]).tolist()
+        self.slices = {part.name: slice(ends[i], ends[i + 1]) for i, part in enumerate(parts)}
+
+    @property
+    def box(self) -> spaces.Box:
+        """Space of a flat observation."""
+        low, high = (np.array([getattr(feature, end) for feature in self.features], np.float32) for end in ("low", "high"))
+        return spaces.Box(low, high, dtype=np.float32)
+
+    @property
+    def space(self) -> spaces.Dict:
+        """Space of an observation by parts."""
+        return spaces.Dict({name: part.space for name, part in self.parts.items()})
+
+    def flatten(self, arrays: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
+        """Return flat observations (sessions, features), newly allocated, from arrays (sessions, *shape) by part."""
+        return np.concatenate([arrays[name].reshape(len(arrays[name]), -1) for name in self.parts], axis=1)
+
+    def split(self, observations: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Return the parts (sessions, *shape) of flat observations (sessions, features), as views."""
+        return {name: observations[:, self.slices[name]].reshape(-1, *part.shape) for name, part in self.parts.items()}

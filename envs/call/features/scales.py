@@ -1,0 +1,33 @@
+"""Units and ranges that features share: delays in 100 ms, ages in seconds, lags and rates by their position on a log scale."""
+
+import math
+
+from vcgym.network.kernels.jit import kernel
+
+LIMIT = 20.0
+PER_100_MS, PER_SECOND = 0.01, 1e-6  # a division costs as much as all else about a feature
+
+MIN_LAG_US, MAX_LAG_US = 10_000, 1_000_000
+LAG_RATIO_LOG = math.log(MAX_LAG_US / MIN_LAG_US)
+
+
+@kernel
+def within(value, low, high):
+    """Return `value`, cut to [low, high]."""
+    return min(max(value, low), high)
+
+
+@kernel
+def lag_position(lag_us):
+    """Return the position of a lag on the log scale, -1 (10 ms or less) to 1 (1 s or more)."""
+    inside = min(max(lag_us, MIN_LAG_US), MAX_LAG_US)
+    return 2.0 * math.log(inside / MIN_LAG_US) / LAG_RATIO_LOG - 1.0
+
+
+@kernel
+def rate_position(bps, min_bps, max_bps):
+    """Return the position of a rate on the log scale between two rates, -1 (`min_bps` or less) to 1 (`max_bps` or more)."""
+    if max_bps <= min_bps:
+        return 0.0
+    inside = min(max(bps, min_bps), max_bps)
+    return 2.0 * math.log(inside / min_bps) / math.log(max_bps / min_bps) - 1.0
