@@ -176,12 +176,12 @@ def wake_us(params: Any, state: Any, s: int) -> int:
 
 @generic()
 def reveal_delay(params: Any, state: Any, s: int, path: int, delay_us: int) -> None:
-    """Tell an oracle that the packet of this slot leaves on `path` and will take `delay_us`, LOST if it never arrives."""
+    """OnProgress an oracle that the packet of this slot leaves on `path` and will take `delay_us`, LOST if it never arrives."""
 
 
 @generic()
 def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) -> None:
-    """Tell an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity`)."""
+    """OnProgress an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity`)."""
 
 
 @allocating_kernel

@@ -7,6 +7,7 @@ one step.
 """
 
 import hashlib
+import json
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
@@ -39,6 +40,16 @@ def kept(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], pa.Tabl
     if not path.is_file():
         replace_file(path, to_bytes(make()))
     return load(path)
+
+
+def kept_document(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """Return the JSON value that `make` computes, from its file in `folder` if it is there; see `kept`."""
+
+    def to_table() -> pa.Table:
+        return pa.table({"document": [json.dumps(make())]})
+
+    to_table.__module__ = make.__module__  # whose code counts
+    return json.loads(kept(folder, follows_from, to_table)["document"][0].as_py())
 
 
 def file_name(follows_from: tuple[Any, ...], made_by: str) -> str:

@@ -4,7 +4,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import build as build_rows
@@ -20,8 +20,8 @@ def main(composed: DictConfig) -> None:
     parts, console = playable(config), Console()
     if len(parts) < len(config.parts):
         console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
-    with progress("predictor data", len(parts)) as tell:
-        rows = build_rows(config, load_systems(config.systems), tell)
+    with progress("predictor data", len(parts)) as on_progress:
+        rows = build_rows(config, load_systems(config.systems), on_progress)
     console.print(f"Rows: {rows}", soft_wrap=True)
 
 

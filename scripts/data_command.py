@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from rich.console import Console
 from rich.table import Column, Table
 
-from vcgym.agents.config import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
 from vcgym.network.traces.download import download, sources
 from vcgym.network.traces.trace_file import refuse_existing

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Literal
 
-from vcgym.agents.config import Config
+from vcgym.agents.config.base import Config
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.importers import ping, rtp, table, wonderproxy
 from vcgym.network.traces.importers.units import Unit

@@ -5,8 +5,8 @@ import logging
 import hydra
 from omegaconf import DictConfig
 
-from vcgym.agents.config import EvaluateConfig
-from vcgym.agents.evaluation import evaluate_agent
+from vcgym.agents.config.training import EvaluateConfig
+from vcgym.agents.evaluation.evaluate import evaluate_agent
 from vcgym.scripts.schema import CONF, build, register
 
 register()

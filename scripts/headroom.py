@@ -4,7 +4,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.headroom.config import HeadroomConfig
 from vcgym.leaderboard.headroom.run import worlds, write_headroom
@@ -21,8 +21,8 @@ def main(composed: DictConfig) -> None:
     played = results.read(results.RESULTS, config.results / "results.parquet")
     drawn, ranked = worlds(played), set(played["system"].to_pylist())
     published = load_systems([name for name in ANCHORS.published if name in ranked])
-    with progress("headroom", len(drawn)) as tell:
-        page = write_headroom(config.results, drawn, published, config.folder, config.threads, tell)
+    with progress("headroom", len(drawn)) as on_progress:
+        page = write_headroom(config.results, drawn, published, config.folder, config.threads, on_progress)
     console = Console()
     console.print(f"Headroom: {config.results / 'headroom.md'}", soft_wrap=True)
     console.print(f"Report: {page}", soft_wrap=True)

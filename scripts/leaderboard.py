@@ -14,7 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.evaluation.cells import plan
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig

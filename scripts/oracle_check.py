@@ -4,7 +4,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.leaderboard.evaluation.participants import systems_of
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.headroom.check import SCENARIOS, compare, summary
@@ -18,8 +18,8 @@ def main(composed: DictConfig) -> None:
     """Compose, play, compare, print."""
     config = build(composed, OracleCheckConfig)
     scenarios = [Scenario(name, mode, config.packets) for name, mode in SCENARIOS]
-    with progress("oracle check", config.worlds) as tell:
-        found = compare(scenarios, systems_of(SUITES["first"], config.systems), config.worlds, config.per_world, tell, config.first)
+    with progress("oracle check", config.worlds) as on_progress:
+        found = compare(scenarios, systems_of(SUITES["first"], config.systems), config.worlds, config.per_world, on_progress, config.first)
     Console().print(summary(found), highlight=False, soft_wrap=True)
 
 

@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce

@@ -10,17 +10,10 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from pydantic import TypeAdapter
 
-from vcgym.agents.config import (
-    Config,
-    DataConfig,
-    EnvConfig,
-    EvaluateConfig,
-    MaskablePPOConfig,
-    PPOConfig,
-    SACConfig,
-    SweepConfig,
-    TrainConfig,
-)
+from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.base import Config, DataConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 

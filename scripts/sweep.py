@@ -5,8 +5,8 @@ import logging
 import hydra
 from omegaconf import DictConfig
 
-from vcgym.agents.config import SweepConfig
-from vcgym.agents.training.sweep import run_sweep
+from vcgym.agents.config.training import SweepConfig
+from vcgym.agents.sweeps.sweep import run_sweep
 from vcgym.scripts.schema import CONF, build, register
 
 register()

@@ -5,7 +5,7 @@ import logging
 import hydra
 from omegaconf import DictConfig
 
-from vcgym.agents.config import TrainConfig
+from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.training.study import run_study
 from vcgym.scripts.schema import CONF, build, register
 

@@ -9,11 +9,11 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from vcgym.agents.training.search import Domain, ray_running
+from vcgym.agents.sweeps.search import Domain, ray_running
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.tuning.tunable import space_of
 from vcgym.leaderboard.tuning.tune_config import TuneConfig, TunedRule
-from vcgym.leaderboard.tuning.tuning import Search, TuningTask, is_done, save, tune_system
+from vcgym.leaderboard.tuning.tuning import Search, TuningTask, save, tune_system
 from vcgym.scripts.schema import CONF, build, register
 
 register()
@@ -35,7 +35,7 @@ def load_spaces() -> dict[str, dict[str, Domain]]:
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="tune")
 def main(composed: DictConfig) -> None:
-    """Compose, search each system that has no study yet, say what it brought."""
+    """Compose, search each system that is not kept, print the gains."""
     config = build(composed, TuneConfig)
     spaces, systems, senders = load_spaces(), load_systems(config.systems), load_systems(config.sending.senders)
     with ray_running(config.workers, config.ray.address):
@@ -47,10 +47,7 @@ def main(composed: DictConfig) -> None:
 
 
 def _tune(name: str, system: Any, space: Mapping[str, Domain], task: TuningTask, how: Search, folder: Path) -> None:
-    if is_done(name, space, task, how, folder):
-        log.info(f"{task.name(name)}: its study is in {folder}")
-        return
-    tuned = tune_system(name, system, space, task, how)
+    tuned = tune_system(name, system, space, task, how, folder)
     save(tuned, task, folder)
     log.info(f"{task.name(name)}: train {tuned.study['train']}, validation {tuned.study['validation']}")
 

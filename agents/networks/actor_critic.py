@@ -10,7 +10,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
 from torch import nn
 
 from vcgym.agents.networks.description import SetNetwork
-from vcgym.agents.networks.observation import Part, count_items, item_part
+from vcgym.agents.networks.observation import ObservedPart, count_items, item_part
 from vcgym.agents.networks.set_net import SetNet, SetTrunk
 
 CONTINUOUS = 0.1  # continuous scores lie in -1..1, an order below logits; their first deviation is exp(LOG_SD)
@@ -25,7 +25,7 @@ class ActorCritic(nn.Module):
         parts: of the observation.
     """
 
-    def __init__(self, network: SetNetwork, parts: list[Part]) -> None:
+    def __init__(self, network: SetNetwork, parts: list[ObservedPart]) -> None:
         super().__init__()
         self.of_items = item_part(parts)
         items = count_items(parts)
@@ -44,7 +44,7 @@ class ActorCritic(nn.Module):
 
 
 class _OverSetNetwork(BasePolicy):
-    """The part that the two policies below share.
+    """The common part of the two policies below.
 
     Args:
         nets: makes their networks.
@@ -77,4 +77,4 @@ class SetPolicy(_OverSetNetwork, ActorCriticPolicy):
 
 
 class MaskableSetPolicy(_OverSetNetwork, MaskableActorCriticPolicy):
-    """The same for MaskablePPO."""
+    """MaskablePPO's policy over set networks."""

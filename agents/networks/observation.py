@@ -13,7 +13,7 @@ CALL = "call"
 _LAG_PEAK = "excess_peak_2s"
 
 
-class Part(Strict):
+class ObservedPart(Strict):
     """A part of an observation.
 
     Attributes:
@@ -32,7 +32,7 @@ class Part(Strict):
         return (self.items or 1) * len(self.features)
 
 
-def item_part(parts: Sequence[Part]) -> Part | None:
+def item_part(parts: Sequence[ObservedPart]) -> ObservedPart | None:
     """Return the part that is a set; None if there is none.
 
     Raises:
@@ -44,18 +44,18 @@ def item_part(parts: Sequence[Part]) -> Part | None:
     return parts[0] if sets else None
 
 
-def count_items(parts: Sequence[Part]) -> int:
+def count_items(parts: Sequence[ObservedPart]) -> int:
     """Return how many items an observation describes; 0 without items."""
     of_items = item_part(parts)
     return (of_items.items or 0) if of_items else 0
 
 
-def context_features(parts: Sequence[Part]) -> list[str]:
+def context_features(parts: Sequence[ObservedPart]) -> list[str]:
     """Return the names of the features that belong to no item, in order."""
     return [name for part in parts if part.items is None for name in part.features]
 
 
-def network_for(parts: Sequence[Part], outputs: int, hidden: int, activation: Activation) -> SetNetwork:
+def network_for(parts: Sequence[ObservedPart], outputs: int, hidden: int, activation: Activation) -> SetNetwork:
     """Describe the set network of an agent.
 
     Args:

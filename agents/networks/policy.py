@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.networks.description import SetNetwork
 from vcgym.agents.networks.forward import SetWeights, allocate_scratch, forward_rows, pack
-from vcgym.agents.networks.observation import Part, count_items, item_part
+from vcgym.agents.networks.observation import ObservedPart, count_items, item_part
 
 
 def output_count(action_space: spaces.Space[Any]) -> int:
@@ -47,7 +47,7 @@ class AgentPolicy:
     """
 
     env_id: str
-    parts: tuple[Part, ...]
+    parts: tuple[ObservedPart, ...]
     observation_space: spaces.Box
     action_space: spaces.Space[Any]
     network: SetNetwork

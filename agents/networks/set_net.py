@@ -12,7 +12,7 @@ from torch import nn
 
 from vcgym.agents.networks.description import ABSENT, LAG_WIDTH, Layer, SetNetwork
 from vcgym.agents.networks.item_kinds import ITEM_KINDS
-from vcgym.agents.networks.observation import Part
+from vcgym.agents.networks.observation import ObservedPart
 from vcgym.envs.faces.actions import LEVELS
 
 PEAK_FACTOR = 1.4  # lag at the start, in largest excesses of the last 2 s
@@ -73,7 +73,7 @@ class SetNet(SetTrunk):
         if network.rest:
             self.rest = _linear(network.rest)
 
-    def init_to_heuristic(self, of_items: Part | None, scale: float) -> None:
+    def init_to_heuristic(self, of_items: ObservedPart | None, scale: float) -> None:
         """Set outputs near zero, but for the skip connection, which becomes the rule of `ITEM_KINDS`.
 
         Args:

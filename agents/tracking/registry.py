@@ -13,11 +13,11 @@ _CODE = "served_predictor.py"
 
 
 def register_predictor(run: Run, folder: Path, name: str, alias: str) -> int:
-    """Register a published predictor as the newest version of the model `name`, and let `alias` mean it.
+    """Register a published predictor as the newest version of the model `name`, and point `alias` at it.
 
     Args:
-        run: that it came of, and among whose artefacts it is kept.
-        folder: what `vcgym.predictors.published.publish` wrote.
+        run: that trained it, and keeps it as an artefact.
+        folder: written by `vcgym.predictors.published.publish`.
         name: of the model.
         alias: of the version.
 

@@ -10,7 +10,7 @@ from vcgym.predictors.published import load_network
 
 
 class ServedPredictor(PythonModel):
-    """Takes columns transmit_delay_ms and jitter_ms, gives end-to-end delays in ms."""
+    """MLflow model from the columns transmit_delay_ms and jitter_ms to end-to-end delays in ms."""
 
     def load_context(self, context: Any) -> None:
         self.network = load_network(context.artifacts["predictor"])

@@ -1,4 +1,4 @@
-"""Runs in MLflow: one per seed, nested under its study, on sqlite unless MLFLOW_TRACKING_URI says otherwise.
+"""Runs in MLflow: one per seed, nested under its study, on sqlite or at MLFLOW_TRACKING_URI.
 
 Runs are addressed by id, never through MLflow's notion of an active run, so several may be open in one process.
 """
@@ -21,7 +21,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_GIT_COMMIT, MLFLOW_PARENT_RUN_ID
 
-from vcgym.agents.config import Config
+from vcgym.agents.config.base import Config
 
 EXPERIMENT = "vcgym"
 _SQLITE = "sqlite:///"
@@ -40,7 +40,7 @@ class Run:
         self.client.log_batch(self.id, metrics=[Metric(name, value, now_ms, steps) for name, value in values.items()])
 
     def config(self, config: Config) -> None:
-        """Log the resolved config: what is decisive flattened as parameters, which MLflow lets nobody change; all as config.json."""
+        """Log the resolved config: decisive fields, flattened, as parameters, which MLflow does not let change; all as config.json."""
         parameters = [Param(name, str(value)) for name, value in flatten(config.decisive()).items()]
         for start in range(0, len(parameters), _PARAMS_PER_BATCH):
             self.client.log_batch(self.id, params=parameters[start : start + _PARAMS_PER_BATCH])
@@ -51,7 +51,7 @@ class Run:
         self.client.log_artifacts(self.id, str(folder), folder.name)
 
     def dataset(self, file: Path, sha256: str, columns: dict[str, str], rows: int) -> None:
-        """Log the data set that a file holds, under the first sixteen digits of its hash; `columns` by name with their types."""
+        """Log the data set in a file under the first sixteen digits of its hash; `columns` gives the type of each column."""
         schema = json.dumps({"mlflow_colspec": [{"name": name, "type": kind} for name, kind in columns.items()]})
         profile = json.dumps({"num_rows": rows, "sha256": sha256})
         found = Dataset(file.name, sha256[:16], "local", json.dumps({"uri": file.as_uri()}), schema, profile)
@@ -105,7 +105,7 @@ class Tracking:
 
 
 def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested dictionaries as one, keys joined by dots."""
+    """Return nested dictionaries as one, keys joined by dots."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
@@ -113,7 +113,7 @@ def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def git_revision() -> str:
-    """Commit of the source tree, with "-dirty" when it differs from it; the package's version where git does not track this file."""
+    """Return the commit of the source tree, with "-dirty" if changed; the package's version where git does not track this file."""
     here = Path(__file__).resolve()
 
     def git(*arguments: str) -> str:

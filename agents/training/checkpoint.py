@@ -1,7 +1,7 @@
-"""Checkpoints between two rollouts, from which a killed training goes on as though nothing had happened.
+"""Checkpoints between two rollouts: a killed training resumes from one and ends with the same bytes as an uninterrupted one.
 
 A checkpoint is a folder `step-<transitions>` with state.safetensors (every array) and state.json (everything else): model, optimisers,
-normalisation of rewards, what SAC remembers, Python's, numpy's and torch's random state, the environment's own state, the last observation
+normalisation of rewards, SAC's replay buffer, Python's, numpy's and torch's random state, the environment's own state, the last observation
 and which sessions have just begun. Nothing is pickled. Exact on one platform and stack with one torch thread; the environment must offer
 `get_state() -> dict of arrays` and `set_state(dict)`.
 """
@@ -21,8 +21,8 @@ from safetensors.numpy import save as to_bytes
 from stable_baselines3 import SAC
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
-from vcgym.agents.adapter import NativeVecEnv
-from vcgym.agents.atomic import new_folder
+from vcgym.agents.published.new_folder import new_folder
+from vcgym.agents.training.adapter import NativeVecEnv
 from vcgym.agents.training.learners import Model
 
 ARRAYS = "state.safetensors"
@@ -31,7 +31,7 @@ KEPT = 2
 
 
 def newest(folder: Path) -> Path | None:
-    """The checkpoint of `folder` with the most transitions, or None."""
+    """Return the checkpoint of `folder` with the most transitions, or None."""
     return max(folder.glob("step-*"), default=None)
 
 
@@ -39,12 +39,12 @@ def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
     """Write `folder`/step-<transitions> and remove all but the newest two.
 
     Args:
-        folder: where one training keeps its checkpoints.
+        folder: of one training's checkpoints.
         model: between two rollouts.
-        identity: JSON values that must be the same when training goes on.
+        identity: JSON values that must be the same when training resumes.
 
     Returns:
-        The checkpoint; one that is there already is left alone.
+        The checkpoint; an existing one is not overwritten.
     """
     target = folder / f"step-{model.num_timesteps:012d}"
     if not target.exists():
@@ -58,10 +58,10 @@ def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
 
 
 def load(checkpoint: Path, model: Model, identity: dict[str, Any]) -> None:
-    """Put `model`, its environment and the process's random generators into the state of `checkpoint`.
+    """Restore `model`, its environment and the process's random generators from `checkpoint`.
 
     Raises:
-        ValueError: the checkpoint belongs to another training (naming field, value and what was expected) or cannot be read.
+        ValueError: the checkpoint belongs to another training (naming field, value and expected value) or cannot be read.
     """
     try:
         scalars = json.loads((checkpoint / SCALARS).read_text())
@@ -110,7 +110,7 @@ def _capture(model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     for of, optimiser in optimisers.items():
         for index, moments in optimiser["state"].items():
             arrays |= {f"{of}/{index}/{name}": tensor.cpu().numpy() for name, tensor in moments.items()}
-    arrays |= _kept(model) if isinstance(model, SAC) else {}
+    arrays |= _capture_sac(model) if isinstance(model, SAC) else {}
     arrays |= {
         "rollout/last_observation": np.asarray(model._last_obs),
         "rollout/episode_starts": model._last_episode_starts,
@@ -147,7 +147,7 @@ def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any
             moments.setdefault(int(index), {})[name] = torch.from_numpy(array)
         optimiser.load_state_dict({"state": moments, "param_groups": scalars[of]})
     if isinstance(model, SAC):
-        _take_kept(model, _part(arrays, "sac"))
+        _restore_sac(model, _part(arrays, "sac"))
 
     model.num_timesteps = scalars["steps"]
     model._n_updates = scalars["updates"]
@@ -173,7 +173,7 @@ def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any
 
 
 def _optimisers(model: Model) -> dict[str, torch.optim.Optimizer]:
-    """By the name that their state is kept under."""
+    """Return the optimisers by the name of their saved state."""
     if not isinstance(model, SAC):
         return {"optimiser": model.policy.optimizer}
     found = {"optimiser_actor": model.actor.optimizer, "optimiser_critic": model.critic.optimizer}
@@ -183,23 +183,23 @@ def _optimisers(model: Model) -> dict[str, torch.optim.Optimizer]:
 _BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
-def _kept(model: SAC) -> dict[str, np.ndarray]:
-    """What SAC remembers besides its networks: transitions, and the weight of the entropy where it is learned."""
+def _capture_sac(model: SAC) -> dict[str, np.ndarray]:
+    """Return SAC's state besides its networks: transitions, and the weight of the entropy where it is learned."""
     buffer = model.replay_buffer
     assert buffer is not None
     arrays = {f"sac/{name}": getattr(buffer, name)[: buffer.size()] for name in _BUFFER}
-    arrays["sac/place"] = np.array([buffer.pos, buffer.full, model._episode_num], np.int64)
+    arrays["sac/position"] = np.array([buffer.pos, buffer.full, model._episode_num], np.int64)
     if model.log_ent_coef is not None:
         arrays["sac/log_entropy"] = model.log_ent_coef.detach().cpu().numpy()
     return arrays
 
 
-def _take_kept(model: SAC, arrays: dict[str, np.ndarray]) -> None:
+def _restore_sac(model: SAC, arrays: dict[str, np.ndarray]) -> None:
     buffer = model.replay_buffer
     assert buffer is not None
     for name in _BUFFER:
         getattr(buffer, name)[: len(arrays[name])] = arrays[name]
-    buffer.pos, buffer.full, model._episode_num = int(arrays["place"][0]), bool(arrays["place"][1]), int(arrays["place"][2])
+    buffer.pos, buffer.full, model._episode_num = int(arrays["position"][0]), bool(arrays["position"][1]), int(arrays["position"][2])
     if model.log_ent_coef is not None:
         with torch.no_grad():
             model.log_ent_coef.copy_(torch.from_numpy(arrays["log_entropy"]))

@@ -1,6 +1,6 @@
-"""The learning algorithms: each config becomes a model of Stable-Baselines3 over our networks, and each model a policy to publish.
+"""The learning algorithms: a config becomes a model of Stable-Baselines3 over our networks, and a model a policy to publish.
 
-PPO takes any environment, MaskablePPO one that says which actions are allowed (`action_masks`). SAC takes a Box of actions and no paths;
+PPO takes any environment, MaskablePPO one with `action_masks`. SAC takes a Box of actions and no paths;
 its network is plain, two layers, with features compressed by arcsinh.
 """
 
@@ -19,13 +19,14 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 from torch import nn
 
-from vcgym.agents.adapter import NativeVecEnv
-from vcgym.agents.config import Algorithm, MaskablePPOConfig, SACConfig, TrainConfig
-from vcgym.agents.environments import make_envs, observation_parts
+from vcgym.agents.config.algorithms import Algorithm, MaskablePPOConfig, SACConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.networks.actor_critic import LOG_SD, ActorCritic, MaskableSetPolicy, SetPolicy
 from vcgym.agents.networks.description import set_network
-from vcgym.agents.networks.observation import Part, item_part, network_for
+from vcgym.agents.networks.observation import ObservedPart, item_part, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
+from vcgym.agents.training.adapter import NativeVecEnv
 
 Model = PPO | MaskablePPO | SAC
 
@@ -40,7 +41,7 @@ def name_of(algorithm: Algorithm) -> str:
 
 
 def require_learnable(algorithm: Algorithm, envs: VectorEnv) -> None:
-    """Refuse an environment whose actions the algorithm cannot learn.
+    """Raise ValueError if the algorithm cannot learn the actions of the environment.
 
     Raises:
         ValueError: naming the action space and what is allowed.
@@ -94,7 +95,7 @@ def snapshot(model: Model, config: TrainConfig) -> AgentPolicy:
     return AgentPolicy(*spoken, nets.policy.network, _arrays(nets.policy.state_dict()))
 
 
-def _parts(model: Model) -> list[Part]:
+def _parts(model: Model) -> list[ObservedPart]:
     assert isinstance(model.env, VecNormalize)
     assert isinstance(model.env.unwrapped, NativeVecEnv)
     return observation_parts(model.env.unwrapped.envs)

@@ -1,17 +1,18 @@
-"""A study: the same training once per seed, every seed a run nested under the study's."""
+"""A study: one training per seed, each a run nested under the study's."""
 
 import json
 from pathlib import Path
 from typing import Any, Protocol
 
-from vcgym.agents.config import PLACES, TrainConfig
-from vcgym.agents.environments import data_hash
+from vcgym.agents.config.base import PLACES
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.environments import data_hash
 from vcgym.agents.tracking.tracking import Tracking, flatten
 from vcgym.agents.training.training import Trained, require_trainable, train
 
 
 class StudyConfig(Protocol):
-    """What any study's config has."""
+    """The config of any study."""
 
     @property
     def folder(self) -> Path: ...
@@ -20,7 +21,7 @@ class StudyConfig(Protocol):
 
 
 def run_study(config: TrainConfig) -> list[Trained]:
-    """Train once per seed of `config` and log it all.
+    """Train once per seed of `config` and log every run.
 
     Raises:
         ValueError: the folder holds a study of another config; also see `vcgym.agents.training.training.require_trainable`.
@@ -46,7 +47,7 @@ def run_study(config: TrainConfig) -> list[Trained]:
 
 
 def require_same_study(config: StudyConfig) -> None:
-    """Refuse to go on in a folder with another config: it would be logged, and hashed, as something that was never trained.
+    """Raise ValueError if the folder holds a study of another config, which could not be resumed with this one.
 
     Raises:
         ValueError: naming the field that differs.

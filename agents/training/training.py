@@ -1,6 +1,6 @@
 """One training: an algorithm of `learners` on the native vector environment, evaluated on the validation split, checkpointed, published.
 
-The hydra script and the sweep both call `train`; what happens to the metrics is the caller's business.
+The hydra script and the sweep both call `train`; the caller decides where metrics go.
 """
 
 from collections.abc import Callable
@@ -14,25 +14,25 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.utils import get_device, safe_mean
 
-from vcgym.agents.config import TrainConfig
-from vcgym.agents.environments import make_envs
-from vcgym.agents.evaluation import Evaluation, evaluate
-from vcgym.agents.export import publish
-from vcgym.agents.progress import Tell, progress
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.environments import make_envs
+from vcgym.agents.evaluation.evaluate import Evaluation, evaluate
+from vcgym.agents.published.export import publish
+from vcgym.agents.published.spaces import describe
+from vcgym.agents.tracking.progress import OnProgress, progress
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.learners import Model, build_model, name_of, require_learnable, snapshot
-from vcgym.agents.training.spaces import describe
 
-# Takes metric values by name and the number of transitions they were seen at.
+# Called with metric values by name and the number of transitions so far.
 Log = Callable[[dict[str, float], int], None]
 
 _VALIDATION_SEED = 0
-_CHECKPOINT_FORMAT = 1
+_CHECKPOINT_FORMAT = 2
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training leaves: the published agent's folder, transitions learned from, and its last evaluation."""
+    """Training result: the published agent's folder, transitions learned from, and the last evaluation."""
 
     agent: Path
     steps: int
@@ -40,12 +40,12 @@ class Trained:
 
 
 def require_trainable(config: TrainConfig) -> None:
-    """Refuse at once what would be refused when work is under way: build one session of each split used.
+    """Raise at once any error that would come after work has begun: build one session of each split used.
 
     Raises:
         FileExistsError: see `train`.
-        ValueError: an argument of the environment out of range, or actions that no agent can take.
-        DataError: data that is missing or broken.
+        ValueError: an argument of the environment is out of range, or no agent can take its actions.
+        DataError: data is missing or broken.
     """
     for seed in config.seeds:
         _newest_checkpoint(config, seed)
@@ -75,10 +75,10 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
         if newest is not None:
             checkpoint.load(newest, model, identity)
         model.set_logger(Logger(None, [_Forward(log)]))
-        with progress(f"{config.env.id} seed {seed}", config.steps) as tell:
-            border = _Border(config, home / "checkpoints", identity, validation_envs, log, tell)
-            model.learn(max(config.steps - model.num_timesteps, 0), callback=border, reset_num_timesteps=False)
-            validation = border.evaluate()
+        with progress(f"{config.env.id} seed {seed}", config.steps) as report_progress:
+            callback = _BetweenRollouts(config, home / "checkpoints", identity, validation_envs, log, report_progress)
+            model.learn(max(config.steps - model.num_timesteps, 0), callback=callback, reset_num_timesteps=False)
+            validation = callback.evaluate()
         checkpoint.save(home / "checkpoints", model, identity)
         if not (home / "agent").exists():
             publish(
@@ -105,7 +105,7 @@ def _newest_checkpoint(config: TrainConfig, seed: int) -> Path | None:
 
 
 def _identity(config: TrainConfig, seed: int, model: Model) -> dict[str, Any]:
-    """Everything that must be the same for a resumed training to end as the uninterrupted one would."""
+    """Return the values that must be equal for a resumed training to end as an uninterrupted one."""
     parts: dict[str, Any] = {"format": _CHECKPOINT_FORMAT, "vcgym": version("vcgym"), "seed": seed}
     parts |= {"num_envs": config.num_envs, "steps": config.steps, "threads": config.threads, "device": get_device(config.device).type}
     parts |= {"env.id": config.env.id, "observation_space": describe(model.observation_space), "action_space": describe(model.action_space)}
@@ -114,7 +114,7 @@ def _identity(config: TrainConfig, seed: int, model: Model) -> dict[str, Any]:
 
 
 class _Forward(KVWriter):
-    """Hands what SB3 records after each rollout to `log`."""
+    """Writer that hands SB3's records of each rollout to `log`."""
 
     def __init__(self, log: Log):
         self.log = log
@@ -126,20 +126,22 @@ class _Forward(KVWriter):
         pass
 
 
-class _Border(BaseCallback):
-    """Between two rollouts: evaluate, then checkpoint, each at its interval."""
+class _BetweenRollouts(BaseCallback):
+    """Callback between two rollouts: evaluates, then checkpoints, each at its interval."""
 
     model: Model
 
-    def __init__(self, config: TrainConfig, folder: Path, identity: dict[str, Any], validation_envs: Any, log: Log, tell: Tell):
+    def __init__(
+        self, config: TrainConfig, folder: Path, identity: dict[str, Any], validation_envs: Any, log: Log, report_progress: OnProgress
+    ):
         super().__init__()
         self.config, self.folder, self.identity = config, folder, identity
-        self.validation_envs, self.log, self.tell = validation_envs, log, tell
+        self.validation_envs, self.log, self.report_progress = validation_envs, log, report_progress
 
     def evaluate(self) -> Evaluation:
         result = evaluate(snapshot(self.model, self.config), self.validation_envs, _VALIDATION_SEED)
         self.log({"validation/return_mean": result.return_mean, "validation/return_sd": result.return_sd}, self.num_timesteps)
-        self.tell(self.num_timesteps, f"validation return {result.return_mean:.3f}")
+        self.report_progress(self.num_timesteps, f"validation return {result.return_mean:.3f}")
         return result
 
     def _on_training_start(self) -> None:
@@ -156,7 +158,7 @@ class _Border(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         episodes = self.model.ep_info_buffer
-        self.tell(self.num_timesteps, f"return {safe_mean([episode['r'] for episode in episodes]):.3f}" if episodes else "")
+        self.report_progress(self.num_timesteps, f"return {safe_mean([episode['r'] for episode in episodes]):.3f}" if episodes else "")
 
     def _on_step(self) -> bool:
         return True

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from vcgym.agents.config import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.leaderboard.bench.catalogue import CATALOGUE
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.leaderboard.evaluation.published import Policy
+from vcgym.agents.evaluation.play import Policy
 
 
 class Recorded:

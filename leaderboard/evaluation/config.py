@@ -6,7 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from vcgym.agents.config import AbsolutePath, Config, DataConfig, TrainConfig
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.training import TrainConfig
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAY, SUITES, Suite, replay_suite
 

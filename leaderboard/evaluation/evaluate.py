@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import Cell
 from vcgym.leaderboard.evaluation.work_units import play_cells
@@ -13,7 +13,9 @@ from vcgym.leaderboard.results.files import replace_file
 TOGETHER = 8  # rules in one piece: enough to pay for drawing its worlds, few enough that many workers have something to do
 
 
-def evaluate(cells: list[Cell], folder: Path, on_progress: Tell, threads: int = 1, workers: int = 0, address: str | None = None) -> None:
+def evaluate(
+    cells: list[Cell], folder: Path, on_progress: OnProgress, threads: int = 1, workers: int = 0, address: str | None = None
+) -> None:  # fmt: skip
     """Make the file of each of `cells` that is not in `folder`; a run that was killed goes on so.
 
     Args:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import ray
 
-from vcgym.agents.training.search import ray_running
+from vcgym.agents.sweeps.search import ray_running
 from vcgym.leaderboard.evaluation.cells import Cell
 from vcgym.leaderboard.evaluation.work_units import play_cells
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from vcgym.agents.config import TrainConfig
-from vcgym.agents.environments import make_envs
-from vcgym.agents.evaluation import require_fit
-from vcgym.agents.export import load_agent, read_card
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.environments import make_envs
+from vcgym.agents.evaluation.evaluate import require_fit
 from vcgym.agents.networks.policy import AgentPolicy
+from vcgym.agents.published.export import load_agent, read_card
 from vcgym.baselines.systems import ORACLE, TUNED, System, load_study, load_systems, system_names
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.sender_rollout import sender_envs
@@ -145,7 +145,7 @@ def published_agent(folder: Path) -> PublishedAgent:
     """Return the agent of `vcgym/Call-v0` published in `folder`.
 
     Raises:
-        ValueError: see `vcgym.agents.export.load_agent`.
+        ValueError: see `vcgym.agents.published.export.load_agent`.
     """
     load_call_agent(folder)
     return PublishedAgent.read(folder, load_call_agent)

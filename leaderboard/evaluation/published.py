@@ -3,27 +3,16 @@
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import load_env_creator
-from numpy.typing import NDArray
 
+from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System, tuning_trials
 
 AGENT_ENV = "vcgym/Call-v0"
-
-
-class Policy(Protocol):
-    """Anything that acts (Stable-Baselines3's `predict`); `reads` names the observation it takes."""
-
-    reads: str
-
-    def predict(
-        self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False
-    ) -> tuple[NDArray[Any], Any]:
-        """Return the actions of a batch of sessions and the policy's state."""
 
 
 class PublishedAgent(NamedTuple):

@@ -11,10 +11,10 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from vcgym.agents.evaluation.play import Policy, play
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
-from vcgym.leaderboard.evaluation.published import Policy
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
@@ -65,21 +65,12 @@ def play_policy(
         observation=policy.reads, log=True,
         autoreset_mode=AutoresetMode.DISABLED, **arguments,
     )  # fmt: skip
-    began, deciding, decisions = time.perf_counter(), 0.0, 0
+    began = time.perf_counter()
     names = [name for name, _ in worlds]
     for name in sorted(set(names)):
         mask = np.array([other == name for other in names])
         observation, _ = envs.reset(seed=[seed for _, seed in worlds], options={"pair": name, "stratum": stratum, "reset_mask": mask})
-    state, running, start = None, np.ones(len(worlds), bool), np.ones(len(worlds), bool)
-    while running.any():
-        before = time.perf_counter()
-        actions, state = policy.predict(observation, state, start, deterministic=True)
-        deciding += time.perf_counter() - before
-        decisions += len(worlds)
-        observation, _, _, truncated, _ = envs.step(actions)
-        running, start = ~truncated, np.zeros(len(worlds), bool)
-        if truncated.any() and running.any():
-            raise ValueError(f"{env_id}: calls end after different numbers of decisions; allowed: environments where all have as many")
+    decision_us = play(policy, envs, observation).decision_us
     strata = [draw.stratum for draw in envs.unwrapped.batch.draws]
     envs.close()
-    return Rollout(envs.played(), strata, 1e6 * deciding / decisions, time.perf_counter() - began)
+    return Rollout(envs.played(), strata, decision_us, time.perf_counter() - began)

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 
+from vcgym.agents.evaluation.play import play
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.leaderboard.evaluation.published import PublishedAgent
@@ -81,21 +83,16 @@ def play_sender_agent(agent: PublishedAgent, scenario: SendingScenario, which: S
     envs = sender_envs(agent, scenario.name, len(which), "test", data=scenario.data, log_packets=MAX_PACKETS)
     observation, _ = envs.reset(seed=[seed for _, seed in which], options={"kind": which[0][0]})
     found: dict[int, tuple[SharedLink, dict[str, float], Mapping[str, DelayCdf]]] = {}
-    state, start, deciding_s, decisions, began = None, np.ones(len(which), bool), 0.0, 0, time.perf_counter()
-    while len(found) < len(which):
-        before = time.perf_counter()
-        actions, state = policy.predict(observation, state, start, deterministic=True)
-        deciding_s += time.perf_counter() - before
-        decisions += len(which)
-        observation, _, _, done, _ = envs.step(actions)
-        for row in set(np.flatnonzero(done).tolist()) - found.keys():  # a finished session resets itself; its next episode is discarded
+    began = time.perf_counter()
+
+    def measure(done: NDArray[np.int64]) -> None:
+        for row in done.tolist():
             found[row] = _measured(envs.batch.links[row], envs.log(row), envs.batch.totals(), row)
-        start = done
+
+    decision_us = play(policy, envs, observation, measure).decision_us
     envs.close()
-    return _rollout(
-        [found[row][0] for row in range(len(which))], [found[row] for row in range(len(which))], 1e6 * deciding_s / decisions,
-        time.perf_counter() - began,
-    )  # fmt: skip
+    measured = [found[row] for row in range(len(which))]
+    return _rollout([link for link, _, _ in measured], measured, decision_us, time.perf_counter() - began)
 
 
 def sender_envs(agent: PublishedAgent, scenario: str, num_envs: int, split: str, **others: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import yaml
 from pydantic import Field, field_validator, model_validator
 
-from vcgym.agents.config import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.network.scenarios.scenario import MODES
 from vcgym.predictors.methods import AnyMethod
 from vcgym.predictors.partition import Holdout

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
@@ -54,13 +54,13 @@ def playable(config: PredictorDataConfig) -> list[DataPart]:
     return parts
 
 
-def build(config: PredictorDataConfig, systems: Mapping[str, System], tell: Tell) -> Path:
+def build(config: PredictorDataConfig, systems: Mapping[str, System], on_progress: OnProgress) -> Path:
     """Play, and write rows.parquet and card.json.
 
     Args:
         config: what to play.
         systems: by name.
-        tell: told how many of the playable parts are done.
+        on_progress: called with the number of of the playable parts are done.
 
     Returns:
         The path of the rows.
@@ -68,14 +68,14 @@ def build(config: PredictorDataConfig, systems: Mapping[str, System], tell: Tell
     parts = playable(config)
     made: list[pa.Table] = []
     for done, part in enumerate(parts):
-        tell(done, f"{part.scenario}, {part.mode}")
+        on_progress(done, f"{part.scenario}, {part.mode}")
         scenario = Scenario(part.scenario, part.mode, config.packets)
         worlds = [world for split in config.splits for world in draw_worlds(scenario, part, split)]
         each = max(1, round(config.rows / len(parts) / len(worlds) / len(systems)))
         for start in range(0, len(worlds), _WORLDS_TOGETHER):
             made += _play(scenario, worlds[start : start + _WORLDS_TOGETHER], systems, each, config.threads)
     table = pa.concat_tables(_numbered(made))
-    tell(len(parts), f"{len(table):,} rows")
+    on_progress(len(parts), f"{len(table):,} rows")
     return _write(table, config)
 
 

@@ -1,10 +1,9 @@
 """The study of the predictors: every method fitted on every set of rows, each fit a run nested under the study's, and all of them ranked.
 
-A fit that is done has left its scores in a file and is not done again, so that a study that was stopped goes on.
+The scores of a fit are kept (`vcgym.leaderboard.kept`), so that a study that was stopped goes on.
 """
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.agents.progress import progress
+from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.registry import register_predictor
 from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.agents.training.study import require_same_study
@@ -20,27 +19,27 @@ from vcgym.leaderboard.forecasts.config import Cell, TrainPredictorConfig
 from vcgym.leaderboard.forecasts.figures import draw
 from vcgym.leaderboard.forecasts.scores import by_group, scores
 from vcgym.leaderboard.forecasts.table import ALL_MODES
+from vcgym.leaderboard.kept import kept_document
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.predictors.dnn import TrainedDnn
 from vcgym.predictors.method import Fitted, Site
 from vcgym.predictors.partition import FEWEST_PAIRS, partition
-from vcgym.predictors.published import Training, publish
+from vcgym.predictors.published import Training, publish, read_card
 from vcgym.predictors.quantile import TrainedQuantiles
 from vcgym.predictors.rows import COLUMNS, Rows, read_rows
 
 MODEL, ALIAS = "vcgym-delay-predictor", "champion"
-TABLES, RESULTS, PAIRS, PUBLISHED = "tables", "results.parquet", "pairs.parquet", "predictor"
-
-_SCORED = "scores.json"  # of a fit that is done
+TABLES, RESULTS, PAIRS, PUBLISHED, SCORED = "tables", "results.parquet", "pairs.parquet", "predictor", "scored"
 
 
 class Data(NamedTuple):
-    """Rows to learn from, rows to forecast pair by pair if there are any, and the hash of the former's file."""
+    """Rows to learn from, rows to forecast pair by pair if there are any, and the hashes of their files."""
 
     rows: Rows
     judged: Rows | None
     sha256: str
+    judged_sha256: str | None
 
 
 def run_study(config: TrainPredictorConfig) -> Path:
@@ -64,18 +63,18 @@ def run_study(config: TrainPredictorConfig) -> Path:
     found: list[dict[str, Any]] = []
     with (
         tracking.run(config.study, data_hash=data.sha256, marker=config.folder / "mlflow_run") as study,
-        progress(config.study, len(cells)) as tell,
+        progress(config.study, len(cells)) as on_progress,
     ):
         study.config(config)
         _log_rows(study, config.rows, data)
         for done, cell in enumerate(cells):
-            tell(done, str(cell))
-            found.append(_cell(config, cell, data, tracking, study))
-        tell(len(cells), "done")
+            on_progress(done, str(cell))
+            found.append(scored(config, cell, data, tracking, study))
+        on_progress(len(cells), "done")
         tables = config.folder / TABLES
-        results = _write(tables / RESULTS, [row for scored in found for row in scored["scores"]])
+        results = _write(tables / RESULTS, [row for one in found for row in one["scores"]])
         if data.judged is not None:
-            _write(tables / PAIRS, [row for scored in found for row in scored["pairs"]])
+            _write(tables / PAIRS, [row for one in found for row in one["pairs"]])
         study.folder(tables)
     return results
 
@@ -83,7 +82,8 @@ def run_study(config: TrainPredictorConfig) -> Path:
 def _read(config: TrainPredictorConfig) -> Data:
     rows = read_rows(config.rows, config.jitter, config.transmit)
     judged = None if config.judged is None else read_rows(config.judged, config.jitter, config.transmit, SPLITS)
-    return Data(rows, judged, hashlib.sha256(config.rows.read_bytes()).hexdigest())
+    of_judged = None if config.judged is None else hashlib.sha256(config.judged.read_bytes()).hexdigest()
+    return Data(rows, judged, hashlib.sha256(config.rows.read_bytes()).hexdigest(), of_judged)
 
 
 def _chosen(config: TrainPredictorConfig, name: str, rows: Rows) -> Rows:
@@ -104,18 +104,18 @@ def _possible(config: TrainPredictorConfig, cell: Cell, data: Data) -> bool:
     return len(rows) > 0 and (cell.holdout != "pair" or len(set(zip(rows["scenario"], rows["pair"], strict=True))) >= FEWEST_PAIRS)
 
 
-def _cell(config: TrainPredictorConfig, cell: Cell, data: Data, tracking: Tracking, study: Run) -> dict[str, Any]:
-    """Scores of one fit, done now or read from where it was left."""
+def scored(config: TrainPredictorConfig, cell: Cell, data: Data, tracking: Tracking, study: Run) -> dict[str, Any]:
+    """Return the scores of one fit, done now or kept."""
     home = config.folder / cell.method / cell.rows / cell.holdout / f"seed-{cell.seed}"
-    if (home / _SCORED).exists():
-        scored: dict[str, Any] = json.loads((home / _SCORED).read_text())
-        if scored["data_sha256"] != data.sha256:
-            raise ValueError(f"{home / _SCORED} is of rows {scored['data_sha256']}, not of {data.sha256}; choose another folder")
-        return scored
-    with tracking.run(str(cell), parent=study, data_hash=data.sha256, marker=home / "mlflow_run") as run:
-        scored = _fit(config, cell, data, home, run)
-    replace_file(home / _SCORED, (json.dumps(scored, indent=1) + "\n").encode())
-    return scored
+
+    def fit() -> dict[str, Any]:
+        with tracking.run(str(cell), parent=study, data_hash=data.sha256, marker=home / "mlflow_run") as run:
+            return _fit(config, cell, data, home, run)
+
+    settings = config.methods[cell.method].model_dump(mode="json"), config.sets[cell.rows].model_dump(mode="json"), config.receivers
+    inputs = config.jitter, config.transmit, data.sha256, data.judged_sha256
+    found: dict[str, Any] = kept_document(home / SCORED, (cell, settings, inputs, str(cell) == config.champion), fit)
+    return found
 
 
 def _fit(config: TrainPredictorConfig, cell: Cell, data: Data, home: Path, run: Run) -> dict[str, Any]:
@@ -131,7 +131,6 @@ def _fit(config: TrainPredictorConfig, cell: Cell, data: Data, home: Path, run: 
     if str(cell) == config.champion:
         _crown(config, cell, data, fitted, by_mode[ALL_MODES], run)
     return {
-        "data_sha256": data.sha256,
         "scores": [{**cell._asdict(), "mode": mode, **values} for mode, values in by_mode.items()],
         "pairs": [] if data.judged is None else _judge(config, cell, data.judged, fitted),
     }
@@ -157,17 +156,21 @@ def _judge(config: TrainPredictorConfig, cell: Cell, judged: Rows, fitted: Fitte
 
 
 def _crown(config: TrainPredictorConfig, cell: Cell, data: Data, fitted: Fitted, scored: dict[str, float], run: Run) -> None:
-    """Publish the network of one fit and register it."""
+    """Publish the network of one fit and register it.
+
+    Raises:
+        ValueError: another fit's network stands in the folder.
+    """
     assert isinstance(fitted, TrainedDnn)
-    folder = config.folder / PUBLISHED
+    folder, rows = config.folder / PUBLISHED, _chosen(config, cell.rows, data.rows)
+    metrics = {name: value for name, value in scored.items() if name != "n"}
+    training = Training(
+        data_sha256=data.sha256, modes=sorted(set(rows["mode"])), jitter=config.jitter, seed=cell.seed, rows=len(rows), metrics=metrics
+    )  # fmt: skip
     if not (folder / "predictor.json").exists():
-        rows = _chosen(config, cell.rows, data.rows)
-        modes = sorted(set(rows["mode"]))
-        metrics = {name: value for name, value in scored.items() if name != "n"}
-        training = Training(
-            data_sha256=data.sha256, modes=modes, jitter=config.jitter, seed=cell.seed, rows=len(rows), metrics=metrics
-        )  # fmt: skip
         publish(folder, fitted.network, training)
+    elif read_card(folder).training != training:
+        raise ValueError(f"{folder} holds a predictor of other data or code; choose another folder")
     run.folder(folder)
     register_predictor(run, folder, MODEL, ALIAS)
 

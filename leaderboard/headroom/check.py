@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.oracles.joint import UNLIMITED
@@ -49,7 +49,7 @@ class Compared(NamedTuple):
 
 
 def compare(
-    scenarios: Sequence[Scenario], systems: Mapping[str, System], worlds: int, per_world: int, tell: Tell, first: int = 0
+    scenarios: Sequence[Scenario], systems: Mapping[str, System], worlds: int, per_world: int, on_progress: OnProgress, first: int = 0
 ) -> list[Compared]:  # fmt: skip
     """Play systems on random worlds of the training split.
 
@@ -58,7 +58,7 @@ def compare(
         systems: by name; each world meets `per_world` of them, taken in turn.
         worlds: how many.
         per_world: systems per world.
-        tell: told how many worlds are done.
+        on_progress: called with the number of worlds are done.
         first: seed of the first world.
     """
     names = list(systems)
@@ -68,7 +68,7 @@ def compare(
         draw = scenario.draw("train", first + n)
         seen = see(scenario, draw)
         if n % 50 == 0:
-            tell(n, f"{scenario.name}, {scenario.mode}")
+            on_progress(n, f"{scenario.name}, {scenario.mode}")
         best = best_ratings(seen, LIMITS)
         for i in range(per_world):
             name = names[(n * per_world + i) % len(names)]

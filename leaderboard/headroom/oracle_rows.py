@@ -14,19 +14,19 @@ Rows of played oracles are what the call gave, coins included. A row of a joint 
 its delays, and loss, concealment and R are of the loss probabilities; what the event accounting would say of it is NaN.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import LONG_RUN_TICKS, WINDOW_TICKS
+from vcgym.leaderboard.kept import kept
 from vcgym.leaderboard.oracles.informed import INFORMED_RECEIVER, informed_sequence
 from vcgym.leaderboard.oracles.joint import UNLIMITED, Plan
 from vcgym.leaderboard.oracles.rating import best_ratings
@@ -36,15 +36,12 @@ from vcgym.leaderboard.oracles.sequences import best_sequence, clairvoyant, cost
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import CALL, METRICS
 from vcgym.leaderboard.results.call_metrics import g114_band, rows
-from vcgym.leaderboard.results.columns import IDENTITY, WORLD
+from vcgym.leaderboard.results.columns import IDENTITY
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS, emodel_return, impairment_sum, mos, rating
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw, blocks
-
-VERSION = 1
-"""Goes up with every change of an oracle's definition, so that stored rows of an older one are not found."""
 
 SEQUENCES: dict[str, int | None] = {"0": 0, "1": 1, "4": 4, "16": 16, "any": None}
 JOINT = {"0": 0, "1": 1, "2": 2, "6": 6, "any": UNLIMITED}
@@ -75,34 +72,34 @@ def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
     return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY | CALL.identity} | {"kind": "oracle", "env": "none"} | none)
 
 
-def oracle_rows(world: Drawn, references: Mapping[str, System], folder: Path | None = None) -> list[dict[str, Any]]:
-    """All rows of a world, from `folder` if they lie there, else made and put there.
+def oracle_rows(world: Drawn, references: Mapping[str, System], folder: Path) -> list[dict[str, Any]]:
+    """Return all rows of a world, from their file in `folder` if it is there, else made and kept.
 
     Args:
         world: from `drawn`.
         references: systems X that are taken apart into routing and playout.
-        folder: keeps one file per world; None: nothing is kept.
+        folder: of the files.
+
+    Raises:
+        ValueError: the file is not complete.
     """
-    path = folder / f"{_key(world.identity, references)}.parquet" if folder else None
-    if path and path.is_file():
-        stored: list[dict[str, Any]] = results.read(results.RESULTS, path).to_pylist()
-        same = ("suite", "suite_version")
-        return [row | {name: world.identity[name] for name in same} for row in stored]
+    suite = {name: world.identity[name] for name in ("suite", "suite_version")}  # suites may share worlds
+    decides = {name: value for name, value in world.identity.items() if name not in ("system", *suite)}
+
+    def make() -> pa.Table:
+        return results.table(results.RESULTS, _made(world, references), "oracles")
+
+    return [row | suite for row in kept(folder, (decides, references), make).to_pylist()]
+
+
+def _made(world: Drawn, references: Mapping[str, System]) -> Iterator[dict[str, Any]]:
     seen = see(world.scenario, world.draw)
     best = dict(zip(JOINT, best_ratings(seen, _limits(world)), strict=True))
-    made = [*_played(world, seen)]
-    made += [world.identity | {"system": f"oracle_joint_{name}"} | plan_metrics(seen, one.plan) for name, one in best.items()]
-    made += [row for name, pair in references.items() for row in _apart(world, seen, name, pair, best["6"].plan.path)]
-    if path:
-        results.write(results.RESULTS, made, path)
-    return made
-
-
-def _key(identity: Mapping[str, Any], references: Mapping[str, System]) -> str:
-    """Name of the file that keeps a world's rows: what decides them, hashed."""
-    decides = {name: identity[name] for name in (*WORLD, "card", "packets")}
-    decides |= {"oracles": VERSION, "references": {name: repr(pair) for name, pair in references.items()}}
-    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:24]
+    yield from _played(world, seen)
+    for name, one in best.items():
+        yield world.identity | {"system": f"oracle_joint_{name}"} | plan_metrics(seen, one.plan)
+    for name, pair in references.items():
+        yield from _apart(world, seen, name, pair, best["6"].plan.path)
 
 
 def real_delays(world: Drawn) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from rich.console import Console
 
-from vcgym.agents.progress import Tell
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.evaluation import cells
 from vcgym.leaderboard.evaluation.cells import Cell, Found
 from vcgym.leaderboard.evaluation.evaluate import evaluate
@@ -25,7 +25,7 @@ from vcgym.leaderboard.results.columns import WORLD
 
 
 def run_suite(
-    suite: Suite, parts: list[tuple[Part, AnyScenario]], systems: Mapping[str, Participant], folder: Path, on_progress: Tell,
+    suite: Suite, parts: list[tuple[Part, AnyScenario]], systems: Mapping[str, Participant], folder: Path, on_progress: OnProgress,
     threads: int = 1, workers: int = 0, address: str | None = None,
 ) -> Path:  # fmt: skip
     """Play every participant on every world and publish the outcome; a run that was killed goes on where it was.

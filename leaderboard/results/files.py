@@ -29,7 +29,7 @@ class Layout(NamedTuple):
     key: tuple[str, ...]
 
 
-def layout(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
+def layout_of(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
     """Return the layout of a file.
 
     Args:
@@ -42,19 +42,19 @@ def layout(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
 
 def results_of(columns: Columns) -> Layout:
     """Return the layout of `results.parquet`, one row per system and world, and of `oracles.parquet`, the same of oracles."""
-    return layout(columns.types, (*WORLD, "system"))
+    return layout_of(columns.types, (*WORLD, "system"))
 
 
 RESULTS = results_of(CALL)
 """`results.parquet` of calls over paths."""
 
-DELAY_CDF = layout(
+DELAY_CDF = layout_of(
     dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},
     ("mode", "scenario", "pair", "accounting", "system"),
 )
 """`cdf.parquet`: of `packets_sent`, how many were heard within each delay of `cdf.GRID_MS`; `mode` is a board's."""
 
-TIMELINE = layout(
+TIMELINE = layout_of(
     {name: IDENTITY[name] for name in ("system", *WORLD)}
     | {"packets_per_bin": "int64", "path_names": "strings"}
     | dict.fromkeys(("delay_median_ms", "delay_most_ms", "missing", "path", "path_changes"), "int64s"),
@@ -62,14 +62,14 @@ TIMELINE = layout(
 )
 """`timeline.parquet`: a few sessions, bin by bin; see `timeline.timelines`."""
 
-ACTIONS = layout(
+ACTIONS = layout_of(
     {name: CALL.types[name] for name in ("system", "suite", "suite_version", *WORLD, "card", "env", "packets")}
     | {"path": "int64s", "level": "int64s"},
     (*WORLD, "system"),
 )
 """`actions.parquet`: what each agent decided, decision by decision: index of the path and of the level."""
 
-TIMING = layout(
+TIMING = layout_of(
     {"system": "string", "mode": "string", "decision_us": "float64", "wall_clock_s": "float64", "hardware": "string"},
     ("mode", "system"),
 )
@@ -80,18 +80,27 @@ def write(layout: Layout, rows: Iterable[Mapping[str, Any]], path: Path) -> None
     """Check `rows` against `layout` and replace `path` by them in one step.
 
     Raises:
+        ValueError: as `table`.
+    """
+    buffer = BytesIO()
+    pq.write_table(table(layout, rows, path.name), buffer, compression="zstd")
+    replace_file(path, buffer.getvalue())
+
+
+def table(layout: Layout, rows: Iterable[Mapping[str, Any]], name: str) -> pa.Table:
+    """Return `rows`, checked against `layout` and sorted by its key; errors call the table `name`.
+
+    Raises:
         ValueError: a row lacks a column or has one too many, a value is of another type than its column, or two rows share a key.
     """
     rows = list(rows)
     names = layout.schema.names
     for number, row in enumerate(rows):
-        _refuse_other_columns(row, names, f"row {number} for {path.name}")
-    columns = [_column(layout.schema.field(name), [row[name] for row in rows], path) for name in names]
-    table = pa.Table.from_arrays(columns, schema=layout.schema).sort_by([(name, "ascending") for name in layout.key])
-    _refuse_duplicates(table, layout, path)
-    buffer = BytesIO()
-    pq.write_table(table, buffer, compression="zstd")
-    replace_file(path, buffer.getvalue())
+        _refuse_other_columns(row, names, f"row {number} for {name}")
+    columns = [_column(layout.schema.field(column), [row[column] for row in rows], name) for column in names]
+    found = pa.Table.from_arrays(columns, schema=layout.schema).sort_by([(key, "ascending") for key in layout.key])
+    _refuse_duplicates(found, layout, name)
+    return found
 
 
 def read(layout: Layout, path: Path) -> pa.Table:
@@ -104,15 +113,15 @@ def read(layout: Layout, path: Path) -> pa.Table:
     if not path.is_file():
         raise FileNotFoundError(f"no leaderboard file {path}")
     try:
-        table = pq.read_table(path)
+        stored = pq.read_table(path)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path} is not a Parquet file: {error}") from error
-    _refuse_other_columns(table.schema.names, layout.schema.names, str(path))
-    table = table.select(layout.schema.names)
-    for found, wanted in zip(table.schema, layout.schema, strict=True):
+    _refuse_other_columns(stored.schema.names, layout.schema.names, str(path))
+    stored = stored.select(layout.schema.names)
+    for found, wanted in zip(stored.schema, layout.schema, strict=True):
         if found.type != wanted.type:
             raise ValueError(f"{path}: column {wanted.name!r} holds {found.type}, wanted {wanted.type}")
-    return table
+    return stored
 
 
 def read_results(path: Path) -> pa.Table:
@@ -129,10 +138,10 @@ def read_results(path: Path) -> pa.Table:
 
 
 def read_with_oracles(folder: Path) -> pa.Table:
-    """Return the results of the run in `folder`, followed by the rows of its oracles if `vcgym-headroom` has made them.
+    """Return the results of the run in `folder`, followed by its worlds' oracles if `vcgym-headroom` has made them.
 
     Raises:
-        FileNotFoundError, ValueError: see `read`, for either file.
+        FileNotFoundError, ValueError: as `read`, for either file.
     """
     played, oracles = read_results(folder / "results.parquet"), folder / "oracles.parquet"
     if not oracles.is_file():
@@ -142,9 +151,9 @@ def read_with_oracles(folder: Path) -> pa.Table:
     return pa.concat_tables([played, made.filter(pa.array([world in worlds for world in _worlds(made)], pa.bool_()))])
 
 
-def _worlds(table: pa.Table) -> list[tuple[Any, ...]]:
-    """Return the key of each row's world: suite, version, data card and the world in it."""
-    return list(zip(*(table[name].to_pylist() for name in (*WORLD, "suite", "suite_version", "card", "packets")), strict=True))
+def _worlds(rows: pa.Table) -> list[tuple[Any, ...]]:
+    """Return the world key of each row: suite, version, data card and world."""
+    return list(zip(*(rows[name].to_pylist() for name in (*WORLD, "suite", "suite_version", "card", "packets")), strict=True))
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -162,17 +171,17 @@ def _refuse_other_columns(found: Iterable[str], wanted: list[str], place: str) -
         raise ValueError(f"{place}: missing columns {missing}, unknown columns {unknown}")
 
 
-def _column(field: pa.Field, values: list[Any], path: Path) -> pa.Array:
+def _column(field: pa.Field, values: list[Any], name: str) -> pa.Array:
     many = pa.types.is_list(field.type)
     kind = _TAKES[field.type.value_type if many else field.type]
     for value in values:  # checked here because Arrow would cut a float down to an int64
         if not (isinstance(value, list) and all(isinstance(one, kind) for one in value) if many else isinstance(value, kind)):
-            raise ValueError(f"{path.name}: column {field.name!r} takes {field.type}, got {value!r}")
+            raise ValueError(f"{name}: column {field.name!r} takes {field.type}, got {value!r}")
     return pa.array(values, field.type)
 
 
-def _refuse_duplicates(table: pa.Table, layout: Layout, path: Path) -> None:
+def _refuse_duplicates(table: pa.Table, layout: Layout, name: str) -> None:
     counts = table.group_by(list(layout.key)).aggregate([([], "count_all")])
     for row in counts.to_pylist():
         if row.pop("count_all") > 1:
-            raise ValueError(f"{path.name}: two rows share the key {row}")
+            raise ValueError(f"{name}: two rows share the key {row}")

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from vcgym.agents.atomic import new_folder
+from vcgym.agents.published.new_folder import new_folder
 from vcgym.leaderboard.evaluation.participants import is_agent_name
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.submissions.folder import RefusedError

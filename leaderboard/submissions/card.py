@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from vcgym.agents.export import AgentCard
-from vcgym.agents.networks.observation import Part, network_for
-from vcgym.agents.training.spaces import describe
+from vcgym.agents.networks.observation import ObservedPart, network_for
+from vcgym.agents.published.export import AgentCard
+from vcgym.agents.published.spaces import describe
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.observe import call_layout
 from vcgym.envs.call.features.path import PATH_FEATURES
@@ -107,10 +107,10 @@ def _refuse_other_agent(path: Path, card: AgentCard) -> None:
     _refuse_other(path, "agent.squashed", card.squashed, False)
 
 
-def call_parts(paths: int) -> list[Part]:
+def call_parts(paths: int) -> list[ObservedPart]:
     """Return the parts of an observation of `vcgym/Call-v0` with so many paths."""
     of_path, of_call = ([feature.name for feature in features] for features in (PATH_FEATURES, CALL_FEATURES))
-    return [Part(name="paths", items=paths, features=of_path), Part(name="call", features=of_call)]
+    return [ObservedPart(name="paths", items=paths, features=of_path), ObservedPart(name="call", features=of_call)]
 
 
 def _refuse_other_model(path: Path, card: OnnxCard) -> None:

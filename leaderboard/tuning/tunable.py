@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from vcgym.agents.training.search import Domain, Values
+from vcgym.agents.sweeps.search import Domain, Values
 from vcgym.baselines.systems import System
 from vcgym.predictors.published import shipped_network
 

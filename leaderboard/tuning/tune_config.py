@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vcgym.agents.config import AbsolutePath, Config
-from vcgym.agents.training.search import Domain
+from vcgym.agents.config.base import AbsolutePath, Config
+from vcgym.agents.sweeps.search import Domain
 from vcgym.leaderboard.evaluation.config import RayConfig
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_senders import SenderTask
@@ -50,8 +50,8 @@ class SendersConfig(Config):
 class TuneConfig(Config):
     """Tune systems, each with the same budget.
 
-    The usual one is that of an agent's sweep (`vcgym.agents.config.SweepConfig`): 4 trials of 1,000,000 decisions of 10 packets are 40
-    million packets, and so are 64 trials of 104 calls of 6,000 packets.
+    The usual one is that of an agent's sweep (`vcgym.agents.config.training.SweepConfig`): 4 trials of 1,000,000 decisions of 10 packets
+    are 40 million packets, and so are 64 trials of 104 calls of 6,000 packets.
 
     Attributes:
         systems: names of systems over paths; none: senders alone.

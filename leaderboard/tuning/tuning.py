@@ -15,11 +15,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.training.search import Domain, Values, search
+from vcgym.agents.sweeps.search import Domain, Values, search
 from vcgym.baselines.systems import TUNED, System
+from vcgym.leaderboard.kept import kept_document
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.tuning.tunable import as_data, short, values_of, with_values
 from vcgym.network.traces.cards import canonical_sha256
+
+SEARCHED = "searched"
+"""Folder of kept searches."""
 
 
 class TuningTask(Protocol):
@@ -54,8 +58,8 @@ class Outcome(NamedTuple):
     study: dict[str, Any]
 
 
-def tune_system(name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search) -> Outcome:
-    """Search one system; Ray has to be running (`vcgym.agents.training.search.ray_running`).
+def tune_system(name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search, folder: Path) -> Outcome:
+    """Search one system; Ray has to be running (`vcgym.agents.sweeps.search.ray_running`).
 
     Args:
         name: of the system.
@@ -63,11 +67,23 @@ def tune_system(name: str, published: System, space: Mapping[str, Domain], task:
         space: where each value is drawn.
         task: what it is tuned on.
         how: what may be used.
+        folder: keeps the outcome (`vcgym.leaderboard.kept`), so that a search that was killed goes on with the next system.
     """
+    follows_from = name, published, _as_data(space), task, how.trials, how.seed
+    drawn, study = kept_document(folder / SEARCHED, follows_from, lambda: _searched(name, published, space, task, how))
+    return Outcome(with_values(published, drawn), study)
+
+
+def _searched(
+    name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search
+) -> tuple[Values, dict[str, Any]]:  # fmt: skip
+    """Return the best values, none if the published ones are the best, and the study."""
     found = search(partial(_trial, published, task), space, how.trials - 1, how.seed, how.concurrent)
     before = _trial(published, task, {})
     drawn, after = max(found, key=lambda trial: trial[1])
-    system = with_values(published, drawn) if after > before else published
+    if after <= before:
+        drawn = {}
+    system = with_values(published, drawn)
     validated = [task.scores(chosen, "validation") for chosen in (published, system)]
     values = {key: value if not isinstance(value, float) else short(value) for key, value in values_of(system, space).items()}
     study = {
@@ -81,7 +97,7 @@ def tune_system(name: str, published: System, space: Mapping[str, Domain], task:
         "train": {f"{task.metric}_published": _rounded(before), f"{task.metric}_tuned": _rounded(max(before, after))},
         "validation": _compared(task.metric, *validated),
     }
-    return Outcome(system, study)
+    return drawn, study
 
 
 def _trial(published: System, task: TuningTask, values: Values) -> float:
@@ -101,19 +117,6 @@ def _rounded(value: float) -> float:
     return round(float(value), 3) if abs(value) >= 1.0 else float(f"{value:.3g}")
 
 
-def is_done(name: str, space: Mapping[str, Domain], task: TuningTask, how: Search, folder: Path) -> bool:
-    """Return True if `folder` has a study of this system, space and budget, so that a search that was killed goes on with the next one."""
-    path = _path(name, task, folder)
-    if not path.is_file():
-        return False
-    study = json.loads(path.read_text(encoding="utf-8"))["study"]
-    return bool(study["space"] == _as_data(space) and study["budget"] == _spent(task, how))
-
-
-def _path(name: str, task: TuningTask, folder: Path) -> Path:
-    return folder / f"{task.name(name)}{TUNED}.json"
-
-
 def _as_data(space: Mapping[str, Domain]) -> dict[str, Any]:
     return {key: domain.model_dump(mode="json", exclude_none=True, exclude_defaults=True) for key, domain in space.items()}
 
@@ -125,7 +128,7 @@ def _spent(task: TuningTask, how: Search) -> dict[str, Any]:
 def save(tuned: Outcome, task: TuningTask, folder: Path) -> None:
     """Write a file of data/tuned (`vcgym.baselines.systems.Tuned`); without a system if no values were better than the published ones."""
     study = tuned.study
-    path, budget = _path(study["system"], task, folder), study["budget"]
+    path, budget = folder / f"{task.name(study['system'])}{TUNED}.json", study["budget"]
     body = {"study": study, "system": as_data(tuned.system) if study["tuned"] != study["published"] else None}
     card = {
         "name": path.stem,

@@ -1,35 +1,28 @@
 """One decorator for every compiled function, with a disk cache that cannot go stale.
 
-numba keys a cached function by its own file only: editing a callee, or an overload picked by type, would leave the cached caller as it
-was. So the cache folder is named by a hash of every source file that can end up inside a kernel.
+numba keys a cached function by its own file only: editing a callee, or an implementation picked by type, would leave the cached caller as
+it was. Here the folder of compiled code is named by a hash of all code that can end up in it: the import closures of the function's module
+and of the modules of all classes among the types of its arguments (`vcgym.network.kernels.sources`). An implementation picked by type has
+to stand in the module of the type, or in one that the caller imports. So editing a rule compiles what runs that rule, and editing a comment
+or a docstring compiles nothing.
 """
 
 import hashlib
-import os
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from types import CodeType
+from typing import Any, ClassVar, TypeVar
 
 import numba
-from numba.core import config as numba_config
+from numba.core import types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.dispatcher import Dispatcher
+from numba.core.sigutils import normalize_signature
+
+from vcgym.network.kernels.sources import cache_home, code_hash, reread
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_KERNEL_ROOMS = ("network", "predictors", "baselines", "envs", "leaderboard/oracles")
-
-
-def _cache_folder() -> Path:
-    home = Path(__file__).resolve().parents[2]
-    digest = hashlib.sha256()
-    for room in _KERNEL_ROOMS:
-        for source in sorted((home / room).rglob("*.py")):
-            digest.update(source.relative_to(home).as_posix().encode())
-            digest.update(source.read_bytes())
-    base = os.environ.get("NUMBA_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "vcgym"
-    return Path(base) / f"kernels-{digest.hexdigest()[:16]}"
-
-
-CACHE_FOLDER = _cache_folder()
 
 
 def kernel(function: F) -> F:
@@ -43,15 +36,76 @@ def kernel(function: F) -> F:
 
 
 def allocating_kernel(function: F) -> F:
-    """As `kernel`, for a function that makes arrays, or calls one that does."""
+    """Compile as `kernel` does, for a function that makes arrays, or calls one that does."""
     return _compile(function, _nrt=True)
 
 
 def _compile(function: F, **options: bool) -> F:
-    before = numba_config.CACHE_DIR
-    numba_config.CACHE_DIR = str(CACHE_FOLDER)
-    try:
-        compiled: F = numba.njit(cache=True, nogil=True, **options)(function)
-        return compiled
-    finally:
-        numba_config.CACHE_DIR = before
+    compiled: Any = numba.njit(nogil=True, **options)(function)
+    if isinstance(compiled, Dispatcher):
+        reread(function.__module__, Path(inspect.getfile(function)))
+        compiled._cache = _Cache(function)
+    return compiled
+
+
+class _Locator(_CacheLocator):
+    """Folder and file name of a function's compiled code, without time stamps and line numbers."""
+
+    def __init__(self, function: Any, path: str) -> None:
+        self._py_file, self._function = path, function  # numba names the file in warnings
+        self.folder = cache_home() / "kernels"
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> "_Locator":
+        return cls(py_func, py_file)
+
+    def get_cache_path(self) -> str:
+        return str(self.folder)
+
+    def get_source_stamp(self) -> str:
+        return ""  # the folder's name tells
+
+    def get_disambiguator(self) -> str:
+        """Return a hash of the byte code: functions of one name are told apart by it."""
+        return hashlib.sha256(_code_text(self._function.__code__, self._function.__doc__).encode()).hexdigest()[:12]
+
+
+def _code_text(code: CodeType, docstring: str | None) -> str:
+    constants = [_code_text(one, None) if isinstance(one, CodeType) else repr(one) for one in code.co_consts if one is not docstring]
+    return repr((code.co_code, constants, code.co_names))
+
+
+class _Implementation(CompileResultCacheImpl):
+    _locator_classes: ClassVar = [_Locator]
+
+
+class _Cache(FunctionCache):
+    """numba's cache of one function, pointed at the folder of the code that an overload follows from."""
+
+    _impl_class = _Implementation
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        return super()._load_overload(sig, target_context) if self._entered(sig) else None
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        if self._entered(sig):
+            super()._save_overload(sig, data)
+
+    def _entered(self, sig: Any) -> bool:
+        """Enter the overload's folder; return False if some of its code stands in no file, so that nothing can be cached."""
+        try:
+            code = code_hash(frozenset([self._py_func.__module__, *_modules(normalize_signature(sig)[0])]))
+        except LookupError:
+            return False
+        self._impl.locator.folder = cache_home() / "kernels" / code[:2] / code
+        self._cache_file = IndexDataCacheFile(self._impl.locator.get_cache_path(), self._impl.filename_base, "")
+        return True
+
+
+def _modules(kind: Any) -> Iterator[str]:
+    """Yield the modules of all classes in a type, or in a tuple of types."""
+    if hasattr(kind, "instance_class"):
+        yield kind.instance_class.__module__
+    for part in vars(kind).values() if isinstance(kind, types.Type) else kind:
+        if isinstance(part, types.Type | tuple):
+            yield from _modules(part)

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import get_ident
 from typing import NamedTuple
 
 _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib"))
@@ -30,7 +31,15 @@ def _read_rooms() -> dict[str, bytes]:
 
 
 SOURCES = _read_rooms()
-"""Content of all modules of vcgym by name, read when the process starts: files may be edited while it runs its old code."""
+"""Content of modules by name, those of vcgym read when the process starts: files may be edited while it runs its old code."""
+
+
+def reread(module: str, path: Path) -> None:
+    """Read a module again; called while it is executed, so that one that is edited and reloaded counts as it is now."""
+    content = path.read_bytes() if path.is_file() else None
+    if content is not None and SOURCES.get(module) != content:
+        SOURCES[module] = content
+        code_hash.cache_clear()
 
 
 class Source(NamedTuple):
@@ -93,13 +102,11 @@ def closure(modules: Iterable[str]) -> dict[str, Source]:
 
 def _read(module: str) -> bytes | None:
     """Return the content of a module; None if it has no source file or `module` is no module."""
-    return SOURCES.get(module) if module.partition(".")[0] == "vcgym" else _read_outside(module)
-
-
-@cache
-def _read_outside(module: str) -> bytes | None:
-    path = _file(module)
-    return path.read_bytes() if path else None
+    if module not in SOURCES and module.partition(".")[0] != "vcgym":
+        path = _file(module)
+        if path is not None:
+            SOURCES[module] = path.read_bytes()
+    return SOURCES.get(module)
 
 
 @cache
@@ -159,6 +166,6 @@ def _imports(tree: ast.Module, module: str) -> Iterable[str]:
 
 def _replace(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     draft.write_text(text)
     draft.replace(path)

@@ -12,7 +12,9 @@ from hydra import compose, initialize_config_module
 from hydra.errors import ConfigCompositionException, InstantiationException
 from pydantic import ValidationError
 
-from vcgym.agents.config import EnvConfig, EvaluateConfig, MaskablePPOConfig, PPOConfig, SACConfig, SweepConfig, TrainConfig
+from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.leaderboard.bench.config import BenchConfig
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
@@ -219,8 +221,8 @@ def test_a_refused_config_leaves_no_work_behind(tmp_path):
 def test_an_environment_that_is_refused_leaves_no_work_behind(tmp_path, monkeypatch, options, message, search):
     import ray
 
+    from vcgym.agents.sweeps.sweep import run_sweep
     from vcgym.agents.training.study import run_study
-    from vcgym.agents.training.sweep import run_sweep
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)

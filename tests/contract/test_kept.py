@@ -3,25 +3,36 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.agents.export import load_agent
+from vcgym.agents.published.export import load_agent
+from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.leaderboard import kept as keeper
 from vcgym.leaderboard.evaluation import cells
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
+from vcgym.leaderboard.forecasts import study
+from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
+from vcgym.leaderboard.headroom import oracle_rows
 from vcgym.leaderboard.kept import described, file_name, kept
+from vcgym.leaderboard.papers.reproduce import parts
 from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.tuning import tuning
+from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.network.kernels.sources import SOURCES, closure, code_hash
+from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
@@ -36,11 +47,56 @@ def sender_cell_of(system):
     return cells.plan(Suite("tiny", "v0", 0, (part,), RATE), [(part, SendingScenario("rate"))], {"it": system})[0].file
 
 
+def asked_for(module, function, *arguments):
+    """The name that `function` asks the keeper for."""
+    keeps = "kept" if hasattr(module, "kept") else "kept_document"
+
+    def ask(folder, follows_from, make):
+        raise InterruptedError(file_name(follows_from, make.__module__))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, keeps, ask)
+        with pytest.raises(InterruptedError) as asked:
+            function(*arguments)
+    return str(asked.value)
+
+
+def part_of_a_reproduction():
+    part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
+    return asked_for(parts, parts.calls_of, part, {"it": PAIR}, Path(), 1)
+
+
+def forecasts_of_a_reproduction():
+    part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
+    return asked_for(parts, parts.forecasts_of, part, System(VCRoute(), WMJitter()), Path(), 1)
+
+
+def oracles_of_a_world():
+    scenario = Scenario("table1", "paper", 100)
+    with splits.unlock_test_split():
+        draw = scenario.draw("test", 0)
+    identity = {"suite": "tiny", "suite_version": "v0", "pair": draw.pair, "seed": 0, "system": "it"}
+    return asked_for(oracle_rows, oracle_rows.oracle_rows, oracle_rows.Drawn(scenario, draw, identity), {"it": PAIR}, Path())
+
+
+def search_of_a_rule():
+    space = {"receiver.lag_ms": Domain(low=10.0, high=100.0)}
+    task = CallTask(4, 4, 100, "table1", "paper")
+    return asked_for(tuning, tuning.tune_system, "it", PAIR, space, task, tuning.Search(4, 0, 1), Path())
+
+
+def fit_of_a_predictor():
+    config = TrainPredictorConfig(champion=None)
+    data = study.Data(None, None, "0" * 64, None)
+    return asked_for(study, study.scored, config, config.cells()[0], data, None, None)
+
+
+PAIR = System(Direct(), FixedLag(20.0))
 AGENT = PublishedAgent(load_agent, (("card.json", b"{}"),))
 
 USERS = {
     "rule": (
-        lambda: cell_of(System(Direct(), FixedLag(20.0))),
+        lambda: cell_of(PAIR),
         {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.call_cells", "network.playout.player",
          "baselines.routers.direct", "baselines.receivers.fixed_lag", "network.scenarios.table1", "leaderboard.evaluation"},
         {"agents.export", "baselines.routers.via", "leaderboard.evaluation.sender_rollout"},
@@ -60,6 +116,31 @@ USERS = {
         lambda: sender_cell_of(AGENT._replace(env="vcgym/Rate-v0", arguments=(("order", Fifo()),))),
         {"leaderboard.evaluation.sender_rollout", "agents.networks.policy", "envs.faces.rate", "leaderboard.results.sender_metrics"},
         {"baselines.rate.fixed_rate", "leaderboard.evaluation.call_cells"},
+    ),
+    "part of a reproduction": (
+        part_of_a_reproduction,
+        {"leaderboard.results.call_metrics", "leaderboard.papers.truth.outcomes", "leaderboard.results.cdf", "baselines.routers.direct"},
+        {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
+    ),
+    "forecasts of a reproduction": (
+        forecasts_of_a_reproduction,
+        {"leaderboard.papers.reproduce.forecasts", "envs.call.logging_router", "predictors.training", "baselines.routers.vcroute.vcroute"},
+        {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
+    ),
+    "oracles": (
+        oracles_of_a_world,
+        {"leaderboard.oracles.joint", "leaderboard.headroom.oracle_rows", "leaderboard.results.call_metrics", "baselines.routers.direct"},
+        {"baselines.routers.via", "leaderboard.headroom.page"},
+    ),
+    "search": (
+        search_of_a_rule,
+        {"leaderboard.tuning.tune_calls", "agents.sweeps.search", "envs.call.loop", "baselines.receivers.fixed_lag"},
+        {"baselines.routers.via", "leaderboard.report.beaten_by_tuned_rule"},
+    ),
+    "fit": (
+        fit_of_a_predictor,
+        {"predictors.training", "predictors.dnn", "leaderboard.forecasts.scores", "predictors.partition"},
+        {"baselines.routers.via", "leaderboard.headroom.page"},
     ),
 }  # fmt: skip
 NEVER = {"leaderboard.report.page.tables", "leaderboard.report.board", "scripts.leaderboard", "leaderboard.bench.steps"}
@@ -111,7 +192,6 @@ PLAY = {
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.leaderboard.evaluation import call_cells, cells
-from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.network.scenarios.scenario import Scenario
 part = Part("table1", "paper", 1)

@@ -17,10 +17,10 @@ import pytest
 import torch
 from safetensors.numpy import load, save
 
-from vcgym.agents.export import load_agent, publish
 from vcgym.agents.networks.observation import network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
+from vcgym.agents.published.export import load_agent, publish
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.card import call_parts

@@ -8,7 +8,7 @@ from hydra import compose, initialize_config_module
 from hydra.utils import instantiate
 from pydantic import ValidationError
 
-from vcgym.agents.training.search import Domain
+from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, system_names, tuned_names, tuning_trials
 from vcgym.leaderboard.tuning.tunable import as_data, space_of, target, values_of, with_values

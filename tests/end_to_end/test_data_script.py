@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from vcgym.agents.config import DataConfig
+from vcgym.agents.config.base import DataConfig
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.trace_file import read_trace

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import torch
 
-from vcgym.agents.environments import observation_parts
-from vcgym.agents.export import publish
+from vcgym.agents.evaluation.environments import observation_parts
 from vcgym.agents.networks.observation import count_items, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
+from vcgym.agents.published.export import publish
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.systems import System, load_systems

@@ -129,9 +129,10 @@ def test_results_and_pairs_are_tables(config):
 
 
 def test_a_study_goes_on_where_it_was_stopped(config):
-    scores = sorted(config.folder.rglob("scores.json"))
+    scores = sorted(config.folder.rglob("scored/*.parquet"))
+    assert len(scores) == len(config.cells())
     before = [path.stat().st_mtime_ns for path in scores]
-    (config.folder / "linear" / "both" / "pair" / "seed-1" / "scores.json").unlink()
+    next((config.folder / "linear" / "both" / "pair" / "seed-1" / "scored").iterdir()).unlink()
     results = (config.folder / "tables" / "results.parquet").read_bytes()
     run_study(config)
     after = [path.stat().st_mtime_ns for path in scores]

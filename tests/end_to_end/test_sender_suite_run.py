@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
-from vcgym.agents.export import publish
+from vcgym.agents.config.algorithms import PPOConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.published.export import publish
 from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc

@@ -17,7 +17,9 @@ PLAYOUT = {"id": "vcgym/Playout-v0", "options": {"packets": 60}}
 STUDY = """
 import json, sys
 from pathlib import Path
-from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+from vcgym.agents.config.algorithms import PPOConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.training.study import run_study
 run_study(TrainConfig(
     study=sys.argv[1], env=EnvConfig(**json.loads(sys.argv[3])), algorithm=PPOConfig(n_steps=16, batch_size=32, n_epochs=1, hidden=8),
@@ -69,8 +71,8 @@ def test_both_of_two_first_studies_are_logged(cwd):
 
 def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, monkeypatch):
     monkeypatch.syspath_prepend(HERE)
-    from vcgym.agents.config import TrainConfig
-    from vcgym.agents.export import load_agent
+    from vcgym.agents.config.training import TrainConfig
+    from vcgym.agents.published.export import load_agent
 
     client, found = runs(cwd)
     run = next(run for run in found if run.info.run_name == "two seed 2")
@@ -96,8 +98,9 @@ def test_a_run_has_no_parameter_that_says_where_things_lie(cwd):
 
 def test_an_agent_knows_the_config_it_was_trained_with(cwd, monkeypatch):
     monkeypatch.syspath_prepend(HERE)
-    from vcgym.agents.config import DataConfig, TrainConfig
-    from vcgym.agents.export import read_card
+    from vcgym.agents.config.base import DataConfig
+    from vcgym.agents.config.training import TrainConfig
+    from vcgym.agents.published.export import read_card
 
     config = TrainConfig.model_validate_json((cwd / "two" / "config.json").read_text())
     elsewhere = config.model_copy(update={"folder": cwd / "elsewhere", "data": DataConfig(root=cwd), "resume": not config.resume})
@@ -116,7 +119,7 @@ def test_a_resumed_study_goes_on_in_its_runs(cwd):
 
 def test_a_study_goes_on_only_with_the_config_it_began_with(cwd, monkeypatch):
     monkeypatch.syspath_prepend(HERE)
-    from vcgym.agents.config import TrainConfig
+    from vcgym.agents.config.training import TrainConfig
     from vcgym.agents.training.study import run_study
 
     saved = (cwd / "two" / "config.json").read_bytes()

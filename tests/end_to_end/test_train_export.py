@@ -11,12 +11,14 @@ import pytest
 from gymnasium import spaces
 from safetensors.numpy import load_file, save_file
 
-from vcgym.agents.config import EnvConfig, EvaluateConfig, PPOConfig, TrainConfig
-from vcgym.agents.environments import make_envs, observation_parts
-from vcgym.agents.evaluation import evaluate_agent, require_fit
-from vcgym.agents.export import load_agent, publish
-from vcgym.agents.networks.observation import Part, network_for
+from vcgym.agents.config.algorithms import PPOConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import EvaluateConfig, TrainConfig
+from vcgym.agents.evaluation.environments import make_envs, observation_parts
+from vcgym.agents.evaluation.evaluate import evaluate_agent, require_fit
+from vcgym.agents.networks.observation import ObservedPart, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
+from vcgym.agents.published.export import load_agent, publish
 from vcgym.agents.training.training import build_model, snapshot, train
 from vcgym.envs.call.features.call import CALL_FEATURES, CALL_WIDTH
 from vcgym.envs.call.features.path import PATH_FEATURES, PATH_WIDTH
@@ -41,7 +43,7 @@ def agent(action_space=ACTION_SPACES[1], paths=3, hidden=16):
     rng = np.random.default_rng(0)
     observed = spaces.Box(-np.inf, np.inf, (paths * PATH_WIDTH + CALL_WIDTH,), np.float32)
     of_path, of_call = ([feature.name for feature in features] for features in (PATH_FEATURES, CALL_FEATURES))
-    parts = [*([Part(name="paths", items=paths, features=of_path)] if paths else []), Part(name="call", features=of_call)]
+    parts = [*([ObservedPart(name="paths", items=paths, features=of_path)] if paths else []), ObservedPart(name="call", features=of_call)]
     network = network_for(parts, output_count(action_space), hidden, "tanh")
     tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in network.tensor_shapes().items()}
     return AgentPolicy(CART, tuple(parts), observed, action_space, network, tensors)
@@ -91,7 +93,7 @@ def test_no_torch_is_needed_to_load_and_act(tmp_path):
     code = f"""
 import sys
 import numpy as np
-from vcgym.agents.export import load_agent
+from vcgym.agents.published.export import load_agent
 load_agent({str(folder)!r}).predict(np.zeros((2, {WIDTH}), np.float32))
 print(*sorted({{"torch", "stable_baselines3", "mlflow", "ray", "hydra"}} & sys.modules.keys()))
 """

@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
-from vcgym.agents.environments import make_envs
-from vcgym.agents.evaluation import episode_returns, evaluate
-from vcgym.agents.export import load_agent
+from vcgym.agents.config.algorithms import PPOConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.environments import make_envs
+from vcgym.agents.evaluation.evaluate import episode_returns, evaluate
 from vcgym.agents.networks.item_kinds import ITEM_KINDS
 from vcgym.agents.networks.observation import count_items
+from vcgym.agents.published.export import load_agent
 from vcgym.agents.training.training import train
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.routers.random_path import RandomPath

@@ -16,8 +16,10 @@ CALL = ("vcgym/Call-v0", {"packets": 230})
 RUN = """
 import itertools, json, os, signal, sys
 from pathlib import Path
-from vcgym.agents.adapter import NativeVecEnv
-from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+from vcgym.agents.training.adapter import NativeVecEnv
+from vcgym.agents.config.algorithms import PPOConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.training.training import train
 
 env_id, options, folder, kill_at = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])
@@ -65,7 +67,9 @@ def test_killed_twice_and_resumed_equals_uninterrupted(tmp_path, env):
 
 @pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"])
 def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
-    from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+    from vcgym.agents.config.algorithms import PPOConfig
+    from vcgym.agents.config.env import EnvConfig
+    from vcgym.agents.config.training import TrainConfig
     from vcgym.agents.training.training import train
 
     ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=8)
@@ -94,7 +98,9 @@ def checkpoint(tmp_path_factory):
 
 @pytest.fixture
 def model(monkeypatch, tmp_path):
-    from vcgym.agents.config import EnvConfig, PPOConfig, TrainConfig
+    from vcgym.agents.config.algorithms import PPOConfig
+    from vcgym.agents.config.env import EnvConfig
+    from vcgym.agents.config.training import TrainConfig
     from vcgym.agents.training.training import build_model
 
     monkeypatch.syspath_prepend(HERE)
@@ -108,7 +114,7 @@ def model(monkeypatch, tmp_path):
         ("env.id", "vcgym/Call-v0", r"env\.id is 'cart:test/Cart-v0', expected 'vcgym/Call-v0'"),
         ("env.options.max_episode_steps", 61, r"env\.options\.max_episode_steps is 60, expected 61"),
         ("action_space", {"kind": "Discrete", "n": 3}, r"action_space is .*'n': 2.* expected .*'n': 3"),
-        ("format", 2, r"format is 1, expected 2"),
+        ("format", 3, r"format is 2, expected 3"),
         ("algorithm.n_epochs", 3, r"algorithm\.n_epochs is 2, expected 3"),
         ("unheard_of", 1, r"unheard_of is 'absent', expected 1"),
     ],

@@ -12,12 +12,14 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.agents.adapter import NativeVecEnv
-from vcgym.agents.config import EnvConfig, MaskablePPOConfig, PPOConfig, SACConfig, TrainConfig
-from vcgym.agents.environments import make_envs
-from vcgym.agents.evaluation import episode_returns
-from vcgym.agents.export import load_agent, read_card
+from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.environments import make_envs
+from vcgym.agents.evaluation.evaluate import episode_returns
 from vcgym.agents.networks.observation import count_items, item_part
+from vcgym.agents.published.export import load_agent, read_card
+from vcgym.agents.training.adapter import NativeVecEnv
 from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.agents.training.training import require_trainable, train
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc

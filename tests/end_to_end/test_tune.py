@@ -42,9 +42,13 @@ def test_a_search_is_kept_as_a_system_with_its_study(tmp_path):
         for which, pair in (("r_published", System(Direct(), FixedLag(60.0))), ("r_tuned", system)):
             assert study[split][which] == round(float(TASK.scores(pair, split).mean()), 3)
     assert study["train"]["r_tuned"] > study["train"]["r_published"]
-    assert "its study is in" in tune(tmp_path)
+    (searched,) = (tmp_path / "found" / "searched").iterdir()
+    began_ns = searched.stat().st_mtime_ns
+    assert "validation" in tune(tmp_path)
+    assert [file.stat().st_mtime_ns for file in (tmp_path / "found" / "searched").iterdir()] == [began_ns]
     assert saved(tmp_path, "DRT-FIX-tuned") == found
-    assert "validation" in tune(tmp_path, "trials=3")  # another budget is another study
+    tune(tmp_path, "trials=3")  # another budget is another study
+    assert len(list((tmp_path / "found" / "searched").iterdir())) == 2
 
 
 def test_a_sender_is_tuned_for_a_scenario(tmp_path):
@@ -58,4 +62,5 @@ def test_a_sender_is_tuned_for_a_scenario(tmp_path):
         score = float(task.scores(sender, split).mean())
         assert study[split]["utility_tuned"] == (round(score, 3) if abs(score) >= 1.0 else float(f"{score:.3g}"))
     assert study["train"]["utility_tuned"] > study["train"]["utility_published"]
-    assert "its study is in" in tune(tmp_path, small=SENDERS)
+    tune(tmp_path, small=SENDERS)
+    assert len(list((tmp_path / "found" / "searched").iterdir())) == 1

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.agents.config import EnvConfig
-from vcgym.agents.environments import data_hash, make_envs
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.evaluation.environments import data_hash, make_envs
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import SPLITS, unlock_test_split

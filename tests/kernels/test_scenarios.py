@@ -8,8 +8,9 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
-from vcgym.agents.config import EnvConfig, EvaluateConfig, TrainConfig
-from vcgym.agents.environments import make_envs
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import EvaluateConfig, TrainConfig
+from vcgym.agents.evaluation.environments import make_envs
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.envs.call.batch import CallBatch

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from vcgym.agents.networks import forward as compiled
 from vcgym.agents.networks.description import ABSENT, LAG_WIDTH, Items, SetNetwork, set_network
 from vcgym.agents.networks.forward import allocate_scratch, forward, pack
-from vcgym.agents.networks.observation import Part, count_items, item_part, network_for
+from vcgym.agents.networks.observation import ObservedPart, count_items, item_part, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
 from vcgym.envs.faces.actions import LEVELS
@@ -25,9 +25,9 @@ PRESENT = PLACE.index("present")
 
 def parts_of(kind, items):
     if kind == "queue":
-        return [Part(name="queue", items=items, features=PLACE), Part(name="sender", features=SENDER)]
-    call = Part(name="call", features=CALL)
-    return [Part(name="paths", items=items, features=PATH), call] if items else [call]
+        return [ObservedPart(name="queue", items=items, features=PLACE), ObservedPart(name="sender", features=SENDER)]
+    call = ObservedPart(name="call", features=CALL)
+    return [ObservedPart(name="paths", items=items, features=PATH), call] if items else [call]
 
 
 def action_space(kind, items):

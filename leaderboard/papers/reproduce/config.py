@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vcgym.agents.config import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 
 
 class ReproduceConfig(Config):

@@ -1,27 +1,20 @@
-"""The calls behind the verdicts, played in parts: a finished part is a file named by a hash of all that it follows from, and is not redone.
+"""The calls behind the verdicts, played in parts; a finished part is kept (`vcgym.leaderboard.kept`) and is not played again.
 
 A part is a few worlds of one setting, each drawn once for all systems: a row per system and world, as of
-`vcgym.leaderboard.papers.truth.outcomes.play_worlds`. It follows from the sources of the kernels, the parameters of the rules, the data
-behind the
-worlds and the worlds drawn, so a run that was killed goes on where it was, and gives the same bytes.
+`vcgym.leaderboard.papers.truth.outcomes.play_worlds`.
 """
 
-import hashlib
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from io import BytesIO
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.paired_rollout import every_pair
+from vcgym.leaderboard.kept import kept
 from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM, forecast_worlds
 from vcgym.leaderboard.papers.truth.outcomes import LEAST_WORLDS, Setting, play_worlds
-from vcgym.leaderboard.results.files import replace_file
-from vcgym.network.kernels.jit import CACHE_FOLDER
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
@@ -75,48 +68,23 @@ def packets_of(setting: Setting, packets: int) -> int:
 
 
 def calls_of(part: Part, systems: Mapping[str, System], folder: Path, threads: int) -> pa.Table:
-    """The calls of all systems on the worlds of a part, from their file if that is there, else played and kept."""
+    """Return the calls of all systems on the worlds of a part, from their file if it is there, else played and kept."""
 
     def play() -> pa.Table:
         table = play_worlds(part.scenario, part.draws, systems, threads)
         seeds = pa.array([part.first + seed for seed in table["seed"].to_pylist()])
         return table.set_column(table.schema.get_field_index("seed"), "seed", seeds)
 
-    return _kept(folder / f"calls-{_key(part, systems)}.parquet", play)
+    return kept(folder, ("calls", *_follows_from(part, systems)), play)
 
 
 def forecasts_of(part: Part, system: System, folder: Path, threads: int) -> pa.Table:
-    """How well the predictor of a system forecasts its packets on the worlds of a part, kept likewise."""
-    path = folder / f"forecasts-{_key(part, {SYSTEM: system})}.parquet"
-    return _kept(path, lambda: forecast_worlds(part.scenario, part.draws, system, threads))
+    """Return the forecasts of a system's predictor, summed over its packets on the worlds of a part, kept likewise."""
+    follows_from = ("forecasts", *_follows_from(part, {SYSTEM: system}))
+    return kept(folder, follows_from, lambda: forecast_worlds(part.scenario, part.draws, system, threads))
 
 
-def _kept(path: Path, make: Callable[[], pa.Table]) -> pa.Table:
-    if path.is_file():
-        return pq.read_table(path)
-    table = make()
-    content = BytesIO()
-    pq.write_table(table, content, compression="zstd")
-    replace_file(path, content.getvalue())
-    return table
-
-
-def _key(part: Part, systems: Mapping[str, System]) -> str:
-    """Sixteen hex digits of what the part follows from."""
-    follows_from = {
-        "kernels": CACHE_FOLDER.name,
-        "card": part.scenario.layout.card,
-        "setting": [part.setting.scenario, part.setting.mode, dict(part.setting.arguments), part.scenario.packets],
-        "worlds": [[draw.pair, draw.stratum, draw.seed] for draw in part.draws],
-        "systems": {name: _written(pair) for name, pair in systems.items()},
-    }
-    return hashlib.sha256(json.dumps(follows_from, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _written(value: object) -> object:
-    """Parameters as JSON values; arrays, such as the weights of a predictor, by their hash."""
-    if hasattr(value, "_asdict"):
-        return [type(value).__name__, {name: _written(field) for name, field in value._asdict().items()}]
-    if hasattr(value, "tobytes") and hasattr(value, "shape"):
-        return hashlib.sha256(value.tobytes()).hexdigest()
-    return value
+def _follows_from(part: Part, systems: Mapping[str, System]) -> tuple[Any, ...]:
+    setting, scenario = part.setting, part.scenario
+    worlds = [(draw.pair, draw.stratum, draw.seed) for draw in part.draws]
+    return setting.scenario, setting.mode, setting.arguments, scenario.packets, scenario.layout.card, worlds, part.first, systems

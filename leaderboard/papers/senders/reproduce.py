@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from vcgym.agents.progress import Tell as Progress
+from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.rate.gcc.loss import HIGH, LOW
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.sender_rollout import play_sender
@@ -72,7 +72,7 @@ def settings(traces: Mapping[float, CapacityTrace], runs: int = RUNS) -> dict[st
     return {"tcp": tcp, "loss": loss, "wifi": wifi}
 
 
-def reproduce(senders: Mapping[str, System], folder: Path, on_progress: Progress, runs: int = RUNS) -> list[dict[str, Any]]:
+def reproduce(senders: Mapping[str, System], folder: Path, on_progress: OnProgress, runs: int = RUNS) -> list[dict[str, Any]]:
     """Play, judge every statement, write sending_verdicts.parquet and sending_reproduction.md; returns the verdicts."""
     statements = load_statements()
     traces = {mbps: constant(mbps * 1e6) for mbps in sorted({*MBPS, LOSSY_MBPS, WIFI_MBPS})}

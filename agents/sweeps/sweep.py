@@ -1,4 +1,4 @@
-"""A search for PPO's learning rate and entropy coefficient with Ray Tune; with `search`, all that agents know of Ray.
+"""A search for PPO's learning rate and entropy coefficient with Ray Tune.
 
 Trials report numbers; the driver writes them to MLflow, each trial a run nested under the sweep's.
 """
@@ -14,11 +14,11 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 from ray import tune
 from ray.tune.schedulers import ASHAScheduler
 
-from vcgym.agents.config import SweepConfig, TrainConfig
-from vcgym.agents.environments import data_hash
-from vcgym.agents.progress import Tell, progress
+from vcgym.agents.config.training import SweepConfig, TrainConfig
+from vcgym.agents.evaluation.environments import data_hash
+from vcgym.agents.sweeps.search import ray_running
+from vcgym.agents.tracking.progress import OnProgress, progress
 from vcgym.agents.tracking.tracking import Run, Tracking
-from vcgym.agents.training.search import ray_running
 from vcgym.agents.training.training import require_trainable, train
 
 _METRIC = "validation/return_mean"
@@ -38,11 +38,11 @@ class TrialError(RuntimeError):
 
 
 def run_sweep(config: SweepConfig) -> Best:
-    """Run `config.trials` trainings, stopping the weaker ones early, and return the best of those that did not fail.
+    """Run `config.trials` trainings, stop the weaker ones early, and return the best one that did not fail.
 
     Raises:
         ValueError: see `vcgym.agents.training.training.require_trainable`.
-        TrialError: all of them did.
+        TrialError: all trials failed.
     """
     config.train.data.export()
     require_trainable(config.train)
@@ -52,7 +52,7 @@ def run_sweep(config: SweepConfig) -> Best:
     with (
         ray_running(config.concurrent, config.address),
         tracking.run(f"{config.train.study} sweep", data_hash=data) as sweep,
-        progress("sweep", config.trials) as tell,
+        progress("sweep", config.trials) as report_progress,
     ):
         sweep.config(config)
         tuner = tune.Tuner(
@@ -62,7 +62,7 @@ def run_sweep(config: SweepConfig) -> Best:
             run_config=tune.RunConfig(
                 name=folder.name,
                 storage_path=str(folder.parent),
-                callbacks=[_Nested(tracking, sweep, config.train, data, tell)],
+                callbacks=[_Nested(tracking, sweep, config.train, data, report_progress)],
                 verbose=0,
             ),
         )
@@ -72,7 +72,7 @@ def run_sweep(config: SweepConfig) -> Best:
 
 
 def _best(results: tune.ResultGrid) -> tuple[Best, int]:
-    """The trial with the highest last return, and its transitions."""
+    """Return the trial with the highest last return, and its transitions."""
     ended = [results[i] for i in range(len(results)) if results[i].error is None]
     if not ended:
         raise TrialError(f"all {len(results)} trials failed, the first with: {next(iter(results.errors), None)}")
@@ -82,7 +82,7 @@ def _best(results: tune.ResultGrid) -> tuple[Best, int]:
 
 
 def trial_config(config: TrainConfig, learning_rate: float, ent_coef: float, name: str) -> TrainConfig:
-    """What one trial trains: the same but for two numbers, in a folder of its own."""
+    """Return the config of one trial: two values replaced, and a folder of its own."""
     tuned = config.algorithm.model_copy(update={"learning_rate": learning_rate, "ent_coef": ent_coef})
     return config.model_copy(update={"algorithm": tuned, "folder": _home(config, name), "seeds": config.seeds[:1]})
 
@@ -113,10 +113,10 @@ def _trial(values: dict[str, float], train_config: TrainConfig) -> None:
 
 
 class _Nested(tune.Callback):
-    """Writes what trials report, from the driver, into runs nested under the sweep's."""
+    """Callback of the driver that logs the reports of trials as runs nested under the sweep's."""
 
-    def __init__(self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str, tell: Tell):
-        self.tracking, self.sweep, self.config, self.data_hash, self.tell = tracking, sweep, config, data_hash, tell
+    def __init__(self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str, report_progress: OnProgress):
+        self.tracking, self.sweep, self.config, self.data_hash, self.report_progress = tracking, sweep, config, data_hash, report_progress
         self.ended = 0
         self.open: dict[str, tuple[Run, ExitStack]] = {}
 
@@ -134,7 +134,9 @@ class _Nested(tune.Callback):
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
         metrics = {name: value for name, value in result.items() if name.startswith("validation/")}
         self.open[trial.trial_id][0].metrics(metrics, result["steps"])
-        self.tell(self.ended, f"trial {trial.trial_id} at {result['steps']:,} transitions: validation return {result[_METRIC]:.3f}")
+        self.report_progress(
+            self.ended, f"trial {trial.trial_id} at {result['steps']:,} transitions: validation return {result[_METRIC]:.3f}"
+        )
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         run, stack = self.open.pop(trial.trial_id)
@@ -154,4 +156,4 @@ class _Nested(tune.Callback):
 
     def _count(self, note: str) -> None:
         self.ended += 1
-        self.tell(self.ended, note)
+        self.report_progress(self.ended, note)

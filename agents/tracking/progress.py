@@ -1,4 +1,4 @@
-"""How far a long piece of work is: a bar on a terminal, plain lines elsewhere."""
+"""Progress of long work: a bar on a terminal, plain lines elsewhere."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,12 +6,13 @@ from contextlib import contextmanager
 import rich.progress
 from rich.console import Console
 
-Tell = Callable[[int, str], None]
+# Called with the number of finished steps and a note.
+OnProgress = Callable[[int, str], None]
 
 
 @contextmanager
-def progress(title: str, total: int) -> Iterator[Tell]:
-    """Yield `tell(done, note)`, to be called with how much of `total` is done and what there is to say."""
+def progress(title: str, total: int) -> Iterator[OnProgress]:
+    """Yield `report_progress(done, note)`, to be called with the finished part of `total` and a note."""
     console = Console()
     if not console.is_terminal:
         yield lambda done, note: console.print(f"{title} {done:,}/{total:,} {note}", highlight=False, soft_wrap=True)

@@ -10,11 +10,11 @@ from pydantic import Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from vcgym.agents.atomic import new_folder
 from vcgym.agents.networks.description import SetNetwork, Strict
-from vcgym.agents.networks.observation import Part, context_features, count_items, item_part
+from vcgym.agents.networks.observation import ObservedPart, context_features, count_items, item_part
 from vcgym.agents.networks.policy import AgentPolicy, output_count
-from vcgym.agents.training.spaces import build, describe
+from vcgym.agents.published.new_folder import new_folder
+from vcgym.agents.published.spaces import build, describe
 
 WEIGHTS = "agent.safetensors"
 CARD = "card.json"
@@ -26,7 +26,7 @@ class AgentCard(Strict):
 
     Attributes:
         observation: parts of an observation, in order.
-        observation_space, action_space: of one session, see `vcgym.agents.training.spaces.describe`.
+        observation_space, action_space: of one session, see `vcgym.agents.published.spaces.describe`.
         network: layers of the network whose tensors the weights are.
         squashed: whether outputs are squashed by tanh into the Box of actions.
         steps: transitions trained on.
@@ -35,7 +35,7 @@ class AgentCard(Strict):
 
     format: Literal[2] = FORMAT
     env_id: str
-    observation: list[Part]
+    observation: list[ObservedPart]
     observation_space: dict[str, Any]
     action_space: dict[str, Any]
     network: SetNetwork
@@ -115,7 +115,7 @@ def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
 
 
 def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
-    """Return the agent that `card` describes, from the content of its file of weights; `folder` is what errors name.
+    """Return the agent that `card` describes, from the content of its file of weights; errors name `folder`.
 
     Raises:
         ValueError: a card that contradicts itself, a truncated or malformed file, a tensor missing, of another shape or not finite.

@@ -72,7 +72,7 @@ class NativeVecEnv(VecEnv):
         raise NotImplementedError(f"set_attr({attr_name!r}): sessions of a native vector environment share attributes; set it on `envs`")
 
     def env_method(self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any) -> list[Any]:
-        """What MaskablePPO asks for, `action_masks`, session by session; there is no other method of a session."""
+        """Return the `action_masks` of each session, which MaskablePPO needs; sessions have no other method."""
         if method_name != "action_masks":
             raise NotImplementedError(f"env_method({method_name!r}): sessions of a native vector environment have no methods of their own")
         unwrapped: Any = self.envs.unwrapped
@@ -87,10 +87,10 @@ class NativeVecEnv(VecEnv):
 
 
 def _one(infos: dict[str, Any], i: int) -> dict[str, Any]:
-    """Session i's part of a vector environment's infos: a key counts where its mask `_key` says so, or everywhere without a mask."""
-    mine: dict[str, Any] = {}
+    """Return session i's part of a vector environment's infos: keys whose mask `_key` is true for it, or that have no mask."""
+    infos_of_one: dict[str, Any] = {}
     for key, values in infos.items():
         if key.startswith("_") or not infos.get(f"_{key}", np.ones(i + 1, dtype=bool))[i]:
             continue
-        mine[key] = _one(values, i) if isinstance(values, dict) else values[i]
-    return mine
+        infos_of_one[key] = _one(values, i) if isinstance(values, dict) else values[i]
+    return infos_of_one

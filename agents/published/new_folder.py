@@ -1,4 +1,4 @@
-"""Folders that exist whole or not at all, whenever the process is killed."""
+"""Folders that appear complete or not at all, whenever the process is killed."""
 
 import os
 import shutil
@@ -9,10 +9,10 @@ from pathlib import Path
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder to write into; when the block ends well its files are on disk and it becomes `target`.
+    """Yield an empty folder to write into; when the block ends without an error, sync its files and rename it to `target`.
 
     Raises:
-        FileExistsError: `target` is there already.
+        FileExistsError: `target` exists.
     """
     if target.exists():
         raise FileExistsError(f"{target} exists already; nothing is overwritten")

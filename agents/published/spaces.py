@@ -35,7 +35,7 @@ def over_items(space: spaces.Space, old: int, new: int) -> spaces.Space:
 
 
 def build(description: dict[str, Any]) -> spaces.Space:
-    """Rebuild a space from what `describe` returned.
+    """Rebuild a space from a description of `describe`.
 
     Raises:
         ValueError: the description is not one of `describe`'s.

@@ -1,4 +1,4 @@
-"""A running Ray, and random search over declared ranges with Ray Tune, where any function of named values may be a trial."""
+"""A running Ray, and random search over declared ranges with Ray Tune: a trial is any function of named values."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ import ray
 from pydantic import Field, model_validator
 from ray import tune
 
-from vcgym.agents.config import Config
+from vcgym.agents.config.base import Config
 
 Values = dict[str, float | int]
 _SCORE = "score"
@@ -22,7 +22,7 @@ _OBJECT_STORE_BYTES = 200 * 2**20
 
 @contextmanager
 def ray_running(workers: int, address: str | None) -> Iterator[None]:
-    """Within it there is a Ray, ours of so many processes, or the cluster at `address` ("auto": the one this machine belongs to)."""
+    """Start a local Ray of so many processes, or join the cluster at `address` ("auto": this machine's), for the length of the block."""
     if address is None:
         ray.init(
             address="local", num_cpus=workers, object_store_memory=_OBJECT_STORE_BYTES, include_dashboard=False, log_to_driver=False,
@@ -37,14 +37,14 @@ def ray_running(workers: int, address: str | None) -> Iterator[None]:
 
 
 class Domain(Config):
-    """Where one value is drawn: between `low` and `high`, or among `choices`.
+    """The range of one value: from `low` to `high`, or one of `choices`.
 
     Attributes:
-        low: least value.
-        high: largest value.
-        log: drawn evenly in the logarithm.
-        whole: a whole number, both ends included.
-        choices: the values themselves, each as likely.
+        low: minimum.
+        high: maximum.
+        log: sample uniformly in the logarithm.
+        whole: an integer, both ends included.
+        choices: the values, each equally likely.
     """
 
     low: float = 0.0
@@ -54,15 +54,15 @@ class Domain(Config):
     choices: Annotated[list[int], Field(min_length=2)] | None = None
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _is_not_empty(self) -> Self:
         if self.choices is None and not self.low < self.high:
             raise ValueError(f"low is {self.low}, high {self.high}; allowed: low < high, or choices")
         if self.log and self.low <= 0.0:
             raise ValueError(f"low is {self.low}; allowed with log: above 0")
         return self
 
-    def drawn(self) -> Any:
-        """Ray Tune's domain."""
+    def to_ray(self) -> Any:
+        """Return Ray Tune's domain."""
         if self.choices is not None:
             return tune.choice(self.choices)
         if self.whole:
@@ -74,13 +74,13 @@ class Domain(Config):
 def search(
     score: Callable[[Values], float], space: Mapping[str, Domain], trials: int, seed: int, concurrent: int
 ) -> list[tuple[Values, float]]:  # fmt: skip
-    """Draw `trials` sets of values and score each in a process of Ray, which has to be running; values and scores, in order of drawing.
+    """Sample `trials` sets of values, score each in a process of the running Ray, and return values and scores in the order of sampling.
 
     Args:
-        score: called in another process; more is better.
-        space: where each value is drawn.
-        trials: how many sets.
-        seed: of the draws.
+        score: called in another process; higher is better.
+        space: range of each value.
+        trials: number of sets.
+        seed: of the sampling.
         concurrent: trials at a time, one CPU each.
 
     Raises:
@@ -94,7 +94,7 @@ def search(
     with TemporaryDirectory(prefix="vcgym-search-") as folder:
         tuner = tune.Tuner(
             tune.with_resources(trial, {"cpu": 1}),
-            param_space={name: domain.drawn() for name, domain in space.items()},
+            param_space={name: domain.to_ray() for name, domain in space.items()},
             tune_config=tune.TuneConfig(metric=_SCORE, mode="max", num_samples=trials, search_alg=searcher, reuse_actors=True),
             run_config=tune.RunConfig(name="search", storage_path=str(Path(folder)), verbose=0),
         )

@@ -1,11 +1,11 @@
-"""The one place where a config becomes environments, and where they are asked what agents need to know of them."""
+"""Environments made from a config, and the facts about them that agents need."""
 
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from vcgym.agents.config import EnvConfig
-from vcgym.agents.networks.observation import Part
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.networks.observation import ObservedPart
 from vcgym.envs.faces.sender_vector import card
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
@@ -16,27 +16,27 @@ def make_envs(config: EnvConfig, num_envs: int, split: str) -> VectorEnv:
     return gymnasium.make_vec(config.id, num_envs=num_envs, autoreset_mode=AutoresetMode.SAME_STEP, split=split, **config.options)
 
 
-def observation_parts(envs: VectorEnv) -> list[Part]:
+def observation_parts(envs: VectorEnv) -> list[ObservedPart]:
     """Return the parts of an observation; one part of numbered features for an environment that names none."""
     layout = getattr(envs.unwrapped, "layout", None)
     if layout is None:
         shape = envs.single_observation_space.shape or ()
-        return [Part(name="features", features=[str(i) for i in range(int(np.prod(shape)))])]
+        return [ObservedPart(name="features", features=[str(i) for i in range(int(np.prod(shape)))])]
     chosen = getattr(envs.unwrapped, "chosen_from", None)
     return [
-        Part(name=part.name, items=len(part.items), features=[feature.name for feature in part.features])
+        ObservedPart(name=part.name, items=len(part.items), features=[feature.name for feature in part.features])
         if part.name == chosen
-        else Part(name=part.name, features=[feature.name for feature in part.flat])
+        else ObservedPart(name=part.name, features=[feature.name for feature in part.flat])
         for part in layout.parts.values()
     ]
 
 
 def data_hash(config: EnvConfig) -> str:
-    """SHA-256 of the card of the data that the worlds are drawn from; "" for an environment without a scenario.
+    """Return the SHA-256 of the card of the data that worlds are sampled from; "" for an environment without a scenario.
 
     Raises:
         ValueError: no such scenario, or not in that mode.
-        DataError: data that is missing or broken.
+        DataError: data is missing or broken.
     """
     if "scenario" not in config.options:
         return ""

@@ -1,0 +1,84 @@
+"""Configs of the learning algorithms."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vcgym.agents.config.base import Config
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class PPOConfig(Config):
+    """Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) on the set network of `vcgym.agents.networks.description`.
+
+    Attributes:
+        learning_rate: Adam's step size at the start.
+        schedule: the step size stays, or falls linearly to zero at the last step.
+        n_steps: decisions per session and rollout; a rollout has num_envs * n_steps transitions.
+        batch_size: transitions per gradient step; divides the rollout.
+        n_epochs: passes over each rollout.
+        gamma: discount per decision.
+        gae_lambda: generalised advantage estimation, Schulman et al. 2015, arXiv 1506.02438.
+        clip_range: allowed relative change of an action's probability per rollout.
+        ent_coef: weight of the entropy bonus.
+        vf_coef: weight of the value loss.
+        max_grad_norm: gradients are scaled down to this norm.
+        hidden: units per layer, policy and value alike.
+        activation: between layers.
+    """
+
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 3e-4
+    schedule: Literal["constant", "linear"] = "linear"
+    n_steps: Annotated[int, Field(ge=2)] = 128
+    batch_size: Annotated[int, Field(ge=2)] = 2048
+    n_epochs: Annotated[int, Field(ge=1)] = 4
+    gamma: Share = 0.97
+    gae_lambda: Share = 0.9
+    clip_range: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    ent_coef: Annotated[float, Field(ge=0)] = 0.0
+    vf_coef: Annotated[float, Field(ge=0)] = 0.5
+    max_grad_norm: Annotated[float, Field(gt=0)] = 0.5
+    hidden: Annotated[int, Field(ge=1)] = 64
+    activation: Literal["tanh", "relu"] = "tanh"
+
+
+class MaskablePPOConfig(PPOConfig):
+    """Maskable PPO (Huang and Ontanon 2020, arXiv 2006.14171): as PPO, but what the environment does not allow is never drawn."""
+
+    masked: Literal[True] = True
+
+
+class SACConfig(Config):
+    """Soft actor-critic (Haarnoja et al. 2018, arXiv 1812.05905), for a Box of actions.
+
+    Attributes:
+        learning_rate: Adam's step size at the start.
+        schedule: the step size stays, or falls linearly to zero at the last step.
+        n_steps: decisions per session between updates; num_envs * n_steps transitions are called a rollout.
+        gradient_steps: of each update.
+        batch_size: transitions per gradient step, drawn from what is kept.
+        buffer_size: transitions that are kept.
+        learning_starts: transitions before the first update, with actions drawn evenly.
+        tau: how fast the target critics follow.
+        gamma: discount per decision.
+        ent_coef: weight of the entropy; "auto": learned.
+        hidden: units per layer, of actor and critics alike.
+        activation: between layers.
+    """
+
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3
+    schedule: Literal["constant", "linear"] = "linear"
+    n_steps: Annotated[int, Field(ge=1)] = 4
+    gradient_steps: Annotated[int, Field(ge=1)] = 8
+    batch_size: Annotated[int, Field(ge=2)] = 512
+    buffer_size: Annotated[int, Field(ge=1)] = 300_000
+    learning_starts: Annotated[int, Field(ge=0)] = 20_000
+    tau: Annotated[float, Field(gt=0, le=1)] = 0.005
+    gamma: Share = 0.97
+    ent_coef: Annotated[float, Field(ge=0)] | Literal["auto"] = "auto"
+    hidden: Annotated[int, Field(ge=1)] = 64
+    activation: Literal["tanh", "relu"] = "relu"
+
+
+Algorithm = PPOConfig | MaskablePPOConfig | SACConfig

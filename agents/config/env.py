@@ -1,0 +1,102 @@
+"""The config of an environment, and the arguments that it may set."""
+
+import importlib
+import inspect
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec, load_env_creator
+from pydantic import Field, ValidationInfo, field_serializer, field_validator
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.agents.config.base import Config
+
+# The vector env's arguments that are not a config's to choose: the pipeline sets them, or agents need their defaults.
+_OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"}
+
+_RULES = "vcgym.baselines."
+
+
+class EnvConfig(Config):
+    """An environment and its arguments; arguments left out are filled in with the environment's own defaults.
+
+    An argument that is a rule is written as a baseline's class and its parameters: ``{_target_:
+    vcgym.baselines.receivers.fixed_lag.FixedLag, ...}``.
+    """
+
+    id: str = "vcgym/Call-v0"
+    options: dict[str, Any] = Field(default={})
+
+    @field_validator("id")
+    @classmethod
+    def _has_vector_face(cls, env_id: str) -> str:
+        try:
+            spec = _spec(env_id)
+        except (gymnasium.error.Error, ImportError) as error:
+            raise ValueError(f"{env_id!r} is not a registered environment: {error}") from error
+        if spec.vector_entry_point is None:
+            raise ValueError(f"{env_id!r} has no native vector environment; all of vcgym do")
+        return env_id
+
+    @field_validator("options")
+    @classmethod
+    def _completed(cls, options: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        if "id" not in info.data:
+            return options
+        defaults = env_defaults(info.data["id"])
+        unknown = {name: value for name, value in options.items() if name not in defaults}
+        if unknown:
+            raise ValueError(f"{info.data['id']} has no argument {unknown}; allowed: {', '.join(sorted(defaults))}")
+        return defaults | {name: _rule(value) for name, value in options.items()}
+
+    @field_serializer("options")
+    def _written(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {name: _written_rule(value) for name, value in options.items()}
+
+
+def _rule(value: Any) -> Any:
+    """Return the rule that a mapping with `_target_` names; any other value as it is."""
+    if not isinstance(value, dict) or "_target_" not in value:
+        return value
+    module, _, name = str(value["_target_"]).rpartition(".")
+    if not module.startswith(_RULES):
+        raise ValueError(f"_target_ is {value['_target_']!r}; allowed: a class of {_RULES}")
+    try:
+        return getattr(importlib.import_module(module), name)(**{key: number for key, number in value.items() if key != "_target_"})
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ValueError(f"{value} does not name a rule and its parameters: {error}") from error
+
+
+def _written_rule(value: Any) -> Any:
+    """Return the mapping that `_rule` reads."""
+    if not (isinstance(value, tuple) and hasattr(value, "_asdict")):
+        return value
+    return {"_target_": f"{type(value).__module__}.{type(value).__qualname__}", **value._asdict()}
+
+
+def env_defaults(env_id: str) -> dict[str, Any]:
+    """Return the arguments of the vector environment `env_id` that a config may set, with their defaults."""
+    spec = _spec(env_id)
+    creator = spec.vector_entry_point if callable(spec.vector_entry_point) else load_env_creator(str(spec.vector_entry_point))
+    defaults: dict[str, Any] = {}
+    for layer in _constructors(creator):
+        parameters = inspect.signature(layer).parameters.values()
+        defaults = {p.name: p.default for p in parameters if p.name not in _OWN_ARGUMENTS and p.default is not p.empty} | defaults
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return defaults | spec.kwargs
+
+
+def _constructors(creator: Any) -> list[Any]:
+    """Return the functions that take a creator's arguments, outermost first: a class's own constructor, then its bases'."""
+    if isinstance(creator, type):
+        return [vars(kind)["__init__"] for kind in creator.__mro__ if "__init__" in vars(kind)]
+    return [creator]
+
+
+def _spec(env_id: str) -> EnvSpec:
+    """Return the registered environment of an id, or of "module:id" after importing the module."""
+    module, _, name = env_id.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    return gymnasium.spec(name)
