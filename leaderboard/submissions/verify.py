@@ -79,8 +79,9 @@ def _world(row: dict[str, Any]) -> World:
 
 
 def _system(
-    name: str, suite: Suite | None, log: dict[World, dict[str, Any]], claimed: dict[World, dict[str, Any]], on_progress: Callable[[int], None]
-) -> Iterator[Verdict]:
+    name: str, suite: Suite | None, log: dict[World, dict[str, Any]], claimed: dict[World, dict[str, Any]],
+    on_progress: Callable[[int], None],
+) -> Iterator[Verdict]:  # fmt: skip
     replayed: dict[World, dict[str, Any] | str] = {}
     for part, scenario in prepare(suite) if suite else ():
         assert isinstance(scenario, Scenario)  # a log names the length of calls over paths

@@ -191,6 +191,7 @@ PLAY = {
     "rule": """
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation import call_cells, cells
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.network.scenarios.scenario import Scenario
