@@ -18,7 +18,8 @@ from vcgym.envs.call.features.remote_sender import ORDER_COMMANDED, RATE_COMMAND
 from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
 from vcgym.envs.call.features.sender import ORDER_FEATURES
 from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
-from vcgym.envs.call.rewards.sender import CHANGE_PRICE, DELAY_PRICE_PER_S, LOST_PRICE, ON_TIME_WORTH, RATE_SCALE_PER_MBPS, RATE_WEIGHT
+from vcgym.envs.call.rewards.on_time import OnTime
+from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.controllers import ORDERS
 from vcgym.envs.faces.actions import FORMS, LEVELS, action_space
 from vcgym.envs.faces.call import CallVectorEnv
@@ -126,7 +127,7 @@ _REWARDS = {
 offset in ms and Id = {REDUCED_SLOPE_PER_MS} P + {REDUCED_KNEE_SLOPE_PER_MS} max(0, P - {REDUCED_KNEE_MS})""",
     "`event`": f"""per packet emitted: minus its end-to-end delay in units of 100 ms; per packet lost or late: minus {LOSS_PRICE:g}; \
 flushed at the end: nothing""",
-    "with an uplink": f"more, per video packet that arrives by its expiry: {ON_TIME_WORTH[VIDEO]:g}",
+    "with an uplink": f"more, per video packet that arrives by its expiry: {OnTime().video:g}",
 }
 _PLACES = """\
 c is the mean delay of the direct path in the history. Playout's agent sits at the receiver: it sees each arrival, and its level holds, at
@@ -164,14 +165,16 @@ def _of_senders() -> Iterable[str]:
         ("Rate", "`exact`", "int64 (3,)", "bit/s (0: stays); us that the receiver collects (0: as usual); us until asked again (0: never)"),
         ("SendOrder", "`discrete`", f"`Discrete({2 * places})`", f"a < {places} sends the a-th oldest, {places} + a throws it away"),
     )
-    video, audio = (f"{worth:g}" for worth in ON_TIME_WORTH)
+    on_time, utility = OnTime(), Utility()
     rewards = {
-        "`utility`": f"""per report, of each second it covers: {RATE_WEIGHT:g} ln({RATE_SCALE_PER_MBPS:g} r + 1) - \
-{DELAY_PRICE_PER_S:g} d - {LOST_PRICE:g} l, with r delivered in Mbit/s, d the mean delay from capture to arrival less propagation in s, \
-l the share lost, rejected or discarded; per decision: minus {CHANGE_PRICE:g} abs(ln(target / target before))""",
+        "`utility`": f"""per report, of each second it covers: {utility.rate_weight:g} ln({utility.rate_scale_per_mbps:g} r + 1) - \
+{utility.delay_price_per_s:g} d - {utility.loss_price:g} l,\
+ with r delivered in Mbit/s, d the mean delay from capture to arrival \
+less propagation in s, l the share lost, rejected or discarded; per decision: \
+minus {utility.change_price:g} abs(ln(target / target before))""",
         "`emodel`": f"""per 10 ms of audio settled: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, P the expiry time; \
 concealed: not there by then""",
-        "`on_time`": f"per packet that arrives by its expiry: audio {audio}, video {video}",
+        "`on_time`": f"per packet that arrives by its expiry: audio {on_time.audio:g}, video {on_time.video:g}",
     }
     shared = SendingVectorEnv, ("rate", "order"), _SENDERS_OWN_ARGUMENTS
     yield "## Rate and SendOrder: arguments and defaults"

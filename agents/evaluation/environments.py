@@ -6,7 +6,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.networks.observation import ObservedPart
-from vcgym.envs.faces.sender_vector import card
+from vcgym.network.scenarios.bottleneck_recipe import data_hash as bottleneck_hash
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
@@ -41,6 +41,6 @@ def data_hash(config: EnvConfig) -> str:
     if "scenario" not in config.options:
         return ""
     if config.options["scenario"] in SENDING_SCENARIOS:
-        return card(SendingScenario(config.options["scenario"]))
+        return bottleneck_hash(SendingScenario(config.options["scenario"]))
     options = config.options
     return Scenario(options["scenario"], options["mode"], options["packets"], traces=options["traces"]).layout.card

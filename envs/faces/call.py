@@ -9,8 +9,8 @@ from vcgym.envs.call.sender.no_uplink import BARE, Bare
 from vcgym.envs.call.sender.uplink import UplinkBatch
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector import Held, LeverVectorEnv
+from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 
 class CallVectorEnv(LeverVectorEnv):
@@ -39,7 +39,7 @@ class CallVectorEnv(LeverVectorEnv):
         interval: int = 10,
         router: Any = None,
         receiver: Any = None,
-        uplink: str | SendingScenario | None = None,
+        uplink: str | BottleneckRecipe | None = None,
         rate: Any = None,
         order: Any = None,
         pacing: float = PACING,

@@ -15,6 +15,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import ObservationLayout
+from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
 from vcgym.envs.call.shares import Shares
 from vcgym.envs.faces.snapshot import restore, snapshot
 from vcgym.network.kernels import rng
@@ -43,6 +44,8 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         observation: "features", a flat Box; "dict", the parts of `layout`; or "records".
         records: parts of an observation of records, of one session.
         single_action_space: of one session.
+        reward: parameters of a reward.
+        accounts: counters that it reads.
         arguments: what a state must agree on: all that can change what comes next.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         shares: how threads share the sessions.
@@ -56,11 +59,15 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         observation: str,
         records: dict[str, spaces.Space[Any]],
         single_action_space: spaces.Space[Any],
+        reward: Any,
+        accounts: Accounts,
         arguments: tuple[Any, ...],
         autoreset_mode: AutoresetMode,
         shares: Shares,
     ) -> None:
         self._shares = shares
+        self.reward, self.accounts = reward, accounts
+        self._rewarded = allocate_state(reward, num_envs)
         self.num_envs, self.render_mode = num_envs, None
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode(autoreset_mode)}
         self.layout, self.observation_kind = layout, observation
@@ -102,10 +109,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Raises:
             ValueError: an action of one of `rows` that is not allowed now.
         """
-
-    @abstractmethod
-    def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
-        """Write what each of `rows` has earned since its last decision into `out` (num_envs,). Threads as for `_advance`."""
 
     @abstractmethod
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
@@ -188,6 +191,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             episode = int(self._episodes[row])
             seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
             self._start(row, seed, **options)
+            begin_row(self.reward, self._rewarded, self.accounts, row)
         self._begun(rows)
         self._over[rows] = False
         self._shares.each(partial(self._begin_share, fresh), rows)
@@ -236,7 +240,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     ) -> None:
         """Do all that a step is for the sessions of one thread, so that threads meet once per step."""
         self._advance(rows)
-        self._reward(rows, rewards)
+        write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
         truncated[rows] = self._done(rows)
         self._write_observations(rows, self._shown)
         between = slice(rows[0], rows[-1] + 1)  # other rows in there are of this thread too, and are begun and shown later
@@ -288,5 +292,5 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._take_world_names(restore(state, self._arguments, self._everything(), self.np_random))
 
     def _everything(self) -> dict[str, Any]:
-        own = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_over")}
+        own = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_over", "_rewarded")}
         return own | {f"env._shown.{name}": value for name, value in self._shown.items()} | self._living()

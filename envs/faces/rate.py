@@ -15,6 +15,7 @@ from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.controllers import RateAgent
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.sender_vector import SendingVectorEnv
+from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe
 
 ORDER = Fifo()
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
@@ -46,7 +47,7 @@ class RateVectorEnv(SendingVectorEnv):
         self,
         num_envs: int = 1,
         order: NamedTuple = ORDER,
-        scenario: str = "rate",
+        scenario: str | BottleneckRecipe = "rate",
         pacing: float = PACING,
         reward: str = "utility",
         action: str = "continuous",

@@ -18,6 +18,7 @@ from vcgym.envs.call.sender.controllers import OrderAgent
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.sender_vector import SendingVectorEnv
 from vcgym.network.kernels.ranges import one_of
+from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 RATE = Tfrc()
@@ -53,7 +54,7 @@ class SendOrderVectorEnv(SendingVectorEnv):
         num_envs: int = 1,
         rate: NamedTuple = RATE,
         overflow: NamedTuple = OVERFLOW,
-        scenario: str = "order",
+        scenario: str | BottleneckRecipe = "order",
         send_queue: int | None = PLACES,
         pacing: float = BY_PACKET,
         reward: str = "on_time",
@@ -63,10 +64,11 @@ class SendOrderVectorEnv(SendingVectorEnv):
         require_rule("rate", rate, Control.RATE)
         require_rule("overflow", overflow, Control.ORDER)
         one_of("empty_place", empty_place, EMPTY_PLACE)
-        self.places = most_waiting(SendingScenario(scenario, arguments.get("data"))) if send_queue is None else send_queue
+        recipe = SendingScenario(scenario, arguments.get("data")) if isinstance(scenario, str) else scenario
+        self.places = longest_queue(recipe) if send_queue is None else send_queue
         self.empty_place = empty_place
         super().__init__(
-            num_envs, rate, OrderAgent(overflow), scenario, send_queue=send_queue, pacing=pacing, reward=reward, **arguments
+            num_envs, rate, OrderAgent(overflow), recipe, send_queue=send_queue, pacing=pacing, reward=reward, **arguments
         )  # fmt: skip
 
     def _own_arguments(self) -> tuple[Any, ...]:
@@ -119,8 +121,8 @@ class SendOrderVectorEnv(SendingVectorEnv):
         show_queue(batch.senders, rows, shown["records"], shown["count"])
 
 
-def most_waiting(scenario: SendingScenario) -> int:
-    """Packets that may wait at the sender in the longest queue of a scenario."""
+def longest_queue(scenario: BottleneckRecipe) -> int:
+    """Return how many packets may wait at the sender in the longest queue of a scenario."""
     return max(scenario.draw("train", 0, kind).send_queue for kind in scenario.kinds)
 
 

@@ -1,8 +1,7 @@
 """The native vector environment of senders that share a bottleneck. The scalar face and the ids Rate and SendOrder stand over it."""
 
-import hashlib
 from abc import abstractmethod
-from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,11 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import ObservationLayout
-from vcgym.envs.call.rewards.sender import PAID, PARTS, earn_emodel, earn_on_time, earn_utility, start_paying
+from vcgym.envs.call.loop import CALL
+from vcgym.envs.call.rewards.emodel import AudioEModel
+from vcgym.envs.call.rewards.on_time import OnTime
+from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
+from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.loop import DONE
 from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
@@ -20,9 +23,10 @@ from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.playout.quality import rating
+from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe, data_hash
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
-REWARDS: dict[str, Callable[..., None]] = {"utility": earn_utility, "emodel": earn_emodel, "on_time": earn_on_time}
+REWARDS = MappingProxyType({"utility": Utility(), "emodel": AudioEModel(), "on_time": OnTime()})
 
 
 class SendingVectorEnv(EpisodeVectorEnv):
@@ -32,12 +36,12 @@ class SendingVectorEnv(EpisodeVectorEnv):
         num_envs: how many calls are played side by side, >= 1.
         rate: who holds the rate: `RateAgent`, or parameters of a rule.
         order: who holds the order: `OrderAgent`, or parameters of a rule.
-        scenario: name of the scenario, see `vcgym.network.scenarios.sending_scenarios`.
+        scenario: name, see `vcgym.network.scenarios.sending_scenarios`, or a `BottleneckRecipe` from anywhere.
         split: train or validation; test is the leaderboard's.
         seconds: length of a call, 0.1 to 3600; None: as the scenario says.
         send_queue: packets that may wait at the sender, 1 to 1024; None: as the scenario says.
         pacing: chances to send come so many times as fast as the target, 0 to 1000; 0: packets of mean size in a row, at the target.
-        reward: utility (Rate alone), emodel or on_time.
+        reward: utility (Rate alone), emodel or on_time (SendOrder alone), or parameters of a reward (`vcgym.envs.call.rewards.reward`).
         observation: features (a flat Box), dict (its parts) or records.
         action: form of the action.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
@@ -56,12 +60,12 @@ class SendingVectorEnv(EpisodeVectorEnv):
         num_envs: int,
         rate: Any,
         order: Any,
-        scenario: str,
+        scenario: str | BottleneckRecipe,
         split: str = "train",
         seconds: float | None = None,
         send_queue: int | None = None,
         pacing: float = 0.0,
-        reward: str = "emodel",
+        reward: Any = "emodel",
         observation: str = "features",
         action: str = "discrete",
         data: str | None = None,
@@ -76,28 +80,28 @@ class SendingVectorEnv(EpisodeVectorEnv):
         for name, value, low, high in (("seconds", seconds, 0.1, 3600.0), ("pacing", pacing, 0.0, 1000.0)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, float | int) or not low <= value <= high):
                 raise ValueError(f"{name} = {value!r}: allowed are numbers from {low:g} to {high:g}")
-        named = (("reward", reward, self.rewards), ("observation", observation, OBSERVATIONS), ("action", action, self.forms))
+        named = (("observation", observation, OBSERVATIONS), ("action", action, self.forms))
         for name, chosen, allowed in named:
             one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        self.scenario, self.split, self.seconds, self.send_queue = SendingScenario(scenario, data), split, seconds, send_queue
+        self.scenario = SendingScenario(scenario, data) if isinstance(scenario, str) else scenario
+        self.split, self.seconds, self.send_queue = split, seconds, send_queue
         self.scenario.draw(split, 0)  # refuses an unknown split
-        self.reward_kind, self.action_form = reward, action
+        self.action_form = action
+        chosen = require_reward(reward, {name: REWARDS[name] for name in self.rewards}, (SENDER,))
         world = self.scenario
         lasts_s = world.seconds if seconds is None else seconds
         self.batch = SendingBatch(
             num_envs, rate, order, world.traces, world.flows, world.series, pacing, log_packets, lasts_s, threads, calls=world.calls
         )
-        self._paid = np.zeros(num_envs, PAID).view(np.recarray)
         self._kinds = [""] * num_envs
         everything = (
-            rate, order, scenario, card(world), split, seconds, send_queue, float(pacing), reward, observation, action, log_packets,
+            rate, order, world.name, data_hash(world), split, seconds, send_queue, float(pacing), chosen, observation, action, log_packets,
             *self._own_arguments(),
         )  # fmt: skip
-        super().__init__(
-            num_envs, self._layout(), observation, self._records(), self._action_space(), everything, autoreset_mode, self.batch.shares
-        )  # fmt: skip
+        shown, rewarded = (self._layout(), observation, self._records()), (chosen, Accounts(np.zeros(0, CALL), self.batch.senders))
+        super().__init__(num_envs, *shown, self._action_space(), *rewarded, everything, autoreset_mode, self.batch.shares)
 
     def _own_arguments(self) -> tuple[Any, ...]:
         """Further arguments that a state must agree on."""
@@ -122,7 +126,6 @@ class SendingVectorEnv(EpisodeVectorEnv):
         link = self._with_arguments(self.scenario.draw(self.split, seed, **options))
         self.batch.start(row, link)
         self._kinds[row] = link.name
-        start_paying(self.batch.senders, self._paid, row)
 
     def _with_arguments(self, link: SharedLink) -> SharedLink:
         if self.seconds is not None:
@@ -136,8 +139,6 @@ class SendingVectorEnv(EpisodeVectorEnv):
         done: NDArray[np.bool_] = self.batch.senders["why"][rows] == DONE
         return done
 
-    def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
-        REWARDS[self.reward_kind](self.batch.senders, rows, self._paid, out)
 
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """R of the audio, shares on time and missing, mean delay, rate delivered, kind of the world; and the parts of `utility`."""
@@ -145,7 +146,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         created, delivered = (np.maximum(counts[name], 1) for name in ("created", "delivered"))
         audio = counts["on_time"][:, AUDIO] / created[:, AUDIO]
         counted_s = (ends_us - self.batch.senders["counts_from_us"]) * 1e-6
-        outcomes = {
+        return {
             "r": rating(self.batch.senders["expiry_us"] / 1000.0, 1.0 - audio),
             "audio_on_time": audio,
             "video_on_time": counts["on_time"][:, VIDEO] / created[:, VIDEO],
@@ -153,10 +154,8 @@ class SendingVectorEnv(EpisodeVectorEnv):
             "delay_ms": counts["delay_us"].sum(axis=1) / delivered.sum(axis=1) / 1000.0,
             "delivered_kbps": counts["bytes_delivered"].sum(axis=1) * 8e-3 / counted_s,
             "kind": np.array(self._kinds),
+            **outcomes(self.reward, self._rewarded),
         }
-        if self.reward_kind == "utility":
-            outcomes |= {f"utility_{part}": self._paid["parts"][:, i].copy() for i, part in enumerate(PARTS)}
-        return outcomes
 
     def log(self, row: int) -> NDArray[np.void]:
         """The packets of one call that were kept, see `SendingBatch.log`."""
@@ -171,7 +170,6 @@ class SendingVectorEnv(EpisodeVectorEnv):
         return {
             "senders": batch.senders, "dumbbell": batch.tables.dumbbell, "flight": batch.tables.flight, "log": batch.tables.log,
             "targets": batch.tables.targets, "others": batch.tables.others, "rate": batch.rate_state, "history": batch.history,
-            "env._paid": self._paid,
         }  # fmt: skip
 
     def _world_names(self) -> list[str]:
@@ -179,15 +177,3 @@ class SendingVectorEnv(EpisodeVectorEnv):
 
     def _take_world_names(self, names: list[str]) -> None:
         self._kinds = names
-
-
-def card(scenario: SendingScenario) -> str:
-    """SHA-256 of the capacity traces and frame sizes that the worlds of a scenario are made of."""
-    digest = hashlib.sha256(scenario.name.encode())
-    for trace in scenario.traces:
-        digest.update(f"{trace.name} {trace.length_us}".encode())
-        digest.update(trace.times_us.tobytes())
-        digest.update(trace.rates_bps.tobytes())
-    for series in scenario.series:
-        digest.update(series.sizes_bytes.tobytes())
-    return digest.hexdigest()

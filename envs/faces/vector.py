@@ -1,6 +1,7 @@
 """The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,7 +15,10 @@ from vcgym.envs.call.features.forecast import FORECAST_FEATURE, Forecast, foreca
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.loop import DONE
-from vcgym.envs.call.rewards.call import ACCOUNTS, REWARDS, earn_emodel, earn_event
+from vcgym.envs.call.rewards.emodel import EModel
+from vcgym.envs.call.rewards.event_delay import EventDelay
+from vcgym.envs.call.rewards.on_time import OnTime
+from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import BARE, Bare
 from vcgym.envs.faces.actions import FORMS, action_space, decode
 from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
@@ -23,9 +27,10 @@ from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.playout.quality import mos, rating
-from vcgym.network.scenarios.scenario import TAU_MS, Scenario
+from vcgym.network.scenarios.scenario import TAU_MS, RecipeMaker, Scenario
 from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
+REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay()})
 LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
 
 
@@ -46,11 +51,11 @@ class LeverVectorEnv(EpisodeVectorEnv):
         held: which levers the agent holds.
         router: who holds the path: `vcgym.envs.call.controllers.Agent`, or parameters of a rule.
         receiver: who holds the level: a holder of `vcgym.envs.call.controllers`, or parameters of a rule.
-        scenario: name of the scenario, see `vcgym.network.scenarios.scenario`.
+        scenario: name, see `vcgym.network.scenarios.scenario`; a class of `Recipe` from anywhere; or a `Scenario`, whose settings hold.
         mode: how its statistics become packets: correlated, paper or replay.
         split: train or validation; test is the leaderboard's.
         packets: length of a call, 1 to 1,000,000.
-        reward: emodel or event.
+        reward: emodel, event, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
         observation: features (a flat Box), dict (its parts) or records.
         action: discrete, continuous or exact.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
@@ -75,11 +80,11 @@ class LeverVectorEnv(EpisodeVectorEnv):
         held: Held,
         router: NamedTuple,
         receiver: NamedTuple,
-        scenario: str = "wonderproxy",
+        scenario: str | RecipeMaker | Scenario = "wonderproxy",
         mode: str = "correlated",
         split: str = "train",
         packets: int = 6000,
-        reward: str = "emodel",
+        reward: Any = "emodel",
         observation: str = "features",
         action: str = "discrete",
         predictor: Any = None,
@@ -104,35 +109,37 @@ class LeverVectorEnv(EpisodeVectorEnv):
         for name, value, bound in (("feedback_loss", feedback_loss, "0 <= share < 1"), ("probe_rate", probe_rate, "0 to 100")):
             if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
                 raise ValueError(f"{name} = {value!r}: allowed are numbers, {bound}")
-        for name, chosen, allowed in (("reward", reward, REWARDS), ("observation", observation, OBSERVATIONS), ("action", action, FORMS)):
+        for name, chosen, allowed in (("observation", observation, OBSERVATIONS), ("action", action, FORMS)):
             one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        world = Scenario(scenario, mode, packets, data, burst, tau_ms, traces)
+        world = scenario if isinstance(scenario, Scenario) else Scenario(scenario, mode, packets, data, burst, tau_ms, traces)
         world.pairs(split)  # refuses an unknown split
         if predictor is not None and (held.at_arrivals or observation == "records"):
             kind = type(predictor).__name__
             raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
         self._forecast = forecaster(predictor)
         self.held, self.split = held, split
-        self.reward_kind, self.action_form = reward, action
+        self.action_form = action
         self.uplink = self._make_uplink(num_envs, world)
         self.batch = CallBatch(
             world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads, uplink=self.uplink, interval=held.interval
         )
         self._features = allocate_features(num_envs, world.paths, self._forecast)
-        self._paid = np.zeros((num_envs, ACCOUNTS), np.int64)
+        chosen = require_reward(reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
         # The data included.
         arguments = (
-            router, receiver, scenario, mode, split, packets, reward, observation, action, place, feedback_loss, probe_rate, burst,
-            float(tau_ms), log, world.layout.card, named(self._forecast), held.interval, *self.uplink.arguments,
+            router, receiver, world.name, world.mode, split, world.packets, chosen, observation, action, place, feedback_loss, probe_rate,
+            burst, float(tau_ms), log, world.layout.card, named(self._forecast), held.interval, *self.uplink.arguments,
         )  # fmt: skip
         self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
         path_names = () if held.at_arrivals else world.layout.path_names
         forecast = (FORECAST_FEATURE,) if isinstance(self._forecast, Forecast) else ()
         layout = call_layout(path_names, forecast, *([self.uplink.part] if self.uplink.part else []))
         acted = action_space(action, world.paths, *self._levers)
-        super().__init__(num_envs, layout, observation, self._records(world.paths), acted, arguments, autoreset_mode, self.batch.shares)
+        rewarded = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen, Accounts(self.batch.calls, self.uplink.senders)
+        shown = layout, observation, self._records(world.paths)
+        super().__init__(num_envs, *shown, acted, *rewarded, arguments, autoreset_mode, self.batch.shares)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
         """What packets pass before they go onto a path."""
@@ -163,7 +170,6 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self.uplink.draw(row, self.split, seed, kind)
         self.batch.start(row, self.batch.scenario.draw(self.split, seed, **options))
         clear_features(self._features, row, self.batch.history)
-        self._paid[row] = 0
 
     def _begun(self, rows: NDArray[np.int64]) -> None:
         if isinstance(self._forecast, Forecast):
@@ -182,9 +188,6 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = decided.path, decided.level_us
         self.uplink.answer(decided.rate, self.action_form != "exact", decided.order)
 
-    def _reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
-        (earn_emodel if self.reward_kind == "emodel" else earn_event)(self.batch.calls, rows, self._paid, out)
-        self.uplink.reward(rows, out)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
@@ -232,7 +235,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         return {
             "calls": batch.calls, "tables": batch.tables, "router": batch.router_state, "receiver": batch.receiver_state,
             "history": batch.history, "features": self._features, "world": batch.world.rows, "delay_us": batch.world.delay_us,
-            "env._paid": self._paid, **self.uplink.living(),
+            **self.uplink.living(),
         }  # fmt: skip
 
     def _world_names(self) -> list[str]:

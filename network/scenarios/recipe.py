@@ -1,4 +1,7 @@
-"""Recipes: the interface through which `vcgym.network.scenarios.scenario.Scenario` samples worlds. One recipe, one file of this folder."""
+"""Recipes: the interface through which `vcgym.network.scenarios.scenario.Scenario` samples worlds. One recipe, one file of this folder.
+
+A class of recipes from outside plays as ``scenario=MyRecipe``, or by name as an entry point of the group `vcgym.scenarios`.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -15,7 +15,9 @@ and, for series, of time. Worlds of the test split are for the leaderboard alone
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,25 +42,47 @@ __all__ = ["MODES", "TAU_MS", "Scenario", "one_of"]
 
 TAU_MS = 200.0
 
-_RECIPES: dict[str, tuple[type[Recipe], Callable[[Settings], Recipe]]] = {
-    "wonderproxy": (WonderProxy, WonderProxy),
-    "world": (WorldCities, partial(WorldCities, relays=FEWEST_RELAYS)),
-    **{f"world-{n}": (WorldCities, partial(WorldCities, relays=n)) for n in range(FEWEST_RELAYS + 1, MOST_RELAYS + 1)},
-    "table1": (Table1, Table1),
-    "cloud": (Cloud, Cloud),
-    **{f"synthetic-{n}": (Synthetic, partial(Synthetic, paths=n)) for n in (9, 90, 900)},
-    "stress": (Stress, Stress),
-    "replay": (Replay, Replay),
-    "leo": (Leo, Leo),
+PLUGINS = "vcgym.scenarios"  # entry points of installed packages: classes of Recipe by the name of their scenario
+
+RecipeMaker = Callable[[Settings], Recipe]  # a class of Recipe, or a partial of one
+
+_RECIPES: dict[str, RecipeMaker] = {
+    "wonderproxy": WonderProxy,
+    "world": partial(WorldCities, relays=FEWEST_RELAYS),
+    **{f"world-{n}": partial(WorldCities, relays=n) for n in range(FEWEST_RELAYS + 1, MOST_RELAYS + 1)},
+    "table1": Table1,
+    "cloud": Cloud,
+    **{f"synthetic-{n}": partial(Synthetic, paths=n) for n in (9, 90, 900)},
+    "stress": Stress,
+    "replay": Replay,
+    "leo": Leo,
 }
-MODES = {name: kind.modes for name, (kind, _) in _RECIPES.items()}
+
+
+def modes_of(maker: RecipeMaker) -> tuple[str, ...]:
+    """Return the modes that a recipe can be played in."""
+    recipe: Any = getattr(maker, "func", maker)
+    modes: tuple[str, ...] = recipe.modes
+    return modes
+
+
+MODES = {name: modes_of(maker) for name, maker in _RECIPES.items()}
+
+
+def _named(name: str) -> RecipeMaker:
+    for plugin in entry_points(group=PLUGINS):
+        if plugin.name == name:
+            maker: RecipeMaker = plugin.load()
+            return maker
+    one_of("scenario", name, (*MODES, *(plugin.name for plugin in entry_points(group=PLUGINS))))
+    return _RECIPES[name]
 
 
 class Scenario:
     """One scenario in one mode.
 
     Args:
-        name: a key of `MODES`.
+        name: a key of `MODES` or of a plug-in; or a class of `Recipe` from anywhere, made with `Settings`.
         mode: one of its modes.
         packets: length of the calls, in slots.
         data: folder of measured data. `leo` needs it (None: the environment variable VCGYM_DATA); `world` draws from all measured pairs
@@ -75,7 +99,7 @@ class Scenario:
 
     def __init__(
         self,
-        name: str,
+        name: str | RecipeMaker,
         mode: str,
         packets: int = 6000,
         data: str | None = None,
@@ -83,16 +107,17 @@ class Scenario:
         tau_ms: float = TAU_MS,
         traces: str | Sequence[str] | None = None,
     ) -> None:
-        one_of("scenario", name, tuple(MODES))
-        one_of(f"mode of scenario {name}", mode, MODES[name])
+        maker = _named(name) if isinstance(name, str) else name
+        self.name = name if isinstance(name, str) else getattr(maker, "func", maker).__name__
+        one_of(f"mode of scenario {self.name}", mode, modes_of(maker))
         one_of("burst", burst, BURSTS)
         if isinstance(tau_ms, bool) or not isinstance(tau_ms, int | float) or not 0.0 <= tau_ms <= MAX_TAU_MS:
             raise ValueError(f"tau_ms = {tau_ms!r}: allowed are numbers from 0 to {MAX_TAU_MS:g}")
         if traces is not None and name != "replay":
-            raise ValueError(f"traces = {traces!r}: allowed is None in scenario {name}; scenario replay takes traces")
-        self.name, self.mode, self.packets = name, mode, packets
+            raise ValueError(f"traces = {traces!r}: allowed is None in scenario {self.name}; scenario replay takes traces")
+        self.mode, self.packets = mode, packets
         self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms), _absolute(traces))
-        self.recipe = _RECIPES[name][1](settings)
+        self.recipe = maker(settings)
         self.share_of_rtt = settings.share_of_rtt
         self.layout = self.recipe.layout
         self._pairs: dict[str, list[str]] = {}

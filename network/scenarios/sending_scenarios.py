@@ -27,7 +27,7 @@ queue holds 0.3 s of the trace's mean rate, or of the call's largest rate where 
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -119,10 +119,11 @@ class SendingScenario:
         without_data = {"order": _order_kinds, "rate": _rate_kinds, "calls": _calls_kinds}
         self._kinds = without_data[name]() if name in without_data else _measured_kinds(data)
         self.kinds = tuple(self._kinds)
-        self.traces = list({id(t): t for kind in self._kinds.values() for split in kind.traces.values() for t in split}.values())
+        every = (trace for kind in self._kinds.values() for split in kind.traces.values() for trace in split)
+        self.traces: Sequence[CapacityTrace] = list({id(trace): trace for trace in every}.values())
         self.calls = _MOST_CALLS if name == "calls" else 0
         self.flows = {"order": 2, "rate": 1}.get(name, self.calls)
-        self.series: tuple[Series, ...] = ()
+        self.series: Sequence[Series] = ()
         self.seconds = 125.0 if name == "rate" else _RUN_S
 
     def draw(self, split: str, seed: int, kind: str | None = None) -> SharedLink:

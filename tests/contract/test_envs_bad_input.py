@@ -23,7 +23,7 @@ REFUSED = [
     ({"split": "holdout"}, "split = 'holdout': allowed are train, validation, test"),
     ({"split": "test"}, "split = 'test': allowed are train, validation; worlds of the test split are for the leaderboard alone"),
     ({"reward": "delay"}, "reward = 'delay': allowed are emodel, event"),
-    ({"observation": "pixels"}, "observation = 'pixels': allowed are features, records"),
+    ({"observation": "pixels"}, "observation = 'pixels': allowed are features, dict, records"),
     ({"action": "box"}, "action = 'box': allowed are discrete, continuous, exact"),
     ({"place": "moon"}, "place = 'moon': allowed are sender, central, receiver"),
     ({"feedback_loss": 1}, "feedback_loss = 1: allowed is 0 <= share < 1"),

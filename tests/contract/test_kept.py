@@ -35,6 +35,7 @@ from vcgym.network.kernels.sources import SOURCES, closure, code_hash
 from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.predictors.published import shipped_network
 
 
 def cell_of(system):
@@ -68,7 +69,7 @@ def part_of_a_reproduction():
 
 def forecasts_of_a_reproduction():
     part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
-    return asked_for(parts, parts.forecasts_of, part, System(VCRoute(), WMJitter()), Path(), 1)
+    return asked_for(parts, parts.forecasts_of, part, System(VCRoute(predictor=shipped_network()), WMJitter()), Path(), 1)
 
 
 def oracles_of_a_world():
@@ -124,7 +125,7 @@ USERS = {
     ),
     "forecasts of a reproduction": (
         forecasts_of_a_reproduction,
-        {"leaderboard.papers.reproduce.forecasts", "envs.call.logging_router", "predictors.training", "baselines.routers.vcroute.vcroute"},
+        {"leaderboard.papers.reproduce.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.routers.vcroute.vcroute"},
         {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
     ),
     "oracles": (

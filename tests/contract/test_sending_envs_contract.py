@@ -53,7 +53,7 @@ REFUSED = [
     ({"split": "holdout"}, "split = 'holdout': allowed are train, validation, test"),
     ({"split": "test"}, "split = 'test': allowed are train, validation; worlds of the test split are for the leaderboard alone"),
     ({"reward": "event"}, "reward = 'event': allowed are "),
-    ({"observation": "pixels"}, "observation = 'pixels': allowed are features, records"),
+    ({"observation": "pixels"}, "observation = 'pixels': allowed are features, dict, records"),
     ({"action": "box"}, "action = 'box': allowed are "),
     ({"render_mode": "human"}, "render_mode = 'human': allowed is None"),
     ({"autoreset_mode": "sometimes"}, "sometimes"),

@@ -19,7 +19,7 @@ from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.sender_policy import RatePolicy
-from vcgym.envs.call.rewards.sender import ON_TIME_WORTH
+from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.network.bottleneck.capacity import constant, rate_trace, steps
 from vcgym.network.bottleneck.cross_traffic import Udp
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
@@ -121,7 +121,7 @@ def test_packets_in_are_accounted_for(link, mode, seed):
     assert not (emitted & ~arrived).any() and not (heard & ~arrived).any()
     assert ((played.path[0] >= 0) | ~arrived).all()
     assert (played.arrived_us[0][arrived] > 10_000 * np.flatnonzero(arrived)).all()
-    assert earned == pytest.approx(played.totals.return_emodel[0] + ON_TIME_WORTH[VIDEO] * totals.on_time[0, VIDEO], rel=1e-9, abs=1e-9)
+    assert earned == pytest.approx(played.totals.return_emodel[0] + OnTime().video * totals.on_time[0, VIDEO], rel=1e-9, abs=1e-9)
 
 
 def test_as_today_behind_ten_gigabits():

@@ -7,6 +7,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import Part
+from vcgym.envs.call.sender.loop import SENDER
 from vcgym.envs.call.sender.stage import NoUplink
 from vcgym.network.kernels.ranges import one_of
 
@@ -20,6 +21,7 @@ class Bare:
         orders_held: among how many orders of sending the agent chooses; 0: it does not.
         part: what it adds to an observation of features, or None.
         arguments: what a state must agree on.
+        senders: (sessions,) of SENDER; empty without an uplink.
     """
 
     inside: NamedTuple = NoUplink()
@@ -27,6 +29,7 @@ class Bare:
     orders_held = 0
     part: Part | None = None
     arguments: tuple[Any, ...] = ()
+    senders: NDArray[Any] = np.zeros(0, SENDER)
 
     def refuse(self, split: str, kind: str | None) -> None:
         """Refuse a split or a kind of world that there is not.
@@ -53,9 +56,6 @@ class Bare:
 
     def answer(self, rate: NDArray[np.float64], is_place: bool, order: NDArray[np.int64]) -> None:
         """Hand in what was decided: rates in bit/s, or as places on the log scale of targets, 0 to 1; orders."""
-
-    def reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
-        """Add what the video of each of `rows` has earned since the last time to `out` (sessions,)."""
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
         """Write the features of `part` into `out` (sessions, features)."""

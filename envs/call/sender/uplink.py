@@ -13,12 +13,10 @@ from vcgym.envs.call.features.remote_sender_records import show_told
 from vcgym.envs.call.features.sender import RATE_WIDTH
 from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN
 from vcgym.envs.call.feed import clear_commands
-from vcgym.envs.call.rewards.video import earn_video
 from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
 from vcgym.envs.call.sender.no_uplink import Bare
 from vcgym.envs.call.sender.onto_paths import OWN, STATUSES, Uplink, prepare
-from vcgym.envs.faces.sender_vector import card
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio
@@ -26,6 +24,7 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
+from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe, data_hash
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
 
 # One packet per slot: 64 kbit/s of voice, and the headers of vcgym.network.bottleneck.sources.Audio.
@@ -60,7 +59,7 @@ class UplinkBatch(Bare):
         self,
         sessions: int,
         paths: int,
-        scenario: str | SendingScenario,
+        scenario: str | BottleneckRecipe,
         rate: Any = None,
         order: Any = None,
         pacing: float = PACING,
@@ -79,6 +78,7 @@ class UplinkBatch(Bare):
         )
         own = np.zeros(sessions, OWN)
         own["keeps_order"] = keeps_order
+        self.senders = self.sending.senders
         self.inside: Uplink = Uplink(
             own.view(np.recarray),
             self.sending.senders,
@@ -91,10 +91,9 @@ class UplinkBatch(Bare):
             np.zeros((sessions, STATUSES, RATE_WIDTH), np.float32),
         )
         self.part = Part("sender", remote_features(self.rate_held, self.orders_held > 0))
-        self.arguments = (world.name, card(world), rate, order, float(pacing))
+        self.arguments = (world.name, data_hash(world), rate, order, float(pacing))
         self.links: list[SharedLink | None] = [None] * sessions
         self._kinds = [""] * sessions
-        self._paid = np.zeros(sessions, np.int64)
         self._told = np.zeros(sessions, np.int64)
 
     def refuse(self, split: str, kind: str | None) -> None:
@@ -120,7 +119,7 @@ class UplinkBatch(Bare):
             raise OverflowError(f"session {row}: the sender is {to_sender_us} us away, allowed are less than {STATUSES * SLOT_US}")
         _start(self.inside, row, int(sender["target_bps"]), to_sender_us)
         self._kinds[row] = link.name
-        self._paid[row] = self._told[row] = 0
+        self._told[row] = 0
 
     def answer(self, rate: NDArray[np.float64], is_place: bool, order: NDArray[np.int64]) -> None:
         """As of Bare."""
@@ -129,10 +128,6 @@ class UplinkBatch(Bare):
             rate = senders["least_bps"] * (senders["most_bps"] / senders["least_bps"]) ** rate
         self.inside.own["answer_bps"] = np.rint(rate)
         self.inside.own["answer_order"] = order
-
-    def reward(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> None:
-        """As of Bare."""
-        earn_video(self.inside.senders, rows, self._paid, out)
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
         """As of Bare."""
@@ -166,7 +161,7 @@ class UplinkBatch(Bare):
 
     def living(self) -> dict[str, Any]:
         """As of Bare."""
-        own = {"uplink.history": self.sending.history, "uplink.paid": self._paid, "uplink.told": self._told}
+        own = {"uplink.history": self.sending.history, "uplink.told": self._told}
         return own | {"uplink": self.inside._replace(rate=(), order=())}
 
     def kind(self, row: int) -> str:

@@ -1,0 +1,87 @@
+"""Reward of the E-model (ITU-T G.107): how well the call sounds, tick by tick.
+
+Of a call with a player, per 10-ms tick that is not silent: (93.2 - Id(P) - 378.5 concealed) / 100, with P the playout offset in ms. Of a
+sender alone, per 10 ms of audio whose fate is known: the same, with P fixed at the expiry time; a packet that is not there by then is
+concealed. Source: `vcgym.network.playout.quality`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.envs.call.rewards.counted import settled
+from vcgym.envs.call.rewards.reward import PATHS, SENDER, allocate_state, begin, earned, reward
+from vcgym.network.bottleneck.send_queue import AUDIO
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.playout.quality import (
+    CONCEALED_PRICE,
+    R_DEFAULT,
+    REDUCED_KNEE_MS,
+    REDUCED_KNEE_SLOPE_PER_MS,
+    REDUCED_SLOPE_PER_MS,
+    emodel_return,
+    impairment_sum,
+)
+
+_TICKS = np.dtype((np.record, [("ticks", "i8"), ("concealed", "i8"), ("offset_us", "i8"), ("excess_us", "i8")]))
+_PACKETS = np.dtype((np.record, [("settled", "i8"), ("on_time", "i8")]))
+
+
+@reward(PATHS)
+class EModel(NamedTuple):
+    """R of what the player plays; adds up to `return_emodel` of the leaderboard."""
+
+
+@allocate_state.register(EModel)
+def _allocate(reward, sessions):
+    return np.zeros(sessions, _TICKS).view(np.recarray)
+
+
+@begin.register(EModel)
+def _begin(reward, state, accounts, s):
+    before = state[s]
+    before.ticks = before.concealed = before.offset_us = before.excess_us = 0
+
+
+@earned.register(EModel)
+def _earned(reward, state, accounts, s):
+    books, before = accounts.calls[s].books, state[s]
+    concealed, offset_us, excess_us = books.ticks_concealed, books.offset_us_sum, books.excess_us_sum
+    ticks = books.ticks_played + books.ticks_stretched + concealed
+    impairment = impairment_sum(offset_us - before.offset_us, excess_us - before.excess_us)
+    value = emodel_return(ticks - before.ticks, impairment, concealed - before.concealed)
+    before.ticks, before.concealed, before.offset_us, before.excess_us = ticks, concealed, offset_us, excess_us
+    return value
+
+
+@reward(SENDER)
+class AudioEModel(NamedTuple):
+    """R of the audio of a sender whose packets are played at their expiry."""
+
+
+@allocate_state.register(AudioEModel)
+def _allocate_audio(reward, sessions):
+    return np.zeros(sessions, _PACKETS).view(np.recarray)
+
+
+@begin.register(AudioEModel)
+def _begin_audio(reward, state, accounts, s):
+    state[s].settled = state[s].on_time = 0
+
+
+@earned.register(AudioEModel)
+def _earned_audio(reward, state, accounts, s):
+    sender, before = accounts.senders[s], state[s]
+    counts = sender.counts[AUDIO]
+    known, on_time = settled(sender, counts), counts.on_time
+    packets, heard = known - before.settled, on_time - before.on_time
+    before.settled, before.on_time = known, on_time
+    return audio_return(sender.audio_every_us, sender.expiry_us, packets, packets - heard)
+
+
+@kernel
+def audio_return(every_us, expiry_us, packets, concealed):
+    """Return the reward of so many audio packets, so many of them concealed."""
+    offset_ms = expiry_us / 1000.0
+    delay = REDUCED_SLOPE_PER_MS * offset_ms + REDUCED_KNEE_SLOPE_PER_MS * max(0.0, offset_ms - REDUCED_KNEE_MS)
+    return every_us / 10_000.0 * ((R_DEFAULT - delay) * packets - CONCEALED_PRICE * concealed) / 100.0

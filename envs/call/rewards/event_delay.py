@@ -1,0 +1,37 @@
+"""Reward of the event accounting: minus end-to-end delay in 100 ms per packet emitted, minus 10 per packet lost or late.
+
+What is flushed at the end earns nothing. Source: `vcgym.network.playout.quality`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.envs.call.rewards.reward import PATHS, allocate_state, begin, earned, reward
+from vcgym.network.playout.quality import LOSS_PRICE, emission_reward
+
+_STATE = np.dtype((np.record, [("delay_us", "i8"), ("missed", "i8")]))
+
+
+@reward(PATHS)
+class EventDelay(NamedTuple):
+    """Delay and loss of what the receiver emits; adds up to `return_event` of the leaderboard."""
+
+
+@allocate_state.register(EventDelay)
+def _allocate(reward, sessions):
+    return np.zeros(sessions, _STATE).view(np.recarray)
+
+
+@begin.register(EventDelay)
+def _begin(reward, state, accounts, s):
+    state[s].delay_us = state[s].missed = 0
+
+
+@earned.register(EventDelay)
+def _earned(reward, state, accounts, s):
+    receiver, before = accounts.calls[s].receiver, state[s]
+    delay_us, missed = receiver.delay_us_sum, receiver.missed
+    value = emission_reward(delay_us - before.delay_us) - LOSS_PRICE * (missed - before.missed)
+    before.delay_us, before.missed = delay_us, missed
+    return value

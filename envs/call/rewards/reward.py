@@ -1,0 +1,134 @@
+"""A reward: a NamedTuple of parameters, a decorator that says what it reads, and functions chosen by its class in compiled loops.
+
+    earned(reward, state, accounts, s) -> float     reward of session `s` since its last decision
+    begin(reward, state, accounts, s)               a call has begun in row `s`; by default the row is set to zero
+    allocate_state(reward, sessions) -> state       arrays, first axis the session; by default float64 (sessions, 8)
+
+The rewards of a call add up to the score that they stand for, however long the steps are.
+
+Example:
+    A price per change of path, from any module::
+
+        @reward(PATHS)
+        class Steady(NamedTuple):
+            price: float = 0.1
+
+        @earned.register(Steady)
+        def _earned(reward, state, accounts, s):
+            changes = accounts.calls[s].books.path_changes
+            new = changes - state[s, 0]
+            state[s, 0] = changes
+            return -reward.price * new
+
+        gymnasium.make("vcgym/Relay-v0", reward=Steady())
+"""
+
+from collections.abc import Callable, Mapping
+from functools import singledispatch
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.kernels.generic import generic
+from vcgym.network.kernels.jit import kernel
+
+PATHS, SENDER = "paths", "sender"  # stages of a call whose counters a reward may read
+REMEMBERED = 8  # numbers of a session in the state that is allocated by default
+
+R = TypeVar("R", bound=type)
+
+
+class Accounts(NamedTuple):
+    """Counters that rewards read, first axis the session; empty for a stage that a call does not have."""
+
+    calls: NDArray  # of vcgym.envs.call.loop.CALL: `books`, of the player; `receiver`
+    senders: NDArray  # of vcgym.envs.call.sender.loop.SENDER: `counts`, of packets by media
+
+
+def reward(stage: str) -> Callable[[R], R]:
+    """Return a decorator that states which stage's counters a class of rewards reads, PATHS or SENDER."""
+
+    def state(cls: R) -> R:
+        cls.reads = stage  # type: ignore[attr-defined]
+        return cls
+
+    return state
+
+
+@generic()
+def allocate_state(reward: Any, sessions: int) -> Any:
+    """Return what a reward remembers; first axis the session."""
+    return np.zeros((sessions, REMEMBERED))
+
+
+@generic()
+def begin(reward: Any, state: Any, accounts: Any, s: int) -> None:
+    """Forget session `s`, in which a call has begun."""
+    state[s, :] = 0
+
+
+@generic(abstract=True)
+def earned(reward: Any, state: Any, accounts: Any, s: int) -> Any:
+    """Return the reward of session `s` since its last decision."""
+
+
+@singledispatch
+def outcomes(reward: Any, state: Any) -> dict[str, NDArray[Any]]:
+    """Return what infos say of the rewards of a call that has ended, (sessions,) by name."""
+    return {}
+
+
+class Sum(NamedTuple):
+    """The sum of two rewards."""
+
+    first: Any
+    second: Any
+
+
+@allocate_state.register(Sum)
+def _allocate_sum(reward, sessions):
+    return Sum(allocate_state(reward.first, sessions), allocate_state(reward.second, sessions))
+
+
+@begin.register(Sum)
+def _begin_sum(reward, state, accounts, s):
+    begin(reward.first, state.first, accounts, s)
+    begin(reward.second, state.second, accounts, s)
+
+
+@earned.register(Sum)
+def _earned_sum(reward, state, accounts, s):
+    return earned(reward.first, state.first, accounts, s) + earned(reward.second, state.second, accounts, s)
+
+
+@kernel
+def begin_row(reward, state, accounts, s):
+    """Forget session `s`, in which a call has begun."""
+    begin(reward, state, accounts, s)
+
+
+@kernel
+def write_rewards(reward, state, accounts, which, out):
+    """Write the rewards since the last decision of the sessions `which` into `out` (sessions,)."""
+    for s in which:
+        out[s] = earned(reward, state, accounts, s)
+
+
+def require_reward(given: Any, named: Mapping[str, Any], stages: tuple[str, ...]) -> Any:
+    """Return the reward that is given, or the one of that name.
+
+    Args:
+        given: a name, or the parameters of a reward.
+        named: rewards by name.
+        stages: whose counters it may read.
+
+    Raises:
+        ValueError: it is neither, or reads the counters of another stage.
+    """
+    if isinstance(given, str) and given in named:
+        return named[given]
+    if type(given) not in earned.versions or getattr(type(given), "reads", None) not in stages:
+        allowed = f"{', '.join(named)}, or parameters of a reward that reads {' or '.join(stages)}"
+        raise ValueError(f"reward = {given!r}: allowed are {allowed}")
+    return given

@@ -1,0 +1,104 @@
+"""Reward of a rate: the rate delivered, less delay, loss and change. A packet counts once a report tells of it, the rest in the last step.
+
+Per report, s being the seconds it covers, r the rate delivered in Mbit/s, d the mean delay from capture to arrival less propagation in
+seconds, l the share of packets lost, rejected or discarded:
+
+    s (0.6 ln(4 r + 1) - d - 10 l), less 0.1 |ln(target / target before)| per decision
+
+Source: the reward of R3Net (Fang et al. 2019, arXiv 1912.02222) per second instead of per 50 ms, its delay with the sender's own queue in
+it, and a price on change as OnRL has one (Zhang et al. 2020, MobiCom; weight declared). What is captured before the call's `counts_from_s`
+earns nothing.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.envs.call.rewards.counted import settled
+from vcgym.envs.call.rewards.reward import SENDER, allocate_state, begin, earned, outcomes, reward
+from vcgym.envs.call.sender.loop import DONE
+from vcgym.network.bottleneck.send_queue import KINDS
+from vcgym.network.kernels.jit import kernel
+
+PARTS = ("rate", "delay", "loss", "change")
+
+_STATE = np.dtype(
+    (
+        np.record,
+        [
+            ("until_us", "i8"),  # the newest report that has been rewarded
+            ("target_bps", "f8"),
+            ("bytes", "i8"),
+            ("delay_us", "i8"),
+            ("delivered", "i8"),
+            ("missing", "i8"),
+            ("parts", "f8", (len(PARTS),)),  # since the call began
+        ],
+    )
+)
+
+
+@reward(SENDER)
+class Utility(NamedTuple):
+    """Weights of the four parts."""
+
+    rate_weight: float = 0.6
+    rate_scale_per_mbps: float = 4.0
+    delay_price_per_s: float = 1.0
+    loss_price: float = 10.0
+    change_price: float = 0.1
+
+
+@allocate_state.register(Utility)
+def _allocate(reward, sessions):
+    return np.zeros(sessions, _STATE).view(np.recarray)
+
+
+@begin.register(Utility)
+def _begin(reward, state, accounts, s):
+    before = state[s]
+    before.until_us = before.bytes = before.delay_us = before.delivered = before.missing = 0
+    before.target_bps = accounts.senders[s].target_bps
+    before.parts[:] = 0.0
+
+
+@earned.register(Utility)
+def _earned(reward, state, accounts, s):
+    sender, now = accounts.senders[s], state[s]
+    bytes_, delay_us, delivered, missing = now.bytes, now.delay_us, now.delivered, now.missing
+    _count(sender, now)
+    until_us = sender.ends_us if sender.why == DONE else sender.senses.report_us
+    span_us = until_us - now.until_us
+    now.until_us = until_us
+    before = now.parts[0] + now.parts[1] + now.parts[2] + now.parts[3]
+    if span_us > 0:
+        arrived, gone = now.delivered - delivered, now.missing - missing
+        rate = math.log1p(reward.rate_scale_per_mbps * 8.0 * (now.bytes - bytes_) / span_us)
+        now.parts[0] += span_us * 1e-6 * reward.rate_weight * rate
+        if arrived > 0:
+            mean_us = (now.delay_us - delay_us) / arrived - sender.forward_us
+            now.parts[1] -= span_us * 1e-6 * reward.delay_price_per_s * mean_us * 1e-6
+        if arrived + gone > 0:
+            now.parts[2] -= span_us * 1e-6 * reward.loss_price * gone / (arrived + gone)
+    now.parts[3] -= reward.change_price * abs(math.log(sender.target_bps / now.target_bps))
+    now.target_bps = sender.target_bps
+    return now.parts[0] + now.parts[1] + now.parts[2] + now.parts[3] - before
+
+
+@kernel
+def _count(sender, now):
+    """Update the counts of all packets; at the end, also of those still queued."""
+    now.bytes = now.delay_us = now.delivered = now.missing = 0
+    for kind in range(KINDS):
+        counts = sender.counts[kind]
+        now.bytes += counts.bytes_delivered
+        now.delay_us += counts.delay_us
+        now.delivered += counts.delivered
+        now.missing += settled(sender, counts) - counts.delivered
+
+
+@outcomes.register
+def _outcomes(reward: Utility, state: Any) -> dict[str, NDArray[Any]]:
+    return {f"utility_{part}": state["parts"][:, i].copy() for i, part in enumerate(PARTS)}
