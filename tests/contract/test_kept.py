@@ -100,11 +100,11 @@ USERS = {
         lambda: cell_of(PAIR),
         {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.call_cells", "network.playout.player",
          "baselines.routers.direct", "baselines.receivers.fixed_lag", "network.scenarios.table1", "leaderboard.evaluation"},
-        {"agents.export", "baselines.routers.via", "leaderboard.evaluation.sender_rollout"},
+        {"agents.published.export", "baselines.routers.via", "leaderboard.evaluation.sender_rollout"},
     ),
     "agent": (
         lambda: cell_of(AGENT),
-        {"agents.export", "agents.networks.policy", "envs.faces.call", "leaderboard.results.call_metrics"},
+        {"agents.published.export", "agents.networks.policy", "envs.faces.call", "leaderboard.results.call_metrics"},
         {"baselines.routers.via", "leaderboard.evaluation.sender_rollout"},
     ),
     "sender": (
