@@ -13,7 +13,7 @@ import pytest
 from vcgym.network.kernels.sources import SOURCES, closure
 
 ROOMS = ("network", "predictors", "baselines", "envs")
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 
 # The compiled caller, RulePolicy's loop, stands in baselines/policy.py; the rule is picked by type, the draw is called by the rule.
 ASK = """

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 CONFIG = tomllib.loads((HOME / "pyproject.toml").read_text())
 ROOMS = sorted(folder.parent.name for folder in HOME.glob("*/__init__.py"))
 BIN = Path(sys.executable).parent

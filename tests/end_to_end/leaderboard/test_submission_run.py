@@ -17,7 +17,7 @@ from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.verify import verify
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
-ONNX = Path(__file__).parents[1] / "contract" / "submission_onnx"
+ONNX = Path(__file__).parents[2] / "contract" / "leaderboard" / "submission_onnx"
 
 
 @pytest.fixture(scope="module")

@@ -28,8 +28,8 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 CALL = "vcgym/Call-v0"
 
 
-def _neighbour(name, folder="properties"):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / folder / f"{name}.py")
+def _neighbour(name, folder="properties/envs"):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / folder / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

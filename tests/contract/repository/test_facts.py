@@ -67,7 +67,7 @@ FACTS = {
 def named_by_tests():
     """Facts named at the head of a test's docstring, with the tests that do so."""
     found = {}
-    for file in sorted(Path(__file__).parents[1].rglob("test_*.py")):
+    for file in sorted(Path(__file__).parents[2].rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 for fact in re.findall(r"\b([RPGTL]\d+|S-\d+):", ast.get_docstring(node) or ""):

@@ -7,7 +7,7 @@ import gymnasium
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.envs.tables import markdown
 
-PAGE = Path(__file__).parents[2] / "docs" / "envs.md"
+PAGE = Path(__file__).parents[3] / "docs" / "envs.md"
 
 
 def test_the_page_is_up_to_date():

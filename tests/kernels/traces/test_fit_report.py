@@ -58,4 +58,4 @@ def test_measured_series_are_in_order_and_forget_within_a_second():
 
 @pytest.mark.data
 def test_the_page_in_the_docs_is_the_page_that_is_made():
-    assert (Path(__file__).parents[2] / "docs" / "fit.md").read_text(encoding="utf-8") == fit_page(data_root())
+    assert (Path(__file__).parents[3] / "docs" / "fit.md").read_text(encoding="utf-8") == fit_page(data_root())
