@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcgym.network.bottleneck.capacity import OPPORTUNITY_BYTES, CapacityTrace, choose_trace, constant, opportunity_trace, pool, rate_trace
-from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, offer_each, queued, require_limits, start_link
+from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, offer, queued, require_limits, start_link
+from vcgym.network.kernels.jit import kernel
+
+
+@kernel
+def offer_each(queue, capacity, s, times_us, sizes_bytes, departs_us):
+    """`offer` each packet of a list, times not falling; fill `departs_us`."""
+    for i in range(times_us.size):
+        departs_us[i] = offer(queue, capacity, s, times_us[i], np.int64(sizes_bytes[i]))
 
 
 def play(trace: CapacityTrace, times_us, sizes, limit_packets=8192, limit_bytes=None, start_us=0):

@@ -11,10 +11,9 @@ from vcgym.network.bottleneck.capacity import (
     opportunity_trace,
     pool,
     rate_trace,
-    read_mahimahi,
-    read_opportunities,
     steps,
 )
+from vcgym.network.bottleneck.capacity_file import read_capacity, read_mahimahi
 from vcgym.network.traces.reading import TraceError
 
 
@@ -23,10 +22,10 @@ def test_mahimahi_and_its_counted_form_are_one_trace(tmp_path):
     lines.write_text("1\n1\n1\n4\n9\n")
     counted = tmp_path / "lte.csv.gz"
     counted.write_bytes(gzip.compress(b"ms,packets\n1,3\n4,1\n9,1\n"))
-    trace, same = read_mahimahi(lines), read_opportunities(counted)
+    trace, [same] = read_mahimahi(lines), read_capacity(counted)
     assert trace.times_us.tolist() == same.times_us.tolist() == [1000, 1000, 1000, 4000, 9000]
     assert trace.length_us == same.length_us == 9000
-    assert trace.name == same.name == "lte"
+    assert (trace.name, same.name) == ("lte.down", "lte")
 
 
 def test_steps_of_rfc_8867():

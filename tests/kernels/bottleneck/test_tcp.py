@@ -20,11 +20,23 @@ from vcgym.network.bottleneck.tcp_window import (
     C,
     cubic_of,
     cut,
+    grow,
     start_window,
     time_out,
-    windows_of_list,
 )
 from vcgym.network.bottleneck.wireless import OUTAGES, pass_outages, start_outages
+from vcgym.network.kernels.jit import kernel
+
+
+@kernel
+def windows_of_list(window, acks_us, lost, rtt_us, cwnd):
+    """Acknowledge a segment at each of `acks_us`, or, where `lost`, notice a loss with a full window under way; fill `cwnd`."""
+    for i in range(acks_us.size):
+        if lost[i]:
+            cut(window, math.floor(window.cwnd))
+        else:
+            grow(window, acks_us[i], rtt_us)
+        cwnd[i] = window.cwnd
 
 
 def fresh_window(control, initial=10.0):

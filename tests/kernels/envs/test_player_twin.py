@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vcgym.network.playout.playback import Playback, play_arrivals, play_emissions
+from twins.playback import Playback, play_arrivals, play_emissions
 from vcgym.network.playout.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
 
 UNIT = 10_000

@@ -25,7 +25,7 @@ from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.rule import NEVER_US, buffer_type, report_every_us, wake_us
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import WHEN_FULL, Sbpn
+from vcgym.baselines.schedulers.sbpn import Discard, Sbpn
 from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 from vcgym.envs.call.batch import PLACES, CallBatch
 from vcgym.envs.call.sender.uplink import AUDIO_PER_SLOT, UplinkBatch
@@ -43,7 +43,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
 SLOT = 10_000
-ORDERS = (Fifo(), Sbpn(), Sbpn(discard=WHEN_FULL))
+ORDERS = (Fifo(), Sbpn(), Sbpn(discard=Discard.WHEN_FULL))
 
 
 def _session_twin():

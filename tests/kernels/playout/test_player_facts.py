@@ -5,7 +5,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from vcgym.network.playout.playback import Playback, play_arrivals, play_emissions
+from twins.playback import Playback, play_arrivals, play_emissions
 from vcgym.network.playout.player import CONCEALED, FAST, STRETCHED
 
 LOST = -1

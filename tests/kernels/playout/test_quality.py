@@ -31,15 +31,6 @@ def test_the_linear_price_is_the_slope_of_the_loss_impairment_at_zero() -> None:
     assert 100 * slope_per_percent == pytest.approx(quality.CONCEALED_PRICE, abs=0.05)
 
 
-@pytest.mark.parametrize(
-    ("ta_ms", "expected"),
-    [(0, 0), (99.9, 0), (100, 0), (150, 0.164), (200, 3.044), (300, 14.761), (400, 24.070), (600, 35.247), (750, 39.763)],
-)
-def test_delay_impairment_with_perfect_echo_control(ta_ms: float, expected: float) -> None:
-    """Q1: Idd from 100 to 750 ms, and nothing up to there."""
-    assert quality.delay_impairment_idd(ta_ms) == pytest.approx(expected, abs=5e-4)
-
-
 @pytest.mark.parametrize(("p_percent", "expected"), [(0, 0), (1, 3.640), (2, 7.011), (5, 15.781), (10, 27.066)])
 def test_loss_impairment(p_percent: float, expected: float) -> None:
     """Q2: Ie_eff at 0, 1, 2, 5 and 10 %."""
@@ -86,16 +77,13 @@ def test_arrays_and_floats_agree() -> None:
     ta_ms, share = np.linspace(0.0, 900.0, 50), np.linspace(0.0, 1.0, 50)
     one_by_one = [quality.rating(a, b) for a, b in zip(ta_ms.tolist(), share.tolist(), strict=True)]
     assert quality.rating(ta_ms, share).tolist() == one_by_one
-    one_by_one = [quality.delay_impairment_idd(ta) for ta in ta_ms.tolist()]
-    np.testing.assert_allclose(quality.delay_impairment_idd(ta_ms), one_by_one, rtol=1e-12, atol=1e-12)
 
 
-def test_tick_rewards_add_up_to_the_linear_price_of_the_call() -> None:
+def test_the_return_is_the_linear_price_of_each_tick() -> None:
     offset_us = np.array([80_000, 80_000, 190_000, 200_000], np.int64)
-    concealed = np.array([0, 1, 0, 0], np.int64)
     by_hand = (4 * 93.2 - (1.92 + 1.92 + 4.56 + 0.11 * 12.7 + 7.297) - 378.5) / 100
-    assert sum(quality.tick_reward(p, c) for p, c in zip(offset_us, concealed, strict=True)) == pytest.approx(by_hand, abs=1e-12)
-    assert quality.tick_reward(offset_us, concealed).sum() == pytest.approx(by_hand, abs=1e-12)
+    impairment = quality.impairment_sum(offset_us.sum(), np.maximum(offset_us - 177_300, 0).sum())
+    assert quality.emodel_return(4, impairment, 1) == pytest.approx(by_hand, abs=1e-12)
 
 
 def test_event_reward_is_minus_the_delay_in_units_of_100_ms() -> None:
@@ -105,8 +93,8 @@ def test_event_reward_is_minus_the_delay_in_units_of_100_ms() -> None:
 
 @kernel
 def _inside(offset_us):
-    return quality.mos(quality.rating(offset_us / 1000.0, 0.01)) + quality.tick_reward(offset_us, 1)
+    return quality.mos(quality.rating(offset_us / 1000.0, 0.01)) + quality.emission_reward(offset_us)
 
 
 def test_works_inside_other_kernels() -> None:
-    assert _inside(100_000) == quality.mos(quality.rating(100.0, 0.01)) + quality.tick_reward(100_000, 1)
+    assert _inside(100_000) == quality.mos(quality.rating(100.0, 0.01)) + quality.emission_reward(100_000)

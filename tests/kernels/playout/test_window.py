@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.network.playout.window import WINDOW_US, allocate_window, clear_window, window_add, window_minimum
+from twins.window import WINDOW_US, allocate_window, clear_window, window_add, window_minimum
 
 SENT_US = st.integers(0, 40).map(lambda k: 50_000 * k)
 

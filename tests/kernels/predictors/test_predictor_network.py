@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
+from vcgym.baselines.routers.top_k import Choice, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.rule import allocate
 from vcgym.envs.call.batch import CallBatch
@@ -25,7 +25,7 @@ from vcgym.predictors.table import tabulate
 TRAINED = [name for name in Network._fields if name.startswith(("weights", "biases"))]
 SEEDS = [3, 4, 5, 6]
 PACKETS = 700
-FIVE = TopK(choice=BEST_FIVE)
+FIVE = TopK(choice=Choice.BEST_FIVE)
 
 
 def with_biases(seed):

@@ -13,7 +13,7 @@ from vcgym.baselines.receivers.bf_published import PublishedBuffer
 from vcgym.baselines.receivers.buffer_target import NetEqTarget
 from vcgym.baselines.receivers.count_buffer import CountTarget
 from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.receivers.wmjitter import WINDOW, WMJitter
+from vcgym.baselines.receivers.wmjitter import Memory, WMJitter
 from vcgym.baselines.receivers.wmjitter_reset import WMJitterReset
 from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
@@ -244,7 +244,7 @@ def test_lag_of_a_window_equals_plain_counting(packets, spacing_us):
     sent, arrived = [spacing_us // 10_000 * value for value in packets[0]], [spacing_us // 10_000 * value for value in packets[1]]
     twin = TwinWindowLag()
     expected = [twin(s, a) for s, a in zip(sent, arrived, strict=True)]
-    assert levels(WMJitter(memory=WINDOW, update_on_late=1), sent, arrived).tolist() == expected
+    assert levels(WMJitter(memory=Memory.WINDOW, update_on_late=1), sent, arrived).tolist() == expected
 
 
 def twin_published(levels_us, sent_us, arrived_us):

@@ -13,9 +13,9 @@ from vcgym.baselines.routers.best_history import BestHistory
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.random_path import RandomPath
 from vcgym.baselines.routers.round_robin import RoundRobin
-from vcgym.baselines.routers.top_k import BEST_FIVE, TopK, choose
+from vcgym.baselines.routers.top_k import Choice, TopK, choose
 from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
-from vcgym.baselines.routers.vcroute.vcroute import DELAYED_ACTUAL, MEAN, PREDICTIVE, VCRoute, believe, draw_sd
+from vcgym.baselines.routers.vcroute.vcroute import RewardSource, Sample, VCRoute, believe, draw_sd
 from vcgym.baselines.routers.via import Via, width
 from vcgym.baselines.rule import allocate, decide, init, reveal_delay, update
 from vcgym.envs.call.batch import CallBatch
@@ -202,8 +202,8 @@ def test_belief_by_hand():
         precisions.append(tau)
     assert means == pytest.approx([142.857, 175.0, 185.294], abs=5e-4)
     assert precisions == pytest.approx([0.0035, 0.006, 0.0085])
-    assert draw_sd(tau, tau0, MEAN) == pytest.approx(10.8465, abs=5e-5)
-    assert draw_sd(tau, tau0, PREDICTIVE) == pytest.approx(22.7519, abs=5e-5)
+    assert draw_sd(tau, tau0, Sample.MEAN) == pytest.approx(10.8465, abs=5e-5)
+    assert draw_sd(tau, tau0, Sample.PREDICTIVE) == pytest.approx(22.7519, abs=5e-5)
     doubled, tau = [], 0.001
     mu = 0.0
     for x in (200.0, 220.0, 210.0):  # the printed order: tau first, then used again inside mu
@@ -225,7 +225,7 @@ def test_samples_until_the_starting_belief_weighs_one_percent(sd_ms, samples):
 
 
 @pytest.mark.parametrize("history", [HISTORY, HISTORY[[0, 1, 3, 4]], np.zeros((3, 3))])
-@pytest.mark.parametrize(("sample", "discount"), [(PREDICTIVE, 1.0), (MEAN, 1.0), (PREDICTIVE, 0.99)])
+@pytest.mark.parametrize(("sample", "discount"), [(Sample.PREDICTIVE, 1.0), (Sample.MEAN, 1.0), (Sample.PREDICTIVE, 0.99)])
 def test_vcroute_equals_its_twin(history, sample, discount):
     paths, shown = play(VCRoute(sample=sample, discount=discount), 400, seed=6, history=history)
     kept, _ = kept_paths(history)
@@ -241,7 +241,7 @@ def test_vcroute_equals_its_twin(history, sample, discount):
                 newest[record.path] = (record.sent_us, (record.arrived_us - record.sent_us) / 1000.0)
         draws = {}
         for r in kept:
-            variance = 1 / tau[r] + (1 / tau0[r] if sample == PREDICTIVE else 0.0)
+            variance = 1 / tau[r] + (1 / tau0[r] if sample == Sample.PREDICTIVE else 0.0)
             draws[r] = mu[r] + math.sqrt(variance) * normal(stream, slot * len(history) + r)
         assert path == min(draws, key=draws.__getitem__)
         t = max(0.001, discount * tau[path])
@@ -251,7 +251,7 @@ def test_vcroute_equals_its_twin(history, sample, discount):
 
 @pytest.mark.parametrize("loss_reward_ms", [0.0, 900.0])
 def test_vcroute_with_delayed_rewards_equals_its_twin(loss_reward_ms):
-    params = VCRoute(reward=DELAYED_ACTUAL, loss_reward_ms=loss_reward_ms, loss_after_packets=20)
+    params = VCRoute(reward=RewardSource.DELAYED_ACTUAL, loss_reward_ms=loss_reward_ms, loss_after_packets=20)
     paths, shown = play(params, 400, seed=6)
     kept, _ = kept_paths(HISTORY)
     stream = stream_key(KEY, 0, POLICY)
@@ -298,7 +298,7 @@ def test_an_oracle_cannot_act_through_observations():
 def test_oracle_inside_a_call_is_taught_by_the_world_itself():
     """Each path's belief is that of the true delays of the packets it carried, as the world's own table has them."""
     recipe = Scenario("wonderproxy", "paper", 500)  # less than one block, so that the table holds the whole call
-    batch = CallBatch(recipe, 2, OracleVCRoute(route=VCRoute(topk=TopK(choice=BEST_FIVE))), FixedLag(60.0), log=True)
+    batch = CallBatch(recipe, 2, OracleVCRoute(route=VCRoute(topk=TopK(choice=Choice.BEST_FIVE))), FixedLag(60.0), log=True)
     for row in range(2):
         batch.start(row, recipe.draw("train", row))
     batch.play(np.arange(2))
@@ -332,7 +332,7 @@ def test_last_value_forecasts_the_transmit_delay_alone():
 
 @pytest.mark.parametrize(
     ("sample", "share", "spread", "changes"),
-    [(MEAN, (0.998, 1.0), (0.98, 1.0), (3, 20)), (PREDICTIVE, (0.955, 0.966), (0.93, 0.985), (385, 435))],
+    [(Sample.MEAN, (0.998, 1.0), (0.98, 1.0), (3, 20)), (Sample.PREDICTIVE, (0.955, 0.966), (0.93, 0.985), (385, 435))],
 )
 def test_two_gaussian_arms(sample, share, spread, changes):
     """R9: arms N(150, 20^2) and N(200, 20^2), rewards fed back at once: 5,000 packets, 40 sessions."""
@@ -363,17 +363,20 @@ def test_two_gaussian_arms(sample, share, spread, changes):
     assert changes[0] <= (np.diff(paths, axis=0) != 0).sum(axis=0).mean() <= changes[1]
 
 
+DELAYED = VCRoute(reward=RewardSource.DELAYED_ACTUAL)
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
         (Via(epsilon=1.5), r"Via\.epsilon is 1\.5; allowed range is \[0\.0, 1\.0\]"),
         (Via(ucb_c=-1.0), r"Via\.ucb_c is -1\.0"),
         (VCRoute(tau_prior_per_ms2=0.0), r"VCRoute\.tau_prior_per_ms2 is 0\.0"),
-        (VCRoute(sample=2), r"VCRoute\.sample is 2; allowed range is \[0, 1\]"),
-        (VCRoute(reward=2), r"VCRoute\.reward is 2; allowed range is \[0, 1\]"),
+        (VCRoute(sample=2), r"VCRoute\.sample is 2; allowed: Sample\.PREDICTIVE, Sample\.MEAN"),
+        (VCRoute(reward=2), r"VCRoute\.reward is 2; allowed: RewardSource\.PREDICTED, "),
         (VCRoute(loss_reward_ms=500.0), r"VCRoute\.loss_reward_ms is 500\.0; allowed range is \[0\.0, 0\.0\]"),
-        (VCRoute(reward=DELAYED_ACTUAL, loss_after_packets=600), r"VCRoute\.loss_after_packets is 600; allowed range is \[1, 511\]"),
-        (OracleVCRoute(route=VCRoute(reward=DELAYED_ACTUAL)), r"VCRoute\.reward is 1; allowed range is \[0, 0\]"),
+        (DELAYED._replace(loss_after_packets=600), r"VCRoute\.loss_after_packets is 600; allowed range is \[1, 511\]"),
+        (OracleVCRoute(route=DELAYED), r"VCRoute\.reward is .*DELAYED_ACTUAL.*; allowed here: .*PREDICTED"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, message):

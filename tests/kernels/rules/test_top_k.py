@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
-from vcgym.baselines.routers.top_k import BEST_FIVE, INTERVAL, PUBLISHED, TopK, choose
+from vcgym.baselines.routers.top_k import Choice, TopK, choose
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.routers.via import Via
 from vcgym.baselines.rule import allocate, decide, init, update
@@ -36,19 +36,19 @@ def test_intervals_keep_the_smallest_set_that_every_path_outside_lies_above(pair
         inside = {path for path in range(len(pairs)) if bits >> path & 1}
         if all(low[path] > max(high[list(inside)]) for path in range(len(pairs)) if path not in inside):
             closed.append(inside)
-    assert chosen(INTERVAL, low_ms=low, high_ms=high) == min(closed, key=len)
+    assert chosen(Choice.INTERVAL, low_ms=low, high_ms=high) == min(closed, key=len)
 
 
 @given(st.lists(bound, min_size=1, max_size=12))
 def test_best_five_are_the_lowest_means(means):
-    assert chosen(BEST_FIVE, mean_ms=means) == set(sorted(range(len(means)), key=lambda path: means[path])[:5])
+    assert chosen(Choice.BEST_FIVE, mean_ms=means) == set(sorted(range(len(means)), key=lambda path: means[path])[:5])
 
 
 @given(st.lists(st.one_of(bound, st.just(math.inf)), min_size=1, max_size=12))
 def test_published_are_those_up_to_the_mean_bound(highs):
     finite = [high for high in highs if high < math.inf]
     mean = sum(finite) / len(finite) if finite else math.inf
-    assert chosen(PUBLISHED, high_ms=highs) == {path for path, high in enumerate(highs) if high == math.inf or high <= mean}
+    assert chosen(Choice.PUBLISHED, high_ms=highs) == {path for path, high in enumerate(highs) if high == math.inf or high <= mean}
 
 
 HISTORY = np.array(
@@ -60,9 +60,9 @@ HISTORY = np.array(
 @pytest.mark.parametrize(
     ("choice", "paths"),
     [
-        (INTERVAL, [0, 1, 2, 3, 4, 5, 6]),  # the path without history overlaps with every other one
-        (BEST_FIVE, [0, 1, 2, 4, 6]),  # the path without history has the median of the means, 120
-        (PUBLISHED, [0, 1, 2, 6]),  # mean bound of those that have one: 123
+        (Choice.INTERVAL, [0, 1, 2, 3, 4, 5, 6]),  # the path without history overlaps with every other one
+        (Choice.BEST_FIVE, [0, 1, 2, 4, 6]),  # the path without history has the median of the means, 120
+        (Choice.PUBLISHED, [0, 1, 2, 6]),  # mean bound of those that have one: 123
     ],
 )
 def test_a_router_takes_only_kept_paths(rule, choice, paths):
@@ -104,7 +104,7 @@ def test_refresh_rests_on_what_has_come_since_the_last_one(refresh_s):
         low = np.array([mean - 1.96 * sd / math.sqrt(n) for n, mean, sd in rows])
         high = np.array([mean + 1.96 * sd / math.sqrt(n) for n, mean, sd in rows])
         kept = state.call[1].kept
-        assert {int(state.arm[1, i].kept.nth) for i in range(kept.count)} == chosen(INTERVAL, low_ms=low, high_ms=high)
+        assert {int(state.arm[1, i].kept.nth) for i in range(kept.count)} == chosen(Choice.INTERVAL, low_ms=low, high_ms=high)
         sets.add(int(kept.count))
     assert len(sets) > 1
 

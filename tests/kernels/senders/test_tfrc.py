@@ -14,7 +14,7 @@ from vcgym.baselines.rate.tfrc.loss_intervals import (
     mean_interval,
     packet_fate,
 )
-from vcgym.baselines.rate.tfrc.tfrc import NONE, RFC4342, Tfrc
+from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
 from vcgym.baselines.records import PacketFeedback, RateLimits
 from vcgym.baselines.rule import allocate, decide, init, report_every_us, update, wake_us
 
@@ -145,8 +145,8 @@ def test_without_loss_the_rate_doubles_each_round_trip():
 def test_silence_costs_a_sender_its_rate_but_for_the_later_rule():
     """What SBPN2 is for: kernels before RFC 4342's rule let the rate of an idle sender decay."""
     after = {}
-    for rule in (NONE, RFC4342):
+    for rule in (IdleRule.NONE, IdleRule.RFC4342):
         rates = call(Tfrc(idle_rule=rule, rtt_ms=80.0), 0.0, 80_000, 10, silent=(1, 9))
         after[rule] = min(rate for at_us, rate in rates if 8_000_000 < at_us < 9_000_000)
-    assert after[RFC4342] == pytest.approx(207.6e3, rel=0.01)
-    assert after[NONE] < 0.5 * after[RFC4342]
+    assert after[IdleRule.RFC4342] == pytest.approx(207.6e3, rel=0.01)
+    assert after[IdleRule.NONE] < 0.5 * after[IdleRule.RFC4342]

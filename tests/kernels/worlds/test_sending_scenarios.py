@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.network.bottleneck.capacity import CapacityTrace, constant, mean_bps, opportunity_trace, rate_trace
-from vcgym.network.bottleneck.capacity_sets import FOLDER, GENERATED, LEAST_BPS, MEASURED, OPPORTUNITIES, place_of_trace, read_set
+from vcgym.network.bottleneck.capacity_file import MIN_BPS
+from vcgym.network.bottleneck.capacity_sets import FOLDER, GENERATED, MEASURED, OPPORTUNITIES, place_of_trace, read_set
 from vcgym.network.bottleneck.cross_traffic import Tcp, describe_flow
 from vcgym.network.bottleneck.other_call import RATES as RULES
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
 from vcgym.network.bottleneck.sources import Timeline
+from vcgym.network.scenarios.bottleneck_kinds import split_by_place
 from vcgym.network.scenarios.sending_scenarios import (
     LOSS,
     RTT_MS,
@@ -22,7 +24,6 @@ from vcgym.network.scenarios.sending_scenarios import (
     SENDING_SCENARIOS,
     SendingScenario,
     order_link,
-    split_by_place,
 )
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.scenarios.splits import unlock_test_split as opened
@@ -144,7 +145,7 @@ def test_least_rate_and_length_of_a_measured_trace(tmp_path):
     a, b = read_set("fcc_broadband", str(tmp_path))
     assert (a.name, a.times_us.tolist(), a.rates_bps.tolist(), a.length_us) == ("a", [0], [2_000_000], 1_000_000)
     assert (b.times_us.tolist(), b.length_us) == ([0, 1_000_000, 2_500_000], 3_750_000)
-    assert b.rates_bps.tolist() == [1_500_000, LEAST_BPS, 3_000_000]
+    assert b.rates_bps.tolist() == [1_500_000, MIN_BPS, 3_000_000]
 
 
 @pytest.mark.parametrize(
@@ -218,4 +219,4 @@ def test_measured_sets():
     for name in MEASURED:
         traces = read_set(name)
         assert traces
-        assert all(trace.rates_bps.min() >= LEAST_BPS for trace in traces) or name in OPPORTUNITIES
+        assert all(trace.rates_bps.min() >= MIN_BPS for trace in traces) or name in OPPORTUNITIES

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.network.playout.playback import Playback, play_arrivals
+from twins.playback import Playback, play_arrivals
 from vcgym.network.playout.player import (
     CONCEALED,
     ENDED,

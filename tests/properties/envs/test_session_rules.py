@@ -13,7 +13,7 @@ import vcgym.envs
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
+from vcgym.baselines.routers.top_k import Choice, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.rule import Control, buffer_type, facts_of, rules_of
 from vcgym.envs.call.batch import CallBatch
@@ -101,7 +101,7 @@ def test_every_scenario(world, monkeypatch):
     if world[1] == "replay":
         delay_us = 30_000 + 100 * (np.arange(len(leo.SERIES))[:, None] * 37 + np.arange(40_000)[None, :] * 7919) % 60_000
         monkeypatch.setattr(leo, "measured", lambda data: (delay_us.astype(np.int32), "arithmetic"))
-    router = VCRoute(topk=TopK(choice=BEST_FIVE))
+    router = VCRoute(topk=TopK(choice=Choice.BEST_FIVE))
     expected = inside(router, WMJitter(), world)
     seen = outside("vcgym/Relay-v0", RulePolicy(router), world, interval=1)
     assert seen == [_row(expected, row) for row in range(len(SEEDS))]

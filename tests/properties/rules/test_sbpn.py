@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import EVICTS, REJECTS, WHEN_FULL, Sbpn
+from vcgym.baselines.schedulers.sbpn import Discard, Overflow, Sbpn
 from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, item_at, put, take_out
 
@@ -75,14 +75,16 @@ def sorted_twin(rule, packets, now_us, rtt_us):
     waiting, dropped = sorted(range(len(packets)), key=key), []
     while waiting:
         expired = packets[waiting[0]][1] < now_us + rtt_us / 2
-        if rule.discard == WHEN_FULL or not expired or (rule.keep_last and len(waiting) == 1):
+        if rule.discard == Discard.WHEN_FULL or not expired or (rule.keep_last and len(waiting) == 1):
             return waiting[0], dropped
         dropped.append(waiting.pop(0))
     return None, dropped
 
 
 PACKETS = st.lists(st.tuples(st.sampled_from([VIDEO, AUDIO]), st.integers(0, 400_000)), min_size=1, max_size=12)
-RULES = st.sampled_from([SBPN1, SBPN2, Sbpn(discard=WHEN_FULL), Sbpn(weight=0.5), Sbpn(False, weight=2.0), Sbpn(overflow=EVICTS)])
+RULES = st.sampled_from(
+    [SBPN1, SBPN2, Sbpn(discard=Discard.WHEN_FULL), Sbpn(weight=0.5), Sbpn(False, weight=2.0), Sbpn(overflow=Overflow.EVICTS)]
+)
 
 
 @given(RULES, PACKETS, st.integers(0, 500_000), st.integers(0, 300_000))
@@ -93,13 +95,13 @@ def test_same_as_sorting(rule, packets, now_us, rtt_us):
 @given(PACKETS, st.tuples(st.sampled_from([VIDEO, AUDIO]), st.integers(0, 400_000)), st.integers(0, 500_000))
 def test_who_gives_way(packets, comes, now_us):
     queue = queue_of(packets)
-    assert choose_victim(Sbpn(overflow=REJECTS), queue, *comes, now_us, 0) == REJECT
+    assert choose_victim(Sbpn(overflow=Overflow.REJECTS), queue, *comes, now_us, 0) == REJECT
     everyone = [*packets, comes]
     worst = max(range(len(everyone)), key=lambda number: (-everyone[number][0], everyone[number][1], number))
-    place = choose_victim(Sbpn(overflow=EVICTS), queue, *comes, now_us, 0)
+    place = choose_victim(Sbpn(overflow=Overflow.EVICTS), queue, *comes, now_us, 0)
     assert place == (worst if worst < len(packets) else REJECT)
     expired = [number for number, (_, expires_us) in enumerate(packets) if expires_us < now_us]
-    assert choose_victim(Sbpn(discard=WHEN_FULL), queue, *comes, now_us, 0) == (expired[0] if expired else REJECT)
+    assert choose_victim(Sbpn(discard=Discard.WHEN_FULL), queue, *comes, now_us, 0) == (expired[0] if expired else REJECT)
 
 
 @given(PACKETS)

@@ -7,9 +7,9 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
-from vcgym.baselines.rate.tfrc.tfrc import FASTER_RESTART, Tfrc
+from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import EVICTS, WHEN_FULL, Sbpn
+from vcgym.baselines.schedulers.sbpn import Discard, Overflow, Sbpn
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 
@@ -45,7 +45,7 @@ def same_inside_and_outside(env_id, policy, worlds, rate, order, pacing, **argum
     return inside.totals(), inside.tables.targets
 
 
-@pytest.mark.parametrize("rule", [GccWebrtc(), GccDraft(), Tfrc(), Tfrc(idle_rule=FASTER_RESTART)], ids=str)
+@pytest.mark.parametrize("rule", [GccWebrtc(), GccDraft(), Tfrc(), Tfrc(idle_rule=IdleRule.FASTER_RESTART)], ids=str)
 def test_rate(rule):
     totals, targets = same_inside_and_outside("vcgym/Rate-v0", RatePolicy(rule), RATE_WORLDS, rule, Fifo(), PACING)
     assert (totals.sent.sum(axis=1) > 500).all()
@@ -59,11 +59,13 @@ def test_rate_beside_other_calls():
 
 
 @pytest.mark.parametrize(
-    "rule", [Fifo(), Sbpn(keep_last=False), Sbpn(), Sbpn(overflow=EVICTS), Sbpn(discard=WHEN_FULL), Sbpn(weight=0.5)], ids=str
+    "rule",
+    [Fifo(), Sbpn(keep_last=False), Sbpn(), Sbpn(overflow=Overflow.EVICTS), Sbpn(discard=Discard.WHEN_FULL), Sbpn(weight=0.5)],
+    ids=str,
 )
 def test_order(rule):
     totals, _ = same_inside_and_outside(
         "vcgym/SendOrder-v0", OrderPolicy(rule), ORDER_WORLDS, Tfrc(), rule, BY_PACKET, overflow=rule
     )  # fmt: skip
     assert (totals.sent.sum(axis=1) > 10).all()
-    assert (totals.discarded.sum() > 0) == (isinstance(rule, Sbpn) and rule.discard != WHEN_FULL)
+    assert (totals.discarded.sum() > 0) == (isinstance(rule, Sbpn) and rule.discard != Discard.WHEN_FULL)

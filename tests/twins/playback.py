@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from twins.window import WINDOW_US, Window, allocate_window, clear_window, window_add, window_minimum
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.playout.player import (
     CONCEALED,
@@ -26,7 +27,6 @@ from vcgym.network.playout.player import (
     tick,
     unit_there,
 )
-from vcgym.network.playout.window import WINDOW_US, Window, allocate_window, clear_window, window_add, window_minimum
 
 Instants = npt.NDArray[np.int64]
 
