@@ -42,7 +42,7 @@ def play_rules_together(
 ) -> Iterator[Rollout]:  # fmt: skip
     """Play pairs of rules on the same worlds, each drawn once for all pairs, and yield what each made of them, in order.
 
-    A decision is a packet sent and its arrival, player and books included; the world is drawn for all and is no part of it.
+    A decision is a packet sent and its arrival, player and counters included; the world is drawn for all and is no part of it.
     """
     if not pairs:
         return

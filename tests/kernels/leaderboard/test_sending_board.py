@@ -9,7 +9,7 @@ from scipy import stats
 
 from vcgym.baselines.rule import is_oracle
 from vcgym.envs.call.sender.batch import SendingTotals
-from vcgym.envs.call.sender.loop import LOGGED
+from vcgym.envs.call.sender.events import LOGGED
 from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED
 from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import read, write

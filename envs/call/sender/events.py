@@ -1,4 +1,4 @@
-"""The loop of a call that shares a bottleneck: sources fill the sender's queue, a rule or an agent says what leaves and how fast.
+"""The sender of a call that shares a bottleneck: sources fill the sender's queue, a rule or an agent says what leaves and how fast.
 
 Events, in order of time; of equal ones this order: cross traffic and other calls, a report that is back, a rule that wanted to be asked
 again, capture of audio and video, a chance to send. Between a report and the next the receiver collects; a report tells what became of
@@ -12,14 +12,14 @@ A lost report's packets come with the next one. Reports are small and meet no qu
 way is settled.
 
 Where paths follow the bottleneck (vcgym.envs.call.sender.uplink) a call is played slot by slot: `until_us` is as far as it may go. What
-became of a
-packet is not known here then before it has come out, a packet that a later one has overtaken is told as passed over, and after the last
-capture sending goes on.
+became of a packet is not known here then before it has come out, a packet that a later one has overtaken is told as passed over, and after
+the last capture sending goes on.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import COMMANDED, NEVER_US, OUTSIDE, decide, decided, report_every_us, see_capacity, update, wake_us
@@ -27,15 +27,14 @@ from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 from vcgym.envs.call.features.sender_state import SENSES, feel_packet, feel_report
 from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
 from vcgym.envs.call.sender.in_flight import FLYING, LOST, NOT_YET, Exits, Flight, goes_on, place_of, reported_by, take_off
+from vcgym.envs.call.stages import DECIDE, DONE, GOES_ON, PAUSED, leave
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, carry
 from vcgym.network.bottleneck.send_queue import AUDIO, KINDS, SEND_QUEUE, VIDEO, item_at, put, take_out
 from vcgym.network.bottleneck.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_bytes
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
-# Why the loop stopped.
-DECIDE_RATE, DECIDE_ORDER, DONE, GOES_ON, PAUSED = 0, 1, 2, 3, 4
-_SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _OVER = 0, 1, 2, 3, 4
+_SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _DONE = 0, 1, 2, 3, 4
 
 # Weight of what was known before: CCID 3's of the mean packet size, and RFC 5348 4.3's of the round trip.
 _MEAN_KEEPS = 0.9
@@ -68,7 +67,6 @@ SENDER = np.dtype(
             ("until_us", "i8"),  # as far as the loop may go; without paths the end
             ("counts_from_us", "i8"),  # what was captured before is not counted
             ("phase", "i8"),
-            ("why", "i8"),
             ("forward_us", "i8"),  # from the bottleneck to the receiver
             ("backward_us", "i8"),
             ("loss", "f8"),
@@ -314,7 +312,7 @@ def _finish(sender, tables, s):
     for packet in range(sender.reported, sender.packets):
         settle_packet(sender, tables.flight, s, place_of(packet))
     sender.reported = sender.packets
-    sender.phase = _OVER
+    sender.phase = _DONE
     return DONE
 
 
@@ -331,30 +329,30 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
         if _report(sender, tables, s, rate, rate_state):
             if decided(rate) == OUTSIDE:
                 sender.phase = _RATE_ANSWERED
-                return DECIDE_RATE
+                return DECIDE
             if decided(rate) != COMMANDED:
                 _ask(sender, tables, s, rate, rate_state)
     elif wake_us(rate, rate_state, s) <= at_us:
         if decided(rate) == OUTSIDE:
             sender.phase = _RATE_ANSWERED
-            return DECIDE_RATE
+            return DECIDE
         _ask(sender, tables, s, rate, rate_state)
     elif _audio_us(sender) <= at_us or _video_us(sender) <= at_us:
         _capture(sender, tables, order, s)
     elif decided(order) == OUTSIDE:
         sender.phase = _ORDER_ANSWERED
-        return DECIDE_ORDER
+        return DECIDE
     else:
         _order(sender, tables, s, choose(order, sender.queue, at_us, int(sender.rtt_us)))
     return GOES_ON
 
 
 @kernel
-def play_one(sender, tables, s, rate, rate_state, order):
+def play_sender(sender, tables, s, rate, rate_state, order):
     """Play a call until it has to wait; returns why."""
     if sender.phase == _SET_UP and decided(rate) == OUTSIDE:
         sender.phase = _RATE_ANSWERED
-        return DECIDE_RATE
+        return DECIDE
     if sender.phase == _RATE_ANSWERED:
         if sender.answer_bps > 0.0:
             set_target(sender, sender.answer_bps)
@@ -371,9 +369,31 @@ def play_one(sender, tables, s, rate, rate_state, order):
 
 
 @kernel
-def play_sending(senders, tables, which, rate, rate_state, order):
-    """Play each call of `which` until it has to wait; its `why` says for what."""
-    for s in which:
-        sender = senders[s]
-        if sender.phase != _OVER:
-            sender.why = play_one(sender, tables, s, rate, rate_state, order)
+def is_done(sender):
+    """Return True once a call without paths is over."""
+    return sender.phase == _DONE
+
+
+class Sender(NamedTuple):
+    """The stage of a bottleneck behind which nothing follows, of a batch of calls.
+
+    Attributes:
+        senders: (sessions,) of SENDER.
+        tables: what differs in size.
+        rate: parameters of the rate's rule, or a controller of `vcgym.envs.call.sender.controllers`.
+        rate_state: its state.
+        order: the same for the order of sending.
+    """
+
+    senders: NDArray
+    tables: Tables
+    rate: Any
+    rate_state: Any
+    order: Any
+
+
+@leave.register(Sender)
+def _leave(sender, paths, s):
+    if is_done(sender.senders[s]):
+        return DONE
+    return play_sender(sender.senders[s], sender.tables, s, sender.rate, sender.rate_state, sender.order)
