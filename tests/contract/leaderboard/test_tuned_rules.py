@@ -9,9 +9,10 @@ from hydra.utils import instantiate
 from pydantic import ValidationError
 
 from vcgym.agents.sweeps.search import Domain
+from vcgym.baselines.configured import target
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, system_names, tuned_names, tuning_trials
-from vcgym.leaderboard.tuning.tunable import as_data, space_of, target, values_of, with_values
+from vcgym.leaderboard.tuning.tunable import as_data, space_of, values_of, with_values
 from vcgym.network.traces.cards import DataError
 from vcgym.scripts.tune import load_spaces
 
@@ -118,6 +119,6 @@ def test_a_parameter_that_no_rule_has_is_refused():
 def test_draws_stay_within_their_domain():
     domains = [domain for space in SPACES.values() for domain in space.values()]
     for domain in domains:
-        drawn = [domain.sampler().sample() for _ in range(50)]
+        drawn = [domain.drawn().sample() for _ in range(50)]
         assert all(value in domain.choices if domain.choices else domain.low <= value <= domain.high for value in drawn)
     assert len(list(chain.from_iterable(SPACES.values()))) == len(domains)
