@@ -1,4 +1,4 @@
-"""What the page draws on demand, as compact JSON: delay distributions of each pair, and a few sessions over time."""
+"""Data that the page draws on demand, as compact JSON: delay distributions of each pair, and a few sessions over time."""
 
 from collections.abc import Collection
 from itertools import groupby
