@@ -2,13 +2,10 @@
 
 from importlib.resources import files
 
-from hydra.errors import HydraException
-from hydra.utils import instantiate
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
+import yaml
 
-from vcgym.baselines.rule import Control, allocate, require_rule
+from vcgym.baselines.configured import rule_from
+from vcgym.baselines.rule import Control, require_rule
 from vcgym.leaderboard.evaluation.cost import TUNED
 from vcgym.leaderboard.sending.rollout import Sender
 
@@ -30,11 +27,12 @@ def load_senders(names: list[str] | None, scenario: str | None = None) -> dict[s
         if name not in known:
             raise ValueError(f"senders has {name!r}; allowed: {', '.join(sorted(known))}")
         try:
-            senders[name] = Sender(**instantiate(OmegaConf.create(known[name].read_text(encoding="utf-8"))))
+            written = yaml.safe_load(known[name].read_text(encoding="utf-8"))
+            rules = {lever: rule_from(rule, lever) for lever, rule in written.items() if lever != "pacing"}
+            senders[name] = Sender(**rules, **{key: value for key, value in written.items() if key == "pacing"})
             require_rule("rate", senders[name].rate, Control.RATE)
             require_rule("order", senders[name].order, Control.ORDER)
-            allocate(senders[name].rate, 1, 1)
-        except (HydraException, OmegaConfBaseException, YAMLError, KeyError, TypeError, ValueError) as error:
+        except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
             raise ValueError(f"conf/sender/{name}.yaml: {error}; allowed: rate and order with their parameters, and pacing") from error
         if senders[name].is_oracle != name.startswith(ORACLE):
             raise ValueError(f"conf/sender/{name}.yaml: allowed are oracles called {ORACLE}..., and no other rule called so")

@@ -3,12 +3,9 @@
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from hydra.errors import HydraException
-from hydra.utils import instantiate
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
+import yaml
 
+from vcgym.baselines.configured import rule_from
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.leaderboard.evaluation.rollout import RulePair
 
@@ -37,10 +34,10 @@ def load_systems(names: list[str] | None) -> dict[str, RulePair]:
         if name not in known:
             raise ValueError(f"systems has {name!r}; allowed: {', '.join(sorted(known))}")
         try:
-            composed = OmegaConf.create(known[name].read_text(encoding="utf-8"))
-            systems[name] = RulePair(**instantiate(composed))
+            written = yaml.safe_load(known[name].read_text(encoding="utf-8"))
+            systems[name] = RulePair(**{lever: rule_from(rule, lever) for lever, rule in written.items()})
             require_rule("router", systems[name].router, Control.PATH)
             require_rule("receiver", systems[name].receiver, Control.LAG, Control.TARGET)
-        except (HydraException, OmegaConfBaseException, YAMLError, TypeError, ValueError) as error:
+        except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
             raise ValueError(f"conf/system/{name}.yaml: {error}; allowed: router and receiver, each _target_ and its parameters") from error
     return systems

@@ -1,6 +1,7 @@
 """The native vector environment of senders that share a bottleneck. The scalar face and the ids Rate and SendOrder stand over it."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -45,6 +46,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         observation: features (a flat Box), dict (its parts) or records.
         action: form of the action.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
+        traces: of scenario rate-replay: a folder or files of capacity traces.
         threads: how many threads share the sessions; without effect on the result.
         log_packets: how many packets of each call are kept, for `log`.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
@@ -69,6 +71,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         observation: str = "features",
         action: str = "discrete",
         data: str | None = None,
+        traces: str | Sequence[str] | None = None,
         threads: int = 1,
         log_packets: int = 0,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -85,7 +88,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
             one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        self.scenario = SendingScenario(scenario, data) if isinstance(scenario, str) else scenario
+        self.scenario = SendingScenario(scenario, data, traces) if isinstance(scenario, str) else scenario
         self.split, self.seconds, self.send_queue = split, seconds, send_queue
         self.scenario.draw(split, 0)  # refuses an unknown split
         self.action_form = action

@@ -15,7 +15,7 @@ import numpy as np
 from vcgym.baselines.receivers.buffer_target import NetEqTarget
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
+from vcgym.baselines.routers.top_k import Choice, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.routers.via import Via
 from vcgym.envs.call.batch import CallBatch
@@ -39,7 +39,7 @@ SYSTEMS = {
     "drt_bf": RulePair(Direct(), NetEqTarget()),
     "drt_wm": RulePair(Direct(), WMJitter()),
     "via_wm": RulePair(Via(), WMJitter()),
-    "vcr_wm_last_value": RulePair(VCRoute(topk=TopK(BEST_FIVE)), WMJitter()),
+    "vcr_wm_last_value": RulePair(VCRoute(topk=TopK(Choice.BEST_FIVE)), WMJitter()),
 }
 
 

@@ -1,5 +1,6 @@
 """A system, a pair of rules or a sender, as something to be tuned: its parameters by dotted names, and the system as YAML."""
 
+import enum
 import hashlib
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +8,8 @@ from typing import Any
 import yaml
 
 from vcgym.agents.sweeps.search import Domain, Values
+from vcgym.baselines.configured import mapping_of, target
 from vcgym.leaderboard.kept import described
-from vcgym.predictors.published import shipped_network
 
 Spaces = Mapping[str, Mapping[str, Domain]]
 """For the class of a rule, as `_target_` names it, where each of its parameters is drawn; `lag.quantile` is one of a rule within."""
@@ -19,11 +20,6 @@ def space_of(system: Any, spaces: Spaces) -> dict[str, Domain]:
     return {
         f"{lever}.{name}": domain for lever, rule in system._asdict().items() for name, domain in spaces.get(target(rule), {}).items()
     }  # fmt: skip
-
-
-def target(rule: Any) -> str:
-    """The class of a rule as `_target_` names it."""
-    return f"{type(rule).__module__}.{type(rule).__qualname__}"
 
 
 def with_values(params: Any, values: Mapping[str, float | int]) -> Any:
@@ -37,7 +33,8 @@ def with_values(params: Any, values: Mapping[str, float | int]) -> Any:
         if field not in params._fields:
             raise ValueError(f"{type(params).__name__} has no parameter {field!r}; allowed: {', '.join(params._fields)}")
         before = getattr(params, field)
-        after = with_values(before, {rest: value}) if rest else bool(value) if isinstance(before, bool) else short(value)
+        is_choice = isinstance(before, bool | enum.IntEnum)
+        after = with_values(before, {rest: value}) if rest else type(before)(value) if is_choice else short(value)
         params = params._replace(**{field: after})
     return params
 
@@ -54,7 +51,7 @@ def values_of(params: Any, names: Mapping[str, Any]) -> Values:
         found = params
         for field in name.split("."):
             found = getattr(found, field)
-        return found
+        return int(found) if isinstance(found, enum.IntEnum) else found
 
     return {name: of(name) for name in names}
 
@@ -66,14 +63,4 @@ def short_hash(system: Any) -> str:
 
 def as_yaml(system: Any, about: str) -> str:
     """The system as a file of conf/system or conf/sender; `about` is its first line, a comment."""
-    return f"# {about}\n" + yaml.safe_dump({lever: _written(rule) for lever, rule in system._asdict().items()}, sort_keys=False)
-
-
-def _written(params: Any) -> Any:
-    if params is shipped_network():
-        return {"_target_": f"{shipped_network.__module__}.{shipped_network.__name__}"}
-    if not hasattr(params, "_asdict"):
-        return params
-    usual = type(params)._field_defaults
-    said = {name: value for name, value in params._asdict().items() if name not in usual or usual[name] != value}
-    return {"_target_": target(params), **{name: _written(value) for name, value in said.items()}}
+    return f"# {about}\n" + yaml.safe_dump({lever: mapping_of(rule) for lever, rule in system._asdict().items()}, sort_keys=False)

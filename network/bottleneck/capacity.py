@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.traces.reading import TraceError, decode, number, read_content, read_table
+from vcgym.network.traces.reading import TraceError
 
 OPPORTUNITY_BYTES = 1500  # that one line of a mahimahi trace lets through
 MAX_RATE_BPS = 10**11  # so that bits of a microsecond stay exact in int64
@@ -106,31 +106,21 @@ def opportunity_trace(name: str, times_ms: ArrayLike, source: str | Path = "capa
     return CapacityTrace(name, times_us, np.zeros(len(times_us), np.int64), int(times_us[-1]))
 
 
-def read_mahimahi(path: str | Path) -> CapacityTrace:
-    """A file in mahimahi's format: a line per chance to send 1500 bytes, its time in whole milliseconds. Plain or .gz.
+def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
+    """Return the part of a trace between two shares of its length, as a trace of its own.
 
     Raises:
-        TraceError: an unreadable, empty or truncated file, a line that is no such time, times that fall.
+        TraceError: no opportunity to send in that part.
     """
-    path = Path(path)
-    text = decode(path, read_content(path))
-    lines = text.splitlines()
-    if not text.endswith("\n") or not lines:
-        raise TraceError(path, "end of file", text[-20:], "lines, the last one ended")
-    times = [number(path, f"line {i}", line.strip(), 0, MAX_LENGTH_US / 1000) for i, line in enumerate(lines, 1)]
-    return opportunity_trace(path.name.split(".")[0], times, path)
-
-
-def read_opportunities(path: str | Path) -> CapacityTrace:
-    """A CSV with columns ms and packets: how many chances to send 1500 bytes come in that millisecond. Plain or .gz.
-
-    Raises:
-        TraceError: as of `read_mahimahi`; a count that is negative.
-    """
-    path = Path(path)
-    table = read_table(path, read_content(path))
-    times, packets = table.numbers("ms", 0, MAX_LENGTH_US / 1000), table.numbers("packets", 0, 1e6)
-    return opportunity_trace(path.name.split(".")[0], np.repeat(times, packets.astype(np.int64)), path)
+    from_us, to_us = int(low * trace.length_us), int(high * trace.length_us)
+    if trace.rates_bps[0]:
+        first, end = int(np.searchsorted(trace.times_us, from_us, "right")) - 1, int(np.searchsorted(trace.times_us, to_us))
+        times_us = np.maximum(trace.times_us[first:end] - from_us, 0)
+        return CapacityTrace(trace.name, times_us, trace.rates_bps[first:end], to_us - from_us)
+    times_us = trace.times_us[(trace.times_us > from_us) & (trace.times_us <= to_us)] - from_us
+    if not times_us.size:
+        raise TraceError(trace.name, f"opportunities to send between {low:.0%} and {high:.0%} of the trace", 0, "at least 1")
+    return CapacityTrace(trace.name, times_us, np.zeros(len(times_us), np.int64), to_us - from_us)
 
 
 def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:

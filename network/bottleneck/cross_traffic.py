@@ -185,15 +185,6 @@ def start_flows(dumbbell, s, seed):
 
 
 @kernel
-def next_flow_us(dumbbell, s):
-    """When the next event of any flow is, or NEVER_US."""
-    at_us = np.int64(NEVER_US)
-    for f in range(dumbbell.flows.flow.shape[1]):
-        at_us = min(at_us, dumbbell.flows.flow[s, f].next_us)
-    return at_us
-
-
-@kernel
 def run_flows(dumbbell, s, until_us):
     """Play all events of all flows up to and at `until_us`. Returns -1, or the flow whose turn it is where that is a call."""
     flow = dumbbell.flows.flow

@@ -175,10 +175,3 @@ def queued(queue, s, now_us):
     for entry in range(link.left, link.entered):
         n += queue.departs_us[s, entry & _MASK] > now_us
     return n
-
-
-@kernel
-def offer_each(queue, capacity, s, times_us, sizes_bytes, departs_us):
-    """`offer` each packet of a list, times not falling; fills `departs_us`."""
-    for i in range(times_us.size):
-        departs_us[i] = offer(queue, capacity, s, times_us[i], np.int64(sizes_bytes[i]))

@@ -19,7 +19,6 @@ A timeout: as a loss, then cwnd = 1 and no W_max (RFC 5681 3.1; RFC 9438 4.8).
 Left out: the Linux kernel's whole-number arithmetic and its HyStart, appropriate byte counting, explicit congestion notification.
 """
 
-import math
 
 import numpy as np
 
@@ -116,18 +115,3 @@ def _cubic(window, now_us, rtt_us):
             window.cwnd = window.w_est
             return
     window.cwnd += min(step, 0.5)
-
-
-@kernel
-def windows_of_list(window, acks_us, lost, rtt_us, cwnd):
-    """The window alone on a list of acknowledgements and losses.
-
-    At `acks_us[i]` one segment is acknowledged, or, where `lost[i]`, a loss is noticed with a full window under way; fills `cwnd` (n,) with
-    what holds after it.
-    """
-    for i in range(acks_us.size):
-        if lost[i]:
-            cut(window, math.floor(window.cwnd))
-        else:
-            grow(window, acks_us[i], rtt_us)
-        cwnd[i] = window.cwnd

@@ -29,7 +29,7 @@ FAST_SHARE = 0.35
 LOSS_ON, LOSS_OFF = 0.01, 0.0005
 _SLOTS_PER_S = 100.0
 
-_DRAIN_US, _FAST_SHARE = np.int32(DRAIN_US_PER_SLOT), np.float32(FAST_SHARE)
+_FAST_SHARE = np.float32(FAST_SHARE)
 _MAX_LINK_US, _LOST_BIT, _NONE = np.int32(MAX_LINK_US), np.int32(LOST_BIT), np.int32(0)
 _ONE, _HALF = np.float32(1.0), np.float32(0.5)
 
