@@ -1,6 +1,7 @@
 """A package that nobody here knows adds a router, a rate controller, a feature, a reward and a scenario; nothing of vcgym is touched."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-FILES = ("stranger.py", "train.py")
+FILES = ("stranger.py", "train.py", "rank.py")
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def installed(tmp_path):
 
 
 def run(script, folder, python_path):
-    environment = {"PYTHONPATH": python_path(folder), "PATH": "", "HOME": str(Path.home())}
+    environment = os.environ | {"PYTHONPATH": python_path(folder)}
     result = subprocess.run([sys.executable, script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout.splitlines()[-1])
@@ -38,3 +39,9 @@ def test_an_agent_trains_with_everything_of_a_stranger(installed, python_path):
     assert found["allowed"]
     assert found["target_kbps"] == pytest.approx(150.0)  # half of the 300 kbit/s that a call begins with
     assert found["router_paths"] == [0, 1]
+
+
+def test_a_stranger_is_ranked(installed, python_path):
+    found = run("rank.py", installed, python_path)
+    assert found == {"stranger": {"NEW-WM": 3, "DRT-WM": 3}, "stranger-rate": {"HALF": 3, "FIXED": 3}}
+    assert (installed / "stranger" / "report.html").is_file()

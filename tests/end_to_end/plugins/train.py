@@ -24,7 +24,7 @@ taken = set()
 for _ in range(12):
     routed.step(np.array([20]))
     taken.add(int(routed.batch.calls["to_sender"]["latest"][0]))
-print(
+print(  # noqa: T201
     json.dumps(
         {
             "paths": [feature.name for feature in env.unwrapped.native.layout.parts["paths"].features],
