@@ -5,7 +5,6 @@ whose parameters were searched by `vcgym-tune`, with the study that found them. 
 """
 
 import functools
-import importlib
 import inspect
 import re
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from vcgym.baselines.configured import rule_from
 from vcgym.baselines.rule import Control, allocate, is_oracle, require_rule
 from vcgym.network.traces.cards import Carded, parse_carded
 
@@ -149,15 +149,6 @@ def _parsed(file: str, text: str) -> System:
         raise ValueError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
 
 
-def _built_value(written: Any) -> Any:
-    if not isinstance(written, Mapping):
-        return written
-    is_constant = written["_target_"] == "hydra.utils.get_object"
-    module, _, name = str(written["path" if is_constant else "_target_"]).rpartition(".")
-    found = getattr(importlib.import_module(module), name)
-    return found if is_constant else found(**{key: _built_value(value) for key, value in written.items() if key != "_target_"})
-
-
 def _check(system: System) -> None:
     if (system.router is None) != (system.receiver is None) or (system.rate is None) != (system.scheduler is None):
         raise ValueError("router and receiver stand together, as rate and scheduler do")
@@ -178,8 +169,8 @@ def build_system(file: str, written: Any) -> System:
             raise ValueError(f"{written!r} names no controller")
         if unknown := sorted(map(str, written.keys() - set(System._fields))):
             raise ValueError(f"unknown keys {unknown}")
-        system = System(**{name: _built_value(value) for name, value in written.items()})
+        system = System(**{name: value if name == "pacing" else rule_from(value, name) for name, value in written.items()})
         _check(system)
-    except (AttributeError, ImportError, KeyError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}; allowed: {', '.join(CONTROLS)}, each _target_ and its parameters, and pacing") from error
     return system

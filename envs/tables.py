@@ -157,7 +157,8 @@ def markdown() -> str:
 
 def _of_senders() -> Iterable[str]:
     """The part on senders that share a bottleneck."""
-    kinds = "; ".join(f"`{name}`: {', '.join(SendingScenario(name).kinds)}" for name in SENDING_SCENARIOS if name != "rate-measured")
+    shipped = [name for name in SENDING_SCENARIOS if name not in ("rate-measured", "rate-replay")]
+    kinds = "; ".join(f"`{name}`: {', '.join(SendingScenario(name).kinds)}" for name in shipped)
     places = QUEUE_PLACES
     actions = (
         ("Rate", "`continuous`", "`Box(-1.0, 1.0, (1,), float32)`", "place of the target on a log scale from the least to the largest"),
@@ -179,7 +180,8 @@ concealed: not there by then""",
     shared = SendingVectorEnv, ("rate", "order"), _SENDERS_OWN_ARGUMENTS
     yield "## Rate and SendOrder: arguments and defaults"
     yield _defaults_of(_SENDERS, *shared)
-    yield f"""Scenarios and their kinds of world: {kinds}; `rate-measured` needs data. `reset(options={{...}})` takes `kind`, and for a \
+    yield f"""Scenarios and their kinds of world: {kinds}; `rate-measured` needs data, `rate-replay` needs traces. \
+`reset(options={{...}})` takes `kind`, and for a \
 batch `reset_mask`."""
     yield "## Rate and SendOrder: actions"
     yield _table(("env", "action", "space", "meaning"), actions)

@@ -5,15 +5,18 @@ from pathlib import Path
 from typing import Literal
 
 from vcgym.agents.config.base import Config
-from vcgym.network.traces.cards import Card
+from vcgym.network.bottleneck.capacity import CapacityTrace, mean_bps
+from vcgym.network.bottleneck.capacity_file import RateUnit, import_throughput, read_mahimahi, write_capacity
+from vcgym.network.traces.cards import Card, card_beside
 from vcgym.network.traces.importers import ping, rtp, table, wonderproxy
 from vcgym.network.traces.importers.units import Unit
+from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import Trace
 from vcgym.network.traces.trace_file import write_trace
 
 
 class Format(Config, ABC):
-    """How a file is read; every field is an argument of the importer."""
+    """Format of a file; every field is an argument of the importer."""
 
     @abstractmethod
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
@@ -61,6 +64,27 @@ class Rtp(Format):
         return _series(rtp.import_rtp(file, **arguments).to_trace(self.floor_ms), output)
 
 
+class Mahimahi(Format):
+    """Capacity in mahimahi's format: a line per opportunity to send 1500 bytes, in whole milliseconds."""
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        return _capacity(read_mahimahi(file), file, output)
+
+
+class Throughput(Format):
+    """CSV of time and throughput, whose rates stand for capacity; rates below 50 kbit/s count as that."""
+
+    time_column: str
+    time_unit: Unit
+    rate_column: str
+    rate_unit: RateUnit
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        return _capacity(import_throughput(file, **dict(self)), file, output)
+
+
 class WonderProxyRaw(Format):
     """WonderProxy's raw pings, brought down to one row per ordered pair."""
 
@@ -85,6 +109,12 @@ def _series(trace: Trace, output: Path) -> tuple[Card, str]:
     lost = int((trace.one_way_delay_us < 0).sum())
     kind = "round trips" if trace.round_trip else "one-way delays"
     return write_trace(trace, output), f"{len(trace.sent_us):,} probes over {trace.sent_us[-1] / 1e6:.1f} s, {lost:,} lost, {kind}"
+
+
+def _capacity(trace: CapacityTrace, file: Path, output: Path) -> tuple[Card, str]:
+    origin = card_beside(file, read_content(file))
+    found = f"{len(trace.times_us):,} entries over {trace.length_us / 1e6:.1f} s, mean {mean_bps(trace) / 1e6:.2f} Mbit/s"
+    return write_capacity(trace, origin, output), found
 
 
 def _pairs(pairs: wonderproxy.Pairs, output: Path) -> tuple[Card, str]:

@@ -10,11 +10,10 @@ from pydantic import Field, ValidationInfo, field_serializer, field_validator
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.base import Config
+from vcgym.baselines.configured import mapping_of, rule_from
 
 # The vector env's arguments that are not a config's to choose: the pipeline sets them, or agents need their defaults.
 _OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"}
-
-_RULES = "vcgym.baselines."
 
 
 class EnvConfig(Config):
@@ -47,31 +46,12 @@ class EnvConfig(Config):
         unknown = {name: value for name, value in options.items() if name not in defaults}
         if unknown:
             raise ValueError(f"{info.data['id']} has no argument {unknown}; allowed: {', '.join(sorted(defaults))}")
-        return defaults | {name: _rule(value) for name, value in options.items()}
+        rules = {name: rule_from(value, name) for name, value in options.items() if isinstance(value, dict) and "_target_" in value}
+        return defaults | options | rules
 
     @field_serializer("options")
     def _written(self, options: dict[str, Any]) -> dict[str, Any]:
-        return {name: _written_rule(value) for name, value in options.items()}
-
-
-def _rule(value: Any) -> Any:
-    """Return the rule that a mapping with `_target_` names; any other value as it is."""
-    if not isinstance(value, dict) or "_target_" not in value:
-        return value
-    module, _, name = str(value["_target_"]).rpartition(".")
-    if not module.startswith(_RULES):
-        raise ValueError(f"_target_ is {value['_target_']!r}; allowed: a class of {_RULES}")
-    try:
-        return getattr(importlib.import_module(module), name)(**{key: number for key, number in value.items() if key != "_target_"})
-    except (ImportError, AttributeError, TypeError) as error:
-        raise ValueError(f"{value} does not name a rule and its parameters: {error}") from error
-
-
-def _written_rule(value: Any) -> Any:
-    """Return the mapping that `_rule` reads."""
-    if not (isinstance(value, tuple) and hasattr(value, "_asdict")):
-        return value
-    return {"_target_": f"{type(value).__module__}.{type(value).__qualname__}", **value._asdict()}
+        return {name: mapping_of(value, complete=True) for name, value in options.items()}
 
 
 def env_defaults(env_id: str) -> dict[str, Any]:

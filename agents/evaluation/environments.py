@@ -40,7 +40,7 @@ def data_hash(config: EnvConfig) -> str:
     """
     if "scenario" not in config.options:
         return ""
-    if config.options["scenario"] in SENDING_SCENARIOS:
-        return bottleneck_hash(SendingScenario(config.options["scenario"]))
     options = config.options
+    if options["scenario"] in SENDING_SCENARIOS:
+        return bottleneck_hash(SendingScenario(options["scenario"], traces=options["traces"]))
     return Scenario(options["scenario"], options["mode"], options["packets"], traces=options["traces"]).layout.card

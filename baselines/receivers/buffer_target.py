@@ -11,7 +11,7 @@ count buffer takes in first, so that the steady wait equals the target).
 
 from typing import NamedTuple
 
-from vcgym.baselines.receivers.wmjitter import FORGETTING, UPPER, allocate_lag, calculate_lag, reset_lag
+from vcgym.baselines.receivers.wmjitter import Edge, Memory, allocate_lag, calculate_lag, reset_lag
 from vcgym.baselines.records import PROBE
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
@@ -27,8 +27,8 @@ class NetEqTarget(NamedTuple):
     ms_per_loss_percent: float = 20.0
     forget_factor: float = 0.983
     start_weight: int = 2
-    edge: int = UPPER
-    memory: int = FORGETTING
+    edge: Edge = Edge.UPPER
+    memory: Memory = Memory.FORGETTING
     start_target_ms: float = 80.0
     least_target_ms: float = 10.0
     most_target_ms: float = 1500.0

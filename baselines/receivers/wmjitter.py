@@ -8,14 +8,15 @@ Per arrival: the accumulated jitter over 2000 ms goes into a forgetting histogra
 The raised lag lasts for that one packet: the next in-order packet takes the quantile again. A packet is in order if it is newer than all
 that were taken in before it. Before the first jitter sample, that is for the first packet only, the lag is 80 ms, where NetEQ starts. A
 sample of 1000 ms or more is not counted, but the quantile is taken again. The listing returns on late packets before CalculateLag, so
-they never teach (`update_on_late` 0); the published code learns first (1). A bucket's lag is its upper edge, as in NetEQ and the published
-code; the listing, to the letter, takes the lower one (`edge`). Forget factor and start weight are those of the published code, as the
-paper is silent; its words "according to jtHistory" can also mean a histogram of the window alone (`memory`). Of these readings
+they never teach (`update_on_late` False); the published code learns first (True). A bucket's lag is its upper edge, as in NetEQ and the
+published code; the listing, to the letter, takes the lower one (`edge`). Forget factor and start weight are those of the published code, as
+the paper is silent; its words "according to jtHistory" can also mean a histogram of the window alone (`memory`). Of these readings
 `update_on_late` is the one found to change what holds of the paper (docs/truth.md). Left out: letting packets go while none arrives.
 
 Algorithm 1, the watermark itself, is the mechanism that holds the lag and no part of this rule.
 """
 
+import enum
 from typing import NamedTuple
 
 import numpy as np
@@ -35,9 +36,21 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 
-UPPER, LOWER = 1, 0
-FORGETTING, WINDOW = 0, 1
 _SAMPLES = 512  # a power of two: samples of a window; stragglers beyond it push out the oldest
+
+
+class Edge(enum.IntEnum):
+    """The edge of a bucket that is taken as its lag."""
+
+    LOWER = 0  # the listing's letter
+    UPPER = 1
+
+
+class Memory(enum.IntEnum):
+    """The samples in the histogram."""
+
+    FORGETTING = 0  # all, the older the less
+    WINDOW = 1  # those of the last 2000 ms, each alike
 
 
 @rule(Control.LAG)
@@ -50,9 +63,9 @@ class WMJitter(NamedTuple):
     forget_factor: float = 0.983
     start_weight: int = 2
     start_lag_ms: float = 80.0
-    update_on_late: int = 0
-    edge: int = UPPER  # of a bucket, taken as its lag; LOWER is the listing's letter
-    memory: int = FORGETTING  # of the histogram; WINDOW: the samples of the last 2000 ms, each alike
+    update_on_late: bool = False
+    edge: Edge = Edge.UPPER
+    memory: Memory = Memory.FORGETTING
 
 
 # What CalculateLag remembers.
@@ -83,8 +96,6 @@ def allocate_lag(params: NamedTuple, sessions: int) -> np.recarray:
         ms_per_loss_percent=(0.0, 1e4),
         forget_factor=(0.0, 1.0),
         start_weight=(1, 1000),
-        edge=(LOWER, UPPER),
-        memory=(FORGETTING, WINDOW),
     )
     return np.zeros(sessions, LAG).view(np.recarray)
 
@@ -110,7 +121,7 @@ def calculate_lag(params, lag, sent_us, arrived_us):
     lag.newest_us = max(lag.newest_us, sent_us)
     if jitter_us == NO_JITTER:
         return
-    if params.memory == WINDOW:
+    if params.memory == Memory.WINDOW:
         _slide(lag, jitter_us // bucket_us, params.quantile)
     else:
         add_sample(lag.histogram, jitter_us // bucket_us, params.quantile, params.forget_factor, params.start_weight)
@@ -142,7 +153,7 @@ def _slide(lag, bucket, quantile):
 
 @allocate.register(WMJitter)
 def _allocate(params, sessions, paths):
-    require_within(params, start_lag_ms=(0.0, 1e4), update_on_late=(0, 1))
+    require_within(params, start_lag_ms=(0.0, 1e4))
     return allocate_lag(params, sessions)
 
 
@@ -154,7 +165,7 @@ def _init(params, state, s, start, key):
 @update.register(WMJitter)
 def _update(params, state, s, record):
     # A probe is no media: it never passes the buffer that this lag is for.
-    if record.kind != PROBE and (record.late == 0 or params.update_on_late == 1):
+    if record.kind != PROBE and (record.late == 0 or params.update_on_late):
         calculate_lag(params, state[s], record.sent_us, record.arrived_us)
 
 

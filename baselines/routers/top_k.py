@@ -12,6 +12,7 @@ probes have reached the rule's place since the last time is replaced by their n,
 (Via does so once a day.)
 """
 
+import enum
 import math
 from typing import NamedTuple
 
@@ -22,14 +23,21 @@ from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 
-INTERVAL, BEST_FIVE, PUBLISHED = 0, 1, 2
 CONFIDENCE_Z = 1.96  # two-sided 95 %
+
+
+class Choice(enum.IntEnum):
+    """How the set of paths is chosen."""
+
+    INTERVAL = 0
+    BEST_FIVE = 1
+    PUBLISHED = 2
 
 
 class TopK(NamedTuple):
     """Parameters."""
 
-    choice: int = INTERVAL
+    choice: Choice = Choice.INTERVAL
     refresh_s: float = 0.0  # 0: the set is chosen once, before the call
 
 
@@ -54,7 +62,7 @@ KEPT_PATH = np.dtype(
 
 def require_top_k(params: TopK) -> None:
     """Refuse parameters outside their ranges."""
-    require_within(params, choice=(INTERVAL, PUBLISHED), refresh_s=(0.0, 1e6))
+    require_within(params, refresh_s=(0.0, 1e6))
 
 
 @allocating_kernel
@@ -128,9 +136,9 @@ def choose(params, kept, arms, s):
     """Choose by the means and bounds that the paths have."""
     for path in range(arms.shape[1]):
         arms[s, path].kept.chosen = 0
-    if params.choice == BEST_FIVE:
+    if params.choice == Choice.BEST_FIVE:
         _choose_best_five(arms, s)
-    elif params.choice == PUBLISHED:
+    elif params.choice == Choice.PUBLISHED:
         _choose_below_mean_bound(arms, s)
     else:
         _choose_overlapping(arms, s)

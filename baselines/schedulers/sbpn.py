@@ -14,15 +14,28 @@ weight x priority - time left / expiry time, where the paper only says that prio
 round trip in the paper; more of it where queueing is all on the way ahead.
 """
 
+import enum
 from typing import NamedTuple
 
-from vcgym.baselines.rule import Control, rule
+from vcgym.baselines.rule import Control, allocate, rule
 from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
 
-REJECTS, EVICTS = 0, 1
-AT_ONCE, WHEN_FULL = 0, 1
+
+class Overflow(enum.IntEnum):
+    """The victim of a full queue."""
+
+    REJECTS = 0  # the packet that comes
+    EVICTS = 1  # the worst of all
+
+
+class Discard(enum.IntEnum):
+    """The time at which an expired packet is discarded."""
+
+    AT_ONCE = 0
+    WHEN_FULL = 1
 
 
 @rule(Control.ORDER, learns=False)
@@ -30,10 +43,16 @@ class Sbpn(NamedTuple):
     """Parameters; SBPN1 is `keep_last` False. `way`: share of the round trip that the way ahead takes, 0 to 2."""
 
     keep_last: bool = True
-    overflow: int = REJECTS
-    discard: int = AT_ONCE
+    overflow: Overflow = Overflow.REJECTS
+    discard: Discard = Discard.AT_ONCE
     weight: float = 0.0
     way: float = 0.5
+
+
+@allocate.register(Sbpn)
+def _allocate(params, sessions, paths):
+    require_within(params, weight=(0.0, 1e6), way=(0.0, 2.0))
+    return ()
 
 
 @kernel
@@ -79,18 +98,18 @@ def _worst_of(params, queue, now_us):
 @choose.register(Sbpn)
 def _choose(params, queue, now_us, rtt_us):
     best = best_of(params, queue, now_us)
-    if params.discard == WHEN_FULL or not is_expired(params, item_at(queue, best), now_us, rtt_us):
+    if params.discard == Discard.WHEN_FULL or not is_expired(params, item_at(queue, best), now_us, rtt_us):
         return best
     return best if params.keep_last and queue.waiting == 1 else drop(best)
 
 
 @choose_victim.register(Sbpn)
 def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
-    if params.discard == WHEN_FULL:
+    if params.discard == Discard.WHEN_FULL:
         for i in range(queue.waiting):
             if is_expired(params, item_at(queue, i), now_us, rtt_us):
                 return i
-    if params.overflow == REJECTS:
+    if params.overflow == Overflow.REJECTS:
         return REJECT
     worst = _worst_of(params, queue, now_us)
     item = item_at(queue, worst)

@@ -64,7 +64,7 @@ class SendOrderVectorEnv(SendingVectorEnv):
         require_rule("rate", rate, Control.RATE)
         require_rule("overflow", overflow, Control.ORDER)
         one_of("empty_place", empty_place, EMPTY_PLACE)
-        recipe = SendingScenario(scenario, arguments.get("data")) if isinstance(scenario, str) else scenario
+        recipe = SendingScenario(scenario, arguments.get("data"), arguments.get("traces")) if isinstance(scenario, str) else scenario
         self.places = longest_queue(recipe) if send_queue is None else send_queue
         self.empty_place = empty_place
         super().__init__(

@@ -1,6 +1,7 @@
 """The native vector environment of senders that share a bottleneck. The scalar face and the ids Rate and SendOrder stand over it."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -10,13 +11,13 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import ObservationLayout
-from vcgym.envs.call.loop import CALL
+from vcgym.envs.call.paths import CALL
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.call.sender.loop import DONE
+from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
 from vcgym.envs.faces.sender_render import picture
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
@@ -45,6 +46,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         observation: features (a flat Box), dict (its parts) or records.
         action: form of the action.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
+        traces: of scenario rate-replay: a folder or files of capacity traces.
         threads: how many threads share the sessions; without effect on the result.
         log_packets: how many packets of each call are kept, for `log`.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
@@ -69,6 +71,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         observation: str = "features",
         action: str = "discrete",
         data: str | None = None,
+        traces: str | Sequence[str] | None = None,
         threads: int = 1,
         log_packets: int = 0,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -85,7 +88,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
             one_of(name, chosen, allowed)
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        self.scenario = SendingScenario(scenario, data) if isinstance(scenario, str) else scenario
+        self.scenario = SendingScenario(scenario, data, traces) if isinstance(scenario, str) else scenario
         self.split, self.seconds, self.send_queue = split, seconds, send_queue
         self.scenario.draw(split, 0)  # refuses an unknown split
         self.action_form = action
@@ -136,7 +139,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         self.batch.advance(rows)
 
     def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        done: NDArray[np.bool_] = self.batch.senders["why"][rows] == DONE
+        done: NDArray[np.bool_] = self.batch.why[rows] == DONE
         return done
 
 

@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import start
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.envs.call.features.forecast import FORECAST_FEATURE, Forecast, forecaster, named
+from vcgym.envs.call.features.added import CALL, NoFeatures, chain, features_of, fingerprint
+from vcgym.envs.call.features.added import PATHS as OF_PATHS
+from vcgym.envs.call.features.forecast import forecast_by
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
-from vcgym.envs.call.loop import DONE
 from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.actions import FORMS, action_space, decode
 from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
 from vcgym.envs.faces.render import picture
@@ -58,6 +60,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         reward: emodel, event, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
         observation: features (a flat Box), dict (its parts) or records.
         action: discrete, continuous or exact.
+        features: added to those of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         place: of the router's lever: sender, central or receiver.
         feedback_loss: share of feedback that is lost, 0 <= share < 1.
@@ -87,6 +90,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         reward: Any = "emodel",
         observation: str = "features",
         action: str = "discrete",
+        features: Sequence[Any] = (),
         predictor: Any = None,
         place: str = "central",
         feedback_loss: float = 0.0,
@@ -118,24 +122,27 @@ class LeverVectorEnv(EpisodeVectorEnv):
         if predictor is not None and (held.at_arrivals or observation == "records"):
             kind = type(predictor).__name__
             raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
-        self._forecast = forecaster(predictor)
+        self._added = chain([*([] if predictor is None else [forecast_by(predictor)]), *features])
+        if held.at_arrivals and features_of(self._added, OF_PATHS):
+            raise ValueError(f"features = {features!r}: allowed are features of the call for an agent at the receiver")
         self.held, self.split = held, split
         self.action_form = action
         self.uplink = self._make_uplink(num_envs, world)
         self.batch = CallBatch(
             world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads, uplink=self.uplink, interval=held.interval
         )
-        self._features = allocate_features(num_envs, world.paths, self._forecast)
+        self._no_paths = np.zeros((num_envs, 0, 0), np.float32)
+        self._features = allocate_features(num_envs, world.paths, self._added)
         chosen = require_reward(reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
         # The data included.
         arguments = (
             router, receiver, world.name, world.mode, split, world.packets, chosen, observation, action, place, feedback_loss, probe_rate,
-            burst, float(tau_ms), log, world.layout.card, named(self._forecast), held.interval, *self.uplink.arguments,
+            burst, float(tau_ms), log, world.layout.card, fingerprint(self._added), held.interval, *self.uplink.arguments,
         )  # fmt: skip
         self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
         path_names = () if held.at_arrivals else world.layout.path_names
-        forecast = (FORECAST_FEATURE,) if isinstance(self._forecast, Forecast) else ()
-        layout = call_layout(path_names, forecast, *([self.uplink.part] if self.uplink.part else []))
+        added = {"of_path": features_of(self._added, OF_PATHS), "of_call": features_of(self._added, CALL)}
+        layout = call_layout(path_names, *([self.uplink.part] if self.uplink.part else []), **added)
         acted = action_space(action, world.paths, *self._levers)
         rewarded = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen, Accounts(self.batch.calls, self.uplink.senders)
         shown = layout, observation, self._records(world.paths)
@@ -172,15 +179,15 @@ class LeverVectorEnv(EpisodeVectorEnv):
         clear_features(self._features, row, self.batch.history)
 
     def _begun(self, rows: NDArray[np.int64]) -> None:
-        if isinstance(self._forecast, Forecast):
+        if not isinstance(self._added, NoFeatures):
             begun = np.isin(np.arange(self.num_envs), rows)
-            start(self._forecast, self._features.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
+            start(self._added, self._features.added, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
 
     def _advance(self, rows: NDArray[np.int64]) -> None:
         self.batch.advance(rows)
 
     def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        done: NDArray[np.bool_] = self.batch.calls["why"][rows] == DONE
+        done: NDArray[np.bool_] = self.batch.why[rows] == DONE
         return done
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
@@ -193,9 +200,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
         batch = self.batch
         if self.observation_kind != "records":
             if self.held.at_arrivals:
-                observe_arrival(batch.calls, rows, self._features, batch.receiver, shown["call"])
+                observe_arrival(batch.calls, rows, self._features, batch.receiver, self._added, self._no_paths, shown["call"])
                 return
-            observe_feed(batch.calls, rows, self._features, batch.history, self._forecast, shown["paths"], shown["call"])
+            observe_feed(batch.calls, rows, self._features, batch.history, self._added, shown["paths"], shown["call"])
             if self.uplink.part:
                 self.uplink.observe(batch.calls, rows, shown["sender"])
             return
@@ -211,9 +218,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
 
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """R, MOS, mean mouth-to-ear delay, concealed share, pair, stratum."""
-        books = self.batch.calls["books"]
-        ticks = np.maximum(books["ticks_played"] + books["ticks_stretched"] + books["ticks_concealed"], 1)
-        offset_ms, concealed = books["offset_us_sum"] / ticks / 1000.0, books["ticks_concealed"] / ticks
+        counters = self.batch.calls["counters"]
+        ticks = np.maximum(counters["ticks_played"] + counters["ticks_stretched"] + counters["ticks_concealed"], 1)
+        offset_ms, concealed = counters["offset_us_sum"] / ticks / 1000.0, counters["ticks_concealed"] / ticks
         r = rating(offset_ms, concealed)
         draws = [draw for draw in self.batch.draws if draw is not None]  # who is stepped has been reset
         return {

@@ -15,7 +15,7 @@ import numpy as np
 from vcgym.baselines.receivers.buffer_target import NetEqTarget
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
+from vcgym.baselines.routers.top_k import Choice, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.routers.via import Via
 from vcgym.baselines.systems import System
@@ -39,12 +39,12 @@ SYSTEMS = {
     "drt_bf": System(Direct(), NetEqTarget()),
     "drt_wm": System(Direct(), WMJitter()),
     "via_wm": System(Via(), WMJitter()),
-    "vcr_wm_last_value": System(VCRoute(topk=TopK(BEST_FIVE)), WMJitter()),
+    "vcr_wm_last_value": System(VCRoute(topk=TopK(Choice.BEST_FIVE)), WMJitter()),
 }
 
 
 def calls(pair: System, scenario: Scenario, sessions: int, threads: int = 1) -> Run:
-    """What plays `sessions` calls from start to end, on worlds that are drawn here."""
+    """Return a function that plays `sessions` calls from start to end, on worlds drawn here."""
     draws = [scenario.draw("train", seed) for seed in range(sessions)]
     rows, world = np.arange(sessions), scenario.world(sessions)
     for row, draw in enumerate(draws):

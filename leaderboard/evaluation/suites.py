@@ -12,7 +12,6 @@ replay          traces of your own (`replay_suite`)
 rate-v0         every kind of `rate`, and of `rate-measured` where the measured traces are there, 30 calls each
 """
 
-import hashlib
 import os
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -22,8 +21,8 @@ import pyarrow as pa
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE
-from vcgym.network.bottleneck.capacity import CapacityTrace
 from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.scenarios import bottleneck_recipe
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
 from vcgym.network.scenarios.splits import unlock_test_split
@@ -186,20 +185,16 @@ def prepare(suite: Suite) -> list[tuple[Part, AnyScenario]]:
 
 def data_hash(scenario: AnyScenario) -> str:
     """Return the hash of the data behind a scenario, the column `card` of result rows."""
-    if isinstance(scenario, Scenario):
-        return scenario.layout.card
-    digest = hashlib.sha256()
-    for trace in scenario.traces:
-        digest.update(_content(trace))
-    return digest.hexdigest()
+    return scenario.layout.card if isinstance(scenario, Scenario) else bottleneck_recipe.data_hash(scenario)
 
 
 def columns_of(results: pa.Table) -> Columns:
     """Return the columns of the suite that results are of; of an unknown suite, those that fit its rows."""
     named = set(zip(results["suite"].to_pylist(), results["suite_version"].to_pylist(), strict=True))
     known = [suite.columns for suite in SUITES.values() if (suite.name, suite.version) in named]
-    fitting = [columns for columns in (*known, CALL, RATE) if columns.ranked_by in results.schema.names]
-    return fitting[0] if fitting else CALL
+    fitting = [columns for columns in known if columns.ranked_by in results.schema.names]
+    written = [columns for columns in (CALL, RATE) if all(column.name in results.schema.names for column in columns.numbers)]
+    return next(iter((*fitting, *written)), CALL)
 
 
 @unlock_test_split()
@@ -213,7 +208,3 @@ def worlds(part: Part, scenario: AnyScenario) -> list[tuple[str, int]]:
 def links(scenario: SendingScenario, split: str, which: list[tuple[str, int]]) -> list[SharedLink]:
     """Return the drawn worlds of a bottleneck; `which` has kind and seed of each."""
     return [scenario.draw(split, seed, kind) for kind, seed in which]
-
-
-def _content(trace: CapacityTrace) -> bytes:
-    return trace.name.encode() + trace.times_us.tobytes() + trace.rates_bps.tobytes()

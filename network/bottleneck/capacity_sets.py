@@ -1,11 +1,9 @@
 """Sets of capacity traces: the generated one that ships, and the measured ones under the data root, folder `bandwidth`.
 
-    mahimahi, nyc_cellular_2019     folders of CSVs with columns ms, packets: chances to send 1500 bytes (capacity of cellular links)
-    all others                      one CSV with columns trace, t_s (or t_start_s), mbps: throughput once a second or so, of many traces
+    mahimahi, nyc_cellular_2019     folders of files of opportunities to send (capacity of cellular links)
+    all others                      one file of throughput once a second or so, of many traces
 
-Throughput that was achieved is a lower bound on capacity, and falls to 0 where a link did, or where nothing was asked of it: rates below
-`LEAST_BPS` count as that, so that a packet sent into such a second comes out late but comes out. A trace begins at its first row and
-repeats after its last one has held as long as the median one. The cards of files that have one beside them are checked.
+`vcgym.network.bottleneck.capacity_file` reads both.
 
 Left out: `irish_5g`, which half of the time carries nothing because nothing was asked for, and `lumos5g_4g`, in whose traces time falls.
 """
@@ -15,29 +13,26 @@ import importlib.resources
 import re
 from pathlib import Path
 
-import numpy as np
-
-from vcgym.network.bottleneck.capacity import CapacityTrace, rate_trace, read_opportunities
+from vcgym.network.bottleneck.capacity import CapacityTrace
+from vcgym.network.bottleneck.capacity_file import read_capacity
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.traces.cards import card_beside, data_root
-from vcgym.network.traces.reading import TraceError, read_content, read_table
+from vcgym.network.traces.cards import data_root
+from vcgym.network.traces.reading import TraceError
+from vcgym.network.traces.trace_file import ENDING
 
 FOLDER = "bandwidth"
-LEAST_BPS = 50_000.0  # the least rate a call may have
-_MOST_MBPS = 1e5
-_MOST_S = 1e6
 
 GENERATED = "generated_cellular"
 OPPORTUNITIES = ("mahimahi", "nyc_cellular_2019")
-THROUGHPUTS = {
-    "norway_hsdpa": "t_s",
-    "fcc_broadband": "t_s",
-    "us_drive_starlink_cellular": "t_s",
-    "oboe_video_sessions": "t_start_s",
-    "lumos5g_5g": "t_s",
-    "starlink_tcp_100ms": "t_s",
-}
-MEASURED = (*OPPORTUNITIES, *THROUGHPUTS)
+MEASURED = (
+    *OPPORTUNITIES,
+    "norway_hsdpa",
+    "fcc_broadband",
+    "us_drive_starlink_cellular",
+    "oboe_video_sessions",
+    "lumos5g_5g",
+    "starlink_tcp_100ms",
+)
 
 # What traces of one ride, household or phone have in common, so that none of them is in two splits.
 _ONE_PLACE = {
@@ -48,7 +43,7 @@ _ONE_PLACE = {
 
 
 def read_set(name: str, data: str | None = None) -> tuple[CapacityTrace, ...]:
-    """All traces of a set, by name.
+    """Read all traces of a set, by name.
 
     Args:
         name: GENERATED, or one of MEASURED.
@@ -60,38 +55,27 @@ def read_set(name: str, data: str | None = None) -> tuple[CapacityTrace, ...]:
     """
     one_of("set of capacity traces", name, (GENERATED, *MEASURED))
     if name == GENERATED:
-        return _throughputs(Path(str(importlib.resources.files("vcgym.data"))) / f"{GENERATED}.csv.gz", "t_s")
+        return _read_file(Path(str(importlib.resources.files("vcgym.data"))) / f"{GENERATED}{ENDING}")
     folder = data_root(data) / FOLDER
-    if name in THROUGHPUTS:
-        return _throughputs(folder / f"{name}.csv.gz", THROUGHPUTS[name])
-    return _opportunities(folder / name)
+    return _read_folder(folder / name) if name in OPPORTUNITIES else _read_file(folder / f"{name}{ENDING}")
 
 
 def place_of_trace(set_name: str, trace: str) -> str:
-    """What a trace's name says of where it was measured; all traces of a place are in one split."""
+    """Return the place that a trace's name tells; all traces of a place are in one split."""
     found = _ONE_PLACE[set_name].match(trace) if set_name in _ONE_PLACE else None
     return found[1] if found else trace
 
 
-@functools.cache
-def _opportunities(folder: Path) -> tuple[CapacityTrace, ...]:
-    files = sorted(folder.glob("*.csv.gz"))
+def read_folder(folder: Path) -> tuple[CapacityTrace, ...]:
+    """Read every file of capacity traces in a folder, in order of name.
+
+    Raises:
+        DataError: a folder without such files, a file that is broken or not what its card says.
+    """
+    files = sorted(folder.glob(f"*{ENDING}"))
     if not files:
-        raise TraceError(folder, "number of files *.csv.gz", 0, "at least 1")
-    return tuple(read_opportunities(file)._replace(name=file.name.removesuffix(".csv.gz")) for file in files)
+        raise TraceError(folder, f"number of files *{ENDING}", 0, "at least 1")
+    return tuple(trace for file in files for trace in read_capacity(file))
 
 
-@functools.cache
-def _throughputs(path: Path, time: str) -> tuple[CapacityTrace, ...]:
-    content = read_content(path)
-    card_beside(path, content)
-    table = read_table(path, content)
-    names = np.array(table.cells("trace"))
-    times_s, mbps = table.numbers(time, 0.0, _MOST_S), table.numbers("mbps", 0.0, _MOST_MBPS)
-    traces = []
-    for trace in sorted(set(table.cells("trace"))):
-        rows = names == trace
-        at_s = times_s[rows] - times_s[rows][0]
-        step_s = float(np.median(np.diff(at_s))) if len(at_s) > 1 else 1.0
-        traces.append(rate_trace(trace, at_s, mbps[rows] * 1e6, at_s[-1] + step_s, LEAST_BPS, path))
-    return tuple(traces)
+_read_file, _read_folder = functools.cache(read_capacity), functools.cache(read_folder)

@@ -1,17 +1,23 @@
 """Refuses parameters that lie outside what formulas and kernels allow, before any work starts."""
 
+import enum
 from typing import Any, NamedTuple
 
 import numpy as np
 
 
 def require_within(params: NamedTuple, **ranges: tuple[float, float]) -> None:
-    """Check each named field of `params` against its closed range.
+    """Check each named field of `params` against its closed range, and each choice against its members.
 
     Raises:
         TypeError: a field is not a number.
-        ValueError: a field is not a number of its range; NaN never is.
+        ValueError: a field is not a number of its range, as NaN never is, or a choice is none of its members.
     """
+    for field, kind in type(params).__annotations__.items():
+        is_choice = kind is bool or (isinstance(kind, type) and issubclass(kind, enum.Enum))
+        if is_choice and not isinstance(getattr(params, field), kind):
+            allowed = "True, False" if kind is bool else ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
+            raise ValueError(f"{type(params).__name__}.{field} is {getattr(params, field)!r}; allowed: {allowed}")
     for field, (low, high) in ranges.items():
         value: Any = getattr(params, field)
         where = f"{type(params).__name__}.{field}"

@@ -3,10 +3,11 @@
     R = max(0, 93.2 - Id(Ta) - Ie_eff(p))
 
 Ta is the mouth-to-ear delay (here the playout offset of the clocked player), p the concealed share. Sources:
-ITU-T G.107 (R, Idd in 7.4, Ie_eff in 7.5, MOS in Annex B), ITU-T G.113 Appendix I (Ie = 0 and Bpl = 25.1 of G.711 with packet loss
+ITU-T G.107 (R, Ie_eff in 7.5, MOS in Annex B), ITU-T G.113 Appendix I (Ie = 0 and Bpl = 25.1 of G.711 with packet loss
 concealment), Cole and Rosenbluth, "Voice over IP performance monitoring", 2001 (the reduced form of Id).
 
-Left out: codec delay (add it to Ta), every noise and echo term other than at its default, the advantage factor.
+Left out: Idd, the delay impairment with perfect echo control (G.107 7.4), codec delay (add it to Ta), every noise and echo term other
+than at its default, the advantage factor.
 Every function takes floats or numpy arrays alike, in Python and inside other kernels.
 """
 
@@ -18,7 +19,6 @@ R_DEFAULT = 93.2  # G.107: R with all parameters at their defaults, before delay
 REDUCED_SLOPE_PER_MS = 0.024  # Cole and Rosenbluth 2001
 REDUCED_KNEE_SLOPE_PER_MS = 0.11
 REDUCED_KNEE_MS = 177.3
-IDD_FREE_MS = 100.0  # G.107 7.4: no impairment up to here
 IE_MAX = 95.0  # G.107 7.5
 IE_G711 = 0.0  # G.113 Appendix I
 BPL_G711_CONCEALED = 25.1
@@ -28,23 +28,13 @@ LOSS_PRICE = 10.0  # of the event reward, in units of 100 ms: one packet lost we
 
 @allocating_kernel
 def delay_impairment_reduced(ta_ms):
-    """Id of the reduced form (default echo path included), in points of R: 0.024 Ta + 0.11 max(0, Ta - 177.3). Ta >= 0 in ms."""
+    """Return Id of the reduced form (default echo path included), in points of R: 0.024 Ta + 0.11 max(0, Ta - 177.3). Ta >= 0 in ms."""
     return REDUCED_SLOPE_PER_MS * ta_ms + REDUCED_KNEE_SLOPE_PER_MS * np.maximum(0.0, ta_ms - REDUCED_KNEE_MS)
 
 
 @allocating_kernel
-def delay_impairment_idd(ta_ms):
-    """Idd of G.107 (perfect echo control), in points of R: 0 up to 100 ms; above, with X = log2(Ta / 100),
-
-    25 ((1 + X^6)^(1/6) - 3 (1 + (X/3)^6)^(1/6) + 2). Ta >= 0 in ms.
-    """
-    x = np.log2(np.maximum(ta_ms, IDD_FREE_MS) / IDD_FREE_MS)
-    return 25.0 * ((1.0 + x**6) ** (1.0 / 6.0) - 3.0 * (1.0 + (x / 3.0) ** 6) ** (1.0 / 6.0) + 2.0)
-
-
-@allocating_kernel
 def loss_impairment(p_percent, ie=IE_G711, bpl=BPL_G711_CONCEALED, burst_r=1.0):
-    """Ie_eff of G.107, in points of R: Ie + (95 - Ie) p / (p / BurstR + Bpl).
+    """Return Ie_eff of G.107, in points of R: Ie + (95 - Ie) p / (p / BurstR + Bpl).
 
     Args:
         p_percent: concealed share in percent, 0..100.
@@ -57,13 +47,13 @@ def loss_impairment(p_percent, ie=IE_G711, bpl=BPL_G711_CONCEALED, burst_r=1.0):
 
 @allocating_kernel
 def rating(ta_ms, concealed_share):
-    """R of G.107 with the reduced Id and G.711 with concealment under random loss: 0..93.2, for Ta >= 0 in ms and a share 0..1."""
+    """Return R of G.107 with the reduced Id and G.711 with concealment under random loss: 0..93.2, for Ta >= 0 in ms and a share 0..1."""
     return np.maximum(0.0, R_DEFAULT - delay_impairment_reduced(ta_ms) - loss_impairment(100.0 * concealed_share))
 
 
 @allocating_kernel
 def mos(r):
-    """Mean opinion score (1..4.5) of a rating: 1 + 0.035 R + 7e-6 R (R - 60)(100 - R), R limited to 0..100 (G.107 Annex B).
+    """Return the mean opinion score (1..4.5) of a rating: 1 + 0.035 R + 7e-6 R (R - 60)(100 - R), R limited to 0..100 (G.107 Annex B).
 
     The cubic dips below 1 for 0 < R < 6.5; no one can answer less than 1, so 1 is the floor.
     """
@@ -72,31 +62,26 @@ def mos(r):
 
 
 @allocating_kernel
-def tick_reward(offset_us, concealed):
-    """Reward `emodel` of one tick that is not silent: (93.2 - Id(P) - 378.5 concealed) / 100.
-
-    Linear in what is concealed, unlike R, so that rewards of steps of any length add up to those of the call.
-
-    Args:
-        offset_us: playout offset P of the tick, microseconds.
-        concealed: 1 if the tick was concealed, else 0.
-    """
-    return (R_DEFAULT - delay_impairment_reduced(offset_us / 1000.0) - CONCEALED_PRICE * concealed) / 100.0
-
-
-@allocating_kernel
 def impairment_sum(offset_us_sum, excess_us_sum):
-    """Sum of the reduced Id over ticks, from the sums of their offsets P and of max(0, P - 177.3 ms), in us."""
+    """Return the sum of the reduced Id over ticks, from the sums of their offsets P and of max(0, P - 177.3 ms), in us."""
     return (REDUCED_SLOPE_PER_MS * offset_us_sum + REDUCED_KNEE_SLOPE_PER_MS * excess_us_sum) / 1000.0
 
 
 @allocating_kernel
 def emodel_return(ticks, impairment, concealed):
-    """Sum of `tick_reward` over `ticks` ticks that are not silent, `concealed` of them concealed, whose Id add up to `impairment`."""
+    """Return the sum of reward `emodel` over ticks that are not silent: (93.2 - Id(P) - 378.5 if concealed) / 100 each.
+
+    Linear in what is concealed, unlike R, so that rewards of steps of any length add up to those of the call.
+
+    Args:
+        ticks: number of ticks that are not silent.
+        impairment: sum of their Id, see `impairment_sum`.
+        concealed: number of them that were concealed.
+    """
     return (R_DEFAULT * ticks - impairment - CONCEALED_PRICE * concealed) / 100.0
 
 
 @allocating_kernel
 def emission_reward(end_to_end_us):
-    """Reward `event` of one emitted packet: minus its end-to-end delay in units of 100 ms. One lost or late pays -LOSS_PRICE instead."""
+    """Return reward `event` of one emitted packet: minus its end-to-end delay in units of 100 ms. One lost or late earns -LOSS_PRICE."""
     return -end_to_end_us / 100_000.0

@@ -101,6 +101,13 @@ class Replay(Recipe):
         return first, last + 1
 
 
+def absolute(traces: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the absolute path of each file or folder of traces: workers may stand in other folders."""
+    if traces is None:
+        return None
+    return tuple(str(Path(one).expanduser().absolute()) for one in ([traces] if isinstance(traces, str) else traces))
+
+
 def pair_files(traces: Sequence[str] | None) -> dict[str, list[Path]]:
     """Return the files of each pair, in order of path.
 
@@ -112,7 +119,7 @@ def pair_files(traces: Sequence[str] | None) -> dict[str, list[Path]]:
     """
     if not traces:
         raise DataError("scenario replay", "traces", traces, f"a folder of traces (*{ENDING}), a folder of such folders, or files")
-    named = [Path(one).expanduser().absolute() for one in traces]
+    named = [Path(one) for one in traces]
     if len(named) > 1 or named[0].is_file():
         names = [file.name for file in named]
         if len(set(names)) < len(names):

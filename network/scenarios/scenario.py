@@ -15,18 +15,17 @@ and, for series, of time. Worlds of the test split are for the leaderboard alone
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vcgym.network.kernels import rng
+from vcgym.network.kernels.plugins import load_plugin, plugin_names
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.cloud import Cloud
 from vcgym.network.scenarios.leo import Leo
 from vcgym.network.scenarios.recipe import Recipe, Settings
-from vcgym.network.scenarios.replay import Replay
+from vcgym.network.scenarios.replay import Replay, absolute
 from vcgym.network.scenarios.splits import SPLITS, check_split
 from vcgym.network.scenarios.stress import Stress
 from vcgym.network.scenarios.synthetic import Synthetic
@@ -70,12 +69,9 @@ MODES = {name: modes_of(maker) for name, maker in _RECIPES.items()}
 
 
 def _named(name: str) -> RecipeMaker:
-    for plugin in entry_points(group=PLUGINS):
-        if plugin.name == name:
-            maker: RecipeMaker = plugin.load()
-            return maker
-    one_of("scenario", name, (*MODES, *(plugin.name for plugin in entry_points(group=PLUGINS))))
-    return _RECIPES[name]
+    one_of("scenario", name, (*MODES, *plugin_names(PLUGINS)))
+    maker: RecipeMaker = _RECIPES[name] if name in _RECIPES else load_plugin(PLUGINS, name)
+    return maker
 
 
 class Scenario:
@@ -116,7 +112,7 @@ class Scenario:
         if traces is not None and name != "replay":
             raise ValueError(f"traces = {traces!r}: allowed is None in scenario {self.name}; scenario replay takes traces")
         self.mode, self.packets = mode, packets
-        self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms), _absolute(traces))
+        self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms), absolute(traces))
         self.recipe = maker(settings)
         self.share_of_rtt = settings.share_of_rtt
         self.layout = self.recipe.layout
@@ -173,10 +169,3 @@ class Scenario:
             one_of("stratum" if self.mode == "correlated" else f"stratum of mode {self.mode}", stratum, (*names, *self.recipe.by_name))
             drawn = stratum
         return WorldDraw(chosen, drawn, world_seed, self.recipe.parameters(split, chosen, drawn, draws))
-
-
-def _absolute(traces: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the paths of traces, absolute: workers may stand in other folders."""
-    if traces is None:
-        return None
-    return tuple(str(Path(one).expanduser().absolute()) for one in ([traces] if isinstance(traces, str) else traces))

@@ -16,6 +16,7 @@ The receiver reports once per round trip. What it would compute, loss intervals 
 Left out: the set of recent X_recv of RFC 5348 4.3, oscillation damping (off in CCID 3), a report at the instant of a loss.
 """
 
+import enum
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +27,6 @@ from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, repo
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
-NONE, RFC4342, FASTER_RESTART = 0, 1, 2
-
 _BACKOFF_S = 64.0  # RFC 5348 4.3, t_mbi
 _INITIAL_BYTES = 4380.0  # RFC 3390
 _FIRST_TIMER_US = 2_000_000  # RFC 5348 4.2
@@ -35,11 +34,19 @@ _LEAST_RTT_US = 1_000
 _KEEPS = 0.9
 
 
+class IdleRule(enum.IntEnum):
+    """The liberty of a sender that had nothing to send."""
+
+    NONE = 0
+    RFC4342 = 1
+    FASTER_RESTART = 2
+
+
 @rule(Control.RATE)
 class Tfrc(NamedTuple):
     """Parameters."""
 
-    idle_rule: int = NONE
+    idle_rule: IdleRule = IdleRule.NONE
     size_bytes: float = 519.0  # packet size assumed before the first report
     rtt_ms: float = 100.0  # round trip of the handshake, used until the first report
     rtt_keeps: float = 0.9  # weight of what was known of the round trip
@@ -77,7 +84,7 @@ class TfrcState(NamedTuple):
 
 @allocate.register(Tfrc)
 def _allocate(params, sessions, paths):
-    require_within(params, idle_rule=(NONE, FASTER_RESTART), size_bytes=(1.0, 65535.0), rtt_ms=(1.0, 1e4))
+    require_within(params, size_bytes=(1.0, 65535.0), rtt_ms=(1.0, 1e4))
     require_within(params, rtt_keeps=(0.0, 0.999), intervals=(2, CLOSED))
     return TfrcState(np.zeros(sessions, STATE).view(np.recarray))
 
@@ -158,7 +165,7 @@ def _on_report(tfrc, params, now_us):
 def _on_silence(tfrc, params, now_us):
     """RFC 5348 4.4."""
     p = loss_event_rate(tfrc.intervals, params.intervals)
-    idle = params.idle_rule != NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us
+    idle = params.idle_rule != IdleRule.NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us
     if p == 0.0 or tfrc.reports == 0:
         least_bps = initial_bps(tfrc) if idle else _least_bps(tfrc)
         tfrc.x_bps = max(tfrc.x_bps / 2.0, min(least_bps, tfrc.x_bps))
@@ -173,7 +180,7 @@ def _on_silence(tfrc, params, now_us):
 def _recompute(tfrc, params, now_us):
     p = loss_event_rate(tfrc.intervals, params.intervals)
     most_bps = 2.0 * tfrc.x_recv_bps
-    if params.idle_rule != NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us:
+    if params.idle_rule != IdleRule.NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us:
         most_bps = max(most_bps, initial_bps(tfrc))
         tfrc.before_idle_bps = max(tfrc.before_idle_bps, tfrc.x_bps)
     if p > 0.0:
@@ -181,7 +188,7 @@ def _recompute(tfrc, params, now_us):
         tfrc.x_bps = max(min(x_calc_bps, most_bps), _least_bps(tfrc))
         tfrc.before_idle_bps = 0.0
     elif now_us - tfrc.doubled_us >= tfrc.rtt_us:
-        restarts = params.idle_rule == FASTER_RESTART and tfrc.x_bps < tfrc.before_idle_bps
+        restarts = params.idle_rule == IdleRule.FASTER_RESTART and tfrc.x_bps < tfrc.before_idle_bps
         growth = 4.0 if restarts else 2.0
         tfrc.x_bps = max(min(growth * tfrc.x_bps, growth / 2.0 * most_bps), initial_bps(tfrc))
         tfrc.doubled_us = now_us

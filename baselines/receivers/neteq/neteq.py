@@ -29,7 +29,7 @@ class NetEQ(NamedTuple):
     forget_factor: float = 0.983  # of the underrun optimiser
     start_weight: int = 2  # of both histograms
     resample_interval_ms: int = 500  # 0: each packet is a sample
-    reorder_optimizer: int = 1  # 0: reordered packets teach the underrun optimiser instead
+    reorder_optimizer: bool = True  # False: reordered packets teach the underrun optimiser instead
     reorder_forget_factor: float = 0.9993
     ms_per_loss_percent: int = 20
     tick_ms: int = 10  # arrival times are rounded down to it; 1 is exact
@@ -91,7 +91,6 @@ def _require_parameters(params: NetEQ) -> None:
         forget_factor=(0.0, 1.0),
         start_weight=(1, 1000),
         resample_interval_ms=(0, 1_000_000),
-        reorder_optimizer=(0, 1),
         reorder_forget_factor=(0.0, 1.0),
         ms_per_loss_percent=(0, 10_000),
         tick_ms=(1, 1000),

@@ -21,7 +21,7 @@ import numpy as np
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.routers.top_k import is_settled, refresh
 from vcgym.baselines.routers.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
-from vcgym.baselines.routers.vcroute.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute, VCRouteState, learn, lowest_draw, require_predicted
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -53,7 +53,7 @@ class VCRouteOnlineState(NamedTuple):
 @allocate.register(VCRouteOnline)
 def _allocate(params, sessions, paths):
     require_within(params, step=(0.0, 1.0))
-    require_within(params.route, reward=(PREDICTED, PREDICTED))
+    require_predicted(params.route)
     return VCRouteOnlineState(
         allocate(params.route, sessions, paths),
         np.zeros(sessions, EMISSIONS).view(np.recarray),

@@ -8,7 +8,7 @@ receiver besides, which is the same for every path.
 from typing import NamedTuple
 
 from vcgym.baselines.routers.top_k import refresh, watch
-from vcgym.baselines.routers.vcroute.vcroute import PREDICTED, VCRoute, learn, lowest_draw
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute, learn, lowest_draw, require_predicted
 from vcgym.baselines.rule import Control, allocate, decide, init, reveal_delay, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import slot_at
@@ -25,7 +25,7 @@ class OracleVCRoute(NamedTuple):
 @allocate.register(OracleVCRoute)
 def _allocate(params, sessions, paths):
     require_within(params, loss_reward_ms=(0.0, 1e6))
-    require_within(params.route, reward=(PREDICTED, PREDICTED))
+    require_predicted(params.route)
     return allocate(params.route, sessions, paths)
 
 

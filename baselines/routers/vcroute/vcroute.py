@@ -35,6 +35,7 @@ sender, the paper's case without plan delay). The belief updated is that of the 
 Left out: a control delay that follows the control path's current delay, for delays belong to the lever and not to the rule.
 """
 
+import enum
 import math
 from typing import Any, NamedTuple
 
@@ -54,10 +55,21 @@ from vcgym.network.kernels.slots import slot_at
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.predictor import predict_e2e, require_predictor
 
-PREDICTIVE, MEAN = 0, 1
-PREDICTED, DELAYED_ACTUAL = 0, 1
-
 _RING = 512
+
+
+class Sample(enum.IntEnum):
+    """The distribution of a draw."""
+
+    PREDICTIVE = 0  # of the next observation
+    MEAN = 1  # of its mean alone
+
+
+class RewardSource(enum.IntEnum):
+    """The end-to-end delay that teaches a belief."""
+
+    PREDICTED = 0
+    DELAYED_ACTUAL = 1
 
 
 @rule(Control.PATH)
@@ -66,8 +78,8 @@ class VCRoute(NamedTuple):
 
     tau_prior_per_ms2: float = 0.001  # precision of the starting belief, whose mean is 0
     variance_floor_ms2: float = 1.0
-    sample: int = PREDICTIVE  # or MEAN
-    reward: int = PREDICTED  # or DELAYED_ACTUAL
+    sample: Sample = Sample.PREDICTIVE
+    reward: RewardSource = RewardSource.PREDICTED
     loss_reward_ms: float = 0.0  # of DELAYED_ACTUAL; 0: a lost packet teaches nothing
     loss_after_packets: int = 100
     discount: float = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
@@ -119,9 +131,7 @@ def _allocate(params, sessions, paths):
         params,
         tau_prior_per_ms2=(1e-9, 1e9),
         variance_floor_ms2=(1e-9, 1e9),
-        sample=(PREDICTIVE, MEAN),
-        reward=(PREDICTED, DELAYED_ACTUAL),
-        loss_reward_ms=(0.0, 1e6 if params.reward == DELAYED_ACTUAL else 0.0),
+        loss_reward_ms=(0.0, 1e6 if params.reward == RewardSource.DELAYED_ACTUAL else 0.0),
         loss_after_packets=(1, _RING - 1),
         discount=(0.0, 1.0),
         newest_weight=(0.0, 1.0),
@@ -134,6 +144,16 @@ def _allocate(params, sessions, paths):
         allocate_bars(sessions, paths),
         allocate(params.jitter, sessions, paths),
     )
+
+
+def require_predicted(route: VCRoute) -> None:
+    """Refuse a reward that another rule, made over VCRoute, does not have.
+
+    Raises:
+        ValueError: it is not PREDICTED.
+    """
+    if route.reward is not RewardSource.PREDICTED:
+        raise ValueError(f"VCRoute.reward is {route.reward!r}; allowed here: {RewardSource.PREDICTED!r}")
 
 
 @init.register(VCRoute)
@@ -166,7 +186,7 @@ def _update(params, state, s, record):
         arm.newest_sent_us = record.sent_us
         arm.newest_ms = (1.0 - params.newest_weight) * arm.newest_ms + params.newest_weight * delay_ms
     if record.kind == MEDIA:
-        if params.reward == DELAYED_ACTUAL:
+        if params.reward == RewardSource.DELAYED_ACTUAL:
             learn(params, state, s, record.path, delay_ms)
             state.call[s].unheard[record.packet % _RING] = -1
         else:
@@ -182,7 +202,7 @@ def _decide(params, state, s, now_us):
     if params.loss_reward_ms > 0.0:
         count_lost(params, state, s, slot)
     path = lowest_draw(state, s, slot)
-    if params.reward == PREDICTED:
+    if params.reward == RewardSource.PREDICTED:
         jitter_ms = decide(params.jitter, state.jitter, s, now_us) / 1000.0
         learn(params, state, s, path, predict_e2e(params.predictor, arms[s, path].newest_ms, jitter_ms))
     else:
@@ -199,7 +219,7 @@ def believe(mu_ms, tau, tau0, x_ms):
 @kernel
 def draw_sd(tau, tau0, sample):
     """Standard deviation (ms) of a draw: of the next observation (PREDICTIVE) or of its mean alone (MEAN)."""
-    return math.sqrt(1.0 / tau + 1.0 / tau0 if sample == PREDICTIVE else 1.0 / tau)
+    return math.sqrt(1.0 / tau + 1.0 / tau0 if sample == Sample.PREDICTIVE else 1.0 / tau)
 
 
 @kernel

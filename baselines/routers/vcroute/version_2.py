@@ -18,7 +18,7 @@ import numpy as np
 
 from vcgym.baselines.routers.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
 from vcgym.baselines.routers.top_k import is_settled, refresh
-from vcgym.baselines.routers.vcroute.vcroute import PREDICTED, VCRoute, VCRouteState, learn, lowest_draw
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute, VCRouteState, learn, lowest_draw, require_predicted
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import slot_at
@@ -47,7 +47,7 @@ class VCRouteV2State(NamedTuple):
 @allocate.register(VCRouteV2)
 def _allocate(params, sessions, paths):
     require_within(params, spread_weight=(0.0, 1000.0), spread_gain=(0.0, 1.0))
-    require_within(params.route, reward=(PREDICTED, PREDICTED))
+    require_predicted(params.route)
     return VCRouteV2State(allocate(params.route, sessions, paths), np.zeros((sessions, paths), RECENT).view(np.recarray))
 
 

@@ -15,7 +15,7 @@ Example:
 
         @earned.register(Steady)
         def _earned(reward, state, accounts, s):
-            changes = accounts.calls[s].books.path_changes
+            changes = accounts.calls[s].counters.path_changes
             new = changes - state[s, 0]
             state[s, 0] = changes
             return -reward.price * new
@@ -32,8 +32,10 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.plugins import load_plugin, plugin_names
 
 PATHS, SENDER = "paths", "sender"  # stages of a call whose counters a reward may read
+PLUGINS = "vcgym.rewards"  # entry points of installed packages: classes of rewards
 REMEMBERED = 8  # numbers of a session in the state that is allocated by default
 
 R = TypeVar("R", bound=type)
@@ -42,8 +44,8 @@ R = TypeVar("R", bound=type)
 class Accounts(NamedTuple):
     """Counters that rewards read, first axis the session; empty for a stage that a call does not have."""
 
-    calls: NDArray  # of vcgym.envs.call.loop.CALL: `books`, of the player; `receiver`
-    senders: NDArray  # of vcgym.envs.call.sender.loop.SENDER: `counts`, of packets by media
+    calls: NDArray  # of vcgym.envs.call.paths.CALL: `counters`, of the player; `receiver`
+    senders: NDArray  # of vcgym.envs.call.sender.events.SENDER: `counts`, of packets by media
 
 
 def reward(stage: str) -> Callable[[R], R]:
@@ -119,16 +121,16 @@ def require_reward(given: Any, named: Mapping[str, Any], stages: tuple[str, ...]
     """Return the reward that is given, or the one of that name.
 
     Args:
-        given: a name, or the parameters of a reward.
+        given: a name, of `named` or of a plug-in, or the parameters of a reward.
         named: rewards by name.
         stages: whose counters it may read.
 
     Raises:
         ValueError: it is neither, or reads the counters of another stage.
     """
-    if isinstance(given, str) and given in named:
-        return named[given]
+    if isinstance(given, str):
+        given = named[given] if given in named else load_plugin(PLUGINS, given)() if given in plugin_names(PLUGINS) else given
     if type(given) not in earned.versions or getattr(type(given), "reads", None) not in stages:
-        allowed = f"{', '.join(named)}, or parameters of a reward that reads {' or '.join(stages)}"
+        allowed = f"{', '.join((*named, *plugin_names(PLUGINS)))}, or parameters of a reward that reads {' or '.join(stages)}"
         raise ValueError(f"reward = {given!r}: allowed are {allowed}")
     return given

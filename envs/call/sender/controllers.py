@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import NEVER_US, Control, Decided, allocate, decide, init, report_every_us, rule, wake_us
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import WHEN_FULL, Sbpn
+from vcgym.baselines.schedulers.sbpn import Discard, Sbpn
 from vcgym.baselines.schedulers.scheduler import choose, choose_victim
 
 
@@ -34,7 +34,7 @@ class OrderCommanded(NamedTuple):
 
     fifo: Any = Fifo()
     sbpn2: Any = Sbpn()
-    audio_first: Any = Sbpn(discard=WHEN_FULL)
+    audio_first: Any = Sbpn(discard=Discard.WHEN_FULL)
 
 
 ORDERS = OrderCommanded._fields

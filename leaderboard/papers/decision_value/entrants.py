@@ -1,4 +1,4 @@
-"""Who is compared: VCRoute with everything that can reward it, in three kinds that choose among more and more alike.
+"""Participants of the study: VCRoute with everything that can reward it, in three kinds that choose among more and more alike.
 
 Within a kind nothing but the reward differs, and every one meets the same worlds with the same draws of its own.
 """
@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from vcgym.baselines.routers.top_k import BEST_FIVE, TopK
+from vcgym.baselines.routers.top_k import Choice, TopK
 from vcgym.baselines.routers.vcroute.online import VCRouteOnline
 from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
-from vcgym.baselines.routers.vcroute.vcroute import DELAYED_ACTUAL, MEAN, VCRoute
+from vcgym.baselines.routers.vcroute.vcroute import RewardSource, Sample, VCRoute
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.linear import Linear
 from vcgym.predictors.published import shipped_network, shipped_table
@@ -19,8 +19,8 @@ NEWEST_WEIGHT = 0.125  # of the moving average: alpha of RFC 6298, section 2.3
 
 KINDS: dict[str, VCRoute] = {
     "VCR-WM": VCRoute(),
-    "VCR5-WM": VCRoute(topk=TopK(BEST_FIVE)),
-    "VCR5M-WM": VCRoute(topk=TopK(BEST_FIVE), sample=MEAN),
+    "VCR5-WM": VCRoute(topk=TopK(Choice.BEST_FIVE)),
+    "VCR5M-WM": VCRoute(topk=TopK(Choice.BEST_FIVE), sample=Sample.MEAN),
 }
 ABOUT = {
     "VCR-WM": "the paper's: intervals of the history decide which paths are kept, mostly one; draws of the next delay",
@@ -30,7 +30,7 @@ ABOUT = {
 
 
 class Reward(NamedTuple):
-    """What teaches VCRoute: its name, what it is, and the rule of a kind that is taught so."""
+    """Reward of VCRoute: its name, a description, and the rule of each kind with it."""
 
     name: str
     about: str
@@ -42,6 +42,12 @@ def _predicting(predictor: Callable[[], Any]) -> Callable[[VCRoute], Any]:
 
 
 REFERENCE, BASIS = "oracle", "last value"
+
+
+
+def _delayed(route: VCRoute) -> VCRoute:
+    return route._replace(reward=RewardSource.DELAYED_ACTUAL)
+
 
 REWARDS = (
     Reward(BASIS, "newest delay fed back", _predicting(LastValue)),
@@ -55,7 +61,7 @@ REWARDS = (
     Reward("dnn", "the shipped network", _predicting(shipped_network)),
     Reward("table", "the shipped network as a table", _predicting(shipped_table)),
     Reward("dnn, online", "the shipped network, corrected while the call runs", lambda route: VCRouteOnline(route=_dnn(route))),
-    Reward("delayed actual", "delay of each packet fed back, a round trip late", lambda route: route._replace(reward=DELAYED_ACTUAL)),
+    Reward("delayed actual", "delay of each packet fed back, a round trip late", _delayed),
     Reward(REFERENCE, "true one-way delay at once; no rule can know it", lambda route: OracleVCRoute(route=route)),
 )
 

@@ -71,11 +71,11 @@ def _told(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[
     lines = _lines(rows)
 
     def ours(statement: str, mode: str, accounting: str = ACCOUNTINGS[0]) -> str:
-        """A value of ours with its interval, in words."""
+        """Return a value of ours with its interval, in words."""
         return _cell(lines[statement, accounting]["cells"][mode])
 
     def met(pattern: str, mode: str) -> str:
-        """How many statements of a pattern were reproduced, of how many."""
+        """Return the number of reproduced statements of a pattern, and of all."""
         words = [
             line["cells"][mode]["verdict"]
             for (name, accounting), line in lines.items()

@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 def settings_of(scenario: str) -> list[Setting]:
-    """The kinds of worlds in which statements about a scenario are looked at, labelled by mode; replay has series of other places."""
+    """Return the kinds of worlds in which statements about a scenario are judged, labelled by mode; replay has series of other places."""
     found = [Setting(PAPER, scenario, scenario, "paper", {"burst": "worst"})]
     if scenario == "wonderproxy":  # elsewhere a link has one law
         found.append(Setting(MEDIAN, scenario, scenario, "paper", {"burst": "median"}))

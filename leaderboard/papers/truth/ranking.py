@@ -1,4 +1,4 @@
-"""How the order of the systems moves with the correlation time of queueing: tables of ranks, and a figure."""
+"""Order of the systems by the correlation time of queueing: tables of ranks, and a figure."""
 
 from collections.abc import Sequence
 

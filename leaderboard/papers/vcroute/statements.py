@@ -124,7 +124,7 @@ class Forecast(Record):
 
 
 class Paths(Record):
-    """How many paths a pair has."""
+    """Number of paths of a pair."""
 
     of: Literal["paths"]
     scenario: str
@@ -156,7 +156,7 @@ Measure = Annotated[
     Field(discriminator="of"),
 ]
 INPUTS = (Link, Paths, Constant)
-"""What we put in ourselves: reproduced by construction, and not counted among what was reproduced."""
+"""Inputs of ours: reproduced by construction, and not counted among reproduced statements."""
 
 
 class VCRouteStatement(Statement):

@@ -1,0 +1,113 @@
+"""Rules as mappings, as YAML and saved configs have them: `_target_` names a class, the other keys its parameters.
+
+    _target_: vcgym.baselines.routers.vcroute.vcroute.VCRoute
+    sample: mean                    a choice by the name of its member
+    topk: {choice: best_five}       a rule within by its parameters, and `_target_` where its class is not fixed
+    predictor: {_target_: vcgym.predictors.published.shipped_network}
+
+Allowed are the classes of `vcgym.baselines` and `vcgym.predictors`, the predictors that are shipped, and the classes that an installed
+package offers as entry points of the group `vcgym.rules`, by the entry point's name or by the class.
+"""
+
+import enum
+import importlib
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+from vcgym.predictors.published import shipped_network, shipped_table
+
+PLUGINS = "vcgym.rules"
+_ROOMS = ("vcgym.baselines.", "vcgym.predictors.")
+_SHIPPED = {f"{make.__module__}.{make.__name__}": make for make in (shipped_network, shipped_table)}
+
+
+def rule_from(written: Any, where: str) -> Any:
+    """Return the parameters that a mapping names.
+
+    Args:
+        written: a mapping with `_target_`.
+        where: what errors begin with, such as `receiver`.
+
+    Raises:
+        ValueError: no mapping, a class that is not allowed, or a parameter that is unknown, missing or of a wrong type. Ranges are not
+            checked here (`vcgym.baselines.rule.require_rule`).
+    """
+    if not isinstance(written, Mapping) or not isinstance(written.get("_target_"), str):
+        raise ValueError(f"{where} = {written!r}: allowed are mappings with _target_, a class of rules, and its parameters")
+    if written["_target_"] in _SHIPPED and len(written) == 1:
+        return _SHIPPED[written["_target_"]]()
+    return _build(_class(written["_target_"], where), written, where)
+
+
+def mapping_of(params: Any, complete: bool = False) -> Any:
+    """Return the mapping from which `rule_from` makes `params`; other values as they are.
+
+    Args:
+        params: a rule.
+        complete: parameters that have their default are written too.
+    """
+    if isinstance(params, enum.Enum):
+        return params.name.lower()
+    if not (isinstance(params, tuple) and hasattr(params, "_asdict")):
+        return params
+    for name, make in _SHIPPED.items():
+        if type(params).__module__.startswith("vcgym.predictors.") and params is make():
+            return {"_target_": name}
+    defaults = {} if complete else type(params)._field_defaults  # type: ignore[attr-defined]
+    chosen = {name: value for name, value in params._asdict().items() if name not in defaults or defaults[name] != value}
+    return {"_target_": target(params), **{name: mapping_of(value, complete) for name, value in chosen.items()}}
+
+
+def target(params: Any) -> str:
+    """Return the class of a rule as `_target_` names it."""
+    return f"{type(params).__module__}.{type(params).__qualname__}"
+
+
+def _class(name: str, where: str) -> type:
+    for plugin in entry_points(group=PLUGINS):
+        if name in (plugin.name, plugin.value.replace(":", ".")):
+            found = plugin.load()
+            break
+    else:
+        module, _, attribute = name.rpartition(".")
+        if not module.startswith(_ROOMS):
+            raise ValueError(f"{where}: _target_ is {name!r}; allowed: a class of vcgym.baselines or vcgym.predictors, or of a plug-in")
+        try:
+            found = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise ValueError(f"{where}: _target_ is {name!r}, which is not there; allowed: a class of rules") from error
+    if not (isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")):
+        raise ValueError(f"{where}: _target_ is {name!r}, no class of parameters; allowed: a NamedTuple")
+    return found
+
+
+def _build(cls: Any, written: Mapping[str, Any], where: str) -> Any:
+    given = {name: value for name, value in written.items() if name != "_target_"}
+    if unknown := [name for name in given if name not in cls._fields]:
+        raise ValueError(f"{where}: {cls.__name__} has no parameter {unknown[0]!r}; allowed: {', '.join(cls._fields) or 'none'}")
+    if missing := [name for name in cls._fields if name not in given and name not in cls._field_defaults]:
+        raise ValueError(f"{where}: {cls.__name__} lacks its parameter {missing[0]!r}")
+    return cls(**{name: _value(cls.__annotations__[name], value, f"{where}.{name}") for name, value in given.items()})
+
+
+def _value(kind: Any, value: Any, where: str) -> Any:
+    if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
+        return _member(kind, value, where)
+    if isinstance(value, Mapping):
+        is_fixed = hasattr(kind, "_fields") and "_target_" not in value
+        return _build(kind, value, where) if is_fixed else rule_from(value, where)
+    if kind is bool and isinstance(value, int) and value in (0, 1):
+        return bool(value)
+    if kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool) and kind(value) == value:
+        return kind(value)
+    if kind is Any or (isinstance(kind, type) and kind not in (bool, int, float) and isinstance(value, kind)):
+        return value
+    raise ValueError(f"{where} is {value!r}; allowed is a value of {getattr(kind, '__name__', kind)}")
+
+
+def _member(kind: type[enum.IntEnum], value: Any, where: str) -> enum.IntEnum:
+    for member in kind:
+        if value == member.name.lower() or (isinstance(value, int) and not isinstance(value, bool) and value == member):
+            return member
+    raise ValueError(f"{where} is {value!r}; allowed: {', '.join(member.name.lower() for member in kind)}")

@@ -1,0 +1,71 @@
+"""Rules as mappings: what is written is read back, and what is no rule is refused in one line that names the field."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from vcgym.baselines import configured
+from vcgym.baselines.configured import mapping_of, rule_from
+from vcgym.baselines.receivers.wmjitter import Edge, Memory, WMJitter
+from vcgym.baselines.routers.top_k import Choice, TopK
+from vcgym.baselines.routers.vcroute.online import VCRouteOnline
+from vcgym.baselines.routers.vcroute.vcroute import Sample, VCRoute
+from vcgym.baselines.schedulers.sbpn import Discard, Sbpn
+from vcgym.predictors.published import shipped_network
+
+VCROUTE = "vcgym.baselines.routers.vcroute.vcroute.VCRoute"
+WMJITTER = "vcgym.baselines.receivers.wmjitter.WMJitter"
+RULES = [
+    WMJitter(edge=Edge.LOWER, memory=Memory.WINDOW, update_on_late=True),
+    VCRoute(topk=TopK(choice=Choice.BEST_FIVE), sample=Sample.MEAN),
+    VCRouteOnline(step=0.5, route=VCRoute(predictor=shipped_network())),
+    Sbpn(keep_last=False, discard=Discard.WHEN_FULL),
+]
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+def test_a_rule_is_read_back_with_its_types(rule, complete):
+    again = rule_from(mapping_of(rule, complete), "rule")
+    assert again == rule
+    assert [type(value) for value in again] == [type(value) for value in rule]
+
+
+def test_choices_go_by_name_or_number_and_rules_within_by_their_parameters():
+    named = rule_from({"_target_": VCROUTE, "sample": "mean", "topk": {"choice": "best_five", "refresh_s": 2}}, "router")
+    assert named == VCRoute(sample=Sample.MEAN, topk=TopK(Choice.BEST_FIVE, 2.0))
+    assert isinstance(named.topk.refresh_s, float)
+    numbered = rule_from({"_target_": WMJITTER, "memory": 1, "update_on_late": 1}, "receiver")
+    assert numbered.memory is Memory.WINDOW
+    assert numbered.update_on_late is True
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("wmjitter", "receiver = 'wmjitter': allowed are mappings"),
+        ({"quantile": 0.5}, "receiver = .*: allowed are mappings"),
+        ({"_target_": "os.system", "command": "true"}, "_target_ is 'os.system'; allowed: a class of vcgym.baselines"),
+        ({"_target_": "vcgym.predictors.published.load_network"}, "no class of parameters"),
+        ({"_target_": WMJITTER.replace("WMJitter", "WMFlutter")}, "WMFlutter'?, which is not there"),
+        ({"_target_": WMJITTER, "quantil": 0.5}, "WMJitter has no parameter 'quantil'; allowed: bucket_ms, quantile"),
+        ({"_target_": WMJITTER, "quantile": "high"}, "receiver.quantile is 'high'; allowed is a value of float"),
+        ({"_target_": WMJITTER, "start_weight": 1.5}, "receiver.start_weight is 1.5; allowed is a value of int"),
+        ({"_target_": WMJITTER, "update_on_late": 2}, "receiver.update_on_late is 2; allowed is a value of bool"),
+        ({"_target_": WMJITTER, "edge": "middle"}, "receiver.edge is 'middle'; allowed: lower, upper"),
+        ({"_target_": WMJITTER, "edge": True}, "receiver.edge is True; allowed: lower, upper"),
+        ({"_target_": VCROUTE, "topk": {"choices": 1}}, "receiver.topk: TopK has no parameter 'choices'; allowed: choice, refresh_s"),
+        ({"_target_": "vcgym.baselines.receivers.fixed_lag.FixedLag"}, "FixedLag lacks its parameter 'lag_ms'"),
+    ],
+    ids=str,
+)
+def test_what_is_no_rule_is_refused_in_one_line(written, message):
+    with pytest.raises(ValueError, match=message) as refused:
+        rule_from(written, "receiver")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_plug_in_goes_by_the_name_of_its_entry_point_or_by_its_class(monkeypatch):
+    offered = EntryPoint("my_rule", f"{RULES[0].__module__}:WMJitter", configured.PLUGINS)
+    monkeypatch.setattr(configured, "entry_points", lambda group: [offered] if group == configured.PLUGINS else [])
+    assert rule_from({"_target_": "my_rule", "quantile": 0.5}, "receiver") == WMJitter(quantile=0.5)

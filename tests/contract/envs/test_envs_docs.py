@@ -1,0 +1,23 @@
+"""docs/envs.md says what the code does."""
+
+from pathlib import Path
+
+import gymnasium
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.envs.tables import markdown
+
+PAGE = Path(__file__).parents[3] / "docs" / "envs.md"
+
+
+def test_the_page_is_up_to_date():
+    assert PAGE.read_text(encoding="utf-8") == markdown(), "run: python -m vcgym.envs.tables > docs/envs.md"
+
+
+def test_every_feature_has_its_line(env_id, short):
+    env = gymnasium.make(env_id, **short).unwrapped
+    page = markdown()
+    assert len(env.native.layout.features) == env.observation_space.shape[0]
+    for feature in env.native.layout.features:
+        assert f"| `{feature.name.split('[')[0]}` |" in page
+        assert all((feature.name, feature.unit, feature.age)) and feature.low < feature.high

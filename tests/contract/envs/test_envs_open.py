@@ -1,0 +1,104 @@
+"""Rewards and worlds from outside the package: given as objects, they play as the named ones do, and bad ones are refused."""
+
+from functools import partial
+from typing import NamedTuple
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from vcgym.envs.call.rewards.emodel import EModel
+from vcgym.envs.call.rewards.on_time import OnTime
+from vcgym.envs.call.rewards.reward import PATHS, earned, reward
+from vcgym.envs.call.rewards.utility import Utility
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.synthetic import Synthetic
+from vcgym.network.scenarios.table1 import Table1
+
+
+@reward(PATHS)
+class Steady(NamedTuple):
+    """A price per change of path."""
+
+    price: float = 0.1
+
+
+@earned.register(Steady)
+def _earned(reward, state, accounts, s):
+    changes = accounts.calls[s].counters.path_changes
+    new = changes - state[s, 0]
+    state[s, 0] = changes
+    return -reward.price * new
+
+
+def make(env_id, **arguments):
+    return gymnasium.make_vec(env_id, num_envs=2, autoreset_mode=AutoresetMode.DISABLED, **arguments).unwrapped
+
+
+def rewards_of(env):
+    """Rewards of two calls (steps, 2) under actions that depend on the step alone."""
+    env.reset(seed=5)
+    env.action_space.seed(1)
+    rewards, is_done = [], False
+    while not is_done:
+        _, reward, _, truncated, _ = env.step(env.action_space.sample())
+        rewards.append(reward)
+        is_done = truncated.any()
+    return np.array(rewards)
+
+
+def test_a_reward_from_outside_is_summed_over_the_call():
+    env = make("vcgym/Relay-v0", scenario="table1", packets=200, reward=Steady(price=2.0))
+    total = rewards_of(env).sum(axis=0)
+    changes = env.batch.totals().path_changes
+    assert changes.min() >= 5
+    np.testing.assert_allclose(total, -2.0 * changes)
+    np.testing.assert_allclose(rewards_of(env).sum(axis=0), total)  # a new call begins from nothing
+
+
+@pytest.mark.parametrize(
+    ("env_id", "name", "given", "short"),
+    [
+        ("vcgym/Relay-v0", "emodel", EModel(), {"scenario": "table1", "packets": 100}),
+        ("vcgym/Rate-v0", "utility", Utility(), {"seconds": 1.5}),
+        ("vcgym/SendOrder-v0", "on_time", OnTime(), {"seconds": 1.5, "empty_place": "newest"}),
+    ],
+)
+def test_a_reward_is_given_by_name_or_as_an_object(env_id, name, given, short):
+    by_name, by_object = (rewards_of(make(env_id, reward=one, **short)) for one in (name, given))
+    assert np.abs(by_name).sum() > 0
+    np.testing.assert_array_equal(by_name, by_object)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "given"), [("vcgym/Relay-v0", Utility()), ("vcgym/Rate-v0", EModel()), ("vcgym/Relay-v0", 3), ("vcgym/Call-v0", "mos")]
+)
+def test_a_reward_of_another_stage_is_refused(env_id, given):
+    with pytest.raises(ValueError, match=r"reward = .*: allowed are .*, or parameters of a reward that reads"):
+        make(env_id, reward=given)
+
+
+def test_a_scenario_is_given_by_name_as_a_recipe_or_made():
+    made = Scenario(Table1, "paper", 100)
+    assert (made.name, made.paths) == ("Table1", 5)
+    alike = [
+        {"scenario": "table1", "mode": "paper", "packets": 100},
+        {"scenario": Table1, "mode": "paper", "packets": 100},
+        {"scenario": made},
+    ]
+    first, *others = (rewards_of(make("vcgym/Relay-v0", **arguments)) for arguments in alike)
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+    with pytest.raises(ValueError, match="mode of scenario Table1 = 'replay'"):
+        make("vcgym/Relay-v0", scenario=Table1, mode="replay")
+
+
+@pytest.mark.parametrize("paths", range(1, 40))
+def test_any_number_of_paths_has_its_layout(paths):
+    recipe = partial(Synthetic, paths=paths)
+    env = make("vcgym/Call-v0", scenario=recipe, mode="paper", packets=60, uplink=SendingScenario("rate"))
+    shapes = {name: part.shape for name, part in env.layout.parts.items()}
+    assert shapes == {"paths": (paths, 9), "call": (12,), "sender": (16,)}
+    assert env.single_observation_space.shape == (9 * paths + 28,)

@@ -1,0 +1,297 @@
+"""Names of kept results: each user's name changes with all code that decides its content, and with no other code."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from vcgym.agents.published.export import load_agent
+from vcgym.agents.sweeps.search import Domain
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.systems import System
+from vcgym.leaderboard import kept as keeper
+from vcgym.leaderboard.evaluation import cells
+from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
+from vcgym.leaderboard.forecasts import study
+from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
+from vcgym.leaderboard.headroom import oracle_rows
+from vcgym.leaderboard.kept import described, file_name, kept
+from vcgym.leaderboard.papers.reproduce import parts
+from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.tuning import tuning
+from vcgym.leaderboard.tuning.tune_calls import CallTask
+from vcgym.network.kernels.sources import SOURCES, closure, code_hash
+from vcgym.network.scenarios import splits
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.predictors.published import shipped_network
+
+
+def cell_of(system):
+    part = Part("table1", "paper", 1)
+    return cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))], {"it": system})[0].file
+
+
+def sender_cell_of(system):
+    part = Part("rate", BOTTLENECK, 1, stratum="cubic")
+    return cells.plan(Suite("tiny", "v0", 0, (part,), RATE), [(part, SendingScenario("rate"))], {"it": system})[0].file
+
+
+def asked_for(module, function, *arguments):
+    """The name that `function` asks the keeper for."""
+    keeps = "kept" if hasattr(module, "kept") else "kept_document"
+
+    def ask(folder, follows_from, make):
+        raise InterruptedError(file_name(follows_from, make.__module__))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, keeps, ask)
+        with pytest.raises(InterruptedError) as asked:
+            function(*arguments)
+    return str(asked.value)
+
+
+def part_of_a_reproduction():
+    part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
+    return asked_for(parts, parts.calls_of, part, {"it": PAIR}, Path(), 1)
+
+
+def forecasts_of_a_reproduction():
+    part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
+    return asked_for(parts, parts.forecasts_of, part, System(VCRoute(predictor=shipped_network()), WMJitter()), Path(), 1)
+
+
+def oracles_of_a_world():
+    scenario = Scenario("table1", "paper", 100)
+    with splits.unlock_test_split():
+        draw = scenario.draw("test", 0)
+    identity = {"suite": "tiny", "suite_version": "v0", "pair": draw.pair, "seed": 0, "system": "it"}
+    return asked_for(oracle_rows, oracle_rows.oracle_rows, oracle_rows.Drawn(scenario, draw, identity), {"it": PAIR}, Path())
+
+
+def search_of_a_rule():
+    space = {"receiver.lag_ms": Domain(low=10.0, high=100.0)}
+    task = CallTask(4, 4, 100, "table1", "paper")
+    return asked_for(tuning, tuning.tune_system, "it", PAIR, space, task, tuning.Search(4, 0, 1), Path())
+
+
+def fit_of_a_predictor():
+    config = TrainPredictorConfig(champion=None)
+    data = study.Data(None, None, "0" * 64, None)
+    return asked_for(study, study.scored, config, config.cells()[0], data, None, None)
+
+
+PAIR = System(Direct(), FixedLag(20.0))
+AGENT = PublishedAgent(load_agent, (("card.json", b"{}"),))
+
+USERS = {
+    "rule": (
+        lambda: cell_of(PAIR),
+        {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.call_cells", "network.playout.player",
+         "baselines.routers.direct", "baselines.receivers.fixed_lag", "network.scenarios.table1", "leaderboard.evaluation"},
+        {"agents.published.export", "baselines.routers.via", "leaderboard.evaluation.sender_rollout"},
+    ),
+    "agent": (
+        lambda: cell_of(AGENT),
+        {"agents.published.export", "agents.networks.policy", "envs.faces.call", "leaderboard.results.call_metrics"},
+        {"baselines.routers.via", "leaderboard.evaluation.sender_rollout"},
+    ),
+    "sender": (
+        lambda: sender_cell_of(System(rate=GccWebrtc(), scheduler=Fifo(), pacing=2.5)),
+        {"leaderboard.evaluation.sender_rollout", "leaderboard.evaluation.sender_cells", "baselines.rate.gcc.kalman",
+         "network.bottleneck.queue"},
+        {"baselines.rate.fixed_rate", "leaderboard.evaluation.call_cells"},
+    ),
+    "sending agent": (
+        lambda: sender_cell_of(AGENT._replace(env="vcgym/Rate-v0", arguments=(("order", Fifo()),))),
+        {"leaderboard.evaluation.sender_rollout", "agents.networks.policy", "envs.faces.rate", "leaderboard.results.sender_metrics"},
+        {"baselines.rate.fixed_rate", "leaderboard.evaluation.call_cells"},
+    ),
+    "part of a reproduction": (
+        part_of_a_reproduction,
+        {"leaderboard.results.call_metrics", "leaderboard.papers.vcroute.outcomes", "leaderboard.results.cdf", "baselines.routers.direct"},
+        {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
+    ),
+    "forecasts of a reproduction": (
+        forecasts_of_a_reproduction,
+        {"leaderboard.papers.vcroute.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.routers.vcroute.vcroute"},
+        {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
+    ),
+    "oracles": (
+        oracles_of_a_world,
+        {"leaderboard.oracles.joint", "leaderboard.headroom.oracle_rows", "leaderboard.results.call_metrics", "baselines.routers.direct"},
+        {"baselines.routers.via", "leaderboard.headroom.page"},
+    ),
+    "search": (
+        search_of_a_rule,
+        {"leaderboard.tuning.tune_calls", "agents.sweeps.search", "envs.call.loop", "baselines.receivers.fixed_lag"},
+        {"baselines.routers.via", "leaderboard.report.beaten_by_tuned_rule"},
+    ),
+    "fit": (
+        fit_of_a_predictor,
+        {"predictors.training", "predictors.dnn", "leaderboard.forecasts.scores", "predictors.partition"},
+        {"baselines.routers.via", "leaderboard.headroom.page"},
+    ),
+}  # fmt: skip
+NEVER = {"leaderboard.report.page.tables", "leaderboard.report.board", "scripts.leaderboard", "leaderboard.bench.steps"}
+
+
+@pytest.fixture
+def edit(monkeypatch):
+    """Replaces the source of a module, as the next process would find it after an edit; `edit(None)` takes all edits back."""
+
+    def replace(module, content=b""):
+        monkeypatch.undo()
+        code_hash.cache_clear()
+        if module:
+            monkeypatch.setitem(SOURCES, module, content)
+
+    yield replace
+    replace(None)
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_a_name_follows_the_code_that_decides_and_no_other(user, edit):
+    name, decides, does_not = USERS[user]
+    before, changes = name(), set()
+    for module, content in list(SOURCES.items()):
+        edit(module, content + b"\nedited = 1\n")
+        if name() != before:
+            changes.add(module.removeprefix("vcgym."))
+    assert decides - changes == set()
+    assert changes & (NEVER | does_not) == set()
+    edit(None)
+    assert name() == before
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_docstrings_and_comments_change_no_name(user, monkeypatch):
+    name = USERS[user][0]
+    before = name()
+    for module, content in list(SOURCES.items()):
+        monkeypatch.setitem(SOURCES, module, b'"""Another docstring."""\n\n# a comment\n' + content + b'\n"""More."""\n')
+    code_hash.cache_clear()
+    assert name() == before
+    monkeypatch.undo()
+    code_hash.cache_clear()
+
+
+# What a process has loaded when it has played, in a process that imports nothing else.
+PLAY = {
+    "rule": """
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation import call_cells, cells
+from vcgym.leaderboard.evaluation.suites import Part, Suite
+from vcgym.network.scenarios.scenario import Scenario
+part = Part("table1", "paper", 1)
+parts = [(part, Scenario("table1", "paper", 100))]
+cell, *_ = cells.plan(Suite("tiny", "v0", 100, (part,)), parts, {"it": System(Direct(), FixedLag(20.0))})
+list(call_cells.play_call_cells({cell.file: cell}, parts[0][1], 1))
+roots = call_cells.__name__, "vcgym.baselines.receivers.fixed_lag", "vcgym.baselines.routers.direct"
+""",
+    "sender": """
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation import cells, sender_cells
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
+from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+part, scenario = Part("rate", BOTTLENECK, 1, stratum="cubic"), SendingScenario("rate")
+sender = System(rate=FixedRate(), scheduler=Fifo(), pacing=2.5)
+cell, *_ = cells.plan(Suite("tiny", "v0", 0, (part,), RATE), [(part, scenario)], {"it": sender})
+list(sender_cells.play_sender_cells({cell.file: cell}, scenario, 1))
+roots = sender_cells.__name__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.schedulers.fifo"
+""",
+}
+
+
+@pytest.mark.parametrize("user", PLAY)
+def test_the_closure_holds_all_that_is_loaded(user):
+    asked = "import json, sys\n" + PLAY[user] + "print(json.dumps([roots, [name for name in sys.modules if name.startswith('vcgym.')]]))"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    roots, loaded = json.loads(done.stdout)
+    assert len(loaded) > 50
+    assert set(loaded) - closure(roots).keys() <= {"vcgym.conf", "vcgym.data"}  # folders of files, without code
+
+
+def table():
+    return pa.table({"x": [1, 2]})
+
+
+def test_what_is_kept_is_not_made_again(tmp_path):
+    made = []
+
+    def make():
+        made.append(1)
+        return table()
+
+    assert [kept(tmp_path, (1, "a"), make) for _ in range(2)] == [table(), table()]
+    assert kept(tmp_path, (1.0, "a"), make) == table()
+    assert len(made) == len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_broken_file_is_named_in_one_line(tmp_path):
+    kept(tmp_path, (1,), table)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:-20])
+    with pytest.raises(ValueError, match=r"^.*\.parquet is not a complete cell file; delete it to recompute \(.*\)$"):
+        kept(tmp_path, (1,), table)
+
+
+def test_versions_count(monkeypatch):
+    before = file_name((1,), keeper.__name__)
+    monkeypatch.setattr(np, "__version__", "0.0")
+    assert file_name((1,), keeper.__name__) != before
+
+
+LONG = np.arange(5000.0)
+BENT = np.where(np.arange(5000) == 2500, -1.0, LONG)  # differs where a printed array says "..."
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (FixedLag(20.0), FixedLag(20.000001)),
+        (AdaptiveQuantile(window=5), AdaptiveQuantile(window=6)),
+        ((1,), (1.0,)),
+        ((b"1",), ("1",)),
+        ((LONG,), (BENT,)),
+        (np.zeros(2, [("a", "i4")]), np.zeros(2, [("b", "i4")])),
+        ({"a": [1]}, {"a": [2]}),
+        ([1], (1,)),
+        (Direct, FixedLag),
+        (cells.plan, cells.read),
+    ],
+    ids=range(10),
+)
+def test_what_differs_is_described_apart(one, other):
+    assert described(one) == described(one) != described(other)
+
+
+def test_mappings_are_described_in_any_order():
+    assert described({"a": 1, "b": 2}) == described({"b": 2, "a": 1})
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, lambda: 0, np.array([None])], ids=["object", "set", "lambda", "objects"])
+def test_what_cannot_be_described_is_refused(value):
+    with pytest.raises(TypeError, match=r"a result follows from .*; allowed: numbers"):
+        described((value,))
+
+
+def test_a_module_without_a_file_is_refused():
+    with pytest.raises(LookupError, match="module sys has no source file"):
+        closure(["sys"])

@@ -1,0 +1,124 @@
+"""Every rule with parameters is tuned with the same budget, what a study says is what the system plays, and both ends of a range play."""
+
+from importlib.resources import files
+from itertools import chain
+
+import pytest
+from hydra import compose, initialize_config_module
+from hydra.utils import instantiate
+from pydantic import ValidationError
+
+from vcgym.agents.sweeps.search import Domain
+from vcgym.baselines.configured import target
+from vcgym.baselines.rule import allocate
+from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, system_names, tuned_names, tuning_trials
+from vcgym.leaderboard.tuning.tunable import as_data, space_of, values_of, with_values
+from vcgym.network.traces.cards import DataError
+from vcgym.scripts.tune import load_spaces
+
+SPACES = load_spaces()
+SYSTEMS = {name: load_system(name) for name in system_names()}
+STUDIES = tuned_names()
+
+
+@pytest.fixture(scope="module")
+def config():
+    with initialize_config_module("vcgym.conf", version_base="1.3"):
+        yield instantiate(compose("tune"), _convert_="all")
+
+
+def tasks(config):
+    """Names of systems, the task they are tuned on, and the number of trials."""
+    of_senders = [(config.sending.senders, task, config.sending.trials) for task in config.sending.tasks()]
+    return [(config.systems, config.task(), config.trials), *of_senders]
+
+
+def ends(domain):
+    if domain.choices:
+        return domain.choices
+    return [int(end) if domain.whole else end for end in (domain.low, domain.high)]
+
+
+def rules(system):
+    return [rule for rule in system.rules.values() if rule._fields]
+
+
+def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
+    ranked = {type(rule) for name, system in SYSTEMS.items() if not name.startswith(ORACLE) for rule in rules(system)}
+    tuned = [rule for name in (*config.systems, *config.sending.senders) for rule in rules(SYSTEMS[name])]
+    assert ranked <= {type(rule) for rule in tuned}
+    assert {target(rule) for rule in tuned} == SPACES.keys()
+
+
+@pytest.mark.parametrize("name", sorted({load_study(name)["system"] for name in STUDIES}))
+def test_both_ends_of_each_range_are_allowed(name):
+    system = SYSTEMS[name]
+    for parameter, domain in space_of(system, SPACES).items():
+        for value in ends(domain):
+            changed = with_values(system, {parameter: value})
+            assert values_of(changed, [parameter]) == {parameter: pytest.approx(value, rel=5e-4)}
+            assert build_system("changed", as_data(changed)) == changed
+            assert all(allocate(rule, 1, 5) is not None for name, rule in changed.rules.items() if name != "scheduler")
+
+
+def test_each_study_has_the_budget_of_the_configuration_and_there_is_one_for_each_system(config):
+    expected = {task.name(name) + TUNED: (name, task, trials) for names, task, trials in tasks(config) for name in names}
+    assert sorted(expected) == STUDIES
+    for study_name, (name, task, trials) in expected.items():
+        study = load_study(study_name)
+        assert study["system"] == name
+        assert study["budget"] == {"trials": trials, **task.spent(trials), "seed": config.seed}
+        assert {parameter: Domain(**domain) for parameter, domain in study["space"].items()} == space_of(SYSTEMS[name], SPACES)
+        assert study["train"][f"{task.metric}_tuned"] >= study["train"][f"{task.metric}_published"]
+        assert tuning_trials(study_name) == trials
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_tuned_system_plays_the_values_of_its_study(name):
+    study = load_study(name)
+    if study["tuned"] == study["published"]:
+        assert name not in SYSTEMS
+        return
+    published = SYSTEMS[study["system"]]
+    assert values_of(published, study["published"]) == study["published"]
+    assert SYSTEMS[name] == with_values(published, study["tuned"])
+
+
+def test_no_tuned_system_is_without_a_study():
+    assert {name for name in SYSTEMS if name.endswith(TUNED)} <= set(STUDIES)
+    assert tuning_trials("DRT-WM") == 0
+
+
+def test_a_changed_study_is_refused(monkeypatch, tmp_path):
+    text = files("vcgym.data").joinpath("tuned", "DRT-WM-tuned.json").read_text(encoding="utf-8")
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned" / "X-tuned.json").write_text(text.replace("0.9636", "0.9637"), encoding="utf-8")
+    monkeypatch.setattr("vcgym.baselines.systems.files", lambda package: tmp_path)
+    with pytest.raises(DataError, match=r"X-tuned\.json: sha256"):
+        load_study("X-tuned")
+
+
+@pytest.mark.parametrize("name", ["VIA5-WM", "VCR5D-WM", "GRD-WMR", "DRT-FIX", "SBPN2-E", "GCC-WEBRTC-NOPRE", "VCR-WM"])
+def test_a_system_written_as_data_is_the_same_system(name):
+    assert build_system(name, as_data(SYSTEMS[name])) == SYSTEMS[name]
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"low": 2.0, "high": 1.0}, {"low": 0.0, "high": 1.0, "log": True}, {"choices": [1]}, {"lowest": 1.0}], ids=str
+)
+def test_a_domain_that_says_nothing_is_refused(said):
+    with pytest.raises(ValidationError, match=r"allowed|at least 2|Extra inputs"):
+        Domain(**said)
+
+
+def test_a_parameter_that_no_rule_has_is_refused():
+    with pytest.raises(ValueError, match=r"FixedLag has no parameter 'lagg_ms'; allowed: lag_ms"):
+        with_values(SYSTEMS["DRT-FIX"], {"receiver.lagg_ms": 1.0})
+
+
+def test_draws_stay_within_their_domain():
+    domains = [domain for space in SPACES.values() for domain in space.values()]
+    for domain in domains:
+        drawn = [domain.to_ray().sample() for _ in range(50)]
+        assert all(value in domain.choices if domain.choices else domain.low <= value <= domain.high for value in drawn)
+    assert len(list(chain.from_iterable(SPACES.values()))) == len(domains)

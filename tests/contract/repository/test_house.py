@@ -1,0 +1,99 @@
+"""The house stands: rooms, links, lists and pins agree, the wheel holds what the folders hold, and both checkers see what they should."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+HOME = Path(__file__).parents[3]
+CONFIG = tomllib.loads((HOME / "pyproject.toml").read_text())
+ROOMS = sorted(folder.parent.name for folder in HOME.glob("*/__init__.py"))
+BIN = Path(sys.executable).parent
+
+
+def copy_of_the_house(to: Path) -> Path:
+    """The rooms, their links and the settings, without anything produced."""
+    for room in ROOMS:
+        shutil.copytree(HOME / room, to / room, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(HOME / ".typings", to / ".typings", symlinks=True)
+    for name in ("pyproject.toml", "LICENSE", CONFIG["project"].get("readme", "LICENSE")):
+        shutil.copy(HOME / name, to / name)
+    return to
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False)
+
+
+def test_every_list_of_rooms_names_the_folders() -> None:
+    packages = CONFIG["tool"]["setuptools"]["packages"]
+    assert sorted(name.removeprefix("vcgym.") for name in packages if name.count(".") == 1) == ROOMS
+    assert sorted(CONFIG["tool"]["setuptools"]["package-dir"]) == [f"vcgym.{room}" for room in ROOMS]
+    assert sorted(CONFIG["tool"]["importlinter"]["root_packages"]) == [f"vcgym.{room}" for room in ROOMS]
+    assert sorted(link.name for link in (HOME / ".typings" / "vcgym").iterdir()) == ROOMS
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_links_for_type_checkers_are_relative_and_lead_to_the_room(room: str) -> None:
+    link = HOME / ".typings" / "vcgym" / room
+    assert not link.readlink().is_absolute()
+    assert link.resolve() == (HOME / room).resolve()
+
+
+def test_the_namespace_has_no_init() -> None:
+    assert not (HOME / "vcgym").exists()
+    assert not (HOME / ".typings" / "vcgym" / "__init__.py").exists()
+
+
+def test_every_named_dependency_is_pinned_and_no_pin_is_an_address() -> None:
+    lines = [line for line in (HOME / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    pins = {Requirement(line).name.lower().replace("_", "-"): Requirement(line) for line in lines}
+    assert all(pin.url is None and str(pin.specifier).startswith("==") for pin in pins.values())
+    groups = [CONFIG["project"]["dependencies"], *CONFIG["project"]["optional-dependencies"].values()]
+    for requirement in (Requirement(line) for group in groups for line in group):
+        if requirement.name != "vcgym":
+            pin = pins[requirement.name.lower().replace("_", "-")]
+            assert str(pin.specifier).removeprefix("==") in requirement.specifier, f"{pin} is outside {requirement}"
+
+
+def test_the_wheel_holds_what_the_folders_hold(tmp_path: Path) -> None:
+    house = copy_of_the_house(tmp_path)
+    built = run(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", "wheel", ".", cwd=house)
+    assert built.returncode == 0, built.stderr
+    (wheel,) = (house / "wheel").glob("vcgym-*.whl")
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("vcgym/")}
+    files = {f"vcgym/{path.relative_to(HOME).as_posix()}" for room in ROOMS for path in (HOME / room).rglob("*") if path.is_file()}
+    assert held == {name for name in files if "__pycache__" not in name and not name.endswith(".md")}
+
+
+def test_a_planted_forbidden_import_is_reported(tmp_path: Path, python_path: Callable[[Path], str]) -> None:
+    house = copy_of_the_house(tmp_path)
+    command = (BIN / "lint-imports", "--no-logo", "--no-cache")
+    # The links come first on the path, so that the copy is examined and not the installed rooms.
+    assert run(*command, cwd=house, PYTHONPATH=python_path(house / ".typings")).returncode == 0
+    (house / "network" / "planted.py").write_text("import torch\n\nimport vcgym.agents\n")
+    report = run(*command, cwd=house, PYTHONPATH=python_path(house / ".typings"))
+    assert report.returncode == 1
+    assert "vcgym.network.planted -> torch" in report.stdout
+    assert "vcgym.network.planted -> vcgym.agents" in report.stdout
+
+
+def test_a_planted_type_error_is_reported(tmp_path: Path) -> None:
+    house = copy_of_the_house(tmp_path)
+    (house / "network" / "planted.py").write_text("def halve(delay_ms: float) -> str:\n    return delay_ms / 2\n")
+    report = run(BIN / "mypy", "--package", "vcgym.network", cwd=house)
+    assert report.returncode == 1
+    assert "network/planted.py:2: error: Incompatible return value type" in report.stdout
+
+
+def test_importing_the_environments_loads_no_learning_library(tmp_path: Path) -> None:
+    question = "import sys, vcgym.envs; print(sorted({'torch', 'ray', 'mlflow', 'hydra'} & set(sys.modules)))"
+    answer = run(sys.executable, "-c", question, cwd=tmp_path)
+    assert answer.stdout.strip() == "[]", answer.stderr

@@ -1,0 +1,108 @@
+"""The disk cache of kernels: no edit that counts is missed, not even in callers of other files, and no other edit compiles anything."""
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vcgym.network.kernels.sources import SOURCES, closure
+
+ROOMS = ("network", "predictors", "baselines", "envs")
+HOME = Path(__file__).parents[3]
+
+# The compiled caller, RulePolicy's loop, stands in baselines/policy.py; the rule is picked by type, the draw is called by the rule.
+ASK = """
+import json, sys
+import numpy as np
+from vcgym.baselines import policy
+from {module} import RandomPath
+
+seen = dict(records=np.zeros((1, 1, 8), np.int64), count=np.zeros(1, int), history=np.zeros((1, 9, 3)), key=np.ones(1, np.uint64))
+acting, state, actions = policy.RulePolicy(RandomPath()), None, []
+for slot in range(20):
+    action, state = acting.predict(seen | {{"slot": np.array([slot])}}, state)
+    actions.append(int(action[0]))
+json.dump([policy.__file__, actions], sys.stdout)
+"""
+INSIDE, OUTSIDE = "vcgym.baselines.routers.random_path", "my_rule"
+CHOICE = "return int(uniform(state.key[s], slot_at(now_us)) * state.paths[s])"
+
+
+class House:
+    """A copy of the rooms that hold kernels, as one folder to import from, with a rule of its own outside them."""
+
+    def __init__(self, folder, python_path):
+        self.folder, self.cache = folder, folder / "cache"
+        self.variables = os.environ | {"PYTHONPATH": python_path(folder), "NUMBA_CACHE_DIR": str(self.cache)}
+        for room in ROOMS:
+            shutil.copytree(HOME / room, folder / "vcgym" / room, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(folder / "vcgym" / "baselines" / "routers" / "random_path.py", folder / "my_rule.py")
+
+    def ask(self, rule=INSIDE):
+        """Paths that a random router takes, in a process of its own, and how many kernels that compiled."""
+        before = self.compiled()
+        command = [sys.executable, "-c", ASK.format(module=rule)]
+        done = subprocess.run(command, cwd=self.folder, env=self.variables, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        module, actions = json.loads(done.stdout)
+        assert Path(module).is_relative_to(self.folder)
+        return actions, len(self.compiled() - before)
+
+    def compiled(self):
+        return {path.relative_to(self.cache) for path in self.cache.rglob("*.nbc")}
+
+    def edit(self, file, old, new):
+        path = self.folder / file
+        source = path.read_text()
+        assert source.count(old) == 1, f"{file} no longer holds {old!r} once"
+        path.write_text(source.replace(old, new))
+
+
+@pytest.fixture
+def house(tmp_path, python_path):
+    return House(tmp_path, python_path)
+
+
+def test_an_edit_shows_in_callers_of_other_files(house):
+    before, compiled = house.ask()
+    assert len(set(before)) > 1 and compiled > 0
+    assert house.ask() == (before, 0)
+    house.edit("vcgym/network/kernels/rng.py", "np.float64(bits >> _S11) * _TO_UNIT", "0.5")
+    assert set(house.ask()[0]) == {4}  # of nine paths
+    house.edit("vcgym/baselines/routers/random_path.py", CHOICE, "return 7")
+    assert set(house.ask()[0]) == {7}
+
+
+def test_docstrings_comments_and_other_rules_compile_nothing(house):
+    before, _ = house.ask()
+    for path in (house.folder / "vcgym").rglob("*.py"):
+        path.write_text(f'"""Another docstring\n\nof other length."""\n\n# a comment\n{path.read_text()}')
+    house.edit("vcgym/baselines/routers/random_path.py", f"    {CHOICE}", f'    """Return\n\n    a path."""\n    # at random\n    {CHOICE}')
+    assert house.ask() == (before, 0)
+    for rule in ("routers/greedy.py", "receivers/fixed_lag.py", "routers/via.py"):
+        path = house.folder / "vcgym" / "baselines" / rule
+        path.write_text(path.read_text() + "\nEDITED = 1\n")
+    assert house.ask() == (before, 0)
+
+
+def test_an_edited_rule_from_outside_shows(house):
+    before, _ = house.ask(OUTSIDE)
+    assert house.ask(OUTSIDE) == (before, 0)
+    house.edit("my_rule.py", CHOICE, "return 7")
+    assert set(house.ask(OUTSIDE)[0]) == {7}
+
+
+def test_every_version_stands_where_the_cache_looks():
+    """A caller is compiled anew if the module of a class, or one that the caller imports, has changed: no version may stand elsewhere."""
+    rooms = tuple(f"vcgym.{room}." for room in (*ROOMS, "leaderboard.oracles"))
+    modules = [importlib.import_module(name) for name in sorted(SOURCES) if name.startswith(rooms)]
+    generics = {id(one): one for module in modules for one in vars(module).values() if hasattr(one, "versions")}
+    assert len(generics) > 10
+    for generic in generics.values():
+        for cls, version in generic.versions.items():
+            assert version.__module__ in closure([cls.__module__, generic.__module__]), (generic, cls)

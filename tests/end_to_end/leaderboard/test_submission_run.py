@@ -1,0 +1,135 @@
+"""From folders to a page with two submissions on it, and from their logged actions back to the same scores."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from vcgym.baselines.systems import load_systems
+from vcgym.leaderboard.evaluation import suites
+from vcgym.leaderboard.evaluation.participants import all_participants
+from vcgym.leaderboard.evaluation.published import kind_of
+from vcgym.leaderboard.evaluation.suites import prepare
+from vcgym.leaderboard.report.run import run_suite
+from vcgym.leaderboard.results.call_columns import METRICS
+from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
+from vcgym.leaderboard.submissions.accept import accept, accepted
+from vcgym.leaderboard.submissions.verify import verify
+
+SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
+ONNX = Path(__file__).parents[2] / "contract" / "leaderboard" / "submission_onnx"
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
+    board = tmp_path_factory.mktemp("board")
+    rules = load_systems(["DRT-WM", "DRT-WM-tuned", "VCR-WM"])
+    parts = prepare(SUITE)
+    paths = [scenario.paths for _, scenario in parts]
+    run_suite(SUITE, parts, all_participants(SUITE, rules, None, accepted(board, paths)), board, lambda done, note: None)
+    before = {path.name: path.read_bytes() for path in (board / "cells").iterdir()}
+    assert read(ACTIONS, board / "actions.parquet").num_rows == 0
+    accept(ONNX, board, paths, rules)
+    systems = all_participants(SUITE, rules, None, accepted(board, paths))
+    assert {name: kind_of(name, system) for name, system in systems.items()} == {
+        "DRT-WM": "rule", "DRT-WM-tuned": "tuned", "VCR-WM": "rule", "tiny onnx": "agent",
+    }  # fmt: skip
+    told = []
+    run_suite(SUITE, parts, systems, board, lambda done, note: told.append(note))
+    assert all((board / "cells" / name).read_bytes() == content for name, content in before.items())
+    assert not any("DRT-WM" in note or "VCR-WM" in note for note in told)  # what was played stays
+    return board
+
+
+@pytest.fixture
+def known(monkeypatch):
+    monkeypatch.setitem(suites.SUITES, SUITE.name, SUITE)
+
+
+def check(board):
+    return verify(board, lambda done, name: None)
+
+
+def test_the_submission_is_on_the_page_and_its_log_comes_to_its_score(board, known):
+    rows = [row for row in read(RESULTS, board / "results.parquet").to_pylist() if row["system"] == "tiny onnx"]
+    verdicts = check(board)
+    assert len(rows) == len(verdicts) > 4
+    assert all(verdict.equal and not verdict.said for verdict in verdicts)
+    assert {verdict.system for verdict in verdicts} == {"tiny onnx"}
+    assert "tiny onnx" in (board / "report.html").read_text()
+    assert "| tiny onnx |" in (board / "leaderboard.md").read_text()
+
+
+def test_the_log_and_the_timelines_hold_what_was_played(board):
+    log = read(ACTIONS, board / "actions.parquet").to_pylist()
+    assert {len(row[name]) for row in log for name in ("path", "level")} == {21}  # 205 packets, a decision every 10
+    lines = read(TIMELINE, board / "timeline.parquet").to_pylist()
+    assert {(line["mode"], line["system"]) for line in lines} == {
+        (mode, system) for mode in ("correlated", "paper") for system in ("DRT-WM", "DRT-WM-tuned", "VCR-WM", "tiny onnx")
+    }
+    claimed = {tuple(row[name] for name in ("system", "mode", "scenario", "pair", "seed")): row for row in read_rows(board)}
+    for line in lines:
+        row = claimed[tuple(line[name] for name in ("system", "mode", "scenario", "pair", "seed"))]
+        assert line["packets_per_bin"] == 2
+        assert {len(line[name]) for name in ("delay_median_ms", "delay_most_ms", "missing", "path", "path_changes")} == {103}
+        assert sum(line["path_changes"]) == row["path_changes"]
+        assert sum(line["missing"]) / 205 == pytest.approx(row["network_loss"] + row["event_late_loss"])
+        if line["system"] == "DRT-WM":
+            assert set(line["path"]) == {0}
+
+
+def read_rows(board):
+    return read(RESULTS, board / "results.parquet").to_pylist()
+
+
+def altered(board, tmp_path, layout, name, edit):
+    for file in ("results.parquet", "actions.parquet"):
+        shutil.copy(board / file, tmp_path / file)
+    rows = read(layout, board / name).to_pylist()
+    first = next(number for number, row in enumerate(rows) if row["system"] == "tiny onnx")
+    edited = edit(dict(rows[first]))
+    write(layout, [*rows[:first], *([edited] if edited else []), *rows[first + 1 :]], tmp_path / name)
+    return [verdict for verdict in check(tmp_path) if not verdict.equal]
+
+
+def test_a_claim_that_its_actions_do_not_come_to_is_named(board, known, tmp_path):
+    (verdict,) = altered(board, tmp_path, RESULTS, "results.parquet", lambda row: row | {"r": row["r"] + 1e-6})
+    assert (verdict.system, verdict.said) == ("tiny onnx", "r")
+
+
+def test_rounding_of_another_platform_is_no_difference(board, known, tmp_path):
+    assert altered(board, tmp_path, RESULTS, "results.parquet", lambda row: row | {"r": row["r"] * (1.0 + 1e-11)}) == []
+
+
+def test_other_actions_come_to_another_score(board, known, tmp_path):
+    (verdict,) = altered(board, tmp_path, ACTIONS, "actions.parquet", lambda row: row | {"level": [31] * len(row["level"])})
+    assert "r" in verdict.said.split(", ")
+    assert set(verdict.said.split(", ")) <= {column.name for column in METRICS}
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda row: None, ["no actions in the log"]),
+        (lambda row: row | {"path": row["path"][:-1]}, ["path of the log is not 21 integers from 0 to 16"]),
+        (lambda row: row | {"path": [17] * 21}, ["path of the log is not 21 integers from 0 to 16"]),
+        (lambda row: row | {"level": [-1] * 21}, ["level of the log is not 21 integers from 0 to 31"]),
+        (lambda row: row | {"seed": 999}, ["no world of the suite, or one whose data are not here", "no actions in the log"]),
+        (lambda row: row | {"stratum": "easy"}, ["no world of the suite, or one whose data are not here", "no actions in the log"]),
+        (lambda row: row | {"card": "0" * 64}, ["made in vcgym/Call-v0 on data 000000000000; here they are vcgym/Call-v0 and "]),
+    ],
+)
+def test_a_log_that_is_not_of_the_suite_is_named(board, known, tmp_path, edit, said):
+    verdicts = altered(board, tmp_path, ACTIONS, "actions.parquet", edit)
+    found = sorted(verdict.said for verdict in verdicts)
+    assert len(found) == len(said) and all(one.startswith(start) for one, start in zip(found, sorted(said), strict=True)), found
+
+
+def test_a_row_left_out_of_the_results_is_named(board, known, tmp_path):
+    (verdict,) = altered(board, tmp_path, RESULTS, "results.parquet", lambda row: None)
+    assert verdict.said == "no row of results"
+
+
+def test_a_suite_that_is_not_known_is_refused(board):
+    with pytest.raises(ValueError, match=r"actions.parquet is of suites .*'submitted', 'v0', 205.*; allowed: one of"):
+        check(board)

@@ -1,0 +1,94 @@
+"""Capacity traces: formats, and what is refused."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from vcgym.network.bottleneck.capacity import (
+    choose_trace,
+    constant,
+    opportunity_trace,
+    pool,
+    rate_trace,
+    steps,
+)
+from vcgym.network.bottleneck.capacity_file import read_capacity, read_mahimahi
+from vcgym.network.traces.reading import TraceError
+
+
+def test_mahimahi_and_its_counted_form_are_one_trace(tmp_path):
+    lines = tmp_path / "lte.down"
+    lines.write_text("1\n1\n1\n4\n9\n")
+    counted = tmp_path / "lte.csv.gz"
+    counted.write_bytes(gzip.compress(b"ms,packets\n1,3\n4,1\n9,1\n"))
+    trace, [same] = read_mahimahi(lines), read_capacity(counted)
+    assert trace.times_us.tolist() == same.times_us.tolist() == [1000, 1000, 1000, 4000, 9000]
+    assert trace.length_us == same.length_us == 9000
+    assert (trace.name, same.name) == ("lte.down", "lte")
+
+
+def test_steps_of_rfc_8867():
+    trace = steps("5.1", [(0, 1.0), (40, 2.5), (60, 0.6), (80, 1.0)], 100)
+    assert trace.rates_bps.tolist() == [1_000_000, 2_500_000, 600_000, 1_000_000]
+    assert trace.times_us.tolist() == [0, 40_000_000, 60_000_000, 80_000_000]
+
+
+def test_least_rate_is_the_callers_word():
+    assert rate_trace("t", [0, 1], [0.0, 5e6], 2, least_bps=1e4).rates_bps.tolist() == [10_000, 5_000_000]
+
+
+def test_a_pool_holds_each_trace_once():
+    one, other = constant(1e6), opportunity_trace("t", [3, 5])
+    capacity = pool([one, other], 3)
+    choose_trace(capacity, 1, 1, 7000)
+    assert capacity.first.tolist() == [0, 1, 0]
+    assert capacity.entries.tolist() == [1, 2, 1]
+    assert capacity.start_us.tolist() == [0, 2000, 0]
+
+
+@pytest.mark.parametrize(
+    ("times", "rates", "says"),
+    [
+        ([], [], "shape"),
+        ([0, 1], [1e6], "shape"),
+        ([0, 1], [1e6, 0.0], "rate of t, bit/s, entry 1"),
+        ([0, 1], [1e6, -5.0], "rate of t, bit/s, entry 1"),
+        ([0, 1], [np.nan, 1e6], "rate of t, bit/s, entry 0"),
+        ([0, 1], [np.inf, 1e6], "rate of t, bit/s, entry 0"),
+        ([0, 2, 1], [1e6, 1e6, 1e6], "time of t, s, entry 1"),
+        ([0, 0], [1e6, 1e6], "time of t, s, entry 0"),
+        ([1, 2], [1e6, 1e6], "first time of t"),
+        ([0, np.nan], [1e6, 1e6], "time of t, s, entry 1"),
+        ([0, 3], [1e6, 1e6], "length of t"),
+    ],
+)
+def test_refuses_bad_rates(times, rates, says):
+    with pytest.raises(TraceError, match=says):
+        rate_trace("t", times, rates, 3)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "end of file"),
+        ("1\n2", "end of file"),
+        ("1\n-2\n", "line 2"),
+        ("1\nx\n", "line 2"),
+        ("1\nnan\n", "line 2"),
+        ("5\n4\n", "entry 0"),
+        ("0\n0\n", "last time"),
+    ],
+)
+def test_refuses_bad_files(tmp_path, content, says):
+    path = tmp_path / "trace"
+    path.write_text(content)
+    with pytest.raises(TraceError, match=says):
+        read_mahimahi(path)
+
+
+def test_refuses_a_truncated_archive(tmp_path):
+    path = tmp_path / "trace.gz"
+    path.write_bytes(gzip.compress(b"1\n2\n3\n" * 100)[:-5])
+    with pytest.raises(TraceError):
+        read_mahimahi(path)

@@ -1,0 +1,389 @@
+"""Several calls over one bottleneck against a plain simulator; a call that has it to itself; accounts at every instant; shares."""
+
+import math
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
+from vcgym.baselines.records import PacketFeedback, RateLimits
+from vcgym.baselines.rule import allocate, decide, init, report_every_us, update, wake_us
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.schedulers.sbpn import Sbpn
+from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
+from vcgym.envs.call.sender.begin import MEAN_BYTES
+from vcgym.envs.call.sender.controllers import RateAgent
+from vcgym.envs.call.stages import DONE
+from vcgym.network.bottleneck.capacity import constant, steps
+from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
+from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
+from vcgym.network.bottleneck.queue import queued
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline
+from vcgym.network.kernels import rng
+
+RULES = {"gcc_webrtc": GccWebrtc(), "gcc_draft": GccDraft(), "tfrc": Tfrc()}
+SIZES = Series(np.array([9000, 700, 2500, 1300, 400, 5200]), 24.0)
+
+
+def play(link, rate, order=None, pacing=PACING, sessions=1, log_packets=40_000):
+    calls = sum(isinstance(flow, OtherCall) for flow in link.flows)
+    series = [of.video for of in (link, *link.flows) if isinstance(getattr(of, "video", None), Series)]
+    batch = SendingBatch(
+        sessions, rate, order or Fifo(), [link.trace], len(link.flows), series, pacing, log_packets, link.seconds, calls=calls
+    )
+    for row in range(sessions):
+        batch.start(row, link._replace(seed=link.seed + row))
+    batch.play(np.arange(sessions))
+    return batch
+
+
+def draw(seed, link, purpose, number):
+    return rng.uniform(np.uint64(rng.stream_key(np.uint64(seed), link, purpose)), number)
+
+
+class PlainCall:
+    """A call first in, first out, on its own clock, with frames of a series."""
+
+    def __init__(self, link, of, rule, pacing, begins_us, seed):
+        self.of, self.rule, self.pacing, self.begins_us, self.seed = of, rule, pacing, begins_us, seed
+        self.forward_us, self.backward_us = round(of.forward_ms * 1000), round(of.backward_ms * 1000)
+        stops_s = min(getattr(of, "stops_s", math.inf), link.seconds)
+        self.ends_us = round((stops_s - begins_us / 1e6) * 1e6)
+        self.target, self.least, self.most = (1000.0 * rate for rate in of.rates_kbps)
+        self.state = allocate(rule, 1, 1)
+        init(rule, self.state, 0, RateLimits(self.target, self.least, self.most), rng.stream_key(np.uint64(seed), 2, rng.POLICY))
+        self.queue, self.limit = [], link.send_queue
+        self.usual_us = self.report_us = round(link.report_every_ms * 1000)
+        self.sent, self.told, self.chance_us, self.mean = [], 0, 0, float(min(of.video.packet_bytes, MEAN_BYTES))
+        self.frames = self.sounds = 0
+        self.frame_us, self.sound_us = round(1e6 / of.video.frames_per_s), round(of.audio.interval_ms * 1000)
+        self.now = 0
+
+    def next_us(self):
+        at = min(self.report_us + self.backward_us, wake_us(self.rule, self.state, 0), self.ends_us)
+        at = min(at, self.sounds * self.sound_us, self.frames * self.frame_us)
+        if self.queue:
+            at = min(at, self.chance_us)
+        return max(at, self.now)
+
+    def turn(self, carry):
+        now = self.now = self.next_us()
+        if now >= self.ends_us:
+            self.ends_us = self.report_us = self.sounds = self.frames = self.now = math.inf
+        elif self.report_us + self.backward_us <= now:
+            if self.learn(now):
+                self.ask(now)
+        elif wake_us(self.rule, self.state, 0) <= now:
+            self.ask(now)
+        elif self.sounds * self.sound_us <= now or self.frames * self.frame_us <= now:
+            self.capture(now)
+        else:
+            created, size, kind = self.queue.pop(0)
+            out_us = carry(self.begins_us + now, size)
+            self.sent.append((created, now, -1 if out_us is None else out_us - self.begins_us + self.forward_us, size, kind))
+            self.mean = 0.9 * self.mean + (1.0 - 0.9) * size
+            bits = self.mean * 8e6 / self.target if self.pacing == 0 else size * 8e6 / (self.pacing * self.target)
+            self.chance_us = now + int(bits)
+
+    def learn(self, now):
+        collected_us = self.report_us
+        self.report_us += report_every_us(self.rule, self.state, 0, self.usual_us)
+        heard = [i for i in range(self.told, len(self.sent)) if 0 <= self.sent[i][2] <= collected_us]
+        if not heard:
+            return False
+        for i in range(self.told, heard[-1] + 1):
+            _, sent_us, arrived_us, size, _ = self.sent[i]
+            update(self.rule, self.state, 0, PacketFeedback(i, size, sent_us, arrived_us, now))
+        self.told = heard[-1] + 1
+        return True
+
+    def ask(self, now):
+        self.target = min(max(float(decide(self.rule, self.state, 0, now)), self.least), self.most)
+
+    def capture(self, now):
+        sound, frame = self.sounds * self.sound_us <= now, self.frames * self.frame_us <= now
+        new = []
+        if sound:
+            new.append([(now, self.of.audio.size_bytes, AUDIO)])
+            self.sounds += 1
+        if frame:
+            size = int(self.of.video.sizes_bytes[self.frames % len(self.of.video.sizes_bytes)])
+            packets = math.ceil(size / self.of.video.packet_bytes)
+            parts = [size // packets + (i < size % packets) for i in range(packets)]
+            first = draw(self.seed, 1, rng.SOURCE, self.frames) < 0.5
+            new.insert(0 if first else len(new), [(now, part, VIDEO) for part in parts])
+            self.frames += 1
+        self.queue = [*self.queue, *(packet for burst in new for packet in burst)][: self.limit]
+
+
+class PlainBottleneck:
+    """First in, first out at one rate, in fractions."""
+
+    def __init__(self, bps, limit):
+        self.bps, self.limit, self.free_us, self.inside = bps, limit, Fraction(0), []
+
+    def carry(self, now, size):
+        self.inside = [at for at in self.inside if at > now]
+        if len(self.inside) >= self.limit:
+            return None
+        self.free_us = max(self.free_us, Fraction(now)) + Fraction(size * 8_000_000, self.bps)
+        self.inside.append(math.ceil(self.free_us))
+        return self.inside[-1]
+
+
+def plain(link, rules, pacings, bps):
+    """Logs of all calls, the first one first."""
+    bottleneck = PlainBottleneck(bps, link.queue_packets)
+    calls = [PlainCall(link, link, rules[0], pacings[0], 0, link.seed)]
+    for f, of in enumerate(link.flows):
+        seed = int(rng.stream_key(np.uint64(link.seed), f + 1, rng.OTHER_CALL))
+        calls.append(PlainCall(link, of, rules[f + 1], pacings[f + 1], round(of.starts_s * 1e6), seed))
+    order = [*range(1, len(calls)), 0]  # of those whose events are at the same instant
+    while calls[0].ends_us < math.inf:
+        which = min(order, key=lambda i: (calls[i].begins_us + calls[i].next_us(), order.index(i)))
+        calls[which].turn(bottleneck.carry)
+    return [call.sent for call in calls]
+
+
+def rows(log, begins_us=0):
+    """A log as the plain simulator writes it, on the call's own clock."""
+    return [
+        (int(p["created_us"]) - begins_us, int(p["sent_us"]) - begins_us, int(p["arrived_us"]) - (begins_us if p["arrived_us"] >= 0 else 0),
+         int(p["size_bytes"]), int(p["kind"]))
+        for p in log
+    ]  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(
+    names=st.lists(st.sampled_from(["fixed", *RULES]), min_size=2, max_size=3),
+    pacings=st.tuples(*[st.sampled_from([BY_PACKET, 1.0, PACING])] * 3),
+    starts_ms=st.tuples(*[st.integers(0, 2500)] * 2),
+    at_once=st.booleans(),
+    kbps=st.integers(400, 3000),
+    limit=st.integers(2, 60),
+    send_queue=st.integers(2, 40),
+    seed=st.integers(0, 2**32),
+)
+def test_equals_a_plain_simulator(names, pacings, starts_ms, at_once, kbps, limit, send_queue, seed):
+    """Whatever rules meet: each packet of each call is captured, sent and there at the same microsecond, or lost."""
+    pacings = [*pacings[: len(names) - 1], math.inf] if at_once else list(pacings[: len(names)])
+    if pacings[0] == math.inf:
+        pacings[0] = PACING
+    others = tuple(
+        OtherCall(name, pacing=pacing, audio=Audio(160 + i, 20.0), video=SIZES, rates_kbps=(500.0, 60.0, 2500.0), forward_ms=10.0 + 7 * i,
+                  backward_ms=12.0, starts_s=ms / 1000, stops_s=math.inf if i else 3.1)
+        for i, (name, pacing, ms) in enumerate(zip(names[1:], pacings[1:], starts_ms, strict=False))
+    )  # fmt: skip
+    link = SharedLink(
+        "x", seed, constant(kbps * 1e3), queue_packets=limit, flows=others, video=SIZES, seconds=4.0, send_queue=send_queue,
+        rates_kbps=(700.0, 60.0, 2500.0),
+    )  # fmt: skip
+    rate = RULES.get(names[0], FixedRate(700.0))
+    batch = play(link, rate, pacing=pacings[0])
+    expected = plain(link, [rate, *(RULES.get(name, FixedRate(500.0)) for name in names[1:])], pacings, kbps * 1000)
+    assert rows(batch.log(0)) == expected[0]
+    for call, of in enumerate(others):
+        assert rows(batch.log_of_other(0, call), round(of.starts_s * 1e6)) == expected[1 + call]
+    assert len(expected[0]) > 50
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("rate", RULES)
+def test_another_call_alone_is_the_same_call(rate, order):
+    """All that the first call sends is lost at random; the other call then is what it is as the first, that much later in the trace."""
+    trace, begins_s = steps("x", [(0.0, 2.0), (4.0, 0.5), (9.0, 3.0)], 15.0), 3.25
+    video = Encoder(key_every=40)
+    beside = OtherCall(rate, order, 1.0, video=video, forward_ms=30.0, backward_ms=40.0, starts_s=begins_s, loss=0.0)
+    mute = SharedLink("x", 5, trace, flows=(beside,), audio=Audio(1, 1e4), video=None, loss=0.999, seconds=23.25, queue_packets=15)
+    other = play(mute, FixedRate(50.0)).log_of_other(0, 0)
+    seed = int(rng.stream_key(np.uint64(5), 1, rng.OTHER_CALL))
+    alone = SharedLink(
+        "x", seed, trace, round(begins_s * 1e6), video=video, forward_ms=30.0, backward_ms=40.0, seconds=20.0, queue_packets=15
+    )
+    first = play(alone, RULES[rate], Sbpn() if order == "sbpn2" else Fifo(), 1.0).log(0)
+    assert rows(other, round(begins_s * 1e6)) == rows(first)
+    assert len(first) > 1000
+    assert (first["arrived_us"] < 0).any()
+
+
+def test_as_captured_leaves_at_once():
+    beside = OtherCall("fixed", pacing=math.inf, video=Timeline(), rates_kbps=(400.0, 50.0, 4000.0), starts_s=1.0)
+    log = play(SharedLink("x", 1, constant(5e6), flows=(beside,), seconds=5.0), FixedRate(300.0)).log_of_other(0, 0)
+    assert (log["sent_us"] == log["created_us"]).all()
+    assert log["created_us"][0] == 1_000_000
+    assert set(log["kind"]) == {AUDIO, VIDEO}
+
+
+@settings(max_examples=15)
+@given(
+    seed=st.integers(0, 2**32),
+    names=st.lists(st.sampled_from(list(RATES)), min_size=1, max_size=3),
+    orders=st.tuples(*[st.sampled_from(list(ORDERS))] * 3),
+    kbps=st.integers(200, 3000),
+    limit=st.integers(1, 30),
+    loss=st.sampled_from([0.0, 0.05]),
+    works_ms=st.sampled_from([0.0, 500.0]),
+)
+def test_packets_in_are_packets_out_at_every_instant(seed, names, orders, kbps, limit, loss, works_ms):
+    others = tuple(OtherCall(name, order, starts_s=0.3 * i, loss=loss) for i, (name, order) in enumerate(zip(names, orders, strict=False)))
+    flows = (Tcp("cubic", starts_s=1.0), *others, Udp(2e5, off_s=0.5))
+    link = SharedLink(
+        "x", seed, constant(kbps * 1e3), flows=flows, queue_packets=limit, loss=loss, works_ms=works_ms, seconds=3.0, send_queue=20,
+        video=Encoder(key_every=10),
+    )  # fmt: skip
+    batch = SendingBatch(1, RateAgent(), Fifo(), [link.trace], len(flows), log_packets=9000, seconds=3.0, calls=len(others))
+    batch.start(0, link)
+    draws, senders = np.random.default_rng(seed), batch.tables.others.senders
+    while True:
+        batch.play(np.array([0]))
+        now_us, bell = int(batch.senders["now_us"][0]), batch.tables.dumbbell
+        crossing, of_link = bell.flows.flow[0], bell.queue.link[0]
+        told = np.concatenate([batch.senders, senders])
+        inside = queued(bell.queue, 0, now_us)
+        lost = int(crossing["lost"].sum())
+        for sender, log in zip(told, (batch.log(0), *(batch.log_of_other(0, i) for i in range(len(others)))), strict=True):
+            totals = {name: int(sender["counts"][name].sum()) for name in sender["counts"].dtype.names}
+            assert totals["created"] == totals["rejected"] + totals["discarded"] + totals["sent"] + sender["queue"]["waiting"]
+            assert totals["sent"] == len(log) == totals["delivered"] + totals["lost"] + sender["packets"] - sender["reported"]
+            flow = int(sender["flow"])
+            lost += sum(draw(seed, flow, rng.PACKET_LOSS, i) < loss for i in range(len(log)))
+        sent = int(told["packets"].sum()) + int(crossing["sent"].sum())
+        assert sent == lost + of_link["dropped"] + of_link["entered"]
+        departed = int((np.sort(bell.queue.departs_us[0, : of_link["entered"]]) <= now_us).sum())
+        assert of_link["entered"] == departed + inside
+        assert inside <= limit
+        if batch.why[0] == DONE:
+            break
+        batch.senders["answer_bps"] = draws.uniform(5e4, 3e6)
+        batch.rate_state.wake_us[0] = now_us + draws.integers(1, 100_000)
+    assert of_link["entered"] < bell.queue.departs_us.shape[1]
+
+
+def share(link, rule, pacing=PACING, sessions=10):
+    """Share of the first call of what both delivered in the second half, by session."""
+    batch, from_us = play(link, rule, pacing=pacing, sessions=sessions), link.seconds * 5e5
+    logs = [(batch.log(row), batch.log_of_other(row, 0)) for row in range(sessions)]
+    delivered = np.array([[log["size_bytes"][log["arrived_us"] >= from_us].sum() for log in both] for both in logs])
+    return delivered[:, 0] / delivered.sum(axis=1)
+
+
+@pytest.mark.parametrize(("rate", "pacing", "apart"), [("gcc_webrtc", PACING, 0.07), ("tfrc", BY_PACKET, 0.08)])
+def test_two_equal_calls_share(rate, pacing, apart):
+    link = SharedLink("x", 0, constant(2e6), queue_packets=8192, queue_bytes=75_000, flows=(OtherCall(rate, pacing=pacing),), seconds=120.0)
+    shares = share(link, RULES[rate], pacing)
+    assert shares.mean() == pytest.approx(0.5, abs=0.03)
+    assert abs(shares - 0.5).max() < apart
+
+
+def test_who_asks_for_less_keeps_it_and_delay_yields_to_loss():
+    link = SharedLink("x", 0, constant(2e6), queue_packets=8192, queue_bytes=75_000, seconds=60.0)
+    fixed = link._replace(flows=(OtherCall("fixed", rates_kbps=(500.0, 500.0, 500.0)),))
+    assert share(fixed, GccWebrtc(), sessions=4).min() > 0.55
+    greedy = link._replace(flows=(OtherCall("tfrc", pacing=BY_PACKET),))
+    assert share(greedy, GccWebrtc(), sessions=4).max() < 0.1
+
+
+def test_same_bytes_however_batched():
+    flows = (OtherCall("tfrc", starts_s=0.5), Tcp("reno", starts_s=1.0), OtherCall("gcc_draft", "sbpn2", stops_s=3.0))
+    links = [SharedLink("x", seed, constant(2e6), flows=flows[: 1 + seed % 3], seconds=5.0, loss=0.01) for seed in range(6)]
+    kept = []
+    for threads, groups in ((1, [[0, 1, 2, 3, 4, 5]]), (3, [[0, 1, 2, 3, 4, 5]]), (1, [[5], [2, 0], [1, 4, 3]])):
+        traces = [link.trace for link in links]
+        batch = SendingBatch(6, GccWebrtc(), Fifo(), traces, 3, log_packets=9000, seconds=5.0, threads=threads, calls=2)
+        for row, link in enumerate(links):
+            batch.start(row, link)
+        for group in groups:
+            batch.play(np.array(group))
+        others = [(row, call) for row, link in enumerate(links) for call in range(sum(isinstance(f, OtherCall) for f in link.flows))]
+        kept.append([batch.log(row).tobytes() for row in range(6)] + [batch.log_of_other(*which).tobytes() for which in others])
+    assert kept[0] == kept[1] == kept[2]
+    assert len(set(kept[0])) == len(kept[0])
+
+
+SCRIPT = """
+import numpy as np
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.network.bottleneck.capacity import constant
+from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.shared_link import SharedLink
+
+flows = (OtherCall("tfrc", "sbpn2", 0.0, starts_s=0.1), OtherCall("gcc_draft", starts_s=0.2), OtherCall("fixed"))
+link = SharedLink("x", 3, constant(1e6), flows=flows, seconds=1.0, queue_packets=20)
+batch = SendingBatch(1, GccWebrtc(), Fifo(), [link.trace], 3, log_packets=999, calls=3)
+batch.start(0, link)
+batch.play(np.arange(1))
+print(*(log.tolist() for log in (batch.log(0), *(batch.log_of_other(0, call) for call in range(3)))))
+"""
+
+
+def test_plain_python_sends_the_same_packets():
+    said = [
+        subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=os.environ | extra).stdout
+        for extra in ({"NUMBA_DISABLE_JIT": "0"}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert said[0] == said[1]
+    assert len(said[0]) > 5000
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (OtherCall("bbr"), "OtherCall.rate = 'bbr': allowed are fixed, gcc_webrtc, gcc_draft, tfrc"),
+        (OtherCall(order="lifo"), "OtherCall.order = 'lifo': allowed are fifo, sbpn2"),
+        (OtherCall(starts_s=-1.0), r"OtherCall.starts_s is -1.0; allowed range is \[0.0"),
+        (OtherCall(starts_s=math.nan), "OtherCall.starts_s is nan"),
+        (OtherCall(starts_s=5.0, stops_s=4.0), "OtherCall.stops_s is 4.0"),
+        (OtherCall(pacing=-1.0), "OtherCall.pacing is -1.0"),
+        (OtherCall(loss=1.0), "OtherCall.loss is 1.0"),
+        (OtherCall(rates_kbps=(300.0, 400.0, 500.0)), "rates_kbps = .* of OtherCall"),
+        (OtherCall(audio=None, video=None), "audio and video of OtherCall are None"),
+        (OtherCall(audio=Audio(0)), "Audio.size_bytes is 0"),
+        (OtherCall(video=Encoder(spread=2.0)), "Encoder.spread is 2.0"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_call_begins(call, message):
+    link = SharedLink("x", 1, constant(1e6), flows=(call,))
+    batch = SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1, calls=1)
+    with pytest.raises(ValueError, match=message):
+        batch.start(0, link)
+
+
+def test_more_calls_than_there_is_room_for():
+    link = SharedLink("x", 1, constant(1e6), flows=(OtherCall(),))
+    with pytest.raises(ValueError, match="1 flows, 1 of them calls, are not among"):
+        SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1).start(0, link)
+    with pytest.raises(ValueError, match="calls = 2: allowed is 0 to 1"):
+        SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1, calls=2)
+    batch = SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1, calls=1)
+    batch.start(0, link)
+    with pytest.raises(ValueError, match="call = 1 of row 0: 1 other calls are there"):
+        batch.log_of_other(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ({"queue_packets": 0}, "SharedLink.queue_packets is 0"),
+        ({"send_queue": 0}, "SharedLink.send_queue is 0"),
+        ({"expiry_ms": -1.0}, "an expiry before creation"),
+        ({"seconds": math.nan}, "SharedLink.seconds is nan"),
+        ({"audio": None, "video": None}, "audio and video of x are None"),
+    ],
+)
+def test_a_world_that_cannot_be_is_refused(link, message):
+    world = SharedLink("x", 1, constant(1e6))._replace(**link)
+    with pytest.raises(ValueError, match=message):
+        SendingBatch(1, FixedRate(), Fifo(), [world.trace]).start(0, world)

@@ -1,0 +1,250 @@
+"""The clocked player equals a slow twin that takes every step of its definition from scratch, at every tick."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from twins.playback import Playback, play_arrivals, play_emissions
+from vcgym.network.playout.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
+
+UNIT = 10_000
+WINDOW = 2_000_000
+
+
+@dataclass
+class Packet:
+    """One sent packet, times in microseconds; `came` is None if it never reached the player's input."""
+
+    ts: int
+    media: int
+    came: int | None
+    discarded: bool
+    level: int
+
+
+class Twin:
+    """The definition in its own words. Units go by their media time, and everything known by t is looked up anew at t.
+
+    An underrun's unit is `patience` units behind the newest one that has been sent, at most.
+    """
+
+    def __init__(self, packets: list[Packet], by_arrival: bool, patience: int = 1 << 40) -> None:
+        self.packets, self.by_arrival, self.patience = packets, by_arrival, patience
+        self.origin = min(p.ts for p in packets)
+        self.end = max(p.ts + p.media for p in packets)
+        self.units = list(range(self.origin, self.end, UNIT))
+        self.last = self.units[-1]
+        self.touching = {u: [p for p in packets if p.ts < u + UNIT and p.ts + p.media > u] for u in self.units}
+        self.played: dict[int, int] = {}
+        self.ticks: list[tuple[int, int, int]] = []
+
+    def available_from(self, unit: int) -> int | None:
+        touching = self.touching.get(unit, [])
+        if not touching or any(p.came is None or p.discarded for p in touching):
+            return None
+        return max(p.came for p in touching if p.came is not None)
+
+    def available(self, unit: int, t: int) -> bool:
+        since = self.available_from(unit)
+        return since is not None and since <= t
+
+    def silent(self, unit: int) -> bool:
+        return unit <= self.last and not self.touching[unit]
+
+    def level(self, t: int) -> int:
+        arrived = [(p.came, index) for index, p in enumerate(self.packets) if p.came is not None and p.came <= t]
+        return self.packets[max(arrived)[1]].level
+
+    def target(self, t: int) -> int:
+        came = [p for p in self.packets if p.came is not None and p.came <= t]
+        newest = max(p.ts for p in came)
+        delays = [p.came - p.ts for p in came if p.came is not None and p.ts >= newest - WINDOW]
+        return min(delays) + self.level(t) if self.by_arrival else max(delays)
+
+    def run(self) -> "Twin":
+        since = [a for a in map(self.available_from, self.units) if a is not None]
+        if not since:
+            return self
+        start = min(since) + (self.level(min(since)) if self.by_arrival else 0)
+        t = -(-start // UNIT) * UNIT
+        m, c, operation = next(u for u in self.units if self.available(u, t)), 0, None
+        while m + c * UNIT <= self.last:
+            target = self.target(t)
+            given_up = max(min(t - UNIT, self.last) // UNIT - m // UNIT - self.patience, 0) if c > 0 else 0
+            m, c = m + given_up * UNIT, c - given_up
+            if self.silent(m + c * UNIT):
+                m, c = m + c * UNIT, 0
+                while self.silent(m) and t - m >= target + UNIT:
+                    m += UNIT
+                if self.silent(m):
+                    self.ticks.append((t, SILENT, t - m))
+                    m += 0 if t - m < target else UNIT
+                    t += UNIT
+                    continue
+            n = next((u for u in self.units if u >= m and self.available(u, t)), None)
+            if n is None:
+                self.ticks.append((t, CONCEALED, t - m))
+                c, t = c + 1, t + UNIT
+                continue
+            resumed = c > 0
+            m, c = m + min(c * UNIT, n - m), 0
+            if m < n:
+                self.ticks.append((t, CONCEALED, t - m))
+                m, t = m + UNIT, t + UNIT
+                continue
+            if t - m > target + 1_000_000:
+                m = max(u for u in self.units if self.available(u, t) and t - u >= target)
+            may_stretch = not resumed and (operation is None or t - operation >= 100_000)
+            offset = t - m
+            if may_stretch and offset < target:
+                kind, operation = STRETCHED, t
+            elif may_stretch and offset >= target + UNIT and self.available(m + UNIT, t):
+                kind, operation = FAST, t
+                self.played[m] = self.played[m + UNIT] = t
+                m += 2 * UNIT
+            else:
+                kind = PLAYED
+                self.played[m] = t
+                m += UNIT
+            self.ticks.append((t, kind, offset))
+            t += UNIT
+        return self
+
+    def packet(self, p: Packet) -> tuple[int, int, bool]:
+        """Time played, end-to-end delay (-1: never) and whether it is late."""
+        unit = next((u for u in self.units if p in self.touching[u] and u in self.played), None)
+        if unit is None:
+            return -1, -1, p.came is not None and not p.discarded
+        return self.played[unit], self.played[unit] - unit, False
+
+
+def _kernel(packets: list[Packet], by_arrival: bool) -> Playback:
+    def column(name: str) -> np.ndarray:
+        return np.array([getattr(p, name) for p in packets], np.int64)
+
+    came = np.array([-1 if p.came is None else p.came for p in packets], np.int64)
+    if by_arrival:
+        return play_arrivals(column("ts"), came, column("level"), column("discarded").astype(bool), column("media"))
+    return play_emissions(column("ts"), came, column("media"))
+
+
+def _assert_equal(packets: list[Packet], by_arrival: bool) -> None:
+    heard, twin = _kernel(packets, by_arrival), Twin(packets, by_arrival).run()
+    assert list(zip(heard.tick_us, heard.tick_kind, heard.tick_offset_us, strict=True)) == twin.ticks
+    assert list(zip(heard.played_us, heard.end_to_end_us, heard.late, strict=True)) == [twin.packet(p) for p in packets]
+
+
+GRID_MS = st.sampled_from([0, 5, 10, 15, 20, 30, 50, 90, 200, 700])
+DELAY_MS = st.one_of(
+    GRID_MS,
+    st.integers(0, 300),
+    st.sampled_from([1000, 1010, 1500, 1990, 2000, 2010, 2500]),  # around the jump and the edge of the window
+)
+LEVEL_MS = st.sampled_from([0, 0, 10, 20, 25, 40, 100, 300, 1100, 1500])
+
+
+@st.composite
+def regular(draw: st.DrawFn) -> list[Packet]:
+    """Packets every 10 ms, as inside a call: runs of one delay, one level and one fate, so that states last."""
+    packets: list[Packet] = []
+    for _ in range(draw(st.integers(1, 8))):
+        delay, level = draw(DELAY_MS), draw(LEVEL_MS)
+        fate = draw(st.sampled_from(["comes", "comes", "comes", "comes", "lost", "discarded", "held"]))
+        first = 10 * len(packets)
+        for ts in range(first, first + 10 * draw(st.sampled_from([1, 2, 3, 7, 15, 40])), 10):
+            arrived = first + 200 + delay if fate == "held" and ts <= first + 200 + delay else ts + delay
+            came = None if fate == "lost" else 1000 * arrived
+            packets.append(Packet(1000 * ts, UNIT, came, fate == "discarded", 1000 * level))
+    return packets
+
+
+@st.composite
+def irregular(draw: st.DrawFn) -> list[Packet]:
+    """Any media lengths, overlaps, silences up to beyond the window, off the grid of ticks, sent in any order of index."""
+    ts_us = draw(st.sampled_from([0, 3_000, 20_000, 1_234_567]))
+    packets: list[Packet] = []
+    for _ in range(draw(st.integers(1, 25))):
+        media = draw(st.sampled_from([UNIT, UNIT, 2 * UNIT, 6 * UNIT, 5_000, 13_000, 1]))
+        came = draw(st.one_of(st.none(), DELAY_MS.map(lambda ms: ms * 1000), st.integers(0, 400_000)))
+        packets.append(Packet(ts_us, media, None if came is None else ts_us + came, draw(st.integers(0, 9)) == 0, 1000 * draw(LEVEL_MS)))
+        ts_us += draw(st.sampled_from([0, media, media, media, media, 5_000, 33_333, 150_000, 2_000_000, 2_500_000]))
+    return draw(st.permutations(packets))
+
+
+def test_the_twin_agrees_with_a_constant_delay_by_hand() -> None:
+    twin = Twin([Packet(k * UNIT, UNIT, k * UNIT + 50_000, False, 40_000) for k in range(20)], by_arrival=True).run()
+    assert twin.ticks == [(90_000 + k * UNIT, PLAYED, 90_000) for k in range(20)]
+
+
+@settings(max_examples=150)
+@given(regular(), st.booleans())
+def test_regular_streams(packets: list[Packet], by_arrival: bool) -> None:
+    if not by_arrival:
+        packets = [Packet(p.ts, p.media, p.came, False, 0) for p in packets]
+    _assert_equal(packets, by_arrival)
+
+
+@settings(max_examples=150)
+@given(irregular(), st.booleans())
+@example([Packet(0, UNIT, None, False, 0)], True)  # nothing ever comes
+@example([Packet(0, UNIT, 0, True, 0), Packet(UNIT, UNIT, UNIT, True, 0)], True)  # all is discarded
+@example([Packet(0, UNIT, 5, False, 0), Packet(0, UNIT, 7, False, 0)], False)  # the same media twice
+@example([Packet(0, UNIT, 20_000, False, 0), Packet(UNIT, UNIT, 20_000, True, 100_000)], True)  # the last level of the first instant
+def test_irregular_streams(packets: list[Packet], by_arrival: bool) -> None:
+    if not by_arrival:
+        packets = [Packet(p.ts, p.media, p.came, False, 0) for p in packets]
+    _assert_equal(packets, by_arrival)
+
+
+def _talk(start_ms: int, end_ms: int, delay_ms: int, level_ms: int) -> list[Packet]:
+    return [Packet(1000 * ts, UNIT, 1000 * (ts + delay_ms), False, 1000 * level_ms) for ts in range(start_ms, end_ms, 10)]
+
+
+@pytest.mark.parametrize(
+    ("packets", "kinds"),
+    [
+        (_talk(0, 300, 50, 40) + _talk(600, 900, 50, 40), {PLAYED: 60, SILENT: 30}),
+        (_talk(0, 300, 50, 100) + _talk(600, 900, 50, 40), {PLAYED: 60, SILENT: 24}),  # silence is cut short, at no cost
+        (_talk(0, 300, 50, 40) + _talk(350, 351, 20, 100) + _talk(600, 900, 50, 100), {PLAYED: 61, STRETCHED: 1, SILENT: 31}),
+        (_talk(0, 100, 20, 0) + _talk(100, 200, 1500, 0) + _talk(200, 400, 20, 0), None),
+        (_talk(0, 2500, 20, 0) + _talk(2500, 2600, 3500, 0) + _talk(2600, 6500, 20, 0), None),
+    ],
+    ids=["silence", "level falls in silence", "level rises in silence", "disorder", "outage in disorder"],
+)
+def test_talk_spurts(packets: list[Packet], kinds: dict[int, int] | None) -> None:
+    _assert_equal(packets, by_arrival=True)
+    if kinds is not None:
+        heard = _kernel(packets, by_arrival=True)
+        assert {kind: heard.ticks(kind) for kind in (PLAYED, FAST, STRETCHED, CONCEALED, SILENT) if heard.ticks(kind)} == kinds
+
+
+def test_an_offset_far_above_its_target_is_given_up_at_once() -> None:
+    packets = _talk(0, 2000, 50, 1500) + _talk(2000, 4000, 50, 20)
+    _assert_equal(packets, by_arrival=True)
+    heard = _kernel(packets, by_arrival=True)
+    jumped = np.flatnonzero(np.diff(heard.tick_offset_us) < -100_000)
+    assert heard.tick_offset_us[jumped].tolist() == [1_550_000]
+    assert heard.tick_offset_us[jumped + 1].tolist() == [70_000]
+    assert heard.late.sum() == 148
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sent_us": np.array([0, -5])}, r"sent_us\[1\] = -5; allowed: >= 0"),
+        ({"arrived_us": np.array([7, 9_999])}, r"arrived_us\[1\] = 9999; allowed: -1 \(never\) or >= sent_us"),
+        ({"arrived_us": np.array([-2, 20_000])}, r"arrived_us\[0\] = -2"),
+        ({"level_us": np.array([0, -1])}, r"level_us\[1\] = -1; allowed: >= 0"),
+        ({"media_us": np.array([0, 10_000])}, r"media_us\[0\] = 0; allowed: > 0"),
+        ({"level_us": np.array([0.0, 1.0])}, r"level_us is float64 \(2,\); allowed: int64 \(2,\)"),
+        ({"discarded": np.array([True])}, r"discarded is bool \(1,\); allowed: bool \(2,\)"),
+        ({"sent_us": np.array([], np.int64)}, r"sent_us has 0 packets; allowed: 1 or more"),
+    ],
+)
+def test_bad_input_is_refused(change: dict[str, np.ndarray], message: str) -> None:
+    fine = {"sent_us": np.array([0, 10_000]), "arrived_us": np.array([5, 10_005]), "level_us": np.array([0, 0])}
+    with pytest.raises(ValueError, match=message):
+        play_arrivals(**fine | change)

@@ -1,0 +1,255 @@
+"""The network of the paper and its table: a plain numpy twin, what is refused, and both inside the loop of a call."""
+
+import math
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium.vector import AutoresetMode
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.top_k import Choice, TopK
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.rule import allocate
+from vcgym.envs.call.batch import CallBatch
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.predictors.last_value import LastValue
+from vcgym.predictors.mlp import LAYERS, Network, make_network, random_network
+from vcgym.predictors.predictor import predict_e2e, predict_each, require_predictor
+from vcgym.predictors.table import tabulate
+
+TRAINED = [name for name in Network._fields if name.startswith(("weights", "biases"))]
+SEEDS = [3, 4, 5, 6]
+PACKETS = 700
+FIVE = TopK(choice=Choice.BEST_FIVE)
+
+
+def with_biases(seed):
+    """A random network whose biases and scaling are no round numbers either."""
+    draws = np.random.default_rng(seed)
+    network = random_network(seed)
+    layers = [
+        (getattr(network, f"weights_{n}"), draws.normal(0.0, 0.3, biases).astype(np.float32)) for n, (_, biases) in enumerate(LAYERS, 1)
+    ]
+    return make_network(layers, (310.0, 95.0), (150.0, 61.0), 420.0, 170.0)
+
+
+def twin(network, transmit_ms, jitter_ms):
+    """The same in float64, layer by layer."""
+    wide = Network(*(values.astype(np.float64) for values in network))
+    units = (np.stack([transmit_ms, jitter_ms], axis=-1) - wide.input_mean_ms) * wide.input_per_sd
+    for n in (1, 2, 3):
+        units = np.maximum(units @ getattr(wide, f"weights_{n}") + getattr(wide, f"biases_{n}"), 0.0)
+    return wide.output_mean_ms[0] + wide.output_sd_ms[0] * (units @ wide.weights_4 + wide.biases_4[0])
+
+
+def test_parameter_count():
+    """192 + 4,160 + 4,160 + 65 (IV-B2)."""
+    network = random_network(0)
+    assert sum(getattr(network, name).size for name in TRAINED) == 8577
+    assert [sum(math.prod(shape) for shape in layer) for layer in LAYERS] == [192, 4160, 4160, 65]
+
+
+@pytest.mark.parametrize("network", [random_network(1), with_biases(2), with_biases(3)])
+def test_equals_the_twin(network):
+    draws = np.random.default_rng(0)
+    transmit_ms, jitter_ms = draws.uniform(0.0, 1000.0, 5000), draws.uniform(0.0, 500.0, 5000)
+    expected = twin(network, transmit_ms, jitter_ms)
+    found = predict_each(network, transmit_ms, jitter_ms)
+    # Relative to the size of what is summed: an output near 0 ms is a difference of large numbers.
+    size_ms = network.output_mean_ms[0] + network.output_sd_ms[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * size_ms)
+    assert found.dtype == np.float64
+    assert np.ptp(expected) > 50.0
+
+
+delays = st.one_of(st.floats(0.0, 5000.0), st.sampled_from([0.0, 500.0, 1000.0]))
+
+
+@given(delays, delays)
+@example(500.0, 250.0)  # every unit of the first layer at its kink
+def test_compiled_or_not_is_the_same_number(transmit_ms, jitter_ms):
+    for predictor in (NETWORK, TABLE):
+        assert predict_each(predictor, transmit_ms, jitter_ms) == predict_e2e(predictor, transmit_ms, jitter_ms)
+
+
+@given(st.lists(st.tuples(delays, delays), max_size=11))
+def test_four_in_lockstep_are_the_bits_of_each_alone(pairs):
+    """Whatever stands beside an input, and whether it is one of four or left over."""
+    transmit_ms, jitter_ms = np.array(pairs, np.float64).reshape(-1, 2).T
+    for predictor in (NETWORK, TABLE, LastValue()):
+        alone = [predict_e2e(predictor, *pair) for pair in zip(transmit_ms, jitter_ms, strict=True)]
+        assert predict_each(predictor, transmit_ms, jitter_ms).tobytes() == np.array(alone, np.float64).tobytes()
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_within_a_ten_thousandth_of_torch(seed):
+    """Relative to the range of the output."""
+    network = with_biases(seed)
+    draws = np.random.default_rng(seed)
+    inputs_ms = np.stack([draws.uniform(0.0, 1000.0, 4096), draws.uniform(0.0, 500.0, 4096)], axis=-1)
+    layers: list[torch.nn.Module] = []
+    for n, ((inputs, *outputs), _) in enumerate(LAYERS, 1):
+        layers += [torch.nn.Linear(inputs, *(outputs or [1])), torch.nn.ReLU()]
+        weights, biases = (torch.from_numpy(getattr(network, f"{kind}_{n}")) for kind in ("weights", "biases"))
+        layers[-2].load_state_dict({"weight": weights.reshape(inputs, -1).T, "bias": biases})
+    scaled = (inputs_ms.astype(np.float32) - network.input_mean_ms) * network.input_per_sd
+    with torch.no_grad():
+        units = torch.nn.Sequential(*layers[:-1])(torch.from_numpy(scaled))
+    expected = network.output_mean_ms[0] + network.output_sd_ms[0] * units.numpy()[:, 0]
+    found = predict_each(network, *inputs_ms.T)
+    assert np.abs(found - expected).max() < 1e-4 * np.ptp(expected)
+
+
+NETWORK = with_biases(4)
+TABLE = tabulate(NETWORK, 10.0, 10.0)
+
+
+def test_each_weight_has_its_place():
+    """A change of one weight or bias shows as in the twin: none is skipped, or read in place of another."""
+    draws = np.random.default_rng(5)
+    inputs = draws.uniform(0.0, 1000.0, 300), draws.uniform(0.0, 500.0, 300)
+    before, shown, tried = predict_each(NETWORK, *inputs), 0, 0
+    for name in TRAINED:
+        values = getattr(NETWORK, name)
+        for place in draws.choice(values.size, min(values.size, 64), replace=False):
+            kept = values.flat[place]
+            values.flat[place] = kept + 10.0
+            changed, expected = predict_each(NETWORK, *inputs), twin(NETWORK, *inputs)
+            values.flat[place] = kept
+            np.testing.assert_allclose(changed, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+            shown, tried = shown + (np.abs(changed - before).max() > 1.0), tried + 1
+    assert shown > 0.8 * tried  # a few units are never above 0
+    np.testing.assert_array_equal(predict_each(NETWORK, *inputs), before)
+
+
+def test_random_networks_follow_their_seed():
+    same, other = random_network(7), random_network(8)
+    assert all(np.array_equal(a, b) for a, b in zip(random_network(7), same, strict=True))
+    assert not np.array_equal(same.weights_2, other.weights_2)
+    for name, inputs in (("weights_2", 64), ("weights_3", 64)):
+        assert np.std(getattr(same, name)) == pytest.approx(math.sqrt(2.0 / inputs), rel=0.05)  # He
+    for name in TRAINED:
+        assert getattr(same, name).ctypes.data % 64 == 0
+
+
+WRONG = {
+    "NaN": ("weights_2", lambda a: np.full_like(a, np.nan), ValueError, r"Network.weights_2 holds nan; allowed are finite"),
+    "infinity": ("biases_4", lambda a: np.full_like(a, np.inf), ValueError, r"Network.biases_4 holds inf"),
+    "shape": ("weights_3", lambda a: a[:, :63].copy(), ValueError, r"Network.weights_3 has shape \(64, 63\).*allowed is \(64, 64\)"),
+    "order": ("weights_1", np.asfortranarray, ValueError, r"Network.weights_1 .* not C-contiguous"),
+    "type": ("weights_2", lambda a: a.astype(np.float64), TypeError, r"Network.weights_2 is of type float64; allowed is .* float32"),
+    "list": ("biases_1", lambda a: a.tolist(), TypeError, r"Network.biases_1 is of type list"),
+    "scale": ("output_sd_ms", np.zeros_like, ValueError, r"Network.output_sd_ms holds 0.0; allowed are numbers above 0"),
+}
+
+
+@pytest.mark.parametrize(("field", "spoil", "error", "message"), WRONG.values(), ids=WRONG)
+def test_bad_networks_are_refused(field, spoil, error, message):
+    network = random_network(0)
+    bad = network._replace(**{field: spoil(getattr(network, field))})
+    for refuses in (require_predictor, lambda bad: allocate(VCRoute(predictor=bad), 1, 9), lambda bad: predict_each(bad, 1.0, 1.0)):
+        with pytest.raises(error, match=message):
+            refuses(bad)
+
+
+def test_making_one_refuses_too():
+    layers = [(getattr(NETWORK, f"weights_{n}"), getattr(NETWORK, f"biases_{n}")) for n in (1, 2, 3, 4)]
+    with pytest.raises(ValueError, match=r"layers has 3 entries; allowed is 4"):
+        make_network(layers[:3], (0.0, 0.0), (1.0, 1.0), 0.0, 1.0)
+    with pytest.raises(ValueError, match=r"input_sd_ms is \(1.0, 0.0\); allowed are numbers above 0"):
+        make_network(layers, (0.0, 0.0), (1.0, 0.0), 0.0, 1.0)
+    with pytest.raises(ValueError, match=r"Network.input_mean_ms holds nan"):
+        make_network(layers, (0.0, math.nan), (1.0, 1.0), 0.0, 1.0)
+    with pytest.raises(TypeError, match=r"predictor is None, a NoneType; allowed here: .*LastValue.*Network"):
+        allocate(VCRoute(predictor=None), 1, 9)
+
+
+def test_a_table_holds_its_grid_points_and_halves_between_them():
+    table = tabulate(NETWORK, 10.0, 20.0)
+    assert table.e2e_ms.shape == (101, 26)
+    rows, columns = np.arange(101)[:, None] * 10.0, np.arange(26)[None, :] * 20.0
+    exact = predict_each(NETWORK, rows, columns).astype(np.float32)
+    np.testing.assert_array_equal(predict_each(table, rows, columns), exact)
+    wide = exact.astype(np.float64)
+    middle = (wide[:-1, :-1] + wide[1:, :-1] + wide[:-1, 1:] + wide[1:, 1:]) / 4.0
+    np.testing.assert_allclose(predict_each(table, rows[:-1] + 5.0, columns[:, :-1] + 10.0), middle, rtol=1e-6, atol=1e-4)
+
+
+def test_a_table_ends_at_its_edges():
+    beyond = {(-5.0, 40.0): (0.0, 40.0), (2e6, 40.0): (1000.0, 40.0), (90.0, 900.0): (90.0, 500.0), (-1.0, 1e9): (0.0, 500.0)}
+    for there, edge in beyond.items():
+        assert predict_each(TABLE, *there) == predict_each(TABLE, *edge)
+
+
+@pytest.mark.parametrize(("transmit_step_ms", "jitter_step_ms"), [(20.0, 20.0), (5.0, 10.0), (3.0, 7.0)])
+def test_a_table_knows_its_error(transmit_step_ms, jitter_step_ms):
+    table = tabulate(NETWORK, transmit_step_ms, jitter_step_ms)
+    draws = np.random.default_rng(0)
+    inputs = draws.uniform(0.0, 1000.0, 20_000), draws.uniform(0.0, 500.0, 20_000)
+    errors_ms = np.abs(predict_each(table, *inputs) - predict_each(NETWORK, *inputs))
+    assert errors_ms.mean() == pytest.approx(table.mean_error_ms, rel=0.15)
+    assert 0.3 * table.largest_error_ms < errors_ms.max() < 2.0 * table.largest_error_ms
+    assert 0.0 < table.mean_error_ms < table.largest_error_ms
+
+
+def test_a_finer_table_is_nearer_and_a_plane_is_exact():
+    errors_ms = [tabulate(NETWORK, step_ms, step_ms).mean_error_ms for step_ms in (40.0, 20.0, 10.0, 5.0)]
+    assert errors_ms == sorted(errors_ms, reverse=True)
+    plane = tabulate(LastValue())
+    assert plane.largest_error_ms < 1e-4
+
+
+def test_bad_tables_are_refused():
+    for field, bad, message in (
+        ("e2e_ms", np.zeros((1, 9), np.float32), r"DelayTable.e2e_ms has shape \(1, 9\); allowed are two axes of at least 2"),
+        ("e2e_ms", np.full((9, 9), np.nan, np.float32), r"DelayTable.e2e_ms holds nan"),
+        ("per_jitter_step", 0.0, r"DelayTable.per_jitter_step is 0.0; allowed is a number above 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            allocate(VCRoute(predictor=TABLE._replace(**{field: bad})), 1, 9)
+    with pytest.raises(TypeError, match=r"DelayTable.e2e_ms is of type float64"):
+        require_predictor(TABLE._replace(e2e_ms=np.zeros((9, 9))))
+    for arguments in ({"transmit_step_ms": 0.0}, {"jitter_step_ms": 501.0}, {"ranges_ms": ((5.0, 10.0), (0.0, 5.0))}):
+        with pytest.raises(ValueError, match=r"allowed is 0 < step <= high, from 0 on"):
+            tabulate(NETWORK, **arguments)
+
+
+def calls(predictor, threads=1):
+    recipe = Scenario("wonderproxy", "correlated", PACKETS)
+    batch = CallBatch(recipe, len(SEEDS), VCRoute(topk=FIVE, predictor=predictor), WMJitter(), log=True, threads=threads)
+    for row, seed in enumerate(SEEDS):
+        batch.start(row, recipe.draw("train", seed))
+    batch.play(np.arange(len(SEEDS)))
+    return batch
+
+
+@pytest.mark.parametrize("predictor", [NETWORK, TABLE], ids=["network", "table"])
+def test_inside_a_call(predictor):
+    """One thread or two play the same bytes, a policy outside takes the same paths, and the predictor matters."""
+    batch = calls(predictor)
+    played, two = batch.played(), calls(predictor, threads=2)
+    assert np.array_equal(played.path, two.played().path) and np.array_equal(played.played_us, two.played().played_us)
+    assert two.router_state.arm.tobytes() == batch.router_state.arm.tobytes()
+    assert all(len(np.unique(path)) > 1 for path in played.path)
+    assert not np.array_equal(played.path, calls(LastValue()).played().path)
+    policy = RulePolicy(VCRoute(topk=FIVE, predictor=predictor))
+    np.testing.assert_array_equal(outside(policy), played.path)
+
+
+def outside(policy):
+    env = gymnasium.make_vec(
+        "vcgym/Relay-v0", num_envs=len(SEEDS), scenario="wonderproxy", mode="correlated", packets=PACKETS, interval=1,
+        observation=policy.reads, action=policy.action, log=True, autoreset_mode=AutoresetMode.DISABLED,
+    ).unwrapped  # fmt: skip
+    observation, _ = env.reset(seed=SEEDS)
+    state, over = None, False
+    while not over:
+        actions, state = policy.predict(observation, state)
+        observation, _, _, truncated, _ = env.step(actions)
+        over = truncated.all()
+    return env.played().path

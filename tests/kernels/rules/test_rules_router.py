@@ -1,0 +1,384 @@
+"""Routers against plain-Python twins and the numbers worked out by hand."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
+from vcgym.baselines.routers.best_history import BestHistory
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.random_path import RandomPath
+from vcgym.baselines.routers.round_robin import RoundRobin
+from vcgym.baselines.routers.top_k import Choice, TopK, choose
+from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
+from vcgym.baselines.routers.vcroute.vcroute import RewardSource, Sample, VCRoute, believe, draw_sd
+from vcgym.baselines.routers.via import Via, width
+from vcgym.baselines.rule import allocate, decide, init, reveal_delay, update
+from vcgym.envs.call.batch import CallBatch
+from vcgym.network.kernels.rng import POLICY, normal, stream_key
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.predictors.last_value import LastValue
+from vcgym.predictors.predictor import predict_e2e
+
+KEY = np.uint64(77)
+HISTORY = np.array([[40, 105.0, 16.1], [40, 112.5, 24.2], [0, 0.0, 0.0], [40, 160.0, 3.0], [40, 119.0, 35.5]])
+
+
+def started(params, history=HISTORY):
+    state = allocate(params, 2, len(history))
+    init(params, state, 1, path_history(history), KEY)
+    return state
+
+
+def decisions(params, count, history=HISTORY):
+    state = started(params, history)
+    return [int(decide(params, state, 1, slot * 10_000)) for slot in range(count)]
+
+
+def overlapping(low_ms, high_ms):
+    """The paths that INTERVAL keeps of those with given bounds."""
+    state = allocate(Via(), 1, len(low_ms))
+    state.arm.kept.low_ms[0], state.arm.kept.high_ms[0] = low_ms, high_ms
+    choose(TopK(), state.call[0].kept, state.arm, 0)
+    return state.arm[0, : state.call[0].kept.count].kept.nth.tolist()
+
+
+def media(path, packet, delay_us, kind=MEDIA):
+    sent_us = 10_000 * packet
+    return Record(kind, packet, path, sent_us, sent_us + delay_us, sent_us + 2 * delay_us, 0, 0)
+
+
+def feedback_script(count, paths, seed):
+    """For each slot the records that arrive before its decision: delays in us and kinds, to be joined with the path taken then."""
+    rng = np.random.default_rng(seed)
+    delays = rng.integers(80_000, 180_000, (count, paths))
+    lost = rng.random(count) < 0.1
+    return delays, lost, 7
+
+
+def play(params, count, seed, history=HISTORY):
+    """Decide `count` times with feedback seven slots late and now and then a probe; return paths and the records shown."""
+    delays, lost, late_slots = feedback_script(count, len(history), seed)
+    state, paths, shown = started(params, history), [], []
+    for slot in range(count):
+        records = []
+        if slot >= late_slots and not lost[slot]:
+            sent = slot - late_slots
+            records.append(media(paths[sent], sent, int(delays[sent, paths[sent]])))
+        if slot % 11 == 5:
+            records.append(media(slot % len(history), slot - 3, int(delays[slot, 0]), PROBE))
+        for record in records:
+            update(params, state, 1, record)
+        shown.append(records)
+        paths.append(int(decide(params, state, 1, slot * 10_000)))
+    return paths, shown
+
+
+def test_direct_never_leaves_the_direct_path():
+    assert decisions(Direct(), 4) == [0, 0, 0, 0]
+
+
+def test_round_robin_takes_turns():
+    assert decisions(RoundRobin(), 7) == [0, 1, 2, 3, 4, 0, 1]
+
+
+def test_random_path_is_even_and_a_function_of_key_and_slot():
+    paths = decisions(RandomPath(), 5000)
+    assert paths == decisions(RandomPath(), 5000)
+    counts = np.bincount(paths, minlength=5)
+    assert ((counts - 1000) ** 2 / 1000).sum() < 18.5  # chi-square, 4 degrees of freedom, 0.1 %
+
+
+@pytest.mark.parametrize(
+    ("history", "best"),
+    [
+        (HISTORY, 0),
+        ([[5, 90.0, 1.0], [5, 80.0, 1.0], [5, 80.0, 1.0]], 1),
+        ([[0, 0.0, 0.0], [1, 300.0, 0.0]], 1),
+        ([[0, 0.0, 0.0], [0, 0.0, 0.0]], 0),
+    ],
+)
+def test_best_history_is_the_lowest_known_mean(history, best):
+    assert decisions(BestHistory(), 3, np.array(history)) == [best] * 3
+
+
+@pytest.mark.parametrize(
+    ("bounds", "names"),
+    [
+        ({"A": (100, 110), "B": (105, 120), "C": (131, 140), "D": (108, 130)}, "ABD"),
+        ({"A": (100, 110), "B": (105, 120), "C": (125, 140), "D": (108, 130)}, "ABCD"),
+        ({"A": (100, 104), "B": (105, 120)}, "A"),
+        ({"A": (100, 104), "B": (-math.inf, math.inf), "C": (900, 901)}, "ABC"),
+    ],
+)
+def test_top_k_of_given_intervals(bounds, names):
+    """R6: intervals that overlap a better one are kept, those with unknown bounds too."""
+    low, high = np.array(list(bounds.values()), float).T
+    assert "".join(list(bounds)[path] for path in overlapping(low, high)) == names
+
+
+def test_top_k_is_the_smallest_closed_prefix():
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        low = rng.integers(0, 30, 8).astype(float)
+        high = low + rng.integers(0, 12, 8)
+        order = np.argsort(low, kind="stable")
+        size = 1
+        while size < 8 and low[order[size]] <= high[order[:size]].max():
+            size += 1
+        assert overlapping(low, high) == sorted(order[:size])
+
+
+def test_bounds_of_history():
+    kept = started(Via()).arm[1].kept
+    assert kept.high_ms[0] == pytest.approx(105.0 + 1.96 * 16.1 / math.sqrt(40))
+    assert kept.low_ms[0] == pytest.approx(105.0 - 1.96 * 16.1 / math.sqrt(40))
+    assert (kept.low_ms[2], kept.high_ms[2]) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(("ucb_c", "first", "second"), [(2.0, 0.1950, -0.2764), (0.1, 0.7424, 0.9475)])
+def test_index_by_hand(ucb_c, first, second):
+    """R5: of twelve tries, arm b is better at c = 2, arm a at c = 0.1."""
+    assert 0.9 - width(1.0, 12, ucb_c) / math.sqrt(10) == pytest.approx(first, abs=5e-5)
+    assert 1.3 - width(1.0, 12, ucb_c) / math.sqrt(2) == pytest.approx(second, abs=5e-5)
+
+
+def kept_paths(history):
+    """The paths of HISTORY-like rows that top-k keeps, by intervals."""
+    rows = [(m - 1.96 * sd / math.sqrt(n), m + 1.96 * sd / math.sqrt(n)) if n > 1 else (-math.inf, math.inf) for n, m, sd in history]
+    kept, bound = [], -math.inf
+    for path in sorted(range(len(rows)), key=lambda path: rows[path][0]):
+        if kept and rows[path][0] > bound:
+            break
+        kept.append(path)
+        bound = max(bound, rows[path][1])
+    return sorted(kept), [high for _, high in rows]
+
+
+@pytest.mark.parametrize("history", [HISTORY, HISTORY[[0, 1, 3, 4]], np.zeros((3, 3))])
+@pytest.mark.parametrize("ucb_c", [2.0, 0.1])
+def test_via_equals_its_twin(history, ucb_c):
+    paths, shown = play(Via(ucb_c=ucb_c), 400, seed=5, history=history)
+    kept, highs = kept_paths(history)
+    finite = [highs[path] for path in kept if highs[path] < math.inf]
+    w = sum(finite) / len(finite) if finite else 100.0
+    decided, costs = [0] * len(history), [[] for _ in history]
+    for slot, path in enumerate(paths):
+        for record in shown[slot]:
+            if record.kind == MEDIA:
+                costs[record.path].append((record.arrived_us - record.sent_us) / 1000.0)
+        index = {}
+        for r in kept:
+            known = history[r, 1] if history[r, 0] > 0 else w
+            mean = sum(costs[r]) / len(costs[r]) if costs[r] else known
+            index[r] = mean / w - math.sqrt(ucb_c * math.log(slot) / decided[r]) if decided[r] else -math.inf
+        assert path == min(index, key=index.__getitem__)
+        decided[path] += 1
+    assert set(paths) == set(kept)
+
+
+def test_via_tries_every_kept_path_in_order_first():
+    assert decisions(Via(), 4, HISTORY[[0, 1, 3, 4]])[:3] == [0, 1, 3]
+
+
+def test_via_at_full_epsilon_takes_any_path():
+    history = HISTORY[[0, 1, 3, 4]]
+    assert 2 not in decisions(Via(), 300, history)
+    counts = np.bincount(decisions(Via(epsilon=1.0), 4000, history), minlength=4)
+    assert ((counts - 1000) ** 2 / 1000).sum() < 16.3  # chi-square, 3 degrees of freedom, 0.1 %
+
+
+def test_belief_by_hand():
+    """R2: mean and precision after 200, 220, 210; R3: the order as printed gives other means and is not ours."""
+    mu, tau, tau0, means, precisions = 0.0, 0.001, 1 / 400, [], []
+    for x in (200.0, 220.0, 210.0):
+        mu, tau = believe(mu, tau, tau0, x)
+        means.append(mu)
+        precisions.append(tau)
+    assert means == pytest.approx([142.857, 175.0, 185.294], abs=5e-4)
+    assert precisions == pytest.approx([0.0035, 0.006, 0.0085])
+    assert draw_sd(tau, tau0, Sample.MEAN) == pytest.approx(10.8465, abs=5e-5)
+    assert draw_sd(tau, tau0, Sample.PREDICTIVE) == pytest.approx(22.7519, abs=5e-5)
+    doubled, tau = [], 0.001
+    mu = 0.0
+    for x in (200.0, 220.0, 210.0):  # the printed order: tau first, then used again inside mu
+        tau += tau0
+        mu = (tau * mu + tau0 * x) / (tau + tau0)
+        doubled.append(mu)
+    assert doubled == pytest.approx([83.33, 123.53, 143.18], abs=5e-3)
+    assert means != pytest.approx(doubled, abs=10.0)
+
+
+@pytest.mark.parametrize(("sd_ms", "samples"), [(10, 10), (20, 40), (30, 90), (100, 990)])
+def test_samples_until_the_starting_belief_weighs_one_percent(sd_ms, samples):
+    """R4: 10 samples at a standard deviation of 10 ms, 990 at 100 ms."""
+    mu, tau, taken = 0.0, 0.001, 0
+    while mu < 99.0 * (1 - 1e-12):
+        mu, tau = believe(mu, tau, 1 / sd_ms**2, 100.0)
+        taken += 1
+    assert taken == samples
+
+
+@pytest.mark.parametrize("history", [HISTORY, HISTORY[[0, 1, 3, 4]], np.zeros((3, 3))])
+@pytest.mark.parametrize(("sample", "discount"), [(Sample.PREDICTIVE, 1.0), (Sample.MEAN, 1.0), (Sample.PREDICTIVE, 0.99)])
+def test_vcroute_equals_its_twin(history, sample, discount):
+    paths, shown = play(VCRoute(sample=sample, discount=discount), 400, seed=6, history=history)
+    kept, _ = kept_paths(history)
+    stream = stream_key(KEY, 0, POLICY)
+    usual_mean = statistics.median([m for n, m, _ in history if n >= 1] or [0.0])
+    usual_variance = statistics.median([sd**2 for n, _, sd in history if n >= 2] or [1000.0])
+    newest = [(-1, m if n >= 1 else usual_mean) for n, m, _ in history]
+    tau0 = [1 / max(1.0, sd**2 if n >= 2 else usual_variance) for n, _, sd in history]
+    mu, tau = [0.0] * len(history), [0.001] * len(history)
+    for slot, path in enumerate(paths):
+        for record in shown[slot]:
+            if record.sent_us > newest[record.path][0]:
+                newest[record.path] = (record.sent_us, (record.arrived_us - record.sent_us) / 1000.0)
+        draws = {}
+        for r in kept:
+            variance = 1 / tau[r] + (1 / tau0[r] if sample == Sample.PREDICTIVE else 0.0)
+            draws[r] = mu[r] + math.sqrt(variance) * normal(stream, slot * len(history) + r)
+        assert path == min(draws, key=draws.__getitem__)
+        t = max(0.001, discount * tau[path])
+        mu[path] = (t * mu[path] + tau0[path] * newest[path][1]) / (t + tau0[path])
+        tau[path] = t + tau0[path]
+
+
+@pytest.mark.parametrize("loss_reward_ms", [0.0, 900.0])
+def test_vcroute_with_delayed_rewards_equals_its_twin(loss_reward_ms):
+    params = VCRoute(reward=RewardSource.DELAYED_ACTUAL, loss_reward_ms=loss_reward_ms, loss_after_packets=20)
+    paths, shown = play(params, 400, seed=6)
+    kept, _ = kept_paths(HISTORY)
+    stream = stream_key(KEY, 0, POLICY)
+    usual_variance = statistics.median([sd**2 for n, _, sd in HISTORY if n >= 2])
+    tau0 = [1 / max(1.0, sd**2 if n >= 2 else usual_variance) for n, _, sd in HISTORY]
+    rewards, heard, losses = [[] for _ in HISTORY], set(), 0
+    for slot, path in enumerate(paths):
+        for record in shown[slot]:
+            if record.kind == MEDIA:
+                heard.add(record.packet)
+                rewards[record.path].append((record.arrived_us - record.sent_us) / 1000.0)
+        if loss_reward_ms and slot >= 20 and slot - 20 not in heard:
+            rewards[paths[slot - 20]].append(loss_reward_ms)
+            losses += 1
+        draws = {}
+        for r in kept:
+            tau = 0.001 + len(rewards[r]) * tau0[r]
+            draws[r] = tau0[r] * sum(rewards[r]) / tau + math.sqrt(1 / tau + 1 / tau0[r]) * normal(stream, slot * len(HISTORY) + r)
+        assert path == min(draws, key=draws.__getitem__)
+    assert losses > 20 or not loss_reward_ms
+
+
+def test_oracle_learns_the_true_delay_of_what_leaves_and_nothing_from_records():
+    params = OracleVCRoute(loss_reward_ms=700.0)
+    state = started(params)
+    before = state.arm.copy()
+    for packet in range(20):
+        update(params, state, 1, media(0, packet, 90_000))
+    assert (state.arm == before).all()
+    for delay_us, x_ms in ((123_000, 123.0), (LOST, 700.0)):
+        mu, tau = believe(state.arm[1, 3].mu_ms, state.arm[1, 3].tau, state.arm[1, 3].tau0, x_ms)
+        reveal_delay(params, state, 1, 3, delay_us)
+        assert (state.arm[1, 3].mu_ms, state.arm[1, 3].tau) == (mu, tau)
+    silent = started(OracleVCRoute())
+    reveal_delay(OracleVCRoute(), silent, 1, 3, LOST)
+    assert silent.arm[1, 3].tau == 0.001
+
+
+def test_an_oracle_cannot_act_through_observations():
+    with pytest.raises(ValueError, match=r"OracleVCRoute\(.*\) is told what no observation holds"):
+        RulePolicy(OracleVCRoute())
+
+
+def test_oracle_inside_a_call_is_taught_by_the_world_itself():
+    """Each path's belief is that of the true delays of the packets it carried, as the world's own table has them."""
+    recipe = Scenario("wonderproxy", "paper", 500)  # less than one block, so that the table holds the whole call
+    batch = CallBatch(recipe, 2, OracleVCRoute(route=VCRoute(topk=TopK(choice=Choice.BEST_FIVE))), FixedLag(60.0), log=True)
+    for row in range(2):
+        batch.start(row, recipe.draw("train", row))
+    batch.play(np.arange(2))
+    paths = batch.played().path
+    for row in range(2):
+        carried = batch.world.delay_us[row, paths[row], np.arange(500)]
+        for path in range(recipe.paths):
+            arm = batch.router_state.arm[row, path]
+            true_ms = carried[(paths[row] == path) & (carried != LOST)] / 1000.0
+            tau = 0.001 + true_ms.size * arm.tau0
+            assert arm.tau == pytest.approx(tau)
+            assert arm.mu_ms == pytest.approx(arm.tau0 * true_ms.sum() / tau)
+        assert len(set(paths[row].tolist())) > 1
+
+
+def test_vcroute_does_not_let_older_feedback_overwrite_newer():
+    state = started(VCRoute())
+    for packet, delay_us in ((8, 90_000), (3, 400_000)):
+        update(VCRoute(), state, 1, media(4, packet, delay_us))
+    assert state.arm[1, 4].newest_ms == 90.0
+
+
+def test_vcroute_of_one_kept_path_never_changes():
+    assert set(decisions(VCRoute(), 200, HISTORY[[3]])) == {0}
+    assert set(decisions(VCRoute(), 200, np.array([[50, 100.0, 1.0], [50, 130.0, 1.0]]))) == {0}
+
+
+def test_last_value_forecasts_the_transmit_delay_alone():
+    assert predict_e2e(LastValue(), 123.5, 80.0) == 123.5
+
+
+@pytest.mark.parametrize(
+    ("sample", "share", "spread", "changes"),
+    [(Sample.MEAN, (0.998, 1.0), (0.98, 1.0), (3, 20)), (Sample.PREDICTIVE, (0.955, 0.966), (0.93, 0.985), (385, 435))],
+)
+def test_two_gaussian_arms(sample, share, spread, changes):
+    """R9: arms N(150, 20^2) and N(200, 20^2), rewards fed back at once: 5,000 packets, 40 sessions."""
+    sessions, packets = 40, 5000
+    rng = np.random.default_rng(11)
+    delays_us = np.rint(1000 * rng.normal([150.0, 200.0], 20.0, (packets, sessions, 2))).astype(np.int64)
+    policy, state = RulePolicy(VCRoute(sample=sample)), None
+    rows = np.arange(sessions)
+    observation = {
+        "records": np.zeros((sessions, 1, 8), np.int64),
+        "count": np.zeros(sessions, np.int64),
+        "history": np.tile([[2, 150.0, 20.0], [2, 200.0, 20.0]], (sessions, 1, 1)),
+        "key": rows.astype(np.uint64),
+        "slot": np.zeros(sessions, np.int64),
+    }
+    paths = np.empty((packets, sessions), np.int64)
+    for k in range(packets):
+        paths[k], state = policy.predict(observation, state, np.full(sessions, k == 0))
+        sent_us = np.full(sessions, 10_000 * k)
+        arrived_us = sent_us + delays_us[k, rows, paths[k]]
+        columns = (np.zeros(sessions), sent_us // 10_000, paths[k], sent_us, arrived_us, arrived_us, np.zeros(sessions), np.zeros(sessions))
+        observation["records"][:, 0] = np.stack(columns, axis=1)
+        observation["count"][:] = 1
+        observation["slot"][:] = k + 1
+    better = (paths[-1000:] == 0).mean(axis=0)
+    assert share[0] <= better.mean() <= share[1]
+    assert spread[0] <= better.min() <= better.max() <= spread[1]
+    assert changes[0] <= (np.diff(paths, axis=0) != 0).sum(axis=0).mean() <= changes[1]
+
+
+DELAYED = VCRoute(reward=RewardSource.DELAYED_ACTUAL)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (Via(epsilon=1.5), r"Via\.epsilon is 1\.5; allowed range is \[0\.0, 1\.0\]"),
+        (Via(ucb_c=-1.0), r"Via\.ucb_c is -1\.0"),
+        (VCRoute(tau_prior_per_ms2=0.0), r"VCRoute\.tau_prior_per_ms2 is 0\.0"),
+        (VCRoute(sample=2), r"VCRoute\.sample is 2; allowed: Sample\.PREDICTIVE, Sample\.MEAN"),
+        (VCRoute(reward=2), r"VCRoute\.reward is 2; allowed: RewardSource\.PREDICTED, "),
+        (VCRoute(loss_reward_ms=500.0), r"VCRoute\.loss_reward_ms is 500\.0; allowed range is \[0\.0, 0\.0\]"),
+        (DELAYED._replace(loss_after_packets=600), r"VCRoute\.loss_after_packets is 600; allowed range is \[1, 511\]"),
+        (OracleVCRoute(route=DELAYED), r"VCRoute\.reward is .*DELAYED_ACTUAL.*; allowed here: .*PREDICTED"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        allocate(params, 1, 3)

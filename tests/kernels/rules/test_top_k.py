@@ -1,0 +1,140 @@
+"""Which paths are kept: the three choices against their words, and the refresh against a list of all that was seen."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
+from vcgym.baselines.routers.top_k import Choice, TopK, choose
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.routers.via import Via
+from vcgym.baselines.rule import allocate, decide, init, update
+
+KEY = np.uint64(5)
+bound = st.integers(0, 40).map(float)
+
+
+def chosen(choice, **fields):
+    """The paths chosen of those that have the given means or bounds."""
+    state = allocate(Via(), 1, len(next(iter(fields.values()))))
+    for name, values in fields.items():
+        state.arm.kept[name][0] = values
+    choose(TopK(choice=choice), state.call[0].kept, state.arm, 0)
+    return set(state.arm[0, : state.call[0].kept.count].kept.nth.tolist())
+
+
+@given(st.lists(st.tuples(bound, st.one_of(bound, st.just(math.inf))), min_size=1, max_size=9))
+def test_intervals_keep_the_smallest_set_that_every_path_outside_lies_above(pairs):
+    low = np.array([-math.inf if spread == math.inf else lowest for lowest, spread in pairs])
+    high = np.array([lowest + spread for lowest, spread in pairs])
+    closed = []
+    for bits in range(1, 1 << len(pairs)):
+        inside = {path for path in range(len(pairs)) if bits >> path & 1}
+        if all(low[path] > max(high[list(inside)]) for path in range(len(pairs)) if path not in inside):
+            closed.append(inside)
+    assert chosen(Choice.INTERVAL, low_ms=low, high_ms=high) == min(closed, key=len)
+
+
+@given(st.lists(bound, min_size=1, max_size=12))
+def test_best_five_are_the_lowest_means(means):
+    assert chosen(Choice.BEST_FIVE, mean_ms=means) == set(sorted(range(len(means)), key=lambda path: means[path])[:5])
+
+
+@given(st.lists(st.one_of(bound, st.just(math.inf)), min_size=1, max_size=12))
+def test_published_are_those_up_to_the_mean_bound(highs):
+    finite = [high for high in highs if high < math.inf]
+    mean = sum(finite) / len(finite) if finite else math.inf
+    assert chosen(Choice.PUBLISHED, high_ms=highs) == {path for path, high in enumerate(highs) if high == math.inf or high <= mean}
+
+
+HISTORY = np.array(
+    [[900, 100.0, 2.0], [900, 110.0, 2.0], [0, 0.0, 0.0], [900, 150.0, 2.0], [900, 130.0, 2.0], [900, 140.0, 2.0], [9, 90.0, 30.0]]
+)
+
+
+@pytest.mark.parametrize("rule", [Via, VCRoute])
+@pytest.mark.parametrize(
+    ("choice", "paths"),
+    [
+        (Choice.INTERVAL, [0, 1, 2, 3, 4, 5, 6]),  # the path without history overlaps with every other one
+        (Choice.BEST_FIVE, [0, 1, 2, 4, 6]),  # the path without history has the median of the means, 120
+        (Choice.PUBLISHED, [0, 1, 2, 6]),  # mean bound of those that have one: 123
+    ],
+)
+def test_a_router_takes_only_kept_paths(rule, choice, paths):
+    params = rule(topk=TopK(choice=choice))
+    state = allocate(params, 1, len(HISTORY))
+    init(params, state, 0, path_history(HISTORY), KEY)
+    assert sorted({int(decide(params, state, 0, slot * 10_000)) for slot in range(500)}) == paths
+
+
+def seen_script(rng, slots, paths):
+    """Records per slot: media and probes of random paths and delays, some slots without any."""
+    for slot in range(slots):
+        path, delay_us = int(rng.integers(paths)), int(rng.integers(50_000, 150_000))
+        kind = MEDIA if rng.random() < 0.7 else PROBE
+        yield (
+            slot,
+            [Record(kind, slot, path, 10_000 * slot, 10_000 * slot + delay_us, 10_000 * slot + delay_us, 0, 0)]
+            if rng.random() < 0.8
+            else [],
+        )
+
+
+@pytest.mark.parametrize("refresh_s", [0.25, 1.0])
+def test_refresh_rests_on_what_has_come_since_the_last_one(refresh_s):
+    params = VCRoute(topk=TopK(refresh_s=refresh_s))
+    rng, paths = np.random.default_rng(4), 6
+    history = np.stack([np.full(paths, 50.0), 80.0 + 20.0 * np.arange(paths), np.full(paths, 4.0)], axis=1)
+    state = allocate(params, 2, paths)
+    init(params, state, 1, path_history(history), KEY)
+    rows, seen, sets = history.tolist(), [[] for _ in range(paths)], set()
+    for slot, records in seen_script(rng, 700, paths):
+        for record in records:
+            update(params, state, 1, record)
+            seen[record.path].append((record.arrived_us - record.sent_us) / 1000)
+        decide(params, state, 1, slot * 10_000)
+        if slot and slot % round(100 * refresh_s) == 0:
+            rows = [[len(d), statistics.mean(d), statistics.stdev(d)] if len(d) >= 2 else row for d, row in zip(seen, rows, strict=True)]
+            seen = [[] for _ in range(paths)]
+        low = np.array([mean - 1.96 * sd / math.sqrt(n) for n, mean, sd in rows])
+        high = np.array([mean + 1.96 * sd / math.sqrt(n) for n, mean, sd in rows])
+        kept = state.call[1].kept
+        assert {int(state.arm[1, i].kept.nth) for i in range(kept.count)} == chosen(Choice.INTERVAL, low_ms=low, high_ms=high)
+        sets.add(int(kept.count))
+    assert len(sets) > 1
+
+
+@pytest.mark.parametrize("rule", [Via, VCRoute])
+def test_a_path_that_turned_bad_is_left_at_the_next_refresh_only(rule):
+    """Path 0 of 100 ms turns to 200 ms; intervals had ruled out path 1 of 110 ms for good."""
+    history = np.array([[900, 100.0, 2.0], [900, 110.0, 2.0]])
+    for refresh_s, last in ((0.0, 0), (1.0, 1)):
+        params = rule(topk=TopK(refresh_s=refresh_s))
+        state = allocate(params, 1, 2)
+        init(params, state, 0, path_history(history), KEY)
+        paths = []
+        for slot in range(400):
+            path = int(decide(params, state, 0, slot * 10_000))
+            paths.append(path)
+            delay_us = 200_000 + 1000 * (slot % 3) if path == 0 else 110_000 + 1000 * (slot % 3)
+            update(params, state, 0, Record(MEDIA, slot, path, 10_000 * slot, 10_000 * slot + delay_us, 10_000 * slot + delay_us, 0, 0))
+        assert set(paths[:100]) == {0}
+        assert set(paths[300:]) == {last}
+
+
+@pytest.mark.parametrize("rule", [Via, VCRoute])
+@pytest.mark.parametrize(
+    ("topk", "message"),
+    [
+        (TopK(choice=3), r"TopK\.choice is 3; allowed range is \[0, 2\]"),
+        (TopK(refresh_s=-1.0), r"TopK\.refresh_s is -1\.0; allowed range is \[0\.0, 1000000\.0\]"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(rule, topk, message):
+    with pytest.raises(ValueError, match=message):
+        allocate(rule(topk=topk), 1, 3)

@@ -1,0 +1,119 @@
+"""A rule outside, acting through `predict` on records, plays the same call as that rule inside, packet by packet. Every rule there is."""
+
+import importlib
+import pkgutil
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import vcgym.baselines
+import vcgym.envs
+from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.top_k import Choice, TopK
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.rule import Control, buffer_type, facts_of, rules_of
+from vcgym.envs.call.batch import CallBatch
+from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
+from vcgym.network.scenarios import leo
+from vcgym.network.scenarios.scenario import MODES, Scenario
+
+SEEDS = [3, 4, 5]
+PACKETS = 700  # more than one block of the world
+WORLDS = [("wonderproxy", "correlated", 0.0, 1.0, "central"), ("table1", "paper", 0.2, 3.0, "sender")]
+
+
+def every_rule(*controls):
+    """Classes of rules found in the modules of the room. Oracles have no outside."""
+    for module in pkgutil.walk_packages(vcgym.baselines.__path__, "vcgym.baselines."):
+        importlib.import_module(module.name)
+    return [cls for cls in rules_of(*controls) if cls.__module__.startswith("vcgym.baselines.") and not facts_of(cls).oracle]
+
+
+ROUTERS, RECEIVERS = every_rule(Control.PATH), every_rule(Control.LAG, Control.TARGET)
+
+
+def example(kind):
+    """Parameters of a rule: its defaults, and 60 ms for a duration without one."""
+    return kind(**{name: 60.0 for name in kind._fields if name not in kind._field_defaults})
+
+
+def inside(router, receiver, world):
+    scenario, mode, feedback_loss, probe_rate, place = world
+    recipe = Scenario(scenario, mode, PACKETS)
+    batch = CallBatch(recipe, len(SEEDS), router, receiver, place, feedback_loss, probe_rate, log=True)
+    for row, seed in enumerate(SEEDS):
+        batch.start(row, recipe.draw("train", seed))
+    batch.play(np.arange(len(SEEDS)))
+    return batch.played()
+
+
+def outside(env_id, policy, world, **arguments):
+    scenario, mode, feedback_loss, probe_rate, place = world
+    env = gymnasium.make_vec(
+        env_id, num_envs=len(SEEDS), scenario=scenario, mode=mode, packets=PACKETS, feedback_loss=feedback_loss, probe_rate=probe_rate,
+        place=place, observation=policy.reads, action=policy.action, log=True, autoreset_mode=AutoresetMode.DISABLED, **arguments,
+    ).unwrapped  # fmt: skip
+    observation, _ = env.reset(seed=SEEDS)
+    state, start, played = None, np.ones(len(SEEDS), bool), [None] * len(SEEDS)
+    while None in played:
+        actions, state = policy.predict(observation, state, start)
+        observation, _, _, truncated, _ = env.step(actions)
+        start = truncated.copy()
+        for row in np.flatnonzero(truncated):
+            played[row] = played[row] or _row(env.played(), row)
+        if truncated.any():  # those that are over begin again, so that the others can play on
+            observation, _ = env.reset(options={"reset_mask": truncated})
+    return played
+
+
+def _row(played, row):
+    arrays = {name: getattr(played, name)[row].tolist() for name in ("path", "arrived_us", "emitted_us", "flushed", "played_us", "windows")}
+    return arrays | {name: value[row].item() for name, value in played.totals._asdict().items()}
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world[1])
+@pytest.mark.parametrize("kind", ROUTERS, ids=lambda kind: kind.__name__)
+def test_every_router(kind, world):
+    expected = inside(example(kind), WMJitter(), world)
+    seen = outside("vcgym/Relay-v0", RulePolicy(example(kind)), world, interval=1)
+    assert seen == [_row(expected, row) for row in range(len(SEEDS))]
+    assert expected.totals.plans_sent.sum() >= expected.totals.path_changes.sum()
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world[1])
+@pytest.mark.parametrize("kind", RECEIVERS, ids=lambda kind: kind.__name__)
+def test_every_receiver(kind, world):
+    held = {WATERMARK: "watermark", COUNT: "count", PUBLISHED: "published"}[buffer_type(example(kind))]
+    expected = inside(Direct(), example(kind), world)
+    seen = outside("vcgym/Playout-v0", RulePolicy(params_receiver=example(kind)), world, mechanism=held)
+    assert seen == [_row(expected, row) for row in range(len(SEEDS))]
+
+
+EVERY_WORLD = [(name, mode, 0.0, 1.0, "central") for name, modes in MODES.items() if name != "replay" for mode in modes]  # leo is replay
+
+
+@pytest.mark.parametrize("world", EVERY_WORLD, ids=lambda world: f"{world[0]}-{world[1]}")
+def test_every_scenario(world, monkeypatch):
+    if world[1] == "replay":
+        delay_us = 30_000 + 100 * (np.arange(len(leo.SERIES))[:, None] * 37 + np.arange(40_000)[None, :] * 7919) % 60_000
+        monkeypatch.setattr(leo, "measured", lambda data: (delay_us.astype(np.int32), "arithmetic"))
+    router = VCRoute(topk=TopK(choice=Choice.BEST_FIVE))
+    expected = inside(router, WMJitter(), world)
+    seen = outside("vcgym/Relay-v0", RulePolicy(router), world, interval=1)
+    assert seen == [_row(expected, row) for row in range(len(SEEDS))]
+
+
+def test_the_room_was_searched():
+    assert {"Direct", "RoundRobin", "Via", "VCRoute"} <= {kind.__name__ for kind in ROUTERS}
+    assert {"FixedLag", "CountTarget", "WMJitter", "NetEqTarget"} <= {kind.__name__ for kind in RECEIVERS}
+
+
+def test_at_a_coarser_clock_a_rule_is_another_system():
+    world = WORLDS[1]
+    router = example(next(kind for kind in ROUTERS if kind.__name__ == "RoundRobin"))
+    coarse = outside("vcgym/Relay-v0", RulePolicy(router), world, interval=10)
+    assert coarse != [_row(inside(router, WMJitter(), world), row) for row in range(len(SEEDS))]

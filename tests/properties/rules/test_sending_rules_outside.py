@@ -1,0 +1,71 @@
+"""A rule of rate or order outside, through `predict`, is the same rule inside, bit for bit: the same packets, targets and totals."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.schedulers.sbpn import Discard, Overflow, Sbpn
+from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
+from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
+
+PACKETS = 4000
+# Kind of world, and what differs in it: lost reports, silences long enough for TFRC's timer.
+RATE_WORLDS = [("steps", {}), ("cellular", {"report_loss": 0.2}), ("cubic", {}), ("wifi", {"works_ms": 3000.0, "outage_ms": (1e3, 4e3)})]
+ORDER_WORLDS = [("rtt30-q5", {}), ("rtt150-q5", {"report_loss": 0.2}), ("loss0", {}), ("loss5", {}), ("loss10", {"expiry_ms": 60.0})]
+
+
+def same_inside_and_outside(env_id, policy, worlds, rate, order, pacing, **arguments):
+    """Play each world both ways; returns the totals and the targets of each second."""
+    arguments |= {"observation": policy.reads, "action": policy.action, "log_packets": PACKETS, "seconds": 12.0}
+    env = gymnasium.make_vec(env_id, num_envs=1, autoreset_mode=AutoresetMode.DISABLED, **arguments).unwrapped
+    scenario = env.scenario
+    links = [env._with_arguments(scenario.draw("train", 9 + i, kind))._replace(**changes) for i, (kind, changes) in enumerate(worlds)]
+    inside = SendingBatch(
+        len(links), rate, order, scenario.traces, scenario.flows, scenario.series, pacing, PACKETS, calls=scenario.calls
+    )
+    for row, link in enumerate(links):
+        inside.start(row, link)
+    inside.play(np.arange(len(links)))
+    for row, link in enumerate(links):
+        env.scenario.draw = lambda split, seed, kind=None, link=link: link
+        observation, _ = env.reset(seed=0)
+        state, over = None, np.zeros(1, bool)
+        while not over[0]:
+            actions, state = policy.predict(observation, state)
+            observation, _, _, over, _ = env.step(actions)
+        assert env.log(0).tobytes() == inside.log(row).tobytes()
+        assert env.batch.tables.targets[0, :12].tobytes() == inside.tables.targets[row, :12].tobytes()
+        for name, part in env.batch.totals()._asdict().items():
+            np.testing.assert_array_equal(part[0], getattr(inside.totals(), name)[row])
+    return inside.totals(), inside.tables.targets
+
+
+@pytest.mark.parametrize("rule", [GccWebrtc(), GccDraft(), Tfrc(), Tfrc(idle_rule=IdleRule.FASTER_RESTART)], ids=str)
+def test_rate(rule):
+    totals, targets = same_inside_and_outside("vcgym/Rate-v0", RatePolicy(rule), RATE_WORLDS, rule, Fifo(), PACING)
+    assert (totals.sent.sum(axis=1) > 500).all()
+    assert all(len(np.unique(of_call)) > 5 for of_call in targets)  # the rule did something
+
+
+def test_rate_beside_other_calls():
+    worlds = [(kind, {"report_loss": 0.1}) for kind in ("gcc", "tfrc", "fixed", "mixed")]
+    totals, _ = same_inside_and_outside("vcgym/Rate-v0", RatePolicy(Tfrc()), worlds, Tfrc(), Fifo(), PACING, scenario="calls")
+    assert (totals.sent.sum(axis=1) > 500).all()
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [Fifo(), Sbpn(keep_last=False), Sbpn(), Sbpn(overflow=Overflow.EVICTS), Sbpn(discard=Discard.WHEN_FULL), Sbpn(weight=0.5)],
+    ids=str,
+)
+def test_order(rule):
+    totals, _ = same_inside_and_outside(
+        "vcgym/SendOrder-v0", OrderPolicy(rule), ORDER_WORLDS, Tfrc(), rule, BY_PACKET, overflow=rule
+    )  # fmt: skip
+    assert (totals.sent.sum(axis=1) > 10).all()
+    assert (totals.discarded.sum() > 0) == (isinstance(rule, Sbpn) and rule.discard != Discard.WHEN_FULL)

@@ -1,0 +1,1 @@
+"""Slow, obvious or independent counterparts of kernels that several tests share."""

@@ -1,0 +1,238 @@
+"""A whole stream through the clocked player, after the fact: from packet times to what was heard.
+
+Unlike inside a call, packets may carry any length of media, overlap, and leave silence between them. A unit is there once all packets that
+touch it are; a packet counts as played at the first of its units that is.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from twins.window import WINDOW_US, Window, allocate_window, clear_window, window_add, window_minimum
+from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.playout.player import (
+    CONCEALED,
+    ENDED,
+    FAST,
+    NEVER_US,
+    NO_MEDIA,
+    PLAYED,
+    STRETCHED,
+    UNIT_US,
+    Player,
+    aim,
+    allocate_player,
+    start_player,
+    tick,
+    unit_there,
+)
+
+Instants = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Playback:
+    """What was heard of N packets in T ticks of 10 ms. T is 0 if nothing ever came.
+
+    Attributes:
+        played_us: (N,) tick at which the first of the packet's units was played, -1 if none was.
+        end_to_end_us: (N,) that tick minus the media time of that unit, -1 if none was played.
+        late: (N,) came to the player, but none of its units was played.
+        tick_us: (T,) time of each tick.
+        tick_kind: (T,) PLAYED, FAST, STRETCHED, CONCEALED or SILENT of `vcgym.network.playout.player`.
+        tick_offset_us: (T,) playout offset P at each tick.
+    """
+
+    played_us: Instants
+    end_to_end_us: Instants
+    late: npt.NDArray[np.bool_]
+    tick_us: Instants
+    tick_kind: npt.NDArray[np.int64]
+    tick_offset_us: Instants
+
+    def ticks(self, *kinds: int) -> int:
+        """Number of ticks of any of the given kinds."""
+        return int(np.isin(self.tick_kind, kinds).sum())
+
+    @property
+    def concealed_share(self) -> float:
+        """Concealed ticks over all ticks that are not silent; NaN if there is none."""
+        sounding = self.ticks(PLAYED, FAST, STRETCHED, CONCEALED)
+        return self.ticks(CONCEALED) / sounding if sounding else float("nan")
+
+
+def play_arrivals(
+    sent_us: Instants,
+    arrived_us: Instants,
+    level_us: Instants,
+    discarded: npt.NDArray[np.bool_] | None = None,
+    media_us: Instants | None = None,
+) -> Playback:
+    """Play a stream from its arrivals, the receiver's level being the player's target (`clocked_input = arrival`).
+
+    Args:
+        sent_us: (N,) int64, >= 0, in any order; N >= 1.
+        arrived_us: (N,) int64, >= sent_us, or -1 for a lost packet. Of equal times the packet of lower index arrived first.
+        level_us: (N,) int64, >= 0, lag or target level of the receiver after the packet arrived; not read where it was lost.
+        discarded: (N,) bool, packets that the receiver discarded itself. None: no packet.
+        media_us: (N,) int64, > 0, length of the media in each packet. None: 10 ms.
+
+    Raises:
+        ValueError: an argument of another length or kind, or a value out of range.
+    """
+    discarded = np.zeros(len(sent_us), np.bool_) if discarded is None else discarded
+    return _play_out(sent_us, media_us, arrived_us, level_us, discarded, by_arrival=True)
+
+
+def play_emissions(sent_us: Instants, emitted_us: Instants, media_us: Instants | None = None) -> Playback:
+    """Play a stream from what the receiver emits, its level unknown (`clocked_input = emission`).
+
+    Args:
+        sent_us: (N,) int64, >= 0, in any order; N >= 1.
+        emitted_us: (N,) int64, >= sent_us, or -1 for a packet never emitted.
+        media_us: (N,) int64, > 0, length of the media in each packet. None: 10 ms.
+
+    Raises:
+        ValueError: an argument of another length or kind, or a value out of range.
+    """
+    nothing = np.zeros(len(sent_us), np.int64)
+    return _play_out(sent_us, media_us, emitted_us, nothing, nothing.astype(np.bool_), by_arrival=False)
+
+
+def _play_out(
+    sent_us: Instants,
+    media_us: Instants | None,
+    came_us: Instants,
+    level_us: Instants,
+    discarded: npt.NDArray[np.bool_],
+    by_arrival: bool,
+) -> Playback:
+    media_us = np.full(len(sent_us), UNIT_US, np.int64) if media_us is None else media_us
+    came_name = "arrived_us" if by_arrival else "emitted_us"
+    _refuse_other_shapes(sent_us=sent_us, media_us=media_us, level_us=level_us, discarded=discarded, **{came_name: came_us})
+    _refuse_unless(sent_us >= 0, "sent_us", sent_us, ">= 0")
+    _refuse_unless(media_us > 0, "media_us", media_us, "> 0")
+    _refuse_unless((came_us == -1) | (came_us >= sent_us), came_name, came_us, "-1 (never) or >= sent_us of the packet")
+    _refuse_unless((came_us == -1) | (level_us >= 0), "level_us", level_us, ">= 0")
+
+    player, window = _player_for(sent_us, media_us)
+    order = np.argsort(came_us, kind="stable")
+    order = order[came_us[order] >= 0]
+    unit_played_us, *ticks = _run(player, window, order, sent_us, media_us, came_us, discarded, level_us, by_arrival)
+    played_us, end_to_end_us = _packets_played(player.clock[0].origin_us, unit_played_us, sent_us, media_us)
+    late = (came_us >= 0) & ~discarded & (played_us < 0)
+    return Playback(played_us, end_to_end_us, late, *ticks)
+
+
+def _refuse_other_shapes(**arguments: npt.NDArray[np.generic]) -> None:
+    packets = len(arguments["sent_us"])
+    if packets == 0:
+        raise ValueError("sent_us has 0 packets; allowed: 1 or more")
+    for name, values in arguments.items():
+        kind = np.bool_ if name == "discarded" else np.int64
+        if values.shape != (packets,) or values.dtype != kind:
+            raise ValueError(f"{name} is {values.dtype} {values.shape}; allowed: {kind.__name__} ({packets},), as sent_us")
+
+
+def _refuse_unless(fine: npt.NDArray[np.bool_], name: str, values: Instants, allowed: str) -> None:
+    if not fine.all():
+        worst = int(np.argmin(fine))
+        raise ValueError(f"{name}[{worst}] = {values[worst]}; allowed: {allowed}")
+
+
+def _player_for(sent_us: Instants, media_us: Instants) -> tuple[Player, Window]:
+    origin_us = int(sent_us.min())
+    units = int((sent_us + media_us).max() - origin_us - 1) // UNIT_US + 1
+    in_order = np.sort(sent_us)
+    within_window = np.searchsorted(in_order, in_order + WINDOW_US, side="right") - np.arange(len(in_order))
+    player = allocate_player(1, units)
+    start_player(player, 0, origin_us, units)
+    _expect(player, sent_us, media_us, units)
+    window = allocate_window(1, int(within_window.max()))
+    clear_window(window, 0)
+    return player, window
+
+
+@kernel
+def _units_of(origin_us, sent_us, media_us):
+    return range((sent_us - origin_us) // UNIT_US, (sent_us + media_us - 1 - origin_us) // UNIT_US + 1)
+
+
+@kernel
+def _expect(player, sent_us, media_us, units):
+    awaited = player.awaited
+    awaited[0, :] = 0
+    for k in range(len(sent_us)):
+        for unit in _units_of(player.clock[0].origin_us, sent_us[k], media_us[k]):
+            awaited[0, unit] += 1
+    for unit in range(units):
+        if awaited[0, unit] == 0:
+            awaited[0, unit] = NO_MEDIA
+
+
+@kernel
+def _take_in(player, sent_us, media_us, now_us):
+    for unit in _units_of(player.clock[0].origin_us, sent_us, media_us):
+        player.awaited[0, unit] -= 1
+        if player.awaited[0, unit] == 0:
+            unit_there(player, 0, unit, now_us)
+
+
+@kernel
+def _arrive(player, window, sent_us, media_us, arrived_us, discarded, level_us):
+    """A packet arrives (arrival input). A discarded one still counts for the smallest delay of the window."""
+    if not discarded:
+        _take_in(player, sent_us, media_us, arrived_us)
+    window_add(window, 0, sent_us, arrived_us - sent_us)
+    aim(player, 0, arrived_us, level_us, window_minimum(window, 0))
+
+
+@kernel
+def _emit(player, window, sent_us, media_us, emitted_us):
+    """The receiver emits a packet (emission input)."""
+    _take_in(player, sent_us, media_us, emitted_us)
+    window_add(window, 0, sent_us, sent_us - emitted_us)
+    aim(player, 0, emitted_us, 0, -window_minimum(window, 0))
+
+
+@allocating_kernel
+def _run(player, window, order, sent_us, media_us, came_us, discarded, level_us, by_arrival):
+    unit_played_us = np.full(player.clock[0].units, -1, np.int64)
+    times_us = [np.int64(0) for _ in range(0)]
+    kinds = [np.int64(0) for _ in range(0)]
+    offsets_us = [np.int64(0) for _ in range(0)]
+    for event in range(len(order) + 1):
+        until_us = came_us[order[event]] if event < len(order) else NEVER_US
+        while player.clock[0].tick_us < until_us:
+            now_us = player.clock[0].tick_us
+            kind, unit, offset_us = tick(player, 0)
+            if kind == ENDED:
+                break
+            if kind in (PLAYED, FAST):
+                unit_played_us[unit] = now_us
+            if kind == FAST:
+                unit_played_us[unit + 1] = now_us
+            times_us.append(now_us)
+            kinds.append(np.int64(kind))
+            offsets_us.append(offset_us)
+        if event < len(order):
+            k = order[event]
+            if by_arrival:
+                _arrive(player, window, sent_us[k], media_us[k], came_us[k], discarded[k], level_us[k])
+            else:
+                _emit(player, window, sent_us[k], media_us[k], came_us[k])
+    return unit_played_us, np.array(times_us, np.int64), np.array(kinds, np.int64), np.array(offsets_us, np.int64)
+
+
+@allocating_kernel
+def _packets_played(origin_us, unit_played_us, sent_us, media_us):
+    played_us = np.full(len(sent_us), -1, np.int64)
+    end_to_end_us = np.full(len(sent_us), -1, np.int64)
+    for k in range(len(sent_us)):
+        for unit in _units_of(origin_us, sent_us[k], media_us[k]):
+            if unit_played_us[unit] >= 0:
+                played_us[k] = unit_played_us[unit]
+                end_to_end_us[k] = unit_played_us[unit] - origin_us - unit * UNIT_US
+                break
+    return played_us, end_to_end_us
