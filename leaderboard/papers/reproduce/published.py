@@ -36,7 +36,7 @@ class Link(_Record):
     what: Literal["rtt_ms", "loss"]
 
 
-class Path(_Record):
+class PublishedPath(_Record):
     """Mean one-way delay (ms) of the direct path of a pair, or of the one over the relay `via`."""
 
     of: Literal["path"]
@@ -154,7 +154,8 @@ class Nothing(_Record):
 
 
 Measure = Annotated[
-    Link | Path | PathRatio | DirectRange | Value | Change | Worst | BestPair | GainGap | Forecast | Paths | Constant | Cost | Nothing,
+    Link | PublishedPath | PathRatio | DirectRange | Value | Change | Worst | BestPair | GainGap | Forecast | Paths | Constant | Cost
+    | Nothing,
     Field(discriminator="of"),
 ]
 INPUTS = (Link, Paths, Constant)

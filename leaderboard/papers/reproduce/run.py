@@ -13,7 +13,7 @@ from vcgym.leaderboard.papers.reproduce.cost import packet_cost_ms
 from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM
 from vcgym.leaderboard.papers.reproduce.measures import Material
 from vcgym.leaderboard.papers.reproduce.page import document, page
-from vcgym.leaderboard.papers.reproduce.parts import Part, calls_of, forecasts_of, parts_of, settings_of
+from vcgym.leaderboard.papers.reproduce.parts import PlayedPart, calls_of, forecasts_of, parts_of, settings_of
 from vcgym.leaderboard.papers.reproduce.published import load_published
 from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS, scenario_of, verdicts
 from vcgym.leaderboard.results.files import replace_file, write
@@ -23,7 +23,7 @@ _FORECAST = ("wonderproxy", "cloud")  # scenarios of Tables III and IV
 _LOOKED_UP = "table1"  # of which only the table of links is looked at
 
 
-def parts_to_play(config: ReproduceConfig) -> list[Part]:
+def parts_to_play(config: ReproduceConfig) -> list[PlayedPart]:
     """Every part of every setting that statements are about and whose data are there."""
     return [
         part
@@ -34,7 +34,7 @@ def parts_to_play(config: ReproduceConfig) -> list[Part]:
     ]
 
 
-def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: list[Part], on_progress: OnProgress) -> Path:
+def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: list[PlayedPart], on_progress: OnProgress) -> Path:
     """Play what is not there yet, judge every statement, and write verdicts.parquet, reproduce.html and reproduction.md.
 
     Args:

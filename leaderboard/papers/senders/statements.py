@@ -1,4 +1,4 @@
-"""Statements of S1 (SBPN) and S4 (GCC over Wi-Fi), as data: `vcgym.data/published_sending.json`, read and checked.
+"""SenderStatements of S1 (SBPN) and S4 (GCC over Wi-Fi), as data: `vcgym.data/published_sending.json`, read and checked.
 
 S1 tells its results in words and pictures: orderings, and one size. A statement is measured as a weighted sum of means, run by run paired,
 and judged by the rule that stands with it (`vcgym.leaderboard.papers.reproduce.rules`).
@@ -53,7 +53,7 @@ class SendingStatement(Judged):
     unit: Literal["%", "points", "ms", ""] = ""
 
 
-class Statements(Carded):
+class SenderStatements(Carded):
     """The file: a card and the statements."""
 
     statements: Annotated[tuple[SendingStatement, ...], Field(min_length=1), AfterValidator(each_once)]
@@ -64,10 +64,10 @@ def load_statements() -> tuple[SendingStatement, ...]:
     return parse_statements(importlib.resources.files("vcgym.data").joinpath(FILE).read_text(encoding="utf-8")).statements
 
 
-def parse_statements(text: str) -> Statements:
+def parse_statements(text: str) -> SenderStatements:
     """Validate the JSON text of the file.
 
     Raises:
         DataError: a field that is wrong, or content that does not match the card's hash.
     """
-    return parse_carded(Statements, FILE, text)
+    return parse_carded(SenderStatements, FILE, text)
