@@ -37,7 +37,7 @@ LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in f
 
 
 class Held(NamedTuple):
-    """Which levers of the paths the agent holds, and where it is asked. The uplink knows which of its own."""
+    """Controls of the paths that are the agent's, and where it decides. The uplink knows its own."""
 
     path: bool
     level: bool
@@ -46,7 +46,7 @@ class Held(NamedTuple):
 
 
 class LeverVectorEnv(EpisodeVectorEnv):
-    """A batch of calls whose levers `held` are held by the agent; see the environments' docstrings for what an agent meets.
+    """A batch of calls whose controls `held` are the agent's; each environment's docstring specifies observation, action and reward.
 
     Args:
         num_envs: how many calls are played side by side, >= 1.
@@ -149,7 +149,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         super().__init__(num_envs, *shown, acted, *rewarded, arguments, autoreset_mode, self.batch.shares)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
-        """What packets pass before they go onto a path."""
+        """Return the stages that packets pass before they go onto a path."""
         return BARE
 
     def _records(self, paths: int) -> dict[str, spaces.Space[Any]]:
@@ -230,7 +230,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         }  # fmt: skip
 
     def picture(self, row: int) -> NDArray[np.uint8]:
-        """The call so far, see `vcgym.envs.faces.render.picture`."""
+        """Draw the call so far, see `vcgym.envs.faces.render.picture`."""
         return picture(self.batch, row)
 
     def played(self) -> Played:
@@ -246,7 +246,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         }  # fmt: skip
 
     def _world_names(self) -> list[str]:
-        """A drawn world goes by its name: its parameters stand in the world's rows."""
+        """Return the name of each sampled world; its parameters are stored in the world's rows."""
         kinds = map(self.uplink.kind, range(self.num_envs))
         return [
             f"{draw.pair}\t{draw.stratum}\t{draw.seed}\t{kind}" if draw else "" for draw, kind in zip(self.batch.draws, kinds, strict=True)
