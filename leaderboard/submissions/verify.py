@@ -1,4 +1,4 @@
-"""Is a score what the actions come to? Every logged call is played again from its actions alone, and its row of results made anew."""
+"""Verification of scores: every logged call is played again from its actions alone, and its row of results is computed anew."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
