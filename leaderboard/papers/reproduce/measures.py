@@ -1,4 +1,4 @@
-"""How ours is found: one function per kind of statement, from the calls of one scenario in one mode to a value with its interval.
+"""Measures of our values: one function per kind of statement, from the calls of one scenario in one mode to a value with its interval.
 
 Means over worlds carry the paired bootstrap interval of `vcgym.leaderboard.statistics`. What no sampling touches, and an extreme over all
 worlds, is its own interval.
@@ -36,7 +36,7 @@ class MissingError(Exception):
 
 
 class Material(NamedTuple):
-    """What one scenario in one mode came to.
+    """Results of one scenario in one mode.
 
     Attributes:
         scenario: the worlds, or None where there are none of that mode.

@@ -1,4 +1,4 @@
-"""What the paper prints, as data: `vcgym.data/published_vcroute.json`, read and checked.
+"""Published statements of the paper, as data: `vcgym.data/published_vcroute.json`, read and checked.
 
 A statement is one published number or direction: where it stands, how ours is measured, and by which rule, declared with it, ours counts as
 the same. A statement about WMJitter with `readings` is looked at twice: as the listing is printed (WM), and as the published code has it,
@@ -126,7 +126,7 @@ class Forecast(_Record):
 
 
 class Paths(_Record):
-    """How many paths a pair has."""
+    """Return the number of paths of a pair."""
 
     of: Literal["paths"]
     scenario: str
@@ -158,7 +158,7 @@ Measure = Annotated[
     Field(discriminator="of"),
 ]
 INPUTS = (Link, Paths, Constant)
-"""What we put in ourselves: reproduced by construction, and not counted among what was reproduced."""
+"""Inputs of ours: reproduced by construction, and not counted among reproduced statements."""
 
 
 class Judged(_Record):
@@ -231,7 +231,7 @@ def each_once(statements: tuple[JudgedT, ...]) -> tuple[JudgedT, ...]:
     return statements
 
 
-class Published(Carded):
+class Statements(Carded):
     """The file: a card and the statements."""
 
     statements: Annotated[tuple[Statement, ...], AfterValidator(each_once)]
@@ -243,13 +243,13 @@ def load_published() -> tuple[Statement, ...]:
     return tuple(reading for statement in parse_published(text).statements for reading in _readings(statement))
 
 
-def parse_published(text: str) -> Published:
+def parse_published(text: str) -> Statements:
     """Validate the JSON text of the file.
 
     Raises:
         DataError: a field that is wrong, or content that does not match the card's hash.
     """
-    return parse_carded(Published, FILE, text)
+    return parse_carded(Statements, FILE, text)
 
 
 def _readings(statement: Statement) -> Iterator[Statement]:

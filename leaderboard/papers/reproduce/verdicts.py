@@ -35,13 +35,13 @@ Worlds = Mapping[tuple[str, str], Material]
 
 
 def scenario_of(statement: p.Statement) -> str | None:
-    """The scenario whose calls a statement is about, None if it is about none."""
+    """Return the scenario whose calls a statement is about, None if it is about none."""
     measure = statement.measure
     return "table1" if isinstance(measure, p.Link) else getattr(measure, "scenario", None)
 
 
 def verdicts(statements: Iterable[p.Statement], worlds: Worlds, cost_ms: float) -> list[dict[str, Any]]:
-    """A row per statement, mode and accounting, in that order; the columns are those of `VERDICTS`.
+    """Return a row per statement, mode and accounting, in that order; the columns are those of `VERDICTS`.
 
     Args:
         statements: of `vcgym.leaderboard.papers.reproduce.published.load_published`.
@@ -84,7 +84,7 @@ def _counts_delays(measure: Any) -> bool:
 
 
 def unit_of(measure: Any) -> str:
-    """The unit ours is shown in; a share is shown in percent, a change of shares in percentage points."""
+    """Return the unit ours is shown in; a share is shown in percent, a change of shares in percentage points."""
     if isinstance(measure, p.Change):
         return "points" if not measure.relative and STATISTICS[measure.statistic].unit == "%" else "%"
     if isinstance(measure, p.Value):
@@ -99,7 +99,7 @@ def unit_of(measure: Any) -> str:
 
 
 def shares(rows: Iterable[Mapping[str, Any]], late_learns: bool) -> dict[str, dict[str, int]]:
-    """How many statements were reproduced, not, and cannot be judged, by mode, in the paper's own accounting, inputs of ours left out.
+    """Count statements that were reproduced, were not, and cannot be judged, by mode, in the paper's accounting, our inputs left out.
 
     Args:
         rows: of `verdicts`.
@@ -117,7 +117,7 @@ def shares(rows: Iterable[Mapping[str, Any]], late_learns: bool) -> dict[str, di
 
 
 def shown(value: float, unit: str) -> str:
-    """A value of ours as tables show it; "" for NaN."""
+    """Return a value of ours as tables show it; "" for NaN."""
     if value != value:
         return ""
     if unit in ("%", "points"):

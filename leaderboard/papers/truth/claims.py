@@ -1,4 +1,4 @@
-"""What the evaluation of the VCRoute paper (arXiv 2310.05054, section VI) claims, as data.
+"""Claims of the evaluation of the VCRoute paper (arXiv 2310.05054, section VI), as data.
 
 A `Claim` compares two systems, a `Figure` is a number of its own. Sizes are those printed; where the paper leaves the setting open ("in
 most cases", or a range without its scope) the claim is taken over all pairs of the scenario. Left out: what is measured by a clock (cost of
@@ -12,7 +12,7 @@ SYSTEMS = ("DRT-BF", "DRT-WM", "DRT-WML", "VIA-BF", "VIA-WM", "VIA-WML", "VCR-BF
 """The paper's five; VCR-BF, which it leaves out; and WML, WMJitter taught by late packets too, as in the code published with it."""
 
 REFERENCE = "DRT-BF"
-"""What every system is set beside, claim or not: the worst of the five, says the paper."""
+"""System that every other one is compared with, claim or not: the worst of the five, says the paper."""
 
 LOWER, EQUAL, NOT_HIGHER = "lower", "equal", "not higher"
 

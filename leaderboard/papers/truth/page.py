@@ -37,7 +37,7 @@ looked at in every kind of world we can draw, in both accountings: `event`, the 
 
 
 def page(results: Results, seeds: int, packets: int) -> str:
-    """The whole page as Markdown, from the results of each setting that was played."""
+    """Return the whole page as Markdown, from the results of each setting that was played."""
     shares = {"delay": verdicts.DELAY_MARGIN, "loss": verdicts.LOSS_MARGIN} | {
         "slight": verdicts.NEGLIGIBLE_DELAY, "rare": verdicts.NEGLIGIBLE_LOSS,
     }  # fmt: skip

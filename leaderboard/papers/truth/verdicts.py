@@ -24,14 +24,14 @@ NEGLIGIBLE_DELAY, NEGLIGIBLE_LOSS = 0.01, 0.001
 
 
 class Verdict(NamedTuple):
-    """What was found: the change from reference to system, a share, and what it means for the claim."""
+    """Finding on a claim: the change from reference to system, a share, and the verdict."""
 
     change: Estimate
     word: str
 
 
 class Number(NamedTuple):
-    """What was found for a figure, and whether that is within what was published; None where there is no value."""
+    """Finding on a figure, and True if it is within the published range; None where there is no value."""
 
     value: float
     within: bool | None
@@ -50,7 +50,7 @@ def verdict(claim: Claim, results: pa.Table, accounting: str) -> Verdict | None:
 
 
 def judge(direction: str, change: Estimate, margin: float) -> str:
-    """The word for an interval; see the module."""
+    """Return the word for an interval; see the module."""
     low, high = change.low, change.high
     if math.isnan(low) or math.isnan(high):
         return UNKNOWN
@@ -62,7 +62,7 @@ def judge(direction: str, change: Estimate, margin: float) -> str:
 
 
 def compared_in_size(claim: Claim, found: Verdict) -> str:
-    """How large the change is of a claim that something is lower, where it holds or is reversed.
+    """Return the size of the change of a claim that something is lower, where it holds or is reversed.
 
     Returns:
         "negligible" if the whole interval is within `NEGLIGIBLE_DELAY` or `NEGLIGIBLE_LOSS` of none; of one that holds, "smaller" or
@@ -80,7 +80,7 @@ def compared_in_size(claim: Claim, found: Verdict) -> str:
 
 
 def number(figure: Figure, results: pa.Table, accounting: str) -> Number | None:
-    """The value of a figure in one setting, put together over its worlds; None if no pair of the setting is meant."""
+    """Return the value of a figure in one setting, put together over its worlds; None if no pair of the setting is meant."""
     results = _of_pairs(results, figure.pair)
     if not results.num_rows:
         return None
