@@ -139,7 +139,8 @@ class OrderPolicy:
         """
         actions = np.empty(len(observation["count"]), np.int64)
         queue = np.zeros(1, SEND_QUEUE).view(np.recarray)
-        _choose(for_kernels(self.params), queue, observation["records"], observation["count"], observation["now_us"], observation["rtt_us"], actions)
+        compiled, names = for_kernels(self.params), ("records", "count", "now_us", "rtt_us")
+        _choose(compiled, queue, *(observation[name] for name in names), actions)
         return actions, state
 
 
