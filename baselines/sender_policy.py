@@ -139,8 +139,8 @@ class OrderPolicy:
         """
         actions = np.empty(len(observation["count"]), np.int64)
         queue = np.zeros(1, SEND_QUEUE).view(np.recarray)
-        compiled, names = for_kernels(self.params), ("records", "count", "now_us", "rtt_us")
-        _choose(compiled, queue, *(observation[name] for name in names), actions)
+        params, seen = for_kernels(self.params), observation
+        _choose(params, queue, seen["records"], seen["count"], seen["now_us"], seen["rtt_us"], actions)
         return actions, state
 
 
