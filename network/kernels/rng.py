@@ -35,7 +35,7 @@ OTHER_CALL = 13
 
 @kernel
 def mix64(bits):
-    """SplitMix64's output function: uint64 -> uint64, a bijection."""
+    """Apply SplitMix64's output function: uint64 -> uint64, a bijection."""
     bits = np.uint64(bits)
     bits = (bits ^ (bits >> _S30)) * _MIX_A
     bits = (bits ^ (bits >> _S27)) * _MIX_B
@@ -44,7 +44,7 @@ def mix64(bits):
 
 @kernel
 def stream_key(seed, link, purpose):
-    """Name of one stream of draws (uint64) for non-negative integers seed, link and purpose."""
+    """Return the name of one stream of draws (uint64) for non-negative integers seed, link and purpose."""
     key = mix64(np.uint64(seed) + _GOLDEN)
     key = mix64(key ^ (np.uint64(link) + np.uint64(1)) * _GOLDEN)
     return mix64(key ^ (np.uint64(purpose) + np.uint64(1)) * _MIX_B)
@@ -71,7 +71,7 @@ def uniform(key, counter):
 
 @kernel
 def normal_quantile(p):
-    """Inverse of the standard normal distribution function for 0 < p < 1 (Acklam 2003)."""
+    """Return the inverse of the standard normal distribution function for 0 < p < 1 (Acklam 2003)."""
     if p < 0.02425:
         q = math.sqrt(-2.0 * math.log(p))
         return _tail(q)
