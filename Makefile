@@ -44,7 +44,7 @@ truth: install
 # Every published number of the paper beside ours: verdicts and page under outputs/reproduce. FULL=true plays calls as long as the paper's.
 reproduce: install
 	$(BIN)/vcgym-reproduce full=$(or $(FULL),false)
-	$(BIN)/vcgym-sending do=reproduce folder=outputs/reproduce
+	$(BIN)/vcgym-reproduce paper=senders folder=outputs/reproduce
 
 # Leaves .venv alone: it takes minutes to download. Remove it by hand for a fresh start.
 clean:

@@ -5,8 +5,8 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.leaderboard.bench.catalogue import CATALOGUE, bench
+from vcgym.leaderboard.bench.config import BenchConfig
 from vcgym.leaderboard.bench.measure import Effort
-from vcgym.leaderboard.config import BenchConfig
 from vcgym.scripts.schema import CONF, build
 
 

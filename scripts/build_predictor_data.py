@@ -5,11 +5,11 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import progress
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import build as build_rows
 from vcgym.leaderboard.forecasts.data import playable
 from vcgym.scripts.schema import CONF, build
-from vcgym.scripts.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="predictor_data")
@@ -20,8 +20,8 @@ def main(composed: DictConfig) -> None:
     parts, console = playable(config), Console()
     if len(parts) < len(config.parts):
         console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
-    with progress("predictor data", len(parts)) as tell:
-        rows = build_rows(config, load_systems(config.systems), tell)
+    with progress("predictor data", len(parts)) as on_progress:
+        rows = build_rows(config, load_systems(config.systems), on_progress)
     console.print(f"Rows: {rows}", soft_wrap=True)
 
 

@@ -21,9 +21,9 @@ def main(composed: DictConfig) -> None:
     console, with_series = Console(), bool(os.environ.get(DATA_VARIABLE))
     if not with_series:
         console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
-    with progress("decision value", steps(with_series)) as tell:
+    with progress("decision value", steps(with_series)) as on_progress:
         page = write_decision_value(
-            with_series, config.seeds, config.drift_seeds, config.packets, config.threads, config.folder, tell
+            with_series, config.seeds, config.drift_seeds, config.packets, config.threads, config.folder, on_progress
         )  # fmt: skip
     console.print(f"Decision value: {page}", soft_wrap=True)
 

@@ -5,12 +5,12 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import progress
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.headroom.config import HeadroomConfig
 from vcgym.leaderboard.headroom.run import worlds, write_headroom
-from vcgym.leaderboard.report.scores.anchored import PUBLISHED
 from vcgym.leaderboard.results import files as results
+from vcgym.leaderboard.results.call_columns import ANCHORS
 from vcgym.scripts.schema import CONF, build
-from vcgym.scripts.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="headroom")
@@ -20,9 +20,9 @@ def main(composed: DictConfig) -> None:
     config.data.export()
     played = results.read(results.RESULTS, config.results / "results.parquet")
     drawn, ranked = worlds(played), set(played["system"].to_pylist())
-    published = load_systems([name for name in PUBLISHED if name in ranked])
-    with progress("headroom", len(drawn)) as tell:
-        page = write_headroom(config.results, drawn, published, config.folder, config.threads, tell)
+    published = load_systems([name for name in ANCHORS.published if name in ranked])
+    with progress("headroom", len(drawn)) as on_progress:
+        page = write_headroom(config.results, drawn, published, config.folder, config.threads, on_progress)
     console = Console()
     console.print(f"Headroom: {config.results / 'headroom.md'}", soft_wrap=True)
     console.print(f"Report: {page}", soft_wrap=True)

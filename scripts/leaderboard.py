@@ -1,27 +1,36 @@
-"""vcgym-leaderboard: train a small agent if there is none, play the suite, print the ranks, write the page. See conf/leaderboard.yaml.
+"""vcgym-leaderboard: play a suite, print the ranks, write the page. See conf/leaderboard.yaml.
 
-With do=add the submission in `folder` joins; with do=verify the agents' scores are recomputed from their actions, and the command fails if
-one is not what they come to; with do=page all suites that lie beside each other get one page.
+Of calls over paths it trains a small agent if there is none. list=systems prints the systems of the suite with their sources. With do=add
+the submission in `folder` joins; with do=verify the agents' scores are recomputed from their actions, and the command fails if one is not
+reproduced; with do=page all suites that lie beside each other get one page; with do=fairness calls share a bottleneck.
 """
 
 import sys
+from collections.abc import Iterable, Sequence
 
 import hydra
 from omegaconf import DictConfig
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.table import Table
 
 from vcgym.agents.tracking.progress import progress
-from vcgym.leaderboard.config import LeaderboardConfig
+from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.evaluation.cells import plan
-from vcgym.leaderboard.evaluation.participants import all_systems, table_errors
+from vcgym.leaderboard.evaluation.config import LeaderboardConfig
+from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
+from vcgym.leaderboard.evaluation.suites import Suite, prepare
+from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings
 from vcgym.leaderboard.report.publish import publish_together
-from vcgym.leaderboard.report.run import prepare, run_suite, show
+from vcgym.leaderboard.report.run import run_suite, show
+from vcgym.leaderboard.report.system_list import system_rows
+from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.verify import verify
+from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError
 from vcgym.scripts.schema import CONF, build, register
-from vcgym.scripts.systems import load_systems, system_names
 
 register()
 
@@ -41,27 +50,50 @@ def main(composed: DictConfig) -> None:
 
 
 def _run(config: LeaderboardConfig, console: Console) -> None:
-    if config.do == "page":
+    suite = config.played_suite()
+    if config.list:
+        _print_rows(("system", "controller", "rule", "source"), system_rows(systems_of(suite, config.systems)), console)
+    elif config.do == "page":
         home = config.folder.parent
         publish_together(sorted(path.parent for path in home.glob("*/results.parquet")), home / "report.html")
         console.print(f"Report: {home / 'report.html'}", soft_wrap=True)
-        return
+    elif config.do == "fairness":
+        with progress("calls that share", len(pairings())) as on_progress:
+            rows = fairness(config.folder, on_progress)
+        _print_rows(HEADINGS, rows, console)
+        console.print(f"Page: {config.folder / 'sending_fairness.md'}", soft_wrap=True)
+    else:
+        _play(config, suite, console)
+
+
+def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     board = config.board if config.do == "add" else config.folder
-    suite = config.played_suite()
-    parts = prepare(suite)
-    rules = load_systems(config.systems)
-    paths = [scenario.paths for _, scenario in parts]
+    parts, over_paths = prepare(suite), suite.columns is CALL
+    systems = systems_of(suite, config.systems)
+    paths = [scenario.paths for _, scenario in parts if isinstance(scenario, Scenario)]
     if config.do == "add":
+        if not over_paths:
+            raise RefusedError(config.folder, f"is to join suite {config.suite}", "a suite of calls over paths")
         console.print(f"Taken: {accept(config.folder, board, paths, system_names())}")
     if len(parts) < len(suite.parts):
-        console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
-    for said in table_errors(rules):
-        console.print(f"{said}.")
-    systems = all_systems(rules, config.train, accepted(board, paths))
-    with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, systems))) as tell:
-        page = run_suite(suite, parts, systems, board, tell, config.threads, config.workers, config.ray.address)
+        console.print("Measured worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
+    for sentence in table_errors(systems):
+        console.print(f"{sentence}.")
+    agents = accepted(board, paths) if over_paths else {}
+    for name, folder in config.agents.items():
+        agents |= study_agents(name, folder, suite)
+    participants = all_participants(suite, systems, config.train if over_paths else None, agents)
+    with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, participants))) as on_progress:
+        page = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address)
     show(board, console)
     console.print(f"Report: {page}", soft_wrap=True)
+
+
+def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console) -> None:
+    table = Table(*headings, box=SIMPLE_HEAD)
+    for row in rows:
+        table.add_row(*(cell.replace("[", r"\[") for cell in row))
+    console.print(table)
 
 
 def _verify(config: LeaderboardConfig, console: Console) -> int:
@@ -73,7 +105,7 @@ def _verify(config: LeaderboardConfig, console: Console) -> int:
         said = f"{verdict.system}: {', '.join(map(str, verdict.world))}  {verdict.said}".rstrip()
         console.print(f"{'equal' if verdict.equal else 'NOT equal'}: {said}", highlight=False, soft_wrap=True, markup=False)
     equal = sum(verdict.equal for verdict in verdicts)
-    console.print(f"{equal} of {len(verdicts)} rows of agents are what their actions come to.")
+    console.print(f"{equal} of {len(verdicts)} agent results reproduced from logged actions.")
     return int(equal < len(verdicts))
 
 

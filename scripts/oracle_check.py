@@ -5,11 +5,12 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import progress
+from vcgym.leaderboard.evaluation.participants import systems_of
+from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.headroom.check import SCENARIOS, compare, summary
 from vcgym.leaderboard.headroom.config import OracleCheckConfig
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.scripts.schema import CONF, build
-from vcgym.scripts.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="oracle_check")
@@ -17,8 +18,8 @@ def main(composed: DictConfig) -> None:
     """Compose, play, compare, print."""
     config = build(composed, OracleCheckConfig)
     scenarios = [Scenario(name, mode, config.packets) for name, mode in SCENARIOS]
-    with progress("oracle check", config.worlds) as tell:
-        found = compare(scenarios, load_systems(config.systems), config.worlds, config.per_world, tell, config.first)
+    with progress("oracle check", config.worlds) as on_progress:
+        found = compare(scenarios, systems_of(SUITES["first"], config.systems), config.worlds, config.per_world, on_progress, config.first)
     Console().print(summary(found), highlight=False, soft_wrap=True)
 
 

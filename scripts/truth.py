@@ -7,13 +7,13 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import progress
-from vcgym.leaderboard.config import TruthConfig
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.papers.truth.claims import SCENARIOS, SYSTEMS
+from vcgym.leaderboard.papers.truth.config import TruthConfig
 from vcgym.leaderboard.papers.truth.outcomes import settings
 from vcgym.leaderboard.papers.truth.run import write_truth
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.scripts.schema import CONF, build
-from vcgym.scripts.systems import load_systems
 
 
 @hydra.main(version_base="1.3", config_path=CONF, config_name="truth")
@@ -27,8 +27,8 @@ def main(composed: DictConfig) -> None:
         chosen = [setting for setting in chosen if setting.mode != "replay"]
         console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
     systems = load_systems(list(SYSTEMS))
-    with progress("truth table", len(chosen)) as tell:
-        page = write_truth(chosen, systems, config.seeds, config.packets, config.threads, config.folder, tell)
+    with progress("truth table", len(chosen)) as on_progress:
+        page = write_truth(chosen, systems, config.seeds, config.packets, config.threads, config.folder, on_progress)
     console.print(f"Truth table: {page}", soft_wrap=True)
 
 

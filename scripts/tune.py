@@ -1,4 +1,4 @@
-"""vcgym-tune: search the parameters of rules on the training split as conf/tune.yaml says, and keep the best as systems and senders."""
+"""vcgym-tune: search the parameters of rules on the training split as conf/tune.yaml says, and save the best as files of data/tuned."""
 
 import logging
 from collections.abc import Mapping
@@ -10,12 +10,11 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from vcgym.agents.sweeps.search import Domain, ray_running
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.tuning.tunable import space_of
 from vcgym.leaderboard.tuning.tune_config import TuneConfig, TunedRule
-from vcgym.leaderboard.tuning.tuning import Ground, Search, keep, tune_system
+from vcgym.leaderboard.tuning.tuning import Search, TuningTask, save, tune_system
 from vcgym.scripts.schema import CONF, build, register
-from vcgym.scripts.senders import load_senders
-from vcgym.scripts.systems import load_systems
 
 register()
 log = logging.getLogger(__name__)
@@ -38,19 +37,19 @@ def load_spaces() -> dict[str, dict[str, Domain]]:
 def main(composed: DictConfig) -> None:
     """Compose, search each system that is not kept, print the gains."""
     config = build(composed, TuneConfig)
-    spaces, systems, senders = load_spaces(), load_systems(config.systems), load_senders(config.sending.senders)
+    spaces, systems, senders = load_spaces(), load_systems(config.systems), load_systems(config.sending.senders)
     with ray_running(config.workers, config.ray.address):
         for name, pair in systems.items():
-            _tune(name, pair, space_of(pair, spaces), config.ground(), config.how(config.trials), config.folder)
-        for ground in config.sending.grounds():
+            _tune(name, pair, space_of(pair, spaces), config.task(), config.how(config.trials), config.folder)
+        for task in config.sending.tasks():
             for name, sender in senders.items():
-                _tune(name, sender, space_of(sender, spaces), ground, config.how(config.sending.trials), config.folder)
+                _tune(name, sender, space_of(sender, spaces), task, config.how(config.sending.trials), config.folder)
 
 
-def _tune(name: str, system: Any, space: Mapping[str, Domain], ground: Ground, how: Search, folder: Path) -> None:
-    tuned = tune_system(name, system, space, ground, how, folder)
-    keep(tuned, ground, folder)
-    log.info(f"{ground.name(name)}: train {tuned.study['train']}, validation {tuned.study['validation']}")
+def _tune(name: str, system: Any, space: Mapping[str, Domain], task: TuningTask, how: Search, folder: Path) -> None:
+    tuned = tune_system(name, system, space, task, how, folder)
+    save(tuned, task, folder)
+    log.info(f"{task.name(name)}: train {tuned.study['train']}, validation {tuned.study['validation']}")
 
 
 if __name__ == "__main__":

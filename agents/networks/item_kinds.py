@@ -32,6 +32,8 @@ class ItemKind(NamedTuple):
     rule: tuple[dict[str, float], ...]
 
 
+UNKNOWN = ItemKind(scores=1, selected=None, mask=None, rule=({},))  # items of an environment from outside
+
 ITEM_KINDS = {
     "paths": ItemKind(
         scores=1,
@@ -49,3 +51,8 @@ ITEM_KINDS = {
         ),
     ),
 }
+
+
+def item_kind(name: str) -> ItemKind:
+    """Return the kind of the items of a part of an observation; `UNKNOWN` for a part that is not of this project."""
+    return ITEM_KINDS.get(name, UNKNOWN)

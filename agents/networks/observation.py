@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from vcgym.agents.networks.description import Activation, Items, SetNetwork, Strict, set_network
-from vcgym.agents.networks.item_kinds import ITEM_KINDS
+from vcgym.agents.networks.item_kinds import item_kind
 from vcgym.envs.faces.actions import LEVELS
 
 CALL = "call"
@@ -70,8 +70,8 @@ def network_for(parts: Sequence[ObservedPart], outputs: int, hidden: int, activa
     of_items, context = item_part(parts), context_features(parts)
     items, rest = None, outputs
     if of_items is not None:
-        kind, features = ITEM_KINDS[of_items.name], of_items.features
-        selected, mask = (None if name is None else features.index(name) for name in (kind.selected, kind.mask))
+        kind, features = item_kind(of_items.name), of_items.features
+        selected, mask = (features.index(name) if name in features else None for name in (kind.selected, kind.mask))
         items = Items(width=len(features), scores=kind.scores, selected=selected, mask=mask)
         rest -= kind.scores * count_items(parts)
         if rest < 0:

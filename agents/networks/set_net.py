@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from vcgym.agents.networks.description import ABSENT, LAG_WIDTH, Layer, SetNetwork
-from vcgym.agents.networks.item_kinds import ITEM_KINDS
+from vcgym.agents.networks.item_kinds import item_kind
 from vcgym.agents.networks.observation import ObservedPart
 from vcgym.envs.faces.actions import LEVELS
 
@@ -74,7 +74,7 @@ class SetNet(SetTrunk):
             self.rest = _linear(network.rest)
 
     def init_to_heuristic(self, of_items: ObservedPart | None, scale: float) -> None:
-        """Set outputs near zero, but for the skip connection, which becomes the rule of `ITEM_KINDS`.
+        """Set outputs near zero, but for the skip connection, which becomes the rule of `item_kind`.
 
         Args:
             of_items: the items; None without.
@@ -84,9 +84,10 @@ class SetNet(SetTrunk):
             if of_items is not None:
                 nn.init.orthogonal_(_last(self.score).weight, 0.01)
                 skip = _last(self.skip).weight.zero_()
-                for score, weights in enumerate(ITEM_KINDS[of_items.name].rule):
+                for score, weights in enumerate(item_kind(of_items.name).rule):
                     for name, weight in weights.items():
-                        skip[score, of_items.features.index(name)] = weight
+                        if name in of_items.features:
+                            skip[score, of_items.features.index(name)] = weight
                 skip *= scale
             if self.network.rest:
                 nn.init.orthogonal_(_last(self.rest).weight, 0.01)

@@ -1,5 +1,6 @@
 """A batch of calls: worlds, sessions and the levers' holders, stepped together."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -7,43 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.rule import allocate, start_row
-from vcgym.envs.call.counters import BOOKS, LOG, WINDOW_TICKS, open_books
+from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
 from vcgym.envs.call.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
-from vcgym.envs.call.loop import ANSWER, BLOCK, CALL, DECIDE, DONE, RING_FULL, Tables, play
+from vcgym.envs.call.loop import play
+from vcgym.envs.call.paths import ANSWER, CALL, Paths, Tables
 from vcgym.envs.call.sender.no_uplink import BARE, Bare
 from vcgym.envs.call.shares import Shares
+from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS, clear_wire
 from vcgym.network.playout.player import allocate_player, start_player
-from vcgym.network.playout.quality import LOSS_PRICE, emission_reward, emodel_return, impairment_sum
 from vcgym.network.playout.receiver import START_LEVEL_US, start_receiver
 from vcgym.network.playout.slot_window import clear_slot_window
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World, WorldDraw
 
 PLACES = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # how far along the way from sender to receiver a place lies
-
-
-class Totals(NamedTuple):
-    """What a finished call adds up to; arrays (sessions,)."""
-
-    plans_sent: NDArray[np.int64]
-    path_changes: NDArray[np.int64]
-    probes_sent: NDArray[np.int64]
-    ticks_played: NDArray[np.int64]
-    ticks_stretched: NDArray[np.int64]
-    ticks_concealed: NDArray[np.int64]
-    ticks_silent: NDArray[np.int64]
-    offset_us_sum: NDArray[np.int64]
-    impairment_sum: NDArray[np.float64]
-    return_emodel: NDArray[np.float64]
-    return_event: NDArray[np.float64]
-    conceal_runs: NDArray[np.int64]
-    conceal_longest_ticks: NDArray[np.int64]
-    conceal_runs_long: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -71,13 +54,77 @@ class Played:
     windows: NDArray[np.int64]
 
 
+class Batch(ABC):
+    """Sessions played together, cut among threads.
+
+    Attributes:
+        why: int64 (sessions,), why each stopped last, see `vcgym.envs.call.stages`; DONE before it begins.
+
+    Args:
+        sessions: how many, >= 1.
+        threads: how many threads share them; without effect on the result.
+    """
+
+    def __init__(self, sessions: int, threads: int) -> None:
+        for name, value, high in (("sessions", sessions, 1 << 20), ("threads", threads, 256)):
+            if not 1 <= value <= high:
+                raise ValueError(f"{name} = {value}: allowed is 1 to {high}")
+        self.sessions, self.threads = sessions, threads
+        self.shares = Shares(sessions, threads)
+        self.why = np.full(sessions, DONE)
+
+    @property
+    @abstractmethod
+    def stages(self) -> Stages:
+        """The stages as the loop plays them."""
+
+    @abstractmethod
+    def load(self, rows: NDArray[np.int64]) -> None:
+        """Load the next block of the world in each of `rows`."""
+
+    def play(self, rows: NDArray[np.int64]) -> None:
+        """Play each of `rows` to its next decision, or to its end; afterwards `why[row]` is DECIDE or DONE.
+
+        Raises:
+            OverflowError: more is under way than the rings hold.
+        """
+        self.shares.each(self.advance, rows)
+
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Play as `play` does, all on the thread that asks.
+
+        Raises:
+            OverflowError: more is under way than the rings hold.
+        """
+        rows = self.play_loaded(rows)
+        while len(rows):
+            self.load(rows)
+            rows = self.play_loaded(rows)
+
+    def play_loaded(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Play each of `rows` as far as the world is loaded; return those that wait for its next block.
+
+        Raises:
+            OverflowError: more is under way than the rings hold.
+        """
+        worst = play(self.stages, rows)
+        if worst == DECIDE:
+            return rows[:0]
+        why = self.why[rows]
+        if worst == RING_FULL:
+            raise OverflowError(
+                f"session {int(rows[why == RING_FULL][0])}: more is under way than the rings hold "
+                f"({SLOTS} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
+            )
+        return rows[why == BLOCK]
+
+
 @kernel
 def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_receiver_us):
     call = calls[s]
     call.slot = 0
     call.packets = packets
     call.phase = 0
-    call.why = DONE
     call.block = 0
     call.waiting_node = -1
     call.seed = seed
@@ -91,7 +138,7 @@ def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_rece
     clear_feed(call.feed, feedback_us)
     clear_commands(call.to_sender, 0, to_sender_us)
     clear_commands(call.to_receiver, START_LEVEL_US, to_receiver_us)
-    open_books(call.books, tables.windows, tables.log, s)
+    reset_counters(call.counters, tables.windows, tables.log, s)
 
 
 @allocating_kernel
@@ -99,7 +146,7 @@ def _init_rule(lever, state, s, history, key):
     start_row(lever, state, s, history[s], key)
 
 
-class CallBatch:
+class CallBatch(Batch):
     """Calls of one scenario, each on its own world, with the same holders of the levers.
 
     Args:
@@ -135,20 +182,18 @@ class CallBatch:
         interval: int | None = None,
     ) -> None:
         one_of("place", place, tuple(PLACES))
-        limits = (("sessions", sessions, 1, 1 << 20), ("threads", threads, 1, 256), ("probe_rate", probe_rate, 0, 100))
-        for name, value, low, high in limits:
-            if not low <= value <= high:
-                raise ValueError(f"{name} = {value}: allowed is {low} to {high}")
+        super().__init__(sessions, threads)
+        if not 0 <= probe_rate <= 100:
+            raise ValueError(f"probe_rate = {probe_rate}: allowed is 0 to 100")
         if not 0.0 <= feedback_loss < 1.0:
             raise ValueError(f"feedback_loss = {feedback_loss}: allowed is 0 <= share < 1")
-        self.scenario, self.sessions, self.threads = scenario, sessions, threads
+        self.scenario = scenario
         self.router, self.receiver, self.place = router, receiver, PLACES[place]
         self.world = scenario.world(sessions) if world is None else world
         self.packets = scenario.packets
         self.calls = np.zeros(sessions, CALL)
         self.calls["interval"] = getattr(router, "interval", 1) if interval is None else interval
         self.calls["feedback_loss"] = feedback_loss
-        self.calls["why"] = DONE
         # Windows leave room for a call that ends 30 s late.
         windows = (self.packets + 3000) // WINDOW_TICKS + 1
         self.tables = Tables(
@@ -158,14 +203,12 @@ class CallBatch:
             np.zeros((sessions, self.packets if log else 0), LOG),
             np.zeros(sessions, ANSWER),
             _probes(scenario.paths, probe_rate),
-            uplink.inside,
         )
         self.uplink = uplink
         self.router_state = allocate(router, sessions, scenario.paths)
         self.receiver_state = allocate(receiver, sessions, scenario.paths)
         self.history = np.zeros((sessions, scenario.paths, 3))
         self.draws: list[WorldDraw | None] = [None] * sessions
-        self.shares = Shares(sessions, threads)
 
     def start(self, row: int, draw: WorldDraw, history: NDArray[np.float64] | None = None) -> None:
         """Begin a new call on a drawn world in one row; `history` (paths, 3) if that row of a shared world is started already."""
@@ -186,58 +229,22 @@ class CallBatch:
         assert draw is not None
         return np.uint64(rng.stream_key(np.uint64(draw.seed), ("router", "receiver").index(lever), rng.POLICY))
 
-    def play(self, rows: NDArray[np.int64]) -> None:
-        """Play each of `rows` to its next decision, or to its end; afterwards `why[row]` is DECIDE or DONE.
-
-        Raises:
-            OverflowError: more is under way than the rings hold.
-        """
-        self.shares.each(self.advance, rows)
-
-    def advance(self, rows: NDArray[np.int64]) -> None:
-        """Play as `play` does, all on the thread that asks.
-
-        Raises:
-            OverflowError: more is under way than the rings hold.
-        """
-        rows = self.play_loaded(rows)
-        while len(rows):
-            self.world.fill(rows)
-            self.calls["block"][rows] += len(self.world.loaded)
-            rows = self.play_loaded(rows)
-
-    def play_loaded(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Play each of `rows` as far as the world is loaded; return those that wait for its next block.
-
-        Raises:
-            OverflowError: more is under way than the rings hold.
-        """
-        waits = play(
-            self.calls, self.tables, rows, self.world.loaded, self.router, self.router_state, self.receiver, self.receiver_state
+    @property
+    def stages(self) -> Stages:
+        """The stages as the loop plays them."""
+        paths = Paths(
+            self.calls, self.tables, self.world.loaded, self.router, self.router_state, self.receiver, self.receiver_state
         )
-        if waits == DECIDE:
-            return rows[:0]
-        why = self.calls["why"][rows]
-        if waits == RING_FULL:
-            row = int(rows[why == RING_FULL][0])
-            raise OverflowError(
-                f"session {row}, slot {self.calls[row].slot}: more is under way than the rings hold "
-                f"({SLOTS} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
-            )
-        return rows[why == BLOCK]
+        return Stages(self.uplink.inside, paths, self.why)
+
+    def load(self, rows: NDArray[np.int64]) -> None:
+        """Load the next block of the world in each of `rows`."""
+        self.world.fill(rows)
+        self.calls["block"][rows] += len(self.world.loaded)
 
     def totals(self) -> Totals:
-        """Totals of all sessions as they stand."""
-        books, receiver = self.calls["books"], self.calls["receiver"]
-        same = {name: books[name].copy() for name in Totals._fields if name in (BOOKS.names or ())}
-        ticks = books["ticks_played"] + books["ticks_stretched"] + books["ticks_concealed"]
-        impairment = impairment_sum(books["offset_us_sum"], books["excess_us_sum"])
-        return Totals(
-            **same,
-            impairment_sum=impairment,
-            return_emodel=emodel_return(ticks, impairment, books["ticks_concealed"]),
-            return_event=emission_reward(receiver["delay_us_sum"]) - LOSS_PRICE * receiver["missed"],
-        )
+        """Return the totals of all sessions as they stand."""
+        return totals_of(self.calls["counters"], self.calls["receiver"])
 
     def played(self) -> Played:
         """All sessions packet by packet; needs ``log=True``."""

@@ -1,17 +1,20 @@
-"""The books of a call: totals of the clocked accounting, 10-second windows, and the log of each packet, all of it in integers."""
+"""Counters of a call: totals of the clocked accounting, 10-second windows, and the log of each packet, all of it in integers."""
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout import player as players
-from vcgym.network.playout.quality import REDUCED_KNEE_MS
+from vcgym.network.playout.quality import LOSS_PRICE, REDUCED_KNEE_MS, emission_reward, emodel_return, impairment_sum
 
 WINDOW_TICKS = 1000  # 10 s
 LONG_RUN_TICKS = 6  # concealment beyond 60 ms swallows a syllable
-NOT_LOGGED = -1
+NOT_LOGGED = -1  # as LOST
 _KNEE_US = int(1000 * REDUCED_KNEE_MS)
 
-BOOKS = np.dtype(
+COUNTERS = np.dtype(
     [
         ("plans_sent", "i8"),
         ("path_changes", "i8"),
@@ -36,27 +39,46 @@ BOOKS = np.dtype(
 LOG = np.dtype((np.record, [("path", "i2"), ("arrived_us", "i8"), ("emitted_us", "i8"), ("flushed", "?"), ("played_us", "i8")]))
 
 
+class Totals(NamedTuple):
+    """What a finished call adds up to; arrays (sessions,)."""
+
+    plans_sent: NDArray[np.int64]
+    path_changes: NDArray[np.int64]
+    probes_sent: NDArray[np.int64]
+    ticks_played: NDArray[np.int64]
+    ticks_stretched: NDArray[np.int64]
+    ticks_concealed: NDArray[np.int64]
+    ticks_silent: NDArray[np.int64]
+    offset_us_sum: NDArray[np.int64]
+    impairment_sum: NDArray[np.float64]
+    return_emodel: NDArray[np.float64]
+    return_event: NDArray[np.float64]
+    conceal_runs: NDArray[np.int64]
+    conceal_longest_ticks: NDArray[np.int64]
+    conceal_runs_long: NDArray[np.int64]
+
+
 @kernel
-def open_books(books, windows, log, s):
-    """Start with empty books; `windows` (sessions, windows, 3) and `log` (sessions, packets or 0) are emptied in row `s`."""
-    books.plans_sent = 0
-    books.path_changes = 0
-    books.probes_sent = 0
-    books.ticks_played = 0
-    books.ticks_stretched = 0
-    books.ticks_concealed = 0
-    books.ticks_silent = 0
-    books.offset_us_sum = 0
-    books.conceal_runs = 0
-    books.conceal_longest_ticks = 0
-    books.conceal_runs_long = 0
-    books.running_conceal_ticks = 0
-    books.last_path = -1
-    books.excess_us_sum = 0
-    books.window = 0
-    books.window_ticks = 0
-    books.window_concealed = 0
-    books.window_offset_us = 0
+def reset_counters(counters, windows, log, s):
+    """Set all counters to zero; `windows` (sessions, windows, 3) and `log` (sessions, packets or 0) are emptied in row `s`."""
+    counters.plans_sent = 0
+    counters.path_changes = 0
+    counters.probes_sent = 0
+    counters.ticks_played = 0
+    counters.ticks_stretched = 0
+    counters.ticks_concealed = 0
+    counters.ticks_silent = 0
+    counters.offset_us_sum = 0
+    counters.conceal_runs = 0
+    counters.conceal_longest_ticks = 0
+    counters.conceal_runs_long = 0
+    counters.running_conceal_ticks = 0
+    counters.last_path = -1
+    counters.excess_us_sum = 0
+    counters.window = 0
+    counters.window_ticks = 0
+    counters.window_concealed = 0
+    counters.window_offset_us = 0
     windows[s, :, :] = 0
     for packet in range(log.shape[1]):
         line = log[s, packet]
@@ -68,71 +90,84 @@ def open_books(books, windows, log, s):
 
 
 @kernel
-def book_send(books, log, s, packet, path, arrives_us):
-    """A packet leaves on `path` and will arrive at `arrives_us` (NOT_LOGGED: never)."""
-    if books.last_path >= 0 and path != books.last_path:
-        books.path_changes += 1
-    books.last_path = path
+def count_sent(counters, log, s, packet, path, arrives_us):
+    """Count a packet that goes onto `path` and will arrive at `arrives_us`, or LOST."""
+    if counters.last_path >= 0 and path != counters.last_path:
+        counters.path_changes += 1
+    counters.last_path = path
     if packet < log.shape[1]:
         log[s, packet].path = path
         log[s, packet].arrived_us = arrives_us
 
 
 @kernel
-def book_tick(books, windows, log, s, kind, unit, offset_us, at_us):
-    """One tick of the player, as `vcgym.network.playout.player.tick` reports it."""
+def count_tick(counters, windows, log, s, kind, unit, offset_us, at_us):
+    """Count a tick of the player, as `vcgym.network.playout.player.tick` reports it."""
     if kind == players.PLAYED:
-        books.ticks_played += 1
-        books.running_conceal_ticks = 0
+        counters.ticks_played += 1
+        counters.running_conceal_ticks = 0
         if unit < log.shape[1]:
             log[s, unit].played_us = at_us
     elif kind == players.ENDED:
-        _close_window(books, windows, s)
+        _close_window(counters, windows, s)
         return
     elif kind == players.SILENT:
-        books.ticks_silent += 1
+        counters.ticks_silent += 1
         return
     else:
-        _book_other(books, log, s, kind, unit, at_us)
-    books.offset_us_sum += offset_us
-    books.excess_us_sum += max(0, offset_us - _KNEE_US)
-    if _ticks(books) - books.window_ticks == WINDOW_TICKS and books.window < windows.shape[1] - 1:
-        _close_window(books, windows, s)
+        _count_other(counters, log, s, kind, unit, at_us)
+    counters.offset_us_sum += offset_us
+    counters.excess_us_sum += max(0, offset_us - _KNEE_US)
+    if _ticks(counters) - counters.window_ticks == WINDOW_TICKS and counters.window < windows.shape[1] - 1:
+        _close_window(counters, windows, s)
 
 
 @kernel
-def _book_other(books, log, s, kind, unit, at_us):
+def _count_other(counters, log, s, kind, unit, at_us):
     if kind == players.CONCEALED:
-        books.ticks_concealed += 1
-        books.running_conceal_ticks += 1
-        if books.running_conceal_ticks == 1:
-            books.conceal_runs += 1
-        if books.running_conceal_ticks == LONG_RUN_TICKS + 1:
-            books.conceal_runs_long += 1
-        books.conceal_longest_ticks = max(books.conceal_longest_ticks, books.running_conceal_ticks)
+        counters.ticks_concealed += 1
+        counters.running_conceal_ticks += 1
+        if counters.running_conceal_ticks == 1:
+            counters.conceal_runs += 1
+        if counters.running_conceal_ticks == LONG_RUN_TICKS + 1:
+            counters.conceal_runs_long += 1
+        counters.conceal_longest_ticks = max(counters.conceal_longest_ticks, counters.running_conceal_ticks)
         return
-    books.running_conceal_ticks = 0
+    counters.running_conceal_ticks = 0
     if kind == players.STRETCHED:
-        books.ticks_stretched += 1
+        counters.ticks_stretched += 1
         return
-    books.ticks_played += 1
+    counters.ticks_played += 1
     if unit < log.shape[1]:
         log[s, unit].played_us = at_us
         log[s, unit + 1].played_us = at_us
 
 
 @kernel
-def _ticks(books):
-    """Ticks so far that are not silent."""
-    return books.ticks_played + books.ticks_stretched + books.ticks_concealed
+def _ticks(counters):
+    """Return how many ticks so far were not silent."""
+    return counters.ticks_played + counters.ticks_stretched + counters.ticks_concealed
 
 
 @kernel
-def _close_window(books, windows, s):
-    windows[s, books.window, 0] = _ticks(books) - books.window_ticks
-    windows[s, books.window, 1] = books.ticks_concealed - books.window_concealed
-    windows[s, books.window, 2] = books.offset_us_sum - books.window_offset_us
-    books.window += 1
-    books.window_ticks = _ticks(books)
-    books.window_concealed = books.ticks_concealed
-    books.window_offset_us = books.offset_us_sum
+def _close_window(counters, windows, s):
+    windows[s, counters.window, 0] = _ticks(counters) - counters.window_ticks
+    windows[s, counters.window, 1] = counters.ticks_concealed - counters.window_concealed
+    windows[s, counters.window, 2] = counters.offset_us_sum - counters.window_offset_us
+    counters.window += 1
+    counters.window_ticks = _ticks(counters)
+    counters.window_concealed = counters.ticks_concealed
+    counters.window_offset_us = counters.offset_us_sum
+
+
+def totals_of(counters: NDArray[np.void], receiver: NDArray[np.void]) -> Totals:
+    """Return the totals of calls from their counters (sessions,) of COUNTERS and receivers (sessions,) of RECEIVER."""
+    same = {name: counters[name].copy() for name in Totals._fields if name in (COUNTERS.names or ())}
+    ticks = counters["ticks_played"] + counters["ticks_stretched"] + counters["ticks_concealed"]
+    impairment = impairment_sum(counters["offset_us_sum"], counters["excess_us_sum"])
+    return Totals(
+        **same,
+        impairment_sum=impairment,
+        return_emodel=emodel_return(ticks, impairment, counters["ticks_concealed"]),
+        return_event=emission_reward(receiver["delay_us_sum"]) - LOSS_PRICE * receiver["missed"],
+    )

@@ -220,7 +220,8 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
         self._shares.each(partial(self._step_share, rewards, truncated, fresh), running)
-        self._begin(starting, fresh)
+        if len(starting):
+            self._begin(starting, fresh)
         infos = self._infos(truncated)
         over = np.flatnonzero(truncated)
         if mode is AutoresetMode.SAME_STEP and len(over):

@@ -11,13 +11,13 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import ObservationLayout
-from vcgym.envs.call.loop import CALL
+from vcgym.envs.call.paths import CALL
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.call.sender.loop import DONE
+from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
 from vcgym.envs.faces.sender_render import picture
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
@@ -139,7 +139,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         self.batch.advance(rows)
 
     def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        done: NDArray[np.bool_] = self.batch.senders["why"][rows] == DONE
+        done: NDArray[np.bool_] = self.batch.why[rows] == DONE
         return done
 
 

@@ -14,12 +14,12 @@ from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE, Forecast, forecaster, named
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
-from vcgym.envs.call.loop import DONE
 from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.actions import FORMS, action_space, decode
 from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
 from vcgym.envs.faces.render import picture
@@ -180,7 +180,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self.batch.advance(rows)
 
     def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        done: NDArray[np.bool_] = self.batch.calls["why"][rows] == DONE
+        done: NDArray[np.bool_] = self.batch.why[rows] == DONE
         return done
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
@@ -211,9 +211,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
 
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """R, MOS, mean mouth-to-ear delay, concealed share, pair, stratum."""
-        books = self.batch.calls["books"]
-        ticks = np.maximum(books["ticks_played"] + books["ticks_stretched"] + books["ticks_concealed"], 1)
-        offset_ms, concealed = books["offset_us_sum"] / ticks / 1000.0, books["ticks_concealed"] / ticks
+        counters = self.batch.calls["counters"]
+        ticks = np.maximum(counters["ticks_played"] + counters["ticks_stretched"] + counters["ticks_concealed"], 1)
+        offset_ms, concealed = counters["offset_us_sum"] / ticks / 1000.0, counters["ticks_concealed"] / ticks
         r = rating(offset_ms, concealed)
         draws = [draw for draw in self.batch.draws if draw is not None]  # who is stepped has been reset
         return {

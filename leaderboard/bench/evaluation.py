@@ -5,17 +5,17 @@ from functools import partial
 
 from vcgym.baselines.receivers.buffer_target import NetEqTarget
 from vcgym.baselines.routers.via import Via
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.bench.measure import Effort, Record, duration
 from vcgym.leaderboard.bench.packets import SYSTEMS, VCR_WM
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, every_pair, play_together
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS = 600_000
 PAPER_SYSTEMS = [
     SYSTEMS["drt_bf"],
     SYSTEMS["drt_wm"],
-    RulePair(Via(), NetEqTarget()),
+    System(Via(), NetEqTarget()),
     SYSTEMS["via_wm"],
     VCR_WM,
 ]

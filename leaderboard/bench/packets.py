@@ -18,9 +18,9 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.top_k import Choice, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.routers.via import Via
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.bench.measure import Effort, Record, Run, median_ratio, rate
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import DrawnWorld
@@ -34,16 +34,16 @@ CALLS = 4
 # What makes the networks that forecast for VCRoute, by name: exact, and the same as a table.
 NETWORKS: dict[str, Callable[[], Any]] = {"exact": shipped_network, "table": shipped_table}
 
-VCR_WM = RulePair(VCRoute(), WMJitter())
+VCR_WM = System(VCRoute(), WMJitter())
 SYSTEMS = {
-    "drt_bf": RulePair(Direct(), NetEqTarget()),
-    "drt_wm": RulePair(Direct(), WMJitter()),
-    "via_wm": RulePair(Via(), WMJitter()),
-    "vcr_wm_last_value": RulePair(VCRoute(topk=TopK(Choice.BEST_FIVE)), WMJitter()),
+    "drt_bf": System(Direct(), NetEqTarget()),
+    "drt_wm": System(Direct(), WMJitter()),
+    "via_wm": System(Via(), WMJitter()),
+    "vcr_wm_last_value": System(VCRoute(topk=TopK(Choice.BEST_FIVE)), WMJitter()),
 }
 
 
-def calls(pair: RulePair, scenario: Scenario, sessions: int, threads: int = 1) -> Run:
+def calls(pair: System, scenario: Scenario, sessions: int, threads: int = 1) -> Run:
     """What plays `sessions` calls from start to end, on worlds that are drawn here."""
     draws = [scenario.draw("train", seed) for seed in range(sessions)]
     rows, world = np.arange(sessions), scenario.world(sessions)
@@ -79,7 +79,7 @@ def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Record]:
         yield rate(named, unit, sessions * scenario.packets, calls(pair, scenario, sessions, threads), effort, threads)
 
 
-def _forecasting(predictor: Any) -> RulePair:
+def _forecasting(predictor: Any) -> System:
     vcr_wm = SYSTEMS["vcr_wm_last_value"]
     return vcr_wm._replace(router=vcr_wm.router._replace(predictor=predictor))
 

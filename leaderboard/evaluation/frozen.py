@@ -1,4 +1,4 @@
-"""Suites are frozen: what each one says, and a sample of the worlds that it draws, by hash.
+"""Suites are frozen: the definition of each one, and the worlds that it draws, by hash.
 
 A definition that is edited, or a generator whose worlds come out otherwise, changes a hash, and a test fails. Then the suite is no longer
 the one that older results name: give it a new version and freeze that.
@@ -6,54 +6,80 @@ the one that older results name: give it a new version and freeze that.
 
 import hashlib
 import json
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.leaderboard.evaluation.suites import Part, Suite, worlds
+from vcgym.leaderboard.evaluation.suites import Part, Suite, links, worlds
+from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 
-SAMPLED = 3  # worlds of each part: first, middle and last
+SAMPLED = 3  # worlds of each part over paths: first, middle and last
+_HASHED_APART: Any = None  # a trace is hashed by its content
 
 
 class Frozen(NamedTuple):
-    """Sixteen hex digits each of the SHA-256 of a suite's definition and of its sampled worlds."""
+    """Sixteen hex digits each of the SHA-256 of a suite's definition and of its worlds; of bottlenecks one for each scenario."""
 
     definition: str
     worlds: str
 
 
 FROZEN = {
-    "first": Frozen("a920e1aff3d1846f", "a64004b3b256dd07"),
-    "paper-v0": Frozen("a869953635d03d32", "30c8355ab4190308"),
-    "correlated-v0": Frozen("c3483a6d88bb6f04", "6264415cce056cae"),
-    "replay-v0": Frozen("df35390d7b59c6eb", "5114b647f944419a"),
-    "stress-v0": Frozen("4f6ad667ece4d6a5", "19d0d62b3a9ce0ce"),
-    "scale-v0": Frozen("8d20666537c0ab21", "40789183f0a0711d"),
+    "first": Frozen("493fbd203aab7bea", "a64004b3b256dd07"),
+    "paper-v0": Frozen("27ab21b4de41fc81", "30c8355ab4190308"),
+    "correlated-v0": Frozen("68ddaf521e408245", "6264415cce056cae"),
+    "replay-v0": Frozen("0ed53456894d78ce", "5114b647f944419a"),
+    "stress-v0": Frozen("f7447c15320d3af5", "19d0d62b3a9ce0ce"),
+    "scale-v0": Frozen("9725ba1864b52e1d", "40789183f0a0711d"),
+    "order-v0": Frozen("4a48b4698ae22031", "1eb940c7fd9ea1a7"),
+    "rate-v0": Frozen("7d75aa84d03c5a60", "8abd9db936302428 ba00f9126b0c8e90"),
+    "calls-v0": Frozen("0350b89c8e0a5ef2", "ae398e92065724ed"),
 }
 
 
 def definition_hash(suite: Suite) -> str:
-    """Of everything a suite says."""
-    said = [suite.name, suite.version, suite.packets, [list(part[:-1]) for part in suite.parts]]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    """Return the hash of a suite's definition."""
+    definition = [suite.name, suite.version, suite.packets, suite.columns.ranked_by, [list(part[:-1]) for part in suite.parts]]
+    return hashlib.sha256(json.dumps(definition).encode()).hexdigest()[:16]
 
 
 def worlds_hash(suite: Suite) -> str:
-    """Of pair, seed, history and first block of the sampled worlds; replay worlds need the measured series."""
+    """Return the hash of the worlds: all links of bottlenecks; of the others pair, seed, history and first block of a sample."""
+    if suite.packets == 0:
+        return " ".join(links_hash(_links(suite, scenario)) for scenario in suite.scenarios)
     digest = hashlib.sha256()
     for part in suite.parts:
-        _add(digest, part, part.open(suite.packets))
+        scenario = part.open(suite.packets)
+        assert isinstance(scenario, Scenario)
+        _add(digest, part, scenario)
     return digest.hexdigest()[:16]
+
+
+def links_hash(drawn: Iterable[SharedLink]) -> str:
+    """Return sixteen hex digits of drawn bottlenecks with the traces in them."""
+    digest = hashlib.sha256()
+    for link in drawn:
+        digest.update(repr(link._replace(trace=_HASHED_APART)).encode())
+        digest.update(link.trace.name.encode() + link.trace.times_us.tobytes() + link.trace.rates_bps.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _links(suite: Suite, name: str) -> list[SharedLink]:
+    parts = [part for part in suite.parts if part.scenario == name]
+    scenario = parts[0].open(0)
+    assert not isinstance(scenario, Scenario)
+    return [link for part in parts for link in links(scenario, part.split, worlds(part, scenario))]
 
 
 @unlock_test_split()
 def _add(digest: "hashlib._Hash", part: Part, scenario: Scenario) -> None:
     which = worlds(part, scenario)
     world = scenario.world(1)
-    for place in np.linspace(0, len(which) - 1, SAMPLED).astype(int).tolist():
-        pair, seed = which[place]
+    for number in np.linspace(0, len(which) - 1, SAMPLED).astype(int).tolist():
+        pair, seed = which[number]
         draw = scenario.draw(part.split, seed, pair, part.stratum)
         history = world.start(0, draw)
         digest.update(repr((part.scenario, part.mode, pair, seed, draw.stratum, len(which))).encode())

@@ -1,60 +1,131 @@
-"""Who is ranked: the rules, and the learned agents, trained once and then loaded."""
+"""Participants: systems of rules, and learned agents, trained once and then loaded."""
 
 from collections.abc import Mapping
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import require_fit
 from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import load_agent, read_card
-from vcgym.baselines.rule import is_oracle
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, Published, System
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import ORACLE, TUNED, System, load_study, load_systems, system_names
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, Participant, PublishedAgent
+from vcgym.leaderboard.evaluation.sender_rollout import sender_envs
+from vcgym.leaderboard.evaluation.suites import Suite
+from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.predictors.table import DelayTable
 
 AGENT, OF_SEED = "PPO", "PPO seed "
-"""What the agents trained here are called: one alone, or by their seeds."""
+"""Names of the agents trained here: one alone, or by their seeds."""
+SENDER_ENVS = {"vcgym/Rate-v0": "rate", "vcgym/SendOrder-v0": "order"}
+"""Environments of agents that send over a bottleneck, and a scenario to try them on."""
+_CHOSEN_BY_SUITE = {"scenario", "seconds", "send_queue"}  # arguments of environments
 
 
 def is_agent_name(name: str) -> bool:
-    """Whether an agent trained here may have this name."""
+    """Return True if an agent trained here may have this name."""
     return name == AGENT or name.startswith(OF_SEED)
 
 
-def all_systems(
-    rules: Mapping[str, RulePair], train: TrainConfig | None, submitted: Mapping[str, Published] | None = None
-) -> dict[str, System]:
-    """The rules, what was submitted and, if `train` is given, its agents.
+def systems_of(suite: Suite, names: list[str] | None = None) -> dict[str, System]:
+    """Return the systems that play a suite.
+
+    Args:
+        suite: what is played.
+        names: of systems; None: all that control what the suite's calls have, less those tuned for another scenario over a bottleneck and
+            oracles that are not shown beside it.
 
     Raises:
-        ValueError: a rule is an oracle or is called like an agent, or an agent that is there was trained otherwise.
+        ValueError: an unknown name, or a system that controls something else.
     """
-    oracles = [name for name, pair in rules.items() if is_oracle(pair.router)]
-    if submitted and (twice := sorted(rules.keys() & submitted.keys())):
-        raise ValueError(f"submissions are called {twice}; allowed: names other than the rules'")
+    found = load_systems(names if names is not None else [name for name in system_names() if _is_shown(name, suite)])
+    senders = suite.columns is not CALL
+    if names is None:
+        return {name: system for name, system in found.items() if system.is_sender == senders}
+    others = sorted(name for name, system in found.items() if system.is_sender != senders)
+    if others:
+        allowed = "rate and scheduler" if senders else "router and receiver"
+        raise ValueError(f"systems has {others}, which suite {suite.name}-{suite.version} cannot play; allowed: systems with {allowed}")
+    return found
+
+
+def _is_shown(name: str, suite: Suite) -> bool:
+    if name.startswith(ORACLE):
+        return name in suite.columns.oracles
+    return suite.columns is CALL or not name.endswith(TUNED) or load_study(name)["budget"]["scenario"] in suite.scenarios
+
+
+def all_participants(
+    suite: Suite, systems: Mapping[str, System], train: TrainConfig | None, agents: Mapping[str, PublishedAgent]
+) -> dict[str, Participant]:
+    """Return the systems, the agents and, if `train` is given, those that it trains.
+
+    Raises:
+        ValueError: a name is there twice, an oracle that the suite does not show, or an agent that is there was trained otherwise.
+    """
+    oracles = [name for name, system in systems.items() if system.is_oracle and name not in suite.columns.oracles]
+    if twice := sorted(systems.keys() & agents.keys()):
+        raise ValueError(f"agents are called {twice}; allowed: names other than the systems'")
     if oracles:
-        raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a place can know")
-    others: dict[str, System] = {**rules, **(submitted or {})}
+        raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a location can know")
+    others: dict[str, Participant] = {**systems, **agents}
     if train is None:
         return others
     names = {AGENT if len(train.seeds) == 1 else f"{OF_SEED}{seed}": seed for seed in train.seeds}
-    twice = sorted(names.keys() & others.keys())
-    if twice:
+    if twice := sorted(names.keys() & others.keys()):
         raise ValueError(f"systems has {twice}; allowed: names other than the agents' {sorted(names)}")
     return {**others, **_trained_agents(train, names)}
 
 
-def table_errors(rules: Mapping[str, RulePair]) -> list[str]:
-    """What is to be said of the rules that forecast by a table, which is not exact."""
-    tables = {name: table for name, pair in rules.items() if isinstance(table := getattr(pair.router, "predictor", None), DelayTable)}
+def table_errors(systems: Mapping[str, System]) -> list[str]:
+    """Return a sentence for each system that forecasts by a table, which is not exact."""
+    tables = {name: table for name, one in systems.items() if isinstance(table := getattr(one.router, "predictor", None), DelayTable)}
     return [
         f"{name} forecasts by a table, within {table.largest_error_ms:.2f} ms of its network, {table.mean_error_ms:.3f} ms on average"
         for name, table in tables.items()
     ]
 
 
-def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, Published]:
+def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, PublishedAgent]:
+    """Return the agents of a finished study, called `name` if it has one seed, else `name` and the seed.
+
+    Args:
+        name: on the board.
+        folder: written by `vcgym-train`, with config.json and seed-<seed>/agent.
+        suite: that they are to play.
+
+    Raises:
+        ValueError: no such study, of another environment, or an agent that is missing, broken or does not fit.
+    """
+    path = folder / "config.json"
+    try:
+        config = TrainConfig.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValidationError) as error:
+        raise ValueError(f"agents.{name}: {path} is not the config of a study: {error}") from error
+    env, allowed = config.env.id, (AGENT_ENV,) if suite.columns is CALL else tuple(SENDER_ENVS)
+    if env not in allowed:
+        raise ValueError(f"agents.{name}: {path} is of {env}; allowed: {', '.join(allowed)}")
+    homes = {
+        name if len(config.seeds) == 1 else f"{name} seed {seed}": folder / f"seed-{seed}" / "agent" for seed in config.seeds
+    }  # fmt: skip
+    if env == AGENT_ENV:
+        return {called: published_agent(home) for called, home in homes.items()}
+    arguments = tuple(sorted((key, value) for key, value in config.env.options.items() if key not in _CHOSEN_BY_SUITE))
+    return {called: _sender_agent(home, env, arguments) for called, home in homes.items()}
+
+
+def _sender_agent(home: Path, env: str, arguments: tuple[tuple[str, object], ...]) -> PublishedAgent:
+    load_agent(home, env)
+    agent = PublishedAgent.read(home, load_agent, env, arguments)
+    envs = sender_envs(agent, SENDER_ENVS[env], 1, "validation")
+    require_fit(home, envs)
+    envs.close()
+    return agent
+
+
+def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, PublishedAgent]:
     folders = {name: train.folder / f"seed-{seed}" / "agent" for name, seed in names.items()}
     for folder in folders.values():
         if folder.exists():
@@ -70,14 +141,14 @@ def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, P
     return {name: published_agent(folder) for name, folder in folders.items()}
 
 
-def published_agent(folder: Path) -> Published:
-    """The agent of `vcgym/Call-v0` published in `folder`.
+def published_agent(folder: Path) -> PublishedAgent:
+    """Return the agent of `vcgym/Call-v0` published in `folder`.
 
     Raises:
-        ValueError: as `vcgym.agents.published.export.load_agent`.
+        ValueError: see `vcgym.agents.published.export.load_agent`.
     """
     load_call_agent(folder)
-    return Published.of(folder, load_call_agent)
+    return PublishedAgent.read(folder, load_call_agent)
 
 
 def load_call_agent(folder: Path) -> AgentPolicy:

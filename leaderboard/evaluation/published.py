@@ -1,4 +1,4 @@
-"""What is ranked: a pair of rules, or a published agent as the content of its folder, which any process on any machine can load."""
+"""Participants of a suite: systems of rules, and published agents as the content of their folders, which any process can load."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,35 +6,40 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
 
 import gymnasium
+import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from vcgym.agents.evaluation.play import Policy
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System, tuning_trials
 
 AGENT_ENV = "vcgym/Call-v0"
 
 
-class Published(NamedTuple):
+class PublishedAgent(NamedTuple):
     """A published agent.
 
     Attributes:
         load: makes the policy from such a folder; a function of a module, so that another process finds it by its name.
         files: name and content of each file of the folder, by name.
+        env: id of the environment that it acts in.
+        arguments: of the environment, as in training, less what the suite chooses; by name.
     """
 
-    load: Callable[[Path], Policy]
+    load: Callable[..., Policy]
     files: tuple[tuple[str, bytes], ...]
+    env: str = AGENT_ENV
+    arguments: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, folder: Path, load: Callable[[Path], Policy]) -> Self:
+    def read(cls, folder: Path, load: Callable[..., Policy], env: str = AGENT_ENV, arguments: tuple[tuple[str, Any], ...] = ()) -> Self:
         """Return the agent in `folder` as it is now."""
-        return cls(load, tuple((path.name, path.read_bytes()) for path in sorted(folder.iterdir())))
+        return cls(load, tuple((path.name, path.read_bytes()) for path in sorted(folder.iterdir())), env, arguments)
 
     def policy(self) -> Policy:
         """Load it.
 
         Raises:
-            ValueError: as `load` does.
+            ValueError: see `load`.
         """
         with TemporaryDirectory(prefix="vcgym-agent-") as folder:
             for name, content in self.files:
@@ -42,7 +47,7 @@ class Published(NamedTuple):
             return self.load(Path(folder))
 
 
-System = RulePair | Published
+Participant = System | PublishedAgent
 
 
 def env_class(env_id: str) -> Any:
@@ -50,3 +55,31 @@ def env_class(env_id: str) -> Any:
     entry = gymnasium.spec(env_id).vector_entry_point
     return load_env_creator(entry) if isinstance(entry, str) else entry
 
+
+def kind_of(name: str, participant: Participant) -> str:
+    """Return the column `kind`: "oracle", "tuned" for a system whose parameters were searched, else "rule"; or "agent"."""
+    if not isinstance(participant, System):
+        return "agent"
+    return "oracle" if participant.is_oracle else "tuned" if tuning_trials(name) else "rule"
+
+
+def cost_of(name: str, player: System | Policy) -> dict[str, int]:
+    """Return the columns `training_decisions`, `tuning_trials` and `parameters`.
+
+    Args:
+        name: of the participant.
+        player: a system or a loaded policy; of a policy `training_decisions` and `parameters` or the `tensors` count where it has them.
+    """
+    if isinstance(player, System):
+        return {"training_decisions": 0, "tuning_trials": tuning_trials(name), "parameters": numbers_in(tuple(player))}
+    size = getattr(player, "parameters", sum(map(numbers_in, getattr(player, "tensors", {}).values())))
+    return {"training_decisions": int(getattr(player, "training_decisions", 0)), "tuning_trials": 0, "parameters": size}
+
+
+def numbers_in(value: Any) -> int:
+    """Return the count of numbers in a rule or an array; a rule is a tuple of numbers, arrays and such tuples."""
+    if isinstance(value, np.ndarray):
+        return int(value.size)
+    if isinstance(value, tuple):
+        return sum(map(numbers_in, value))
+    return int(isinstance(value, int | float | np.number))

@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from vcgym.agents.evaluation.play import Policy, play
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
 from vcgym.network.scenarios.scenario import Scenario
@@ -21,15 +22,8 @@ from vcgym.network.worlds.world import WorldDraw
 Worlds = list[tuple[str, int]]  # pair and seed
 
 
-class RulePair(NamedTuple):
-    """A router and a receiver, each at its native clock: the router at the central place, the receiver at the receiver."""
-
-    router: Any
-    receiver: Any
-
-
 class Rollout(NamedTuple):
-    """What was played, on which strata, and what a decision cost: by a clock, so it differs from run to run."""
+    """Finished calls, their strata, and the time of a decision by a clock, which differs from run to run."""
 
     played: Played
     strata: list[str]
@@ -38,16 +32,16 @@ class Rollout(NamedTuple):
 
 
 def play_rules_together(
-    pairs: Sequence[RulePair], scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
+    systems: Sequence[System], scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
 ) -> Iterator[Rollout]:  # fmt: skip
-    """Play pairs of rules on the same worlds, each drawn once for all pairs, and yield what each made of them, in order.
+    """Play systems on the same worlds, each drawn once for all systems, and yield the rollout of each, in order.
 
-    A decision is a packet sent and its arrival, player and books included; the world is drawn for all and is no part of it.
+    A decision is a packet sent and its arrival, player and counters included; the world is drawn for all and is no part of it.
     """
-    if not pairs:
+    if not systems:
         return
     draws = _drawn(scenario, split, worlds, stratum)
-    batches = batches_together(scenario, pairs, len(draws), log=True)
+    batches = batches_together(scenario, systems, len(draws), log=True)
     took_s = play_together(batches, draws, threads)
     strata, packets = [draw.stratum for draw in draws], len(draws) * scenario.packets
     for batch, batch_s in zip(batches, took_s.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Suites: which worlds systems are ranked on. A suite's worlds never change; a changed suite gets a new version (see `frozen`).
+"""Suites: worlds that systems are ranked on. A suite's worlds never change; a changed suite gets a new version (see `frozen`).
 
 first           quick, what `make leaderboard` plays
 paper-v0        mode paper: the VCRoute paper's two settings and its motivation
@@ -6,22 +6,42 @@ correlated-v0   mode correlated: the declared strata in their weights, then the 
 replay-v0       measured series
 stress-v0       what goes wrong on purpose
 scale-v0        9 to 900 paths, and places no system was made for
+order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as S1
+calls-v0        every kind of `calls`, 30 calls each
 replay          traces of your own (`replay_suite`)
+rate-v0         every kind of `rate`, and of `rate-measured` where the measured traces are there, 30 calls each
 """
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import pyarrow as pa
+
+from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.columns import Columns
+from vcgym.leaderboard.results.sender_columns import ORDER, RATE
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.scenarios import bottleneck_recipe
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS, STRESS
+from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.worlds.strata import NATURAL, STRATA
+
+BOTTLENECK = "bottleneck"
+"""Mode of calls over a bottleneck and no paths."""
+MEASURED = "rate-measured"
+
+AnyScenario = Scenario | SendingScenario
 
 
 class Part(NamedTuple):
     """Worlds of one scenario in one mode: `seeds` worlds for each pair of the split, seeds counted from `first_seed`.
 
     Strata are drawn in the declared weights, or all worlds are of one `stratum`: `natural` is the mix in which bad hours come as measured.
+    Of a bottleneck the stratum is the kind of world, and so is the pair.
     """
 
     scenario: str
@@ -32,18 +52,30 @@ class Part(NamedTuple):
     first_seed: int = 0
     traces: tuple[str, ...] = ()  # of scenario replay
 
-    def open(self, packets: int) -> Scenario:
-        """Make the scenario, for calls of `packets` slots."""
+    def open(self, packets: int) -> AnyScenario:
+        """Make the scenario, for calls over paths of `packets` slots.
+
+        Raises:
+            DataError: data that is missing or broken.
+        """
+        if self.mode == BOTTLENECK:
+            return SendingScenario(self.scenario)
         return Scenario(self.scenario, self.mode, packets, traces=self.traces or None)
 
 
 class Suite(NamedTuple):
-    """Parts that are ranked by mode."""
+    """Parts that are ranked by mode, and the columns of their rows; `packets` is the length of calls over paths."""
 
     name: str
     version: str
     packets: int
     parts: tuple[Part, ...]
+    columns: Columns = CALL
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """Names of the scenarios, each once."""
+        return tuple(dict.fromkeys(part.scenario for part in self.parts))
 
 
 PACKETS = 6000
@@ -56,8 +88,21 @@ _APART = 1000  # seeds between strata: their worlds share no draw
 def _each_stratum(scenario: str, seeds: dict[str, int]) -> tuple[Part, ...]:
     """One part for each stratum, no two with a seed in common."""
     return tuple(
-        Part(scenario, "correlated", n, stratum=stratum, first_seed=_APART * place) for place, (stratum, n) in enumerate(seeds.items())
+        Part(scenario, "correlated", n, stratum=stratum, first_seed=_APART * number) for number, (stratum, n) in enumerate(seeds.items())
     )
+
+
+RUNS = 30  # of each kind of world over a bottleneck
+_KINDS = {
+    "order": (*(f"rtt{rtt_ms:.0f}-q{length}" for rtt_ms in RTT_MS for length in SEND_QUEUE), *(f"loss{100 * share:g}" for share in LOSS)),
+    "rate": ("steps", "cellular", "cubic", "wifi"),
+    MEASURED: ("us-cellular", "norway-hsdpa", "us-broadband", "us-drive"),
+    "calls": ("gcc", "tfrc", "fixed", "mixed"),
+}
+
+
+def _each_kind(*scenarios: str) -> tuple[Part, ...]:
+    return tuple(Part(scenario, BOTTLENECK, RUNS, stratum=kind) for scenario in scenarios for kind in _KINDS[scenario])
 
 
 _VERSIONED = (
@@ -84,6 +129,9 @@ _VERSIONED = (
             Part("world", "paper", 1),
         ),
     ),
+    Suite("order", "v0", 0, _each_kind("order"), ORDER),
+    Suite("rate", "v0", 0, _each_kind("rate", MEASURED), RATE),
+    Suite("calls", "v0", 0, _each_kind("calls"), RATE),
 )
 
 SUITES = {
@@ -114,11 +162,48 @@ def replay_suite(traces: Sequence[str], packets: int = PACKETS) -> Suite:
         DataError: see `vcgym.network.scenarios.replay`.
     """
     part = Part("replay", "replay", REPLAY_SEEDS, traces=tuple(traces))
-    return Suite(REPLAY, part.open(packets).layout.card[:8], packets, (part,))
+    return Suite(REPLAY, data_hash(part.open(packets))[:8], packets, (part,))
+
+
+def playable(suite: Suite) -> list[Part]:
+    """Return the parts whose data are there: replay and measured capacity need the environment variable VCGYM_DATA."""
+    has_data = bool(os.environ.get(DATA_VARIABLE))
+    return [part for part in suite.parts if has_data or part.traces or (part.mode != "replay" and part.scenario != MEASURED)]
+
+
+def prepare(suite: Suite) -> list[tuple[Part, AnyScenario]]:
+    """Return the playable parts with their scenarios, so that missing or broken data are refused before anything else is done."""
+    opened: dict[tuple[object, ...], AnyScenario] = {}
+    found = []
+    for part in playable(suite):
+        key = part.scenario, part.mode, part.traces
+        if key not in opened:
+            opened[key] = part.open(suite.packets)
+        found.append((part, opened[key]))
+    return found
+
+
+def data_hash(scenario: AnyScenario) -> str:
+    """Return the hash of the data behind a scenario, the column `card` of result rows."""
+    return scenario.layout.card if isinstance(scenario, Scenario) else bottleneck_recipe.data_hash(scenario)
+
+
+def columns_of(results: pa.Table) -> Columns:
+    """Return the columns of the suite that results are of; of an unknown suite, those that fit its rows."""
+    named = set(zip(results["suite"].to_pylist(), results["suite_version"].to_pylist(), strict=True))
+    known = [suite.columns for suite in SUITES.values() if (suite.name, suite.version) in named]
+    fitting = [columns for columns in (*known, CALL, RATE) if columns.ranked_by in results.schema.names]
+    return fitting[0] if fitting else CALL
 
 
 @unlock_test_split()
-def worlds(part: Part, scenario: Scenario) -> list[tuple[str, int]]:
+def worlds(part: Part, scenario: AnyScenario) -> list[tuple[str, int]]:
     """Return pair and seed of each world of a part; no two share a seed."""
-    pairs = scenario.pairs(part.split)
+    pairs = scenario.pairs(part.split) if isinstance(scenario, Scenario) else [part.stratum or ""]
     return [(pair, part.first_seed + i * part.seeds + n) for i, pair in enumerate(pairs) for n in range(part.seeds)]
+
+
+@unlock_test_split()
+def links(scenario: SendingScenario, split: str, which: list[tuple[str, int]]) -> list[SharedLink]:
+    """Return the drawn worlds of a bottleneck; `which` has kind and seed of each."""
+    return [scenario.draw(split, seed, kind) for kind, seed in which]

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.agents.tracking.progress import OnProgress
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.kernels.slots import SLOT_US
@@ -54,13 +54,13 @@ def playable(config: PredictorDataConfig) -> list[DataPart]:
     return parts
 
 
-def build(config: PredictorDataConfig, systems: Mapping[str, RulePair], tell: OnProgress) -> Path:
+def build(config: PredictorDataConfig, systems: Mapping[str, System], on_progress: OnProgress) -> Path:
     """Play, and write rows.parquet and card.json.
 
     Args:
         config: what to play.
         systems: by name.
-        tell: told how many of the playable parts are done.
+        on_progress: called with the number of of the playable parts are done.
 
     Returns:
         The path of the rows.
@@ -68,14 +68,14 @@ def build(config: PredictorDataConfig, systems: Mapping[str, RulePair], tell: On
     parts = playable(config)
     made: list[pa.Table] = []
     for done, part in enumerate(parts):
-        tell(done, f"{part.scenario}, {part.mode}")
+        on_progress(done, f"{part.scenario}, {part.mode}")
         scenario = Scenario(part.scenario, part.mode, config.packets)
         worlds = [world for split in config.splits for world in draw_worlds(scenario, part, split)]
         each = max(1, round(config.rows / len(parts) / len(worlds) / len(systems)))
         for start in range(0, len(worlds), _WORLDS_TOGETHER):
             made += _play(scenario, worlds[start : start + _WORLDS_TOGETHER], systems, each, config.threads)
     table = pa.concat_tables(_numbered(made))
-    tell(len(parts), f"{len(table):,} rows")
+    on_progress(len(parts), f"{len(table):,} rows")
     return _write(table, config)
 
 
@@ -89,7 +89,7 @@ def draw_worlds(scenario: Scenario, part: DataPart, split: str) -> list[World]:
     return [World(split, seed, scenario.draw(split, seed, pair)) for pair, seed in named]
 
 
-def _play(scenario: Scenario, worlds: list[World], systems: Mapping[str, RulePair], each: int, threads: int) -> list[pa.Table]:
+def _play(scenario: Scenario, worlds: list[World], systems: Mapping[str, System], each: int, threads: int) -> list[pa.Table]:
     """Rows of each call of each system, one table a call."""
     noted = [(Noted(pair.router, scenario.packets), pair.receiver) for pair in systems.values()]
     batches = batches_together(scenario, noted, len(worlds), log=True)

@@ -63,14 +63,14 @@ def run_study(config: TrainPredictorConfig) -> Path:
     found: list[dict[str, Any]] = []
     with (
         tracking.run(config.study, data_hash=data.sha256, marker=config.folder / "mlflow_run") as study,
-        progress(config.study, len(cells)) as tell,
+        progress(config.study, len(cells)) as on_progress,
     ):
         study.config(config)
         _log_rows(study, config.rows, data)
         for done, cell in enumerate(cells):
-            tell(done, str(cell))
+            on_progress(done, str(cell))
             found.append(scored(config, cell, data, tracking, study))
-        tell(len(cells), "done")
+        on_progress(len(cells), "done")
         tables = config.folder / TABLES
         results = _write(tables / RESULTS, [row for one in found for row in one["scores"]])
         if data.judged is not None:

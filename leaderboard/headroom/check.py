@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.agents.tracking.progress import OnProgress
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.oracles.joint import UNLIMITED
 from vcgym.leaderboard.oracles.rating import Best, best_ratings
 from vcgym.leaderboard.oracles.seen import Seen, SeenWorld, see
@@ -49,7 +49,7 @@ class Compared(NamedTuple):
 
 
 def compare(
-    scenarios: Sequence[Scenario], systems: Mapping[str, RulePair], worlds: int, per_world: int, tell: OnProgress, first: int = 0
+    scenarios: Sequence[Scenario], systems: Mapping[str, System], worlds: int, per_world: int, on_progress: OnProgress, first: int = 0
 ) -> list[Compared]:  # fmt: skip
     """Play systems on random worlds of the training split.
 
@@ -58,7 +58,7 @@ def compare(
         systems: by name; each world meets `per_world` of them, taken in turn.
         worlds: how many.
         per_world: systems per world.
-        tell: told how many worlds are done.
+        on_progress: called with the number of worlds are done.
         first: seed of the first world.
     """
     names = list(systems)
@@ -68,11 +68,11 @@ def compare(
         draw = scenario.draw("train", first + n)
         seen = see(scenario, draw)
         if n % 50 == 0:
-            tell(n, f"{scenario.name}, {scenario.mode}")
+            on_progress(n, f"{scenario.name}, {scenario.mode}")
         best = best_ratings(seen, LIMITS)
         for i in range(per_world):
             name = names[(n * per_world + i) % len(names)]
-            batch = CallBatch(scenario, 1, *systems[name], log=True, world=SeenWorld(seen))
+            batch = CallBatch(scenario, 1, systems[name].router, systems[name].receiver, log=True, world=SeenWorld(seen))
             batch.start(0, draw)
             batch.play(np.arange(1))
             r, changes = expected_rating(seen, batch)

@@ -29,7 +29,7 @@ class OracleCheckConfig(Config):
     """Systems on random worlds against the bounds of their oracles.
 
     Attributes:
-        systems: names of files of conf/system; None: all of them.
+        systems: names of systems over paths; None: all of them.
         worlds: how many, of the training split, the scenarios of `vcgym.leaderboard.headroom.check.SCENARIOS` in turn.
         packets: length of the calls.
         per_world: systems that play each world, taken in turn.

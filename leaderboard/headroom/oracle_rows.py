@@ -23,9 +23,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import LONG_RUN_TICKS, WINDOW_TICKS
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.kept import kept
 from vcgym.leaderboard.oracles.informed import INFORMED_RECEIVER, informed_sequence
 from vcgym.leaderboard.oracles.joint import UNLIMITED, Plan
@@ -34,8 +34,9 @@ from vcgym.leaderboard.oracles.script import play_script
 from vcgym.leaderboard.oracles.seen import Seen, along, see
 from vcgym.leaderboard.oracles.sequences import best_sequence, clairvoyant, costs
 from vcgym.leaderboard.results import files as results
-from vcgym.leaderboard.results.columns import IDENTITY, METRICS
-from vcgym.leaderboard.results.metrics import g114_band, rows
+from vcgym.leaderboard.results.call_columns import CALL, METRICS
+from vcgym.leaderboard.results.call_metrics import g114_band, rows
+from vcgym.leaderboard.results.columns import IDENTITY
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS, emodel_return, impairment_sum, mos, rating
 from vcgym.network.scenarios.scenario import Scenario
@@ -68,10 +69,10 @@ def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
             raise ValueError(f"result row of {identity['system']}: {name} is {identity[name]}; allowed: {value}, of the data that are here")
     draw = scenario.draw(identity["split"], identity["seed"], identity["pair"], identity["stratum"])
     none = {"training_decisions": 0, "tuning_trials": 0, "parameters": 0}
-    return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY} | {"kind": "oracle", "env": "none"} | none)
+    return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY | CALL.identity} | {"kind": "oracle", "env": "none"} | none)
 
 
-def oracle_rows(world: Drawn, references: Mapping[str, RulePair], folder: Path) -> list[dict[str, Any]]:
+def oracle_rows(world: Drawn, references: Mapping[str, System], folder: Path) -> list[dict[str, Any]]:
     """Return all rows of a world, from their file in `folder` if it is there, else made and kept.
 
     Args:
@@ -91,7 +92,7 @@ def oracle_rows(world: Drawn, references: Mapping[str, RulePair], folder: Path) 
     return [row | suite for row in kept(folder, (decides, references), make).to_pylist()]
 
 
-def _made(world: Drawn, references: Mapping[str, RulePair]) -> Iterator[dict[str, Any]]:
+def _made(world: Drawn, references: Mapping[str, System]) -> Iterator[dict[str, Any]]:
     seen = see(world.scenario, world.draw)
     best = dict(zip(JOINT, best_ratings(seen, _limits(world)), strict=True))
     yield from _played(world, seen)
@@ -126,7 +127,7 @@ def _limits(world: Drawn) -> list[int]:
     return [k if k == UNLIMITED else k * minutes for k in JOINT.values()]
 
 
-def _apart(world: Drawn, seen: Seen, name: str, pair: RulePair, best_path: NDArray[np.int16]) -> Iterator[dict[str, Any]]:
+def _apart(world: Drawn, seen: Seen, name: str, pair: System, best_path: NDArray[np.int16]) -> Iterator[dict[str, Any]]:
     """What a system would gain by routing alone, and by playout alone."""
     routed = play_script(world.scenario, world.draw, best_path, pair.receiver)
     yield from rows(routed, **(world.identity | {"system": f"oracle_routing_{name}"}))

@@ -8,12 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from vcgym.agents.tracking.progress import OnProgress
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.headroom.oracle_rows import Drawn, drawn, oracle_rows
 from vcgym.leaderboard.headroom.page import page
 from vcgym.leaderboard.headroom.table import CELL, COLUMNS, headroom
 from vcgym.leaderboard.report.publish import publish
 from vcgym.leaderboard.results import files as results
+from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -24,7 +25,7 @@ HEADROOM = results.Layout(
 
 
 def write_headroom(
-    run: Path, drawn_worlds: Sequence[Drawn], references: Mapping[str, RulePair], folder: Path, threads: int, tell: OnProgress
+    run: Path, drawn_worlds: Sequence[Drawn], references: Mapping[str, System], folder: Path, threads: int, on_progress: OnProgress
 ) -> Path:  # fmt: skip
     """Make the oracles of each world, put oracles.parquet, headroom.parquet and headroom.md beside the results, and publish these anew.
 
@@ -34,7 +35,7 @@ def write_headroom(
         references: published systems by name, to be taken apart into routing and playout.
         folder: keeps in `worlds` one file per world that is done.
         threads: how many threads share the worlds.
-        tell: told how many worlds are done.
+        on_progress: called with the number of worlds are done.
 
     Returns:
         The page of the run, now with anchored scores.
@@ -43,9 +44,9 @@ def write_headroom(
     with ThreadPoolExecutor(threads) as pool:
         made = pool.map(lambda world: oracle_rows(world, references, folder / "worlds"), drawn_worlds)
         for done, (world, rows) in enumerate(zip(drawn_worlds, made, strict=True)):
-            tell(done, f"{world.identity['scenario']}, {world.identity['mode']}, {world.draw.stratum}")
+            on_progress(done, f"{world.identity['scenario']}, {world.identity['mode']}, {world.draw.stratum}")
             found += rows
-    tell(len(drawn_worlds), "table")
+    on_progress(len(drawn_worlds), "table")
     results.write(results.RESULTS, found, run / "oracles.parquet")
     lines = headroom(results.read_with_oracles(run))
     results.write(HEADROOM, lines, run / "headroom.parquet")
@@ -55,7 +56,7 @@ def write_headroom(
 
 def worlds(played: pa.Table) -> list[Drawn]:
     """Each world of a run's results, drawn again."""
-    rows = {tuple(row[name] for name in WORLD): row for row in played.select(list(IDENTITY)).to_pylist()}
+    rows = {tuple(row[name] for name in WORLD): row for row in played.select(list(IDENTITY | CALL.identity)).to_pylist()}
     scenarios: dict[tuple[str, str, int], Scenario] = {}
     for row in rows.values():
         key = row["scenario"], row["mode"], row["packets"]

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from vcgym.leaderboard.headroom.oracle_rows import JOINT as LIMITS
 from vcgym.leaderboard.report.board import BY_NAME
-from vcgym.leaderboard.report.scores.anchored import HUNDRED, INFORMED, PUBLISHED
+from vcgym.leaderboard.results.call_columns import ANCHORS
 
 JOINT = tuple(f"oracle_joint_{name}" for name in LIMITS if name != "any")
 MEASURED = {"r": "R", "mouth_to_ear_mean_ms": "ms", "concealed_share": "%"}
@@ -58,15 +58,15 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
     means = _means(rows)
     kinds = {row["system"]: row["kind"] for row in rows}
     rules = [name for name in means if kinds[name] == "rule"]
-    published = _best(means, [name for name in rules if name in PUBLISHED])
-    tuned = _best(means, [name for name in means if kinds[name] == "tuned"] or [name for name in rules if name not in PUBLISHED])
+    published = _best(means, [name for name in rules if name in ANCHORS.published])
+    tuned = _best(means, [name for name in means if kinds[name] == "tuned"] or [name for name in rules if name not in ANCHORS.published])
     agent = _best(means, [name for name in means if kinds[name] == "agent"])
-    named = {"best published": published, "best tuned rule": tuned, "best agent": agent, "informed": INFORMED}
+    named = {"best published": published, "best tuned rule": tuned, "best agent": agent, "informed": ANCHORS.informed}
     named |= {name.removeprefix("oracle_").replace("_", " k = "): name for name in JOINT}
     lines = [Line(what, name, means[name]) for what, name in named.items() if name in means]
     if published in means:
         ways = {
-            "room": HUNDRED,
+            "room": ANCHORS.hundred,
             "room, routing": f"oracle_routing_{published}",
             "room, playout": f"oracle_playout_{published}",
         }

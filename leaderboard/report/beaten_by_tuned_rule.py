@@ -1,8 +1,7 @@
-"""The tuned-rule gate: an agent, or any system, that a tuned rule beats is said to be beaten, in words, on every board.
+"""Systems that a tuned rule beats, named in words on every board.
 
-A tuned rule is a system of kind "tuned": one of conf/system with a study, made by `vcgym-tune`. On each board every ranked system (oracles
-are not) is held against the one with the highest interquartile mean of R: beaten is what has a paired difference whose 95 % interval lies
-below 0.
+A tuned rule is a system of kind "tuned": one of data/tuned, made by `vcgym-tune`. On each board every ranked system (oracles are not) is
+compared with the best tuned rule. A system is beaten if the 95 % interval of the paired difference lies below 0.
 """
 
 from collections.abc import Sequence
@@ -11,15 +10,15 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vcgym.leaderboard.report.board import ORACLE, RANKED_BY, Board, board_name
-from vcgym.leaderboard.results.columns import METRIC, Column, shown
+from vcgym.leaderboard.report.board import ORACLE, Board, board_name
+from vcgym.leaderboard.results.columns import Column, format_value
 from vcgym.leaderboard.statistics import Estimate, differences, pair_worlds
 
 _KIND = "tuned"
 
 
-class Against(NamedTuple):
-    """One system against the best tuned rule: its name, its kind, and its R less the tuned rule's, over the same worlds."""
+class Comparison(NamedTuple):
+    """One system beside the best tuned rule: its name, its kind, and its ranked metric less the tuned rule's, over the same worlds."""
 
     system: str
     kind: str
@@ -27,58 +26,60 @@ class Against(NamedTuple):
 
     @property
     def beaten(self) -> bool:
-        """Whether the tuned rule is significantly better."""
+        """True if the tuned rule is significantly better."""
         return self.difference.high < 0.0
 
 
-class Gate(NamedTuple):
-    """One board: its name, the best tuned rule there ("" if none was played), and everything else against it, best first."""
+class BeatenByTunedRule(NamedTuple):
+    """One board: its name, ranked metric, the best tuned rule there ("" if none was played), and every other system, best first."""
 
     board: str
+    ranked_by: Column
     tuned: str
-    others: tuple[Against, ...]
+    others: tuple[Comparison, ...]
 
 
-def gates(ranked: Sequence[Board], results: pa.Table, rng_seed: int = 0) -> list[Gate]:
-    """The gate of each board that `vcgym.leaderboard.report.board.boards` made of a results table."""
+def beaten_by_tuned_rule(ranked: Sequence[Board], results: pa.Table, rng_seed: int = 0) -> list[BeatenByTunedRule]:
+    """Compare the systems of each board that `vcgym.leaderboard.report.board.boards` made of a results table."""
     results = results.filter(pc.field("kind") != ORACLE)
     of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
-    return [_gate(board, results.filter(pc.equal(of_row, board.mode)), rng_seed) for board in ranked]
+    return [_compare(board, results.filter(pc.equal(of_row, board.mode)), rng_seed) for board in ranked]
 
 
-def sentence(gate: Gate, ranked_by: Column = METRIC[RANKED_BY]) -> str:
-    """What the gate says, agents first; differences are of the column that the board ranks by."""
-    if not gate.tuned:
+def sentence(found: BeatenByTunedRule) -> str:
+    """Return the outcome in words, agents first."""
+    if not found.tuned:
         return "No tuned rule was played on these worlds, so nothing is said about beating one."
-    beaten = sorted((other for other in gate.others if other.beaten), key=lambda other: other.kind != "agent")
-    agents = [other.system for other in gate.others if other.kind == "agent" and not other.beaten]
-    said = [f"The best tuned rule is {gate.tuned}."]
+    beaten = sorted((other for other in found.others if other.beaten), key=lambda other: other.kind != "agent")
+    agents = [other.system for other in found.others if other.kind == "agent" and not other.beaten]
+    words = [f"The best tuned rule is {found.tuned}."]
     if beaten:
-        names = ", ".join(_said(other, ranked_by) for other in beaten)
-        said.append(f"Beaten by a tuned rule ({ranked_by.label} against {gate.tuned}): {names}.")
+        names = ", ".join(_named(other, found.ranked_by) for other in beaten)
+        words.append(f"Beaten by a tuned rule ({found.ranked_by.label} against {found.tuned}): {names}.")
     else:
-        said.append("It beats no other system.")
+        words.append("It beats no other system.")
     if agents:
-        said.append(f"Not beaten by it: agent {', agent '.join(agents)}.")
-    return " ".join(said)
+        words.append(f"Not beaten by it: agent {', agent '.join(agents)}.")
+    return " ".join(words)
 
 
 def markdown(ranked: Sequence[Board], results: pa.Table) -> str:
-    """A section of leaderboard.md: some sentences per board."""
-    lines = "\n".join(f"- Mode {gate.board}: {sentence(gate)}" for gate in gates(ranked, results))
+    """Return a section of leaderboard.md: some sentences per board."""
+    lines = "\n".join(f"- Mode {found.board}: {sentence(found)}" for found in beaten_by_tuned_rule(ranked, results))
     return f"\n## Beaten by a tuned rule\n\n{lines}\n"
 
 
-def _gate(board: Board, results: pa.Table, rng_seed: int) -> Gate:
-    kinds = {line.standing.system: line.kind for line in board.lines}
+def _compare(board: Board, results: pa.Table, rng_seed: int) -> BeatenByTunedRule:
+    kinds, primary = {line.standing.system: line.kind for line in board.lines}, board.columns.primary
     best = next((system for system, kind in kinds.items() if kind == _KIND), "")
     if not best:
-        return Gate(board.mode, "", ())
-    found = differences(pair_worlds(results), RANKED_BY, best, rng_seed)
-    return Gate(board.mode, best, tuple(Against(name, kind, found[name]) for name, kind in kinds.items() if name != best))
+        return BeatenByTunedRule(board.mode, primary, "", ())
+    found = differences(pair_worlds(results), primary.name, best, rng_seed, primary.trim)
+    others = tuple(Comparison(name, kind, found[name]) for name, kind in kinds.items() if name != best)
+    return BeatenByTunedRule(board.mode, primary, best, others)
 
 
-def _said(other: Against, ranked_by: Column) -> str:
-    """By name; an agent with its difference too."""
-    value, low, high = (shown(ranked_by, end) for end in other.difference)
+def _named(other: Comparison, ranked_by: Column) -> str:
+    """Return the name; of an agent with its difference."""
+    value, low, high = (format_value(ranked_by, end) for end in other.difference)
     return f"agent {other.system} ({value} [{low}, {high}])" if other.kind == "agent" else other.system

@@ -2,17 +2,17 @@
 
 from typing import NamedTuple
 
-from vcgym.leaderboard.report.board import SATISFACTION, Board
-from vcgym.leaderboard.report.scores.anchored import INFORMED, shown
+from vcgym.leaderboard.report.board import Board
+from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, Front, Point
+from vcgym.leaderboard.results.columns import DelayLoss
 from vcgym.leaderboard.statistics import Estimate
 
-HELD = {"clocked": "played", "event": "emitted"}
-LEAST_SHARE = 0.05  # of resamples in which a system is on the front
+MIN_SHARE = 0.05  # of resamples in which a system is on the front
 
 
 class TextTable(NamedTuple):
-    """What it shows, its headings, and its rows: most are of a system, whose name comes first."""
+    """A title, headings, and rows: most are of a system, whose name comes first."""
 
     title: str
     headings: list[str]
@@ -20,44 +20,46 @@ class TextTable(NamedTuple):
 
 
 def details(board: Board) -> list[TextTable]:
-    """All of them, less the scores where there are no oracles, or no strata to tell apart."""
-    return [*_scores(board), *(_front(accounting, board.fronts[accounting]) for accounting in HELD), _profile(board)]
+    """Return all of them, less the scores where there are no oracles, or no strata to tell apart."""
+    return [*_scores(board), *(_front(plane, board.fronts[plane.name]) for plane in board.columns.fronts), _profile(board)]
 
 
 def _scores(board: Board) -> list[TextTable]:
-    """What each stratum's 0, best tuned rule and room are, then the scores: systems best first."""
+    """Return each stratum's 0, best tuned rule and room, then the scores: systems best first."""
     axes = [(f"all ({board.worlds})", board.axis), *((f"{one.name} ({one.worlds})", one.axis) for one in board.strata)]
     found = [(name, axis) for name, axis in axes if axis is not None]
     if len(found) < 2:
         return []
-    of_strata = [axis for _, axis in found]
+    of_strata, primary = [axis for _, axis in found], board.columns.primary
     rows = [
         ["0 = best published", *(axis.zero for axis in of_strata)],
         ["best tuned rule", *(axis.tuned or "" for axis in of_strata)],
-        ["room, R", *(f"{axis.room.value:.2f} [{axis.room.low:.2f}, {axis.room.high:.2f}]" for axis in of_strata)],
+        [f"room, {primary.label}", *(_bounded(axis.room, primary.factor, primary.decimals) for axis in of_strata)],
     ]
-    names = [INFORMED, *(line.standing.system for line in board.lines)]
-    rows += [[name, *(shown(axis.scores[name]) if name in axis.scores else "" for axis in of_strata)] for name in names]
+    informed = board.columns.anchors.informed if board.columns.anchors else ""
+    names = [*([informed] if informed else []), *(line.standing.system for line in board.lines)]
+    rows += [[name, *(format_score(axis.scores[name]) if name in axis.scores else "" for axis in of_strata)] for name in names]
     return [TextTable("Anchored score in each stratum, with its own 0 and 100 [95 %]", ["system", *(name for name, _ in found)], rows)]
 
 
 def _profile(board: Board) -> TextTable:
-    """Of each system, best first, the share of worlds above each of `SATISFACTION`."""
-    headings = ["system", *(f"above {r:.0f}: {name}" for r, name in SATISFACTION.items())]
+    """Return the share of worlds of each system, best first, above each of `Columns.levels`."""
+    columns, factor = board.columns, board.columns.primary.factor
+    headings = ["system", *(f"above {factor * level:g}: {name}" for level, name in columns.levels.items())]
     rows = []
     for line in board.lines:
         profile = board.profiles[line.standing.system]
         shares = (Estimate(*map(float, ends)) for ends in zip(profile.share, profile.low, profile.high, strict=True))
         rows.append([line.standing.system, *(_percent(share, 0) for share in shares)])
-    return TextTable("Performance profile: worlds above each R of ITU-T G.109, % [95 %]", headings, rows)
+    return TextTable(f"Performance profile: worlds above {columns.levels_title}, % [95 %]", headings, rows)
 
 
-def _front(accounting: str, front: Front) -> TextTable:
-    """Systems on the front, and those that are on it in `LEAST_SHARE` of the resamples, by delay."""
-    ahead = {name: point for name, point in front.points.items() if point.on_front or point.front_share >= LEAST_SHARE}
+def _front(plane: DelayLoss, front: Front) -> TextTable:
+    """Return systems on the front, and those that are on it in `MIN_SHARE` of the resamples, by delay."""
+    ahead = {name: point for name, point in front.points.items() if point.on_front or point.front_share >= MIN_SHARE}
     rows = [[name, *_cells(point)] for name, point in sorted(ahead.items(), key=lambda pair: pair[1].delay_ms.value)]
     area = f"hypervolume of all systems {_percent(front.hypervolume, 1)} % of {REFERENCE_MS:.0f} ms by {100.0 * REFERENCE_LOSS:.0f} %"
-    title = f"Pareto front of delay and loss as {HELD[accounting]}; {area}"
+    title = f"Pareto front of delay and loss as {plane.adjective}; {area}"
     return TextTable(title, ["system", "delay ms [95 %]", "loss % [95 %]", "on the front", "% of resamples", "own area %"], rows)
 
 

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.scores.pareto import Front
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
+from vcgym.leaderboard.results.columns import Column, DelayLoss
 
 _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#7a5fc0", "#8c8c8c")
 _DASHES = ("", "6 2.5", "1.6 2", "8 2 1.6 2", "3 3")
@@ -22,7 +23,7 @@ _INK, _GRID, _SOFT = "#010203", "#040506", "#070809"  # stand-ins that the page'
 
 
 class Stroke(NamedTuple):
-    """How one system is drawn, in the figure as in the legend: colour, SVG dash pattern ("" = solid) and width in points."""
+    """Line of one system in figures and legends: colour, SVG dash pattern ("" = solid) and width in points."""
 
     colour: str
     dashes: str
@@ -30,7 +31,7 @@ class Stroke(NamedTuple):
 
 
 def strokes(kinds: Mapping[str, str], first: Collection[str] = ()) -> dict[str, Stroke]:
-    """A stroke for each system (name -> kind): agents are thick and red, rules differ by colour, then dashes (40, `first` served first)."""
+    """Return a stroke for each system (name -> kind): agents thick and red, rules by colour, then dashes (40, `first` served first)."""
     agents = sorted(system for system, kind in kinds.items() if kind == "agent")
     rules = sorted(set(kinds) - set(agents), key=lambda system: (system not in first, system))
     drawn = {system: Stroke(_AGENT_COLOUR, _DASHES[k % len(_DASHES)], 2.6) for k, system in enumerate(agents)}
@@ -40,7 +41,7 @@ def strokes(kinds: Mapping[str, str], first: Collection[str] = ()) -> dict[str, 
 
 
 def delay_figure(cdfs: Mapping[str, DelayCdf], drawn: Mapping[str, Stroke], title: str) -> str:
-    """Inline SVG of the share of packets sent that were heard within a delay, one curve per system.
+    """Return inline SVG of the share of packets sent that were heard within a delay, one curve per system.
 
     Args:
         cdfs: system -> distribution.
@@ -57,16 +58,18 @@ def delay_figure(cdfs: Mapping[str, DelayCdf], drawn: Mapping[str, Stroke], titl
     return _themed(svg)
 
 
-def profile_figure(r: np.ndarray, shares: Mapping[str, np.ndarray], drawn: Mapping[str, Stroke]) -> str:
-    """Inline SVG of the share of worlds above each R, one curve per system; `drawn` as for `delay_figure`."""
+def profile_figure(column: Column, thresholds: np.ndarray, shares: Mapping[str, np.ndarray], drawn: Mapping[str, Stroke]) -> str:
+    """Return inline SVG of the share of worlds above each threshold of a column, one curve per system; `drawn`: see `delay_figure`."""
+    across = column.factor * thresholds
+    margin = 2.0 * (across[1] - across[0])
     with style():
         figure = Figure(figsize=(5.2, 3.3), layout="constrained")
         axes = figure.add_subplot()
-        _curves(axes, r, shares, drawn)
+        _curves(axes, across, shares, drawn)
         seen = np.array([share for system, share in shares.items() if system in drawn])
-        inside = r[(seen.min(axis=0) < 1.0) & (seen.max(axis=0) > 0.0)] if len(seen) else r
-        axes.set_xlim(*(inside.min() - 2.0, inside.max() + 2.0) if inside.size else (0.0, 100.0))
-        _dress(axes, "Performance profile: up and right is better", "R", "worlds above it, %")
+        inside = across[(seen.min(axis=0) < 1.0) & (seen.max(axis=0) > 0.0)] if len(seen) else across
+        axes.set_xlim(*(inside.min() - margin, inside.max() + margin) if inside.size else (across[0], across[-1]))
+        _dress(axes, "Performance profile: up and right is better", column.heading, "worlds above it, %")
         svg = as_svg(figure, transparent=True)
     return _themed(svg)
 
@@ -94,15 +97,14 @@ def _themed(svg: str) -> str:
     return svg[svg.index("<svg") :].replace(_INK, "var(--ink)").replace(_GRID, "var(--rule)").replace(_SOFT, "var(--soft)")
 
 
-def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, Stroke], across: str, up: str) -> str:
-    """Inline SVG of delay against loss: a mark per system, the front joined by steps and named, agents named; outliers are only named.
+def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, Stroke], plane: DelayLoss) -> str:
+    """Return inline SVG of delay against loss: a mark per system, the front joined by steps, its systems and agents named.
 
     Args:
-        front: of one accounting.
+        front: of `plane`.
         kinds: of each system.
-        drawn: as for `delay_figure`.
-        across: what delay is meant.
-        up: what loss is meant.
+        drawn: see `delay_figure`.
+        plane: delay and loss.
     """
     places = {name: (point.delay_ms.value, max(100.0 * point.loss.value, _LEAST_PERCENT)) for name, point in front.points.items()}
     places = {name: place for name, place in places.items() if np.isfinite(place).all()}
@@ -132,13 +134,13 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
             words = f"further right: {', '.join(beyond[:3])}{f' and {len(beyond) - 3} more' if len(beyond) > 3 else ''} \u203a"
             said = axes.annotate(words, (1.0, 0.99), xycoords="axes fraction", ha="right", va="top", color=_SOFT, fontsize=7.0)
             said.set_in_layout(False)
-        _dress(axes, "Delay against loss: left and low is better", f"mean {across}, ms", f"{up}, %")
+        _dress(axes, "Delay against loss: left and low is better", f"mean {plane.delay_label}, ms", f"{plane.loss_label}, %")
         svg = as_svg(figure, transparent=True)
     return _themed(svg)
 
 
 def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Those of `names` whose labels do not lie on an earlier one's: a tenth of the width or a fifth of the height of the figure away."""
+    """Return `names` whose labels do not lie on an earlier one's: a tenth of the figure's width or a fifth of its height away."""
     delays, losses = (np.array([place[axis] for place in places.values()]) for axis in (0, 1))
     wide, tall = max(float(np.ptp(delays)), 1e-9), max(float(np.ptp(np.log(losses))), 1e-9)
     kept: list[str] = []
@@ -151,18 +153,18 @@ def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[
 
 
 def style() -> AbstractContextManager[None]:
-    """The look of our figures, from making one until `as_svg` has drawn it."""
+    """Return the look of our figures, from making one until `as_svg` has drawn it."""
     return matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "vcgym", "font.family": "sans-serif", "font.size": 9.0})
 
 
 def as_svg(figure: Figure, transparent: bool = False) -> str:
-    """The figure as SVG text that holds neither date nor version."""
+    """Return the figure as SVG text that holds neither date nor version."""
     drawing = StringIO()
     figure.savefig(drawing, format="svg", transparent=transparent, metadata={"Date": None, "Creator": None})
     return drawing.getvalue()
 
 
 def _reach_ms(cdfs: Mapping[str, DelayCdf]) -> float:
-    """First whole 100 ms by which every system has 99 % of what it will ever deliver."""
+    """Return the first whole 100 ms by which every system has 99 % of what it will ever deliver."""
     reached = [GRID_MS[np.searchsorted(cdf.packets_within, 0.99 * cdf.packets_within[-1])] for cdf in cdfs.values()]
     return max(100.0, 100.0 * float(np.ceil(max(reached, default=0.0) / 100.0)))

@@ -1,8 +1,8 @@
-"""What has to be said beside the numbers of a board: how its intervals and ranks are to be read, and what it could not have shown."""
+"""Sentences beside the numbers of a board: how its intervals and ranks are to be read, and which differences it could have shown."""
 
 import math
 
-from vcgym.leaderboard.results.columns import METRIC
+from vcgym.leaderboard.results.columns import Column
 from vcgym.leaderboard.statistics.coverage import expected
 from vcgym.leaderboard.statistics.detectable import detectable
 from vcgym.leaderboard.statistics.paired import Paired, sample
@@ -10,9 +10,9 @@ from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
 
 
-def notes(paired: Paired, metric: str, board: str, rng_seed: int = 0) -> tuple[str, ...]:
-    """Sentences for a board that is ranked by `metric`."""
-    return (*_of_name(board), _coverage(paired, metric), _ranks(paired, metric, rng_seed))
+def notes(paired: Paired, column: Column, board: str, rng_seed: int = 0) -> tuple[str, ...]:
+    """Return sentences for a board that is ranked by `column`."""
+    return (*_of_name(board), _coverage(paired, column), _ranks(paired, column, rng_seed))
 
 
 def _of_name(board: str) -> tuple[str, ...]:
@@ -23,26 +23,29 @@ def _of_name(board: str) -> tuple[str, ...]:
     return ()
 
 
-def _coverage(paired: Paired, metric: str) -> str:
-    sizes = sample(paired, metric).sizes
+def _coverage(paired: Paired, column: Column) -> str:
+    sizes = sample(paired, column.name).sizes
     if not sizes.size or sizes.min() < 2:
         return "Too few worlds for an interval."
     worlds = f"{sizes.sum()} worlds of {len(sizes)} {'kind' if len(sizes) == 1 else 'kinds'}, {_range(sizes.min(), sizes.max())} of each"
     measured = expected(int(sizes.min()))
+    share = measured.iqm if column.centre == "iqm" else measured.mean
     return (
-        f"Intervals are meant as 95 %: {worlds}; with {measured.seeds} of each they contained the truth in {100.0 * measured.iqm:.1f} % of "
+        f"Intervals are meant as 95 %: {worlds}; with {measured.seeds} of each they contained the truth in {100.0 * share:.1f} % of "
         f"{measured.suites:,} simulated suites."
     )
 
 
-def _ranks(paired: Paired, metric: str, rng_seed: int) -> str:
-    found, column = detectable(paired, metric, rng_seed), METRIC[metric]
+def _ranks(paired: Paired, column: Column, rng_seed: int) -> str:
+    found = detectable(paired, column.name, rng_seed, column.trim)
     corrected = f"Ranks are corrected for all {found.comparisons} comparisons of two systems (max-T bootstrap, 5 % for the whole board)"
     if math.isnan(found.together):
         return f"{corrected}. Worlds are too few, or systems too alike, to say which difference would have been found."
+    unit = " points" if column.unit == "%" else ""
+    together, alone = (f"{column.factor * value:.{column.decimals}f}{unit}" for value in (found.together, found.alone))
     return (
         f"{corrected}. A difference of {column.label} between any two would have been found with 80 % probability from "
-        f"{found.together:.{column.decimals}f} on; between two named beforehand from {found.alone:.{column.decimals}f} on."
+        f"{together} on; between two named beforehand from {alone} on."
     )
 
 

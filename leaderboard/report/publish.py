@@ -8,26 +8,23 @@ from typing import Any, NamedTuple
 import jinja2
 import pyarrow as pa
 
-from vcgym.leaderboard.report import beaten_by_tuned_rule as gate
-from vcgym.leaderboard.report.board import PROFILE_R, Board, Line, board_name, boards
+from vcgym.leaderboard.report import beaten_by_tuned_rule as tuned_rule
+from vcgym.leaderboard.report.board import Board, Line, board_name, boards
 from vcgym.leaderboard.report.details import details
 from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
 from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.axis import axis_marks
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.table import markdown
-from vcgym.leaderboard.results.cdf import ACCOUNTINGS, Cdfs, of_board, read_cdfs
-from vcgym.leaderboard.results.columns import METRIC
+from vcgym.leaderboard.results.cdf import Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with_oracles, replace_file
 from vcgym.network.traces.cards import Card
 
-_CURVES = {"event": "Until emitted by the receiver", "clocked": "Until played to the listener"}
-_FRONTS = {"clocked": ("delay played", "ticks concealed"), "event": ("delay emitted", "packets never emitted")}
 _PAGE = Path(__file__).parent / "page"
 
 
 class Stored(NamedTuple):
-    """What a finished run left.
+    """Files of a finished run.
 
     Results, with oracles where there are any; delay distributions; sessions over time; and cards (hash, scenarios, cards) of the data.
     """
@@ -38,8 +35,8 @@ class Stored(NamedTuple):
     cards: list[tuple[str, str, list[Card]]]
 
     @classmethod
-    def of(cls, folder: Path) -> "Stored":
-        """What lies in `folder`.
+    def read(cls, folder: Path) -> "Stored":
+        """Read the files in `folder`.
 
         Raises:
             FileNotFoundError: a file is not there.
@@ -60,11 +57,11 @@ def publish(folder: Path) -> Path:
         FileNotFoundError: one of the files is not there.
         ValueError: they are not what a run writes, or a system was not run on all worlds of a mode.
     """
-    stored = Stored.of(folder)
+    stored = Stored.read(folder)
     ranked = boards(stored.results)
     page = folder / "report.html"
     replace_file(page, render([(ranked, stored)]).encode())
-    replace_file(folder / "leaderboard.md", (markdown(ranked) + gate.markdown(ranked, stored.results)).encode())
+    replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked, stored.results)).encode())
     return page
 
 
@@ -74,12 +71,12 @@ def publish_together(folders: Sequence[Path], page: Path) -> None:
     Raises:
         FileNotFoundError, ValueError: as `publish`.
     """
-    stored = [Stored.of(folder) for folder in folders]
+    stored = [Stored.read(folder) for folder in folders]
     replace_file(page, render([(boards(one.results), one) for one in stored]).encode())
 
 
 def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
-    """The page as text.
+    """Return the page as text.
 
     Args:
         runs: the boards of each run, one per mode, and what they were made from.
@@ -93,18 +90,19 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     ranked = [board for of_run, _ in runs for board in of_run]
     first = {name for board in ranked for name in _first(board)}
     drawn = strokes({line.standing.system: line.kind for board in ranked for line in board.lines}, first)
-    shared = {name: value for name, value in ranked[0].conditions.items() if all(board.conditions[name] == value for board in ranked)}
+    shared = {name: value for name, value in ranked[0].conditions.items() if all(board.conditions.get(name) == value for board in ranked)}
     modes = [
-        _mode(board, stored, drawn, shared) | {"gate": gate.sentence(passed)}
+        _mode(board, stored, drawn, shared) | {"tuned_rule": tuned_rule.sentence(found)}
         for of_run, stored in runs
-        for board, passed in zip(of_run, gate.gates(of_run, stored.results), strict=True)
+        for board, found in zip(of_run, tuned_rule.beaten_by_tuned_rule(of_run, stored.results), strict=True)
     ]
     return template.render(
         modes=modes,
         suites=sorted({mode["suite"] for mode in modes}),
         shared=shared,
-        groups=[(title, [METRIC[name] for name in names]) for title, names in tables.GROUPS],
-        worth=tables.WORTH,
+        value_columns=tables.VALUE,
+        cost_columns=tables.COST_HEADINGS,
+        footnotes=list(dict.fromkeys(board.columns.footnote for board in ranked)),
         across=_ranks_across_modes(ranked),
         cards={key: (scenarios, cards) for _, stored in runs for key, scenarios, cards in stored.cards},
         style=(_PAGE / "page.css").read_text(encoding="utf-8"),
@@ -114,14 +112,14 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
 
 
 def _first(board: Board) -> list[str]:
-    """The systems that figures of a board show at first."""
+    """Return the systems that figures of a board show at first."""
     kinds = {line.standing.system: line.kind for line in board.lines}
     return explorer.drawn_at_first(list(kinds), kinds)
 
 
 def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[str, str]) -> dict[str, Any]:
-    systems = [line.standing.system for line in board.lines]
-    cdfs = {accounting: of_board(stored.cdfs, board.mode, accounting) for accounting in ACCOUNTINGS}
+    systems, columns = [line.standing.system for line in board.lines], board.columns
+    cdfs = {accounting: of_board(stored.cdfs, board.mode, accounting) for accounting, _ in columns.curves}
     for accounting, by_system in cdfs.items():
         absent = sorted(set(systems) - set(by_system))
         if absent:
@@ -135,14 +133,18 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "suite": board.conditions["suite"],
         "worlds": board.worlds,
         "conditions": {name: value for name, value in board.conditions.items() if name not in shared},
+        "primary": columns.primary,
+        "groups": [(title, [columns.metric[name] for name in names]) for title, names in columns.groups],
+        "bands": columns.bands,
+        "pair_word": columns.pairs,
         "bodies": tables.bodies(results, board),
         "axis": axis_marks(board),
         "notes": board.notes,
         "pairs": tables.pair_tables(results, board),
         "figures": [
-            *(delay_figure(cdfs[accounting], here, title) for accounting, title in _CURVES.items()),
-            profile_figure(PROFILE_R, board.profile_curves, here),
-            *(pareto_figure(board.fronts[accounting], kinds, here, *words) for accounting, words in _FRONTS.items()),
+            *(delay_figure(cdfs[accounting], here, title) for accounting, title in columns.curves),
+            profile_figure(columns.primary, columns.profile, board.profile_curves, here),
+            *(pareto_figure(board.fronts[plane.name], kinds, here, plane) for plane in columns.fronts),
         ],
         "tables": details(board),
         "legend": list(here.items()),
@@ -151,26 +153,27 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "explore": {
             "systems": systems,
             "drawn": _first(board),
-            "scenarios": explorer.curves(stored.cdfs, board.mode, systems),
+            "scenarios": explorer.curves(stored.cdfs, board.mode, systems, columns.curves[0][0]),
             "sessions": explorer.sessions(timelines, systems),
         },
+        "curve": columns.curves[0][1],
     }
 
 
 def _data(modes: list[dict[str, Any]], drawn: dict[str, Stroke]) -> str:
-    """What the script draws from, as JSON that may stand in a page."""
+    """Return the data of the script as JSON that may stand in a page."""
     data = {"strokes": drawn, "step_ms": explorer.STEP_MS, "modes": [mode["explore"] for mode in modes]}
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c").replace("&", "\\u0026")
 
 
 def _ranks_across_modes(ranked: Sequence[Board]) -> list[tuple[str, str, list[str]]]:
-    """(system, kind, rank in each mode) in the order of the best rank anywhere; empty if there is one mode only."""
+    """Return (system, kind, rank in each mode) in the order of the best rank anywhere; empty if there is one mode only."""
     if len(ranked) < 2:
         return []
-    places: dict[str, list[Line | None]] = {}
+    by_system: dict[str, list[Line | None]] = {}
     for number, board in enumerate(ranked):
         for line in board.lines:
-            places.setdefault(line.standing.system, [None] * len(ranked))[number] = line
-    found = {system: [line for line in lines if line] for system, lines in places.items()}
-    order = sorted(places, key=lambda system: (sorted(line.standing.rank_high for line in found[system]), system))
-    return [(system, found[system][0].kind, [line.rank if line else "not run" for line in places[system]]) for system in order]
+            by_system.setdefault(line.standing.system, [None] * len(ranked))[number] = line
+    found = {system: [line for line in lines if line] for system, lines in by_system.items()}
+    order = sorted(by_system, key=lambda system: (sorted(line.standing.rank_high for line in found[system]), system))
+    return [(system, found[system][0].kind, [line.rank if line else "not run" for line in by_system[system]]) for system in order]

@@ -1,6 +1,5 @@
 """Run a suite: every system on every world, cell by cell, then rows, files, ranks, table and page."""
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from rich.console import Console
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.evaluation import cells
 from vcgym.leaderboard.evaluation.cells import Cell, Found
-from vcgym.leaderboard.evaluation.play import evaluate
-from vcgym.leaderboard.evaluation.published import System
-from vcgym.leaderboard.evaluation.suites import Part, Suite
-from vcgym.leaderboard.report.beaten_by_tuned_rule import gates, sentence
+from vcgym.leaderboard.evaluation.evaluate import evaluate
+from vcgym.leaderboard.evaluation.published import Participant
+from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
+from vcgym.leaderboard.report.beaten_by_tuned_rule import beaten_by_tuned_rule, sentence
 from vcgym.leaderboard.report.board import board_name, boards
 from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import publish
@@ -23,32 +22,20 @@ from vcgym.leaderboard.report.table import print_boards
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import WORLD
-from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.cards import DATA_VARIABLE
-
-
-def playable(suite: Suite) -> list[Part]:
-    """Parts of a suite whose data are there: replay worlds need the environment variable VCGYM_DATA."""
-    return [part for part in suite.parts if part.traces or part.mode != "replay" or os.environ.get(DATA_VARIABLE)]
-
-
-def prepare(suite: Suite) -> list[tuple[Part, Scenario]]:
-    """The playable parts with their scenarios, so that missing or broken data are refused before anything else is done."""
-    return [(part, part.open(suite.packets)) for part in playable(suite)]
 
 
 def run_suite(
-    suite: Suite, parts: list[tuple[Part, Scenario]], systems: Mapping[str, System], folder: Path, tell: OnProgress, threads: int = 1,
-    workers: int = 0, address: str | None = None,
+    suite: Suite, parts: list[tuple[Part, AnyScenario]], systems: Mapping[str, Participant], folder: Path, on_progress: OnProgress,
+    threads: int = 1, workers: int = 0, address: str | None = None,
 ) -> Path:  # fmt: skip
-    """Play every system on every world and publish the outcome; a run that was killed goes on where it was.
+    """Play every participant on every world and publish the outcome; a run that was killed goes on where it was.
 
     Args:
         suite: what to play.
-        parts: what `prepare` made of it.
+        parts: of `vcgym.leaderboard.evaluation.suites.prepare`.
         systems: by name.
         folder: receives the cells, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and leaderboard.md.
-        tell: told how many of the cells (`vcgym.leaderboard.evaluation.cells.plan`) are done, and which one was the last.
+        on_progress: called with the number of cells (`vcgym.leaderboard.evaluation.cells.plan`) that are done and the last one.
         threads: as for `evaluate`; without effect on the results.
         workers: as for `evaluate`; without effect on the results.
         address: as for `evaluate`; without effect on the results.
@@ -60,10 +47,11 @@ def run_suite(
         ValueError: a cell's file is broken.
     """
     planned = cells.plan(suite, parts, systems)
-    evaluate(planned, folder / cells.FOLDER, tell, threads, workers, address)
-    tell(len(planned), "ranking")
+    evaluate(planned, folder / cells.FOLDER, on_progress, threads, workers, address)
+    on_progress(len(planned), "ranking")
     found = [(cell, cells.read(folder / cells.FOLDER / cell.file)) for cell in planned]
-    results.write(results.RESULTS, pa.concat_tables(cell.rows for _, cell in found).to_pylist(), folder / "results.parquet")
+    rows = pa.concat_tables(cell.rows for _, cell in found).to_pylist()
+    results.write(results.results_of(suite.columns), rows, folder / "results.parquet")
     results.write(results.TIMING, _timings(found), folder / "timing.parquet")
     results.write(results.DELAY_CDF, _delays(found), folder / "cdf.parquet")
     results.write(results.TIMELINE, _timelines(found), folder / "timeline.parquet")
@@ -77,8 +65,8 @@ def show(folder: Path, console: Console) -> None:
     found = results.read_with_oracles(folder)
     ranked = boards(found)
     print_boards(ranked, console)
-    for passed in gates(ranked, found):
-        console.print(f"Mode {passed.board}: {sentence(passed)}", highlight=False, markup=False)
+    for compared in beaten_by_tuned_rule(ranked, found):
+        console.print(f"Mode {compared.board}: {sentence(compared)}", highlight=False, markup=False)
 
 
 def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:

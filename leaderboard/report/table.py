@@ -6,53 +6,37 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.leaderboard.report.board import SATISFIED_R, Board, Line, Stratum, Worth
+from vcgym.leaderboard.report.board import Board, Line, Stratum
 from vcgym.leaderboard.report.details import details
-from vcgym.leaderboard.report.scores.anchored import HUNDRED, INFORMED
-from vcgym.leaderboard.report.scores.anchored import shown as words
-from vcgym.leaderboard.results.columns import EFFORT, METRIC, shown
+from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.results.columns import COST, format_value
 
 _TEXT = ("rank", "system", "kind")
 _STRATA_ABREAST = 6  # that fit a terminal
-_PERCENTILES = ("mean", "p50", "p95", "p99")
-_DETAILS = (
-    "r_p5",
-    "one_way_delay_mean_ms",
-    "reordering_delay_mean_ms",
-    "playout_delay_mean_ms",
-    "network_loss",
-    "event_late_loss",
-    "clocked_late_loss",
-    "concealed_share",
-    "path_changes",
-    "plans_sent",
-    "probes_sent",
-)
 
 
 def print_boards(boards: Iterable[Board], console: Console) -> None:
-    """Print for each mode the score with both accountings, then where the delay and the losses come from."""
+    """Print for each mode the ranked metric and what matters beside it, then where delays and losses come from."""
     for board in boards:
-        console.print(_rich(f"{_title(board)}: score and end-to-end delay", _score_headings(), map(_score_cells, board.lines), board.lines))
-        title = f"{_title(board)}: beside what was attainable, and what it took"
-        console.print(_rich(title, _worth_headings(), _worth_rows(board), board.lines))
-        console.print(_rich(f"{_title(board)}: what it is made of", _detail_headings(), map(_detail_cells, board.lines), board.lines))
-        for first in range(0, len(board.strata), _STRATA_ABREAST):
-            few = board.strata[first : first + _STRATA_ABREAST]
-            title = f"{_title(board)}: R (rank) in each stratum by itself"
-            console.print(_rich(title, _strata_headings(few), _strata_rows(board, few), board.lines))
+        title = _title(board)
+        console.print(_rich(f"{title}: score and end-to-end delay", _score_headings(board), _score_rows(board), board.lines))
+        console.print(_rich(f"{title}: beside what was attainable, and cost", _value_headings(board), _value_rows(board), board.lines))
+        console.print(_rich(f"{title}: what it is made of", _detail_headings(board), _detail_rows(board), board.lines))
+        for few in _abreast(board.strata):
+            named = f"{title}: {board.columns.primary.heading} (rank) in each stratum by itself"
+            console.print(_rich(named, _strata_headings(few), _strata_rows(board, few), board.lines))
         console.print(_footnote(board), style="dim", highlight=False)
 
 
 def markdown(boards: Iterable[Board]) -> str:
-    """The same tables as Markdown, each mode under a heading with its conditions."""
+    """Return the same tables as Markdown, each mode under a heading with its conditions."""
     parts = ["# Leaderboard\n"]
     for board in boards:
         parts += [
             f"## {_title(board)}\n",
-            markdown_table(_score_headings(), map(_score_cells, board.lines)),
-            markdown_table(_worth_headings(), _worth_rows(board)),
-            markdown_table(_detail_headings(), map(_detail_cells, board.lines)),
+            markdown_table(_score_headings(board), _score_rows(board)),
+            markdown_table(_value_headings(board), _value_rows(board)),
+            markdown_table(_detail_headings(board), _detail_rows(board)),
             *([markdown_table(_strata_headings(board.strata), _strata_rows(board, board.strata))] if board.strata else []),
             *(f"{table.title}:\n\n{markdown_table(table.headings, table.rows)}" for table in details(board)),
             _footnote(board) + "\n",
@@ -66,68 +50,82 @@ def _title(board: Board) -> str:
 
 
 def _footnote(board: Board) -> str:
+    columns = board.columns
+    impairment = board.conditions.get("delay impairment")
+    short = "" if columns.target is None else f" Short: mean lack to {columns.primary.label} {columns.primary.factor * columns.target:g}."
     return (
-        "R, MOS: interquartile mean over worlds [95 % interval]; all else: mean over worlds. Clocked: what a player of constant pace "
-        f"plays; event: what the receiver emits. Delay impairment: {board.conditions['delay impairment']}. Score: {_axis(board)}. Won: "
-        f"share of worlds better than {board.reference}. Short: mean lack to R {SATISFIED_R:.0f}. {' '.join(board.notes)}"
+        f"{columns.footnote}{f' Delay impairment: {impairment}.' if impairment else ''} Score: {_axis(board)}. Won: share of worlds better "
+        f"than {board.reference}.{short} {' '.join(board.notes)}"
     )
 
 
 def _axis(board: Board) -> str:
-    axis = board.axis
+    axis, primary = board.axis, board.columns.primary
     if axis is None:
-        return "none, `vcgym-headroom` has not been run"
-    scores = [f"100 = {HUNDRED}", *(f"{name} {words(axis.scores[name])}" for name in (axis.tuned, INFORMED) if name in axis.scores)]
-    return f"0 = {axis.zero}, {', '.join(scores)}; room {axis.room.value:.2f} R [{axis.room.low:.2f}, {axis.room.high:.2f}]"
+        return "none, without the oracle that sets 100"
+    informed = board.columns.anchors.informed if board.columns.anchors else ""
+    others = [name for name in (axis.tuned, informed) if name in axis.scores]
+    scores = [f"100 = {axis.hundred}", *(f"{name} {format_score(axis.scores[name])}" for name in others)]
+    value, low, high = (format_value(primary, end) for end in axis.room)
+    return f"0 = {axis.zero}, {', '.join(scores)}; room {value} {primary.label} [{low}, {high}]"
 
 
-def _worth_headings() -> list[str]:
-    short = f"short of\n{SATISFIED_R:.0f}"
-    return ["system", "kind", "score\n[95 %]", "regret\nR", "won %\n[95 %]", "median\nR", short, "decisions", "trials", "numbers"]
+def _value_headings(board: Board) -> list[str]:
+    columns = board.columns
+    short = [] if columns.target is None else [f"short of\n{columns.primary.factor * columns.target:g}"]
+    label = columns.primary.label.replace(" ", "\n")
+    values = ["score\n[95 %]", f"regret\n{label}", "won %\n[95 %]", f"median\n{label}", *short]
+    return ["system", "kind", *values, "decisions", "trials", "numbers"]
 
 
-def _worth_rows(board: Board) -> list[list[str]]:
+def _value_rows(board: Board) -> list[list[str]]:
     return [
-        [line.standing.system, line.kind, *_worth_cells(line.worth), *(f"{line.effort[name]:,}" for name in EFFORT)] for line in board.lines
+        [line.standing.system, line.kind, *_value_cells(board, line), *(f"{line.cost[name]:,}" for name in COST)] for line in board.lines
+    ]  # fmt: skip
+
+
+def _value_cells(board: Board, line: Line) -> list[str]:
+    primary, found = board.columns.primary, line.value
+    won, low, high = (100.0 * share for share in found.won)
+    return [
+        format_score(found.score) if found.score else "",
+        format_value(primary, found.regret.value) if found.regret else "",
+        f"{won:.0f} [{low:.0f}, {high:.0f}]",
+        *(format_value(primary, estimate.value) for estimate in (found.median, found.shortfall) if estimate),
     ]
 
 
-def _worth_cells(worth: Worth) -> list[str]:
-    value, low, high = (100.0 * share for share in worth.won)
-    return [
-        words(worth.score) if worth.score else "",
-        shown(METRIC["r"], worth.regret.value) if worth.regret else "",
-        f"{value:.0f} [{low:.0f}, {high:.0f}]",
-        *(shown(METRIC["r"], estimate.value) for estimate in (worth.median, worth.shortfall)),
-    ]
+def _score_headings(board: Board) -> list[str]:
+    return ["rank", "system", "kind", f"{board.columns.primary.heading} [95 %]", *(heading for heading, _ in board.columns.headline)]
 
 
-def _score_headings() -> list[str]:
-    delays = f"{'/'.join(_PERCENTILES)} ms"
-    return ["rank", "system", "kind", "R [95 %]", "MOS", f"clocked\n{delays}", f"event\n{delays}"]
+def _score_rows(board: Board) -> list[list[str]]:
+    return [_score_cells(board, line) for line in board.lines]
 
 
-def _score_cells(line: Line) -> list[str]:
-    r, (value, low, high) = METRIC["r"], line.estimate(METRIC["r"])
+def _score_cells(board: Board, line: Line) -> list[str]:
+    primary, metric = board.columns.primary, board.columns.metric
+    value, low, high = (format_value(primary, end) for end in line.estimate(primary))
     return [
         line.rank,
         line.standing.system,
         line.kind,
-        f"{shown(r, value)} [{shown(r, low)}, {shown(r, high)}]",
-        line.shown(METRIC["mos"]),
-        *(
-            " / ".join(line.shown(METRIC[f"{accounting}_end_to_end_delay_{label}_ms"]) for label in _PERCENTILES)
-            for accounting in ("clocked", "event")
-        ),
+        f"{value} [{low}, {high}]",
+        *(" / ".join(line.cell(metric[name]) for name in names) for _, names in board.columns.headline),
     ]
 
 
-def _detail_headings() -> list[str]:
-    return ["system", *(f"{METRIC[name].label} {METRIC[name].unit}".strip().replace(" ", "\n") for name in _DETAILS)]
+def _detail_headings(board: Board) -> list[str]:
+    return ["system", *(board.columns.metric[name].heading.replace(" ", "\n") for name in board.columns.details)]
 
 
-def _detail_cells(line: Line) -> list[str]:
-    return [line.standing.system, *(line.shown(METRIC[name]) for name in _DETAILS)]
+def _detail_rows(board: Board) -> list[list[str]]:
+    return [[line.standing.system, *(line.cell(board.columns.metric[name]) for name in board.columns.details)] for line in board.lines]
+
+
+def _abreast(strata: Sequence[Stratum]) -> list[Sequence[Stratum]]:
+    """Cut strata into groups that fit a terminal side by side."""
+    return [strata[first : first + _STRATA_ABREAST] for first in range(0, len(strata), _STRATA_ABREAST)]
 
 
 def _strata_headings(strata: Sequence[Stratum]) -> list[str]:
@@ -136,7 +134,7 @@ def _strata_headings(strata: Sequence[Stratum]) -> list[str]:
 
 def _strata_rows(board: Board, strata: Sequence[Stratum]) -> list[list[str]]:
     systems = [line.standing.system for line in board.lines]
-    return [[system, *(stratum.shown(system) for stratum in strata)] for system in systems]
+    return [[system, *(stratum.cell(system) for stratum in strata)] for system in systems]
 
 
 def _rich(title: str, headings: list[str], rows: Iterable[list[str]], lines: Iterable[Line]) -> Table:
@@ -149,7 +147,7 @@ def _rich(title: str, headings: list[str], rows: Iterable[list[str]], lines: Ite
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]], text: tuple[str, ...] = _TEXT) -> str:
-    """A Markdown table; columns are set to the right but for those headed as `text` says."""
+    """Return a Markdown table; columns are set to the right but for those headed as `text` says."""
     ruler = ["---" if heading in text else "---:" for heading in headings]
     cells = [[heading.replace("\n", " ") for heading in headings], ruler, *([cell.replace("|", r"\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells) + "\n"

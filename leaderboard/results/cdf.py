@@ -9,12 +9,12 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from vcgym.envs.call.batch import Played
 
-ACCOUNTINGS = ("event", "clocked")
+ACCOUNTINGS = ("event", "clocked")  # of calls over paths
 GRID_MS = np.arange(0.0, 2001.0, 10.0)
 
 
 class DelayCdf(NamedTuple):
-    """How many of the packets sent were heard within each delay of `GRID_MS`.
+    """Counts of the packets sent that were heard within each delay of `GRID_MS`.
 
     Attributes:
         packets_within: (len(GRID_MS),) int64, packets with an end-to-end delay of at most that.
@@ -32,38 +32,38 @@ class DelayCdf(NamedTuple):
 
     @classmethod
     def of_all(cls, parts: Iterable["DelayCdf"]) -> Self:
-        """The packets of all `parts` together."""
+        """Return the distribution over the packets of all `parts`."""
         parts = list(parts)
         return cls(np.sum([part.packets_within for part in parts], axis=0), sum(part.packets_sent for part in parts))
 
 
-Place = tuple[str, str, str, str]
+Where = tuple[str, str, str, str]
 """Board, scenario, pair, accounting."""
 
-Cdfs = dict[Place, dict[str, DelayCdf]]
-"""Place -> system -> distribution."""
+Cdfs = dict[Where, dict[str, DelayCdf]]
+"""Where -> system -> distribution."""
 
 
 def delay_cdf(played: "Played", sessions: Sequence[int] | slice = slice(None)) -> dict[str, DelayCdf]:
-    """Distribution of the end-to-end delay over all packets of some sessions of a batch, one for each accounting."""
+    """Return the distribution of the end-to-end delay over all packets of some sessions of a batch, one for each accounting."""
     sent_us = np.arange(played.arrived_us.shape[1], dtype=np.int64) * played.packet_us
     emitted_us, flushed, played_us = played.emitted_us[sessions], played.flushed[sessions], played.played_us[sessions]
     emitted = (emitted_us >= 0) & ~flushed
     return {
-        "event": _count((emitted_us - sent_us)[emitted], flushed.size - int(flushed.sum())),
-        "clocked": _count((played_us - sent_us)[played_us >= 0], played_us.size),
+        "event": count_within((emitted_us - sent_us)[emitted], flushed.size - int(flushed.sum())),
+        "clocked": count_within((played_us - sent_us)[played_us >= 0], played_us.size),
     }
 
 
 def pair_cdfs(played: "Played", pairs: Sequence[str]) -> dict[str, dict[str, DelayCdf]]:
-    """`delay_cdf` of the sessions of each pair; `pairs` (sessions,) says which is which."""
+    """Return `delay_cdf` of the sessions of each pair; `pairs` (sessions,) names the pair of each session."""
     return {pair: delay_cdf(played, [s for s, other in enumerate(pairs) if other == pair]) for pair in sorted(set(pairs))}
 
 
 def cdf_rows(system: str, mode: str, scenario: str, pair: str, batches: Iterable[Mapping[str, DelayCdf]]) -> list[dict[str, Any]]:
-    """Rows of `cdf.parquet` for one system and one pair of a scenario, its batches added up."""
+    """Return the rows of `cdf.parquet` for one system and one pair of a scenario, its batches added up."""
     batches = list(batches)
-    found = {accounting: DelayCdf.of_all(batch[accounting] for batch in batches) for accounting in ACCOUNTINGS}
+    found = {accounting: DelayCdf.of_all(batch[accounting] for batch in batches) for accounting in batches[0]}
     return [
         {
             "system": system, "mode": mode, "scenario": scenario, "pair": pair, "accounting": accounting,
@@ -74,22 +74,22 @@ def cdf_rows(system: str, mode: str, scenario: str, pair: str, batches: Iterable
 
 
 def read_cdfs(table: pa.Table) -> Cdfs:
-    """Distributions of a `cdf.parquet` table.
+    """Return the distributions of a `cdf.parquet` table.
 
     Raises:
         ValueError: a distribution does not cover the grid.
     """
     cdfs: Cdfs = {}
     for row in table.to_pylist():
-        place = (row["mode"], row["scenario"], row["pair"], row["accounting"])
+        where = (row["mode"], row["scenario"], row["pair"], row["accounting"])
         if len(row["packets_within"]) != len(GRID_MS):
-            raise ValueError(f"delay distribution of {row['system']!r} ({', '.join(place)}) is not on the grid 0, 10 ... 2000 ms")
-        cdfs.setdefault(place, {})[row["system"]] = DelayCdf(np.array(row["packets_within"], np.int64), row["packets_sent"])
+            raise ValueError(f"delay distribution of {row['system']!r} ({', '.join(where)}) is not on the grid 0, 10 ... 2000 ms")
+        cdfs.setdefault(where, {})[row["system"]] = DelayCdf(np.array(row["packets_within"], np.int64), row["packets_sent"])
     return cdfs
 
 
 def of_board(cdfs: Cdfs, mode: str, accounting: str) -> dict[str, DelayCdf]:
-    """System -> distribution over all worlds of a board."""
+    """Return system -> distribution over all worlds of a board."""
     parts: dict[str, list[DelayCdf]] = {}
     for (board, _, _, kind), by_system in cdfs.items():
         if (board, kind) == (mode, accounting):
@@ -98,5 +98,6 @@ def of_board(cdfs: Cdfs, mode: str, accounting: str) -> dict[str, DelayCdf]:
     return {system: DelayCdf.of_all(found) for system, found in parts.items()}
 
 
-def _count(delay_us: np.ndarray, sent: int) -> DelayCdf:
+def count_within(delay_us: np.ndarray, sent: int) -> DelayCdf:
+    """Return the distribution of delays in us, of `sent` packets."""
     return DelayCdf(np.searchsorted(np.sort(delay_us), (GRID_MS * 1000.0).astype(np.int64), side="right"), sent)

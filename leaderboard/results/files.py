@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.leaderboard.results.columns import IDENTITY, METRICS, WORLD
+from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
+from vcgym.leaderboard.results.sender_columns import RATE
 
 _TAKES = {pa.string(): str, pa.int64(): Integral, pa.float64(): Real}
 _LISTS = {"int64s": pa.list_(pa.int64()), "strings": pa.list_(pa.string())}
@@ -27,21 +29,32 @@ class Layout(NamedTuple):
     key: tuple[str, ...]
 
 
-def _layout(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
+def layout_of(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
+    """Return the layout of a file.
+
+    Args:
+        columns: name -> Arrow type name, or "int64s" or "strings" for lists.
+        key: columns that order the rows.
+    """
     types = {name: _LISTS.get(kind) or pa.type_for_alias(kind) for name, kind in columns.items()}
     return Layout(pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()]), key)
 
 
-RESULTS = _layout(IDENTITY | {column.name: column.type for column in METRICS}, (*WORLD, "system"))
-"""`results.parquet`: one row per system x world; `oracles.parquet`: the same of oracles."""
+def results_of(columns: Columns) -> Layout:
+    """Return the layout of `results.parquet`, one row per system and world, and of `oracles.parquet`, the same of oracles."""
+    return layout_of(columns.types, (*WORLD, "system"))
 
-DELAY_CDF = _layout(
+
+RESULTS = results_of(CALL)
+"""`results.parquet` of calls over paths."""
+
+DELAY_CDF = layout_of(
     dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},
     ("mode", "scenario", "pair", "accounting", "system"),
 )
 """`cdf.parquet`: of `packets_sent`, how many were heard within each delay of `cdf.GRID_MS`; `mode` is a board's."""
 
-TIMELINE = _layout(
+TIMELINE = layout_of(
     {name: IDENTITY[name] for name in ("system", *WORLD)}
     | {"packets_per_bin": "int64", "path_names": "strings"}
     | dict.fromkeys(("delay_median_ms", "delay_most_ms", "missing", "path", "path_changes"), "int64s"),
@@ -49,14 +62,14 @@ TIMELINE = _layout(
 )
 """`timeline.parquet`: a few sessions, bin by bin; see `timeline.timelines`."""
 
-ACTIONS = _layout(
-    {name: IDENTITY[name] for name in ("system", "suite", "suite_version", *WORLD, "card", "env", "packets")}
+ACTIONS = layout_of(
+    {name: CALL.types[name] for name in ("system", "suite", "suite_version", *WORLD, "card", "env", "packets")}
     | {"path": "int64s", "level": "int64s"},
     (*WORLD, "system"),
 )
 """`actions.parquet`: what each agent decided, decision by decision: index of the path and of the level."""
 
-TIMING = _layout(
+TIMING = layout_of(
     {"system": "string", "mode": "string", "decision_us": "float64", "wall_clock_s": "float64", "hardware": "string"},
     ("mode", "system"),
 )
@@ -111,13 +124,26 @@ def read(layout: Layout, path: Path) -> pa.Table:
     return stored
 
 
+def read_results(path: Path) -> pa.Table:
+    """Return the rows of a run, of calls over paths or over a bottleneck.
+
+    Raises:
+        FileNotFoundError, ValueError: see `read`.
+    """
+    try:
+        names = pq.read_schema(path).names if path.is_file() else []
+    except pa.ArrowInvalid:
+        names = []  # `read` says what is wrong
+    return read(results_of(RATE) if RATE.ranked_by in names else RESULTS, path)
+
+
 def read_with_oracles(folder: Path) -> pa.Table:
     """Return the results of the run in `folder`, followed by its worlds' oracles if `vcgym-headroom` has made them.
 
     Raises:
         FileNotFoundError, ValueError: as `read`, for either file.
     """
-    played, oracles = read(RESULTS, folder / "results.parquet"), folder / "oracles.parquet"
+    played, oracles = read_results(folder / "results.parquet"), folder / "oracles.parquet"
     if not oracles.is_file():
         return played
     made = read(RESULTS, oracles)

@@ -9,17 +9,25 @@ from scipy import stats
 
 
 def mean(values: np.ndarray) -> np.ndarray:
-    """Mean over worlds."""
+    """Return the mean over worlds."""
     return values.mean(axis=-1)
 
 
+INTERQUARTILE = 0.25
+
+
+def trimmed_mean(values: np.ndarray, trim: float) -> np.ndarray:
+    """Return the mean of the worlds that are left when the share `trim` is cut off at each end, rounded down."""
+    return stats.trim_mean(values, trim, axis=-1) if trim else values.mean(axis=-1)
+
+
 def interquartile_mean(values: np.ndarray) -> np.ndarray:
-    """Mean of the middle half: a quarter of the worlds is cut off at each end, rounded down."""
-    return stats.trim_mean(values, 0.25, axis=-1)
+    """Return the mean of the middle half of the worlds."""
+    return trimmed_mean(values, INTERQUARTILE)
 
 
 def median(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Median over kinds of the mean within a kind; each kind counts once, however many worlds it has.
+    """Return the median over kinds of the mean within a kind; each kind counts once, however many worlds it has.
 
     Args:
         values: worlds of one kind stand together.
@@ -30,12 +38,12 @@ def median(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def optimality_gap(values: np.ndarray, target: float) -> np.ndarray:
-    """How far worlds fall short of `target` on average; what lies above it does not make up for what lies below."""
+    """Return the mean shortfall of worlds to `target`; what lies above it does not make up for what lies below."""
     return target - np.minimum(values, target).mean(axis=-1)
 
 
 def probability_of_improvement(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Probability that a run of one system is above a run of another on the same task, averaged over tasks; a tie counts half.
+    """Return the probability that a run of one system is above a run of another on the same task, averaged over tasks; a tie counts half.
 
     Per task it is the Mann-Whitney statistic over its greatest value. With one run per task, a world, it is the share of worlds won.
 
@@ -48,5 +56,5 @@ def probability_of_improvement(values: np.ndarray, others: np.ndarray) -> np.nda
 
 
 def performance_profile(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """(len(thresholds), ...) share of worlds above each threshold (their run-score distribution)."""
+    """Return the (len(thresholds), ...) share of worlds above each threshold (their run-score distribution)."""
     return np.stack([(values > threshold).mean(axis=-1) for threshold in thresholds])

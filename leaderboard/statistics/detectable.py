@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.ranking import separated
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE
@@ -35,10 +36,10 @@ class Detectable(NamedTuple):
     comparisons: int
 
 
-def detectable(paired: Paired, metric: str, rng_seed: int = 0) -> Detectable:
-    """The smallest detectable difference of interquartile means of `metric`."""
+def detectable(paired: Paired, metric: str, rng_seed: int = 0, trim: float = INTERQUARTILE) -> Detectable:
+    """Return the smallest detectable difference of trimmed means of `metric`."""
     found = sample(paired, metric)
-    _, error, bound = separated(found, 1, rng_seed)
+    _, error, bound = separated(found, 1, rng_seed, trim=trim)
     differing = error[error > 0.0]  # NaN is not
     freedom = found.values.shape[1] - len(found.sizes)
     if not differing.size or freedom < LEAST_FREEDOM:

@@ -1,6 +1,7 @@
-"""Who is better than whom, and the ranks that this leaves open.
+"""Ranks: systems compared two by two, corrected for the number of comparisons.
 
-Systems are compared two by two by the difference of their interquartile means on the same worlds. With S systems there are S (S - 1) claims
+Systems are compared two by two by the difference of their trimmed means (the interquartile mean for R, the mean for a
+sender's metrics) on the same worlds. With S systems there are S (S - 1) claims
 "this one is better than that one"; were each tested at 5 %, some would be false on most leaderboards. So all are tested together: a
 difference counts if, in units of its standard error, it exceeds what the largest of all of them exceeds by chance in 5 % of resamples, each
 measured by its own standard error (max-T bootstrap). Claims that pass are taken out and the rest tested again, until no more pass. The
@@ -18,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.leaderboard.results.columns import METRIC
-from vcgym.leaderboard.statistics.aggregates import interquartile_mean
+from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, trimmed_mean
 from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample
 
@@ -61,43 +61,47 @@ class Comparison(NamedTuple):
     bound: float
 
 
-def rank(paired: Paired, metric: str, rng_seed: int = 0) -> list[Standing]:
-    """Systems by interquartile mean of `metric`, best first, with rank intervals.
+def rank(paired: Paired, metric: str, better: int = 1, rng_seed: int = 0, trim: float = INTERQUARTILE) -> list[Standing]:
+    """Return systems by the trimmed mean of `metric`, best first, with rank intervals.
 
     Args:
         paired: results of one mode.
-        metric: name of a column that has a better end.
+        metric: name of a column.
+        better: +1 if more is better, -1 if less is.
         rng_seed: seed of the resampling; the same seed gives the same worlds to every metric.
+        trim: share of the worlds cut off at each end: 0.25 for the interquartile mean, 0 for the mean.
 
     Raises:
-        ValueError: `metric` has no better end.
+        ValueError: `better` is 0.
     """
-    better = METRIC[metric].better
     if not better:
         raise ValueError(f"metric {metric!r} has no better end to rank by")
     found = sample(paired, metric)
-    centres = interquartile_mean(found.values) if found.sizes.size else np.full(len(paired.systems), np.nan)
+    centres = trimmed_mean(found.values, trim) if found.sizes.size else np.full(len(paired.systems), np.nan)
     size = len(paired.systems)
     order = sorted(range(size), key=lambda s: (-better * np.nan_to_num(centres[s]), paired.systems[s]))
-    beats = separated(found, better, rng_seed).beats
+    beats = separated(found, better, rng_seed, trim=trim).beats
     return [Standing(paired.systems[s], 1 + int(beats[:, s].sum()), size - int(beats[s].sum())) for s in order]
 
 
-def separated(found: Sample, better: int, rng_seed: int = 0, resamples: int = RESAMPLES) -> Comparison:
-    """Which systems are better than which, all comparisons together.
+def separated(
+    found: Sample, better: int, rng_seed: int = 0, resamples: int = RESAMPLES, trim: float = INTERQUARTILE
+) -> Comparison:  # fmt: skip
+    """Compare every system with every other, corrected for all comparisons.
 
     Args:
         found: values of a metric for S systems.
         better: +1 if more is better, -1 if less is.
         rng_seed: seed of the resampling.
         resamples: how many.
+        trim: see `rank`.
     """
     size = len(found.values)
     first, second = np.triu_indices(size, 1)
     beats = np.zeros((size, size), bool)
     if size < 2 or not found.sizes.size or (found.sizes < 2).any():
         return Comparison(beats, np.full(len(first), np.nan), np.nan)
-    spread = resample(*found, lambda values: _centres_and_covariances(values, found), rng_seed, resamples)
+    spread = resample(*found, lambda values: _centres_and_covariances(values, found, trim), rng_seed, resamples)
     floor = ROUNDING * max(1.0, float(np.abs(spread.centre[:size]).max()))
     difference, error = _differences(spread.centre, size, floor)
     moved, errors = _differences(spread.resampled, size, floor)
@@ -119,25 +123,25 @@ def separated(found: Sample, better: int, rng_seed: int = 0, resamples: int = RE
     return Comparison(beats, np.where(error > floor, error, 0.0), asked)
 
 
-def _centres_and_covariances(values: np.ndarray, found: Sample) -> np.ndarray:
-    """(S + S * S, R) interquartile means of values (S, R, W) and the covariances of their errors.
+def _centres_and_covariances(values: np.ndarray, found: Sample, trim: float) -> np.ndarray:
+    """Return (S + S * S, R) trimmed means of values (S, R, W) and the covariances of their errors.
 
     An error is the mean over worlds of the winsorised value, less that of its kind, over the share that is kept: the influence function of
     a trimmed mean (Wilcox, Introduction to Robust Estimation and Hypothesis Testing, section 3.3.2), summed within kinds.
     """
     worlds = values.shape[-1]
-    cut = worlds // 4
+    cut = int(trim * worlds)
     ordered = np.partition(values, (cut, worlds - cut - 1), axis=-1)
     held = np.clip(values, ordered[..., cut, None], ordered[..., worlds - cut - 1, None])
     held -= np.repeat(np.add.reduceat(held, found.starts, axis=-1) / found.sizes, found.sizes, axis=-1)
     held *= np.repeat(np.sqrt(found.sizes / (found.sizes - 1.0)), found.sizes)
     errors = held.transpose(1, 0, 2)
     covariance = errors @ errors.transpose(0, 2, 1) / (worlds - 2 * cut) ** 2
-    return np.concatenate([interquartile_mean(values), covariance.reshape(len(errors), -1).T])
+    return np.concatenate([trimmed_mean(values, trim), covariance.reshape(len(errors), -1).T])
 
 
 def _differences(both: np.ndarray, size: int, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """(S (S - 1) / 2, ...) differences of each two centres, and their standard errors, at least `floor`."""
+    """Return (S (S - 1) / 2, ...) differences of each two centres, and their standard errors, at least `floor`."""
     first, second = np.triu_indices(size, 1)
     centre, covariance = both[:size], both[size:].reshape(size, size, *both.shape[1:])
     variance = covariance[first, first] + covariance[second, second] - 2.0 * covariance[first, second]

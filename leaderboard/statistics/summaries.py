@@ -1,4 +1,4 @@
-"""What each system does, with intervals: centre of a metric, differences, the share of worlds won, and profiles."""
+"""Summaries of each system with intervals: centre of a metric, differences, the share of worlds won, and profiles."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,12 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.leaderboard.statistics.aggregates import (
+    INTERQUARTILE,
     interquartile_mean,
     mean,
     median,
     optimality_gap,
     performance_profile,
     probability_of_improvement,
+    trimmed_mean,
 )  # fmt: skip
 from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, Spread, resample
@@ -26,7 +28,7 @@ class Profile(NamedTuple):
 
 
 def means(paired: Paired, metric: str, rng_seed: int = 0) -> dict[str, Estimate]:
-    """Mean of `metric` over worlds for each system, with intervals.
+    """Return the mean of `metric` over worlds for each system, with intervals.
 
     A world in which some system has no value (no packet came out) is left out for all of them; see `worlds_compared`.
     """
@@ -34,12 +36,14 @@ def means(paired: Paired, metric: str, rng_seed: int = 0) -> dict[str, Estimate]
 
 
 def interquartile_means(paired: Paired, metric: str, rng_seed: int = 0) -> dict[str, Estimate]:
-    """Interquartile mean, of the same worlds as `means`."""
+    """Return the interquartile mean over the worlds of `means`."""
     return dict(zip(paired.systems, _estimates(sample(paired, metric), interquartile_mean, rng_seed), strict=True))
 
 
-def differences(paired: Paired, metric: str, reference: str, rng_seed: int = 0) -> dict[str, Estimate]:
-    """Interquartile mean of each system minus that of `reference`, on the same worlds; each interval stands for itself, uncorrected.
+def differences(
+    paired: Paired, metric: str, reference: str, rng_seed: int = 0, trim: float = INTERQUARTILE
+) -> dict[str, Estimate]:  # fmt: skip
+    """Return the trimmed mean of each system minus that of `reference`, on the same worlds; each interval is uncorrected.
 
     Raises:
         ValueError: `reference` is not among the systems.
@@ -49,27 +53,27 @@ def differences(paired: Paired, metric: str, reference: str, rng_seed: int = 0) 
     place = paired.systems.index(reference)
 
     def apart(values: np.ndarray) -> np.ndarray:
-        centres = interquartile_mean(values)
+        centres = trimmed_mean(values, trim)
         return centres - centres[place]
 
     return dict(zip(paired.systems, _estimates(sample(paired, metric), apart, rng_seed), strict=True))
 
 
 def medians(paired: Paired, metric: str, rng_seed: int = 0) -> dict[str, Estimate]:
-    """Median over kinds of worlds of the mean within a kind."""
+    """Return the median over kinds of worlds of the mean within a kind."""
     found = sample(paired, metric)
     return dict(zip(paired.systems, _estimates(found, lambda values: median(values, found.starts), rng_seed), strict=True))
 
 
 def shortfalls(paired: Paired, metric: str, target: float, rng_seed: int = 0) -> dict[str, Estimate]:
-    """Optimality gap of each system: how far its worlds fall short of `target`."""
+    """Return the optimality gap of each system: the mean shortfall of its worlds to `target`."""
     return dict(
         zip(paired.systems, _estimates(sample(paired, metric), lambda values: optimality_gap(values, target), rng_seed), strict=True)
     )
 
 
 def worlds_won(paired: Paired, metric: str, reference: str, better: int, rng_seed: int = 0) -> dict[str, Estimate]:
-    """Probability of improvement on `reference`: share of the common worlds in which a system is better, a tie counting half.
+    """Return the probability of improvement on `reference`: share of the common worlds in which a system is better, a tie counting half.
 
     Args:
         paired: results of one mode.
@@ -87,7 +91,7 @@ def worlds_won(paired: Paired, metric: str, reference: str, better: int, rng_see
 
 
 def profiles(paired: Paired, metric: str, thresholds: np.ndarray, rng_seed: int = 0) -> dict[str, Profile]:
-    """Performance profile of each system: where it lies above another's everywhere, it is better however worlds are weighed."""
+    """Return the performance profile of each system: where it lies above another's everywhere, it is better however worlds are weighed."""
     found = sample(paired, metric)
     spread = resample(*found, lambda values: performance_profile(values, thresholds), rng_seed)
     low, high = (np.clip(end, 0.0, 1.0) for end in spread.interval())
@@ -95,13 +99,13 @@ def profiles(paired: Paired, metric: str, thresholds: np.ndarray, rng_seed: int 
 
 
 def profile_curves(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, np.ndarray]:
-    """The profiles alone, (T,) each, without intervals."""
+    """Return the profiles alone, (T,) each, without intervals."""
     found = performance_profile(sample(paired, metric).values, thresholds)
     return {system: found[:, s] for s, system in enumerate(paired.systems)}
 
 
 def difference(paired: Paired, metric: str, system: str, reference: str, relative: bool, rng_seed: int = 0) -> Estimate:
-    """Mean of `metric` of `system` minus that of `reference`, over the worlds in which both have a value.
+    """Return the mean of `metric` of `system` minus that of `reference`, over the worlds in which both have a value.
 
     Args:
         paired: results of one mode.

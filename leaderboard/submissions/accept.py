@@ -5,7 +5,7 @@ from pathlib import Path
 
 from vcgym.agents.published.new_folder import new_folder
 from vcgym.leaderboard.evaluation.participants import is_agent_name
-from vcgym.leaderboard.evaluation.published import Published
+from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.load import read, take
 
@@ -39,7 +39,7 @@ def accept(folder: Path, board: Path, paths: Iterable[int], rules: Collection[st
     return name
 
 
-def accepted(board: Path, paths: Iterable[int]) -> dict[str, Published]:
+def accepted(board: Path, paths: Iterable[int]) -> dict[str, PublishedAgent]:
     """Return the submissions that lie with the results in `board`, checked again, by name.
 
     Raises:

@@ -16,7 +16,7 @@ from vcgym.envs.faces.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.submissions.folder import RefusedError
 
-ORACLE = "oracle_"  # how hindsight is called, which is never ranked
+ORACLE = "oracle_"  # prefix of hindsight oracles, which are never ranked
 Line = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
 MAX_PATHS, MAX_HIDDEN = 1000, 512
 
@@ -28,7 +28,7 @@ class OnnxCard(BaseModel):
         env_id: the environment.
         path_features: names of the features of one path, in the order the model takes them.
         call_features: names of the features of the call, likewise.
-        levels: how many levels it scores.
+        levels: that it scores.
         steps: transitions trained on.
     """
 
@@ -45,7 +45,7 @@ class SubmissionCard(BaseModel):
     """The content of card.json of a submission.
 
     Attributes:
-        name: what the leaderboard calls it; not as an oracle is called.
+        name: on the leaderboard; must not begin as an oracle's.
         authors, description, licence: a line each.
         weights: which file holds them.
         agent: with agent.safetensors, the card that training published, unchanged.
@@ -82,8 +82,8 @@ def parse_card(path: Path, content: bytes) -> SubmissionCard:
     try:
         card = SubmissionCard.model_validate_json(content)
     except ValidationError as error:
-        told = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'card'}: {one['msg']}" for one in error.errors(include_input=False)[:5])
-        raise RefusedError(path, told, "the fields of vcgym.leaderboard.submissions.card.SubmissionCard") from None
+        faults = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'card'}: {one['msg']}" for one in error.errors(include_input=False)[:5])
+        raise RefusedError(path, faults, "the fields of vcgym.leaderboard.submissions.card.SubmissionCard") from None
     if card.agent is not None:
         _refuse_other_agent(path, card.agent)
     if card.onnx is not None:

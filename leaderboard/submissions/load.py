@@ -13,7 +13,7 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.published.export import AgentCard, agent_from
 from vcgym.envs.call.features.call import CALL_WIDTH
 from vcgym.envs.call.features.path import PATH_WIDTH
-from vcgym.leaderboard.evaluation.published import Published
+from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.submissions.card import SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
 from vcgym.leaderboard.submissions.onnx_model import CheckedModel, checked_model
@@ -61,7 +61,7 @@ class Submission(NamedTuple):
 
     card: SubmissionCard
     policy: Policy
-    published: Published
+    published: PublishedAgent
 
 
 def take(folder: Path, paths: Iterable[int]) -> Submission:
@@ -90,7 +90,7 @@ def read(folder: Path) -> Submission:
     card = parse_card(folder / CARD, files[CARD])
     if card.weights not in files:
         raise RefusedError(folder, f"holds {sorted(files)}", f"the weights {card.weights} that the card names")
-    return Submission(card, _policy(card, files[card.weights], folder), Published(load, tuple(sorted(files.items()))))
+    return Submission(card, _policy(card, files[card.weights], folder), PublishedAgent(load, tuple(sorted(files.items()))))
 
 
 def load(folder: Path) -> Policy:

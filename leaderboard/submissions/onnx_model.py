@@ -1,4 +1,4 @@
-"""Is an ONNX model harmless and of bounded size? Read against the part of the format that is allowed, before any runtime sees it.
+"""The check that an ONNX model is harmless and of bounded size: read against the allowed part of the format, before any runtime sees it.
 
 Messages are declared here field by field (numbers: onnx/onnx.proto3 of the ONNX project), and what is not declared - functions, graphs
 within nodes, sparse or quantised tensors, training - is refused as unknown. Operators are those of a feed-forward network. Whatever sets a
@@ -17,7 +17,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from vcgym.leaderboard.submissions.folder import RefusedError
 
-MOST_NODES = 2000
+MAX_NODES = 2000
 FLOAT, INT64, BOOL = 1, 7, 9
 _TYPES: dict[int, np.dtype[Any]] = {FLOAT: np.dtype("<f4"), INT64: np.dtype("<i8"), BOOL: np.dtype("?")}
 _OPSETS = range(13, 24)
@@ -101,10 +101,10 @@ class CheckedModel(NamedTuple):
 
 
 def checked_model(path: Path, content: bytes) -> CheckedModel:
-    """The model in `content`, as it may be given to the runtime.
+    """Check the model in `content` and return it as the runtime may read it.
 
     Args:
-        path: what errors name.
+        path: that errors name.
         content: of the file.
 
     Raises:
@@ -131,7 +131,7 @@ def checked_model(path: Path, content: bytes) -> CheckedModel:
 
 
 def _within(place: str, message: Any) -> Iterator[tuple[str, Any]]:
-    """The message and all messages in it, with where they stand."""
+    """Yield the message and all messages in it, each with its place."""
     yield place, message
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:
@@ -159,8 +159,8 @@ def _refuse_tensor(path: Path, place: str, tensor: Any) -> None:
 
 
 def _refuse_nodes(path: Path, graph: Any) -> None:
-    if not 1 <= len(graph.node) <= MOST_NODES:
-        raise RefusedError(path, f"has {len(graph.node)} nodes", f"1 to {MOST_NODES}")
+    if not 1 <= len(graph.node) <= MAX_NODES:
+        raise RefusedError(path, f"has {len(graph.node)} nodes", f"1 to {MAX_NODES}")
     fixed = {"", *(tensor.name for tensor in graph.initializer)}
     for number, node in enumerate(graph.node):
         place = f"node {number} ({node.domain or 'ai.onnx'}::{node.op_type})"

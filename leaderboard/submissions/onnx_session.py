@@ -1,4 +1,4 @@
-"""Running a model of ours: one session, one thread, a decision at a time, so that what else is played cannot show in it.
+"""The runtime of a checked model: one session, one thread, one decision at a time, so that results do not depend on other calls.
 
 Inputs `paths` float32 (1, P, PATH_WIDTH) and `call` float32 (1, CALL_WIDTH), outputs `path_scores` (1, P) and `level_scores` (1, LEVELS):
 the highest score is the action.
@@ -16,7 +16,7 @@ INPUTS, OUTPUTS = ("paths", "call"), ("path_scores", "level_scores")
 
 
 def open_session(model: bytes) -> Any:
-    """A session of the runtime on one thread.
+    """Open a session of the runtime on one thread.
 
     Raises:
         ValueError: other inputs or outputs than those above.
@@ -34,7 +34,7 @@ def open_session(model: bytes) -> Any:
 
 
 def decide(session: Any, paths: NDArray[np.float32], call: NDArray[np.float32]) -> tuple[int, int]:
-    """Path and level for the features of one session, (P, PATH_WIDTH) and (CALL_WIDTH,).
+    """Return path and level for the features of one session, (P, PATH_WIDTH) and (CALL_WIDTH,).
 
     Raises:
         ValueError: scores of another shape, or a score that is not a number.

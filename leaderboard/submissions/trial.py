@@ -1,4 +1,4 @@
-"""A trial of a model in a process of its own, with bounded memory and time: what crashes or swells does so there.
+"""A trial of a model in a process of its own, with bounded memory and time: a crash or a swelling model stays there.
 
 ``python -m vcgym.leaderboard.submissions.trial PATHS ...`` reads a model from its standard input and decides once for each number of paths.
 Memory is bounded where the system bounds it (Linux); the processor's time everywhere.
@@ -23,7 +23,7 @@ MEMORY_BYTES, PROCESSOR_S, WAIT_S = 3 << 30, 30, 120
 
 
 def tried(path: Path, model: bytes, paths: Iterable[int]) -> None:
-    """Run `model` in a process of its own, on as many paths as each of `paths` says.
+    """Run `model` in a process of its own, once for each number of paths.
 
     Raises:
         RefusedError: it cannot be loaded, has other inputs or outputs, gives values that are not finite, or needs more than is allowed.

@@ -11,14 +11,14 @@ import numpy as np
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.envs.faces.actions import LEVELS
+from vcgym.leaderboard.evaluation.actions import Replayed
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.rollout import play_policy
-from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, worlds
-from vcgym.leaderboard.report.run import prepare
+from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, prepare, worlds
 from vcgym.leaderboard.results import files as results
-from vcgym.leaderboard.results.columns import METRICS, WORLD
-from vcgym.leaderboard.results.metrics import rows
-from vcgym.leaderboard.submissions.actions import Replayed
+from vcgym.leaderboard.results.call_columns import METRICS
+from vcgym.leaderboard.results.call_metrics import rows
+from vcgym.leaderboard.results.columns import WORLD
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 
@@ -37,12 +37,12 @@ class Verdict(NamedTuple):
     said: str
 
 
-def verify(folder: Path, tell: OnProgress) -> list[Verdict]:
+def verify(folder: Path, on_progress: OnProgress) -> list[Verdict]:
     """Replay `actions.parquet` and compare with `results.parquet`, both in `folder`.
 
     Args:
         folder: of a finished run.
-        tell: told how many calls were replayed, and of whom.
+        on_progress: called with the number of calls were replayed, and of whom.
 
     Returns:
         One verdict for each agent and world: those of the log, of the results, and of the suite.
@@ -56,12 +56,12 @@ def verify(folder: Path, tell: OnProgress) -> list[Verdict]:
     found: list[Verdict] = []
     for name in sorted({row["system"] for row in (*log, *claimed) if row.get("kind", AGENT) == AGENT}):
         logged, of_results = ({_world(row): row for row in rows if row["system"] == name} for rows in (log, claimed))
-        found += _system(name, suite, logged, of_results, partial(_told, tell, name, len(found)))
+        found += _system(name, suite, logged, of_results, partial(_report_progress, on_progress, name, len(found)))
     return found
 
 
-def _told(tell: OnProgress, name: str, before: int, done: int) -> None:
-    tell(before + done, name)
+def _report_progress(on_progress: OnProgress, name: str, before: int, done: int) -> None:
+    on_progress(before + done, name)
 
 
 def _suite(log: Sequence[dict[str, Any]]) -> Suite | None:
@@ -79,12 +79,14 @@ def _world(row: dict[str, Any]) -> World:
 
 
 def _system(
-    name: str, suite: Suite | None, log: dict[World, dict[str, Any]], claimed: dict[World, dict[str, Any]], tell: Callable[[int], None]
-) -> Iterator[Verdict]:
+    name: str, suite: Suite | None, log: dict[World, dict[str, Any]], claimed: dict[World, dict[str, Any]],
+    on_progress: Callable[[int], None],
+) -> Iterator[Verdict]:  # fmt: skip
     replayed: dict[World, dict[str, Any] | str] = {}
     for part, scenario in prepare(suite) if suite else ():
+        assert isinstance(scenario, Scenario)  # a log names the length of calls over paths
         replayed |= _replay(part, scenario, log)
-        tell(len(replayed))
+        on_progress(len(replayed))
     for world in sorted({*log, *claimed, *replayed}):
         made = replayed.get(world, "no world of the suite, or one whose data are not here")
         if isinstance(made, str):

@@ -1,4 +1,4 @@
-"""What pairs of rules of a call are tuned on: calls of the training split, its pairs in turn, scored by the E-model's R."""
+"""Tuning task of systems of a call over paths: calls of the training split, its pairs in turn, scored by the E-model's R."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -6,21 +6,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.network.playout.quality import rating
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
 
-class CallGround(NamedTuple):
-    """Calls, see `vcgym.leaderboard.tuning.tuning.Ground`.
+class CallTask(NamedTuple):
+    """Calls, see `vcgym.leaderboard.tuning.tuning.TuningTask`.
 
     Attributes:
         worlds: training worlds that each trial plays, with seeds from 0 and the pairs of the split in turn.
         validation_worlds: as many of the validation split.
         packets: length of the calls.
-        scenario: where they are drawn, strata by their declared weights.
+        scenario: recipe of the worlds, strata by their declared weights.
         mode: of the scenario.
     """
 
@@ -31,24 +31,19 @@ class CallGround(NamedTuple):
     mode: str
 
     @property
-    def folder(self) -> str:
-        """Pairs of rules stand in conf/system."""
-        return "system"
-
-    @property
     def metric(self) -> str:
         """The E-model's R."""
         return "r"
 
     def name(self, system: str) -> str:
-        """There is one ground for all calls, so a pair keeps its name."""
+        """Return the system's name: there is one task for all calls."""
         return system
 
-    def scores(self, pair: RulePair, split: str) -> NDArray[np.float64]:
-        """(worlds,) R of each call that the pair plays; a call that played nothing has 0."""
+    def scores(self, system: System, split: str) -> NDArray[np.float64]:
+        """Return (worlds,) R of each call; a call that played nothing has 0."""
         worlds = self.worlds if split == "train" else self.validation_worlds
         scenario, draws = _worlds(self.scenario, self.mode, self.packets, split, worlds)
-        batch = CallBatch(scenario, worlds, pair.router, pair.receiver)
+        batch = CallBatch(scenario, worlds, system.router, system.receiver)
         for row, draw in enumerate(draws):
             batch.start(row, draw)
         batch.play(np.arange(worlds))
@@ -58,7 +53,7 @@ class CallGround(NamedTuple):
         return np.where(ticks > 0, rating(totals.offset_us_sum / sounding / 1000.0, totals.ticks_concealed / sounding), 0.0)
 
     def spent(self, trials: int) -> dict[str, Any]:
-        """What `trials` trials take."""
+        """Return the cost of `trials` trials."""
         packets = self.worlds * self.packets
         return {**self._asdict(), "packets_per_trial": packets, "packets_in_all": trials * packets}
 

@@ -1,4 +1,4 @@
-"""What the tuning of rules takes: typed counterpart of conf/tune.yaml and conf/tune/*.yaml."""
+"""Arguments of vcgym-tune: typed counterpart of conf/tune.yaml and conf/tune/*.yaml."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,10 +7,10 @@ from pydantic import Field
 
 from vcgym.agents.config.base import AbsolutePath, Config
 from vcgym.agents.sweeps.search import Domain
-from vcgym.leaderboard.config import RayConfig
-from vcgym.leaderboard.sending.tuning import SenderGround
-from vcgym.leaderboard.tuning.tune_calls import CallGround
-from vcgym.leaderboard.tuning.tuning import Ground, Search
+from vcgym.leaderboard.evaluation.config import RayConfig
+from vcgym.leaderboard.tuning.tune_calls import CallTask
+from vcgym.leaderboard.tuning.tune_senders import SenderTask
+from vcgym.leaderboard.tuning.tuning import Search, TuningTask
 
 
 class TunedRule(Config):
@@ -29,9 +29,9 @@ class SendersConfig(Config):
     """Tune senders, each with the same budget: 256 trials of 96 calls of about 60 s, a report every 100 ms, are 15 million reports.
 
     Attributes:
-        senders: names of files of conf/sender.
+        senders: names of systems over a bottleneck.
         scenarios: each is tuned on each of them apart, for the metric that its suite ranks by.
-        trials: sets of values, the printed ones among them.
+        trials: sets of values, the published ones among them.
         worlds: training worlds that each trial plays, the scenario's kinds in turn.
         validation_worlds: played before and after; they decide nothing.
     """
@@ -42,21 +42,21 @@ class SendersConfig(Config):
     worlds: Annotated[int, Field(ge=1, le=100_000)] = 96
     validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 96
 
-    def grounds(self) -> list[Ground]:
-        """What senders are tuned on."""
-        return [SenderGround(self.worlds, self.validation_worlds, scenario) for scenario in self.scenarios]
+    def tasks(self) -> list[TuningTask]:
+        """Return the worlds that senders are tuned on, scenario by scenario."""
+        return [SenderTask(self.worlds, self.validation_worlds, scenario) for scenario in self.scenarios]
 
 
 class TuneConfig(Config):
-    """Tune pairs of rules and senders, each with the same budget.
+    """Tune systems, each with the same budget.
 
     The usual one is that of an agent's sweep (`vcgym.agents.config.training.SweepConfig`): 4 trials of 1,000,000 decisions of 10 packets
     are 40 million packets, and so are 64 trials of 104 calls of 6,000 packets.
 
     Attributes:
-        systems: names of files of conf/system; none: senders alone.
+        systems: names of systems over paths; none: senders alone.
         sending: which senders besides.
-        trials: sets of values, the printed ones among them.
+        trials: sets of values, the published ones among them.
         worlds: training worlds that each trial plays.
         validation_worlds: played before and after; they decide nothing.
         packets: length of the calls.
@@ -65,7 +65,7 @@ class TuneConfig(Config):
         seed: of the draws of values.
         workers: trials at a time.
         ray: a cluster to search on.
-        folder: receives system/, sender/ and tuning/; `conf` keeps them.
+        folder: receives a file for each system; those of data/tuned are copied from there.
     """
 
     systems: list[str]
@@ -81,10 +81,10 @@ class TuneConfig(Config):
     ray: RayConfig = Field(default_factory=RayConfig)
     folder: AbsolutePath = Path("outputs/tune")
 
-    def ground(self) -> Ground:
-        """What pairs of rules are tuned on."""
-        return CallGround(self.worlds, self.validation_worlds, self.packets, self.scenario, self.mode)
+    def task(self) -> TuningTask:
+        """Return the worlds that systems of calls over paths are tuned on."""
+        return CallTask(self.worlds, self.validation_worlds, self.packets, self.scenario, self.mode)
 
     def how(self, trials: int) -> Search:
-        """A search of so many trials."""
+        """Return a search of so many trials."""
         return Search(trials, self.seed, self.workers)

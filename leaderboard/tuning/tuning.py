@@ -1,116 +1,115 @@
-"""Tune the parameters of rules on the training split: what an agent has to beat is the best that a rule can do, not what was printed.
+"""Tune the parameters of rules on the training split: what an agent has to beat is the best that a rule can do, not its published values.
 
-Each system, a pair of rules of a call or a sender, is searched at random (Bergstra and Bengio, Random search for hyper-parameter
-optimization, JMLR 13, 2012), all its rules together, as an agent learns them together. A trial plays all training worlds of a `Ground`; the
-objective is the mean over them of the ground's metric, of which more is better. The printed values are the first trial, so tuning never
-makes a rule worse there. Validation worlds are played before and after, and decide nothing; test worlds are not touched.
+Each system is searched at random (Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13, 2012), all its rules
+together, as an agent learns them together. A trial plays all training worlds of a `TuningTask`; the objective is the mean over them of the
+task's metric, of which more is better. The published values are the first trial, so tuning never makes a rule worse there. Validation
+worlds are played before and after, and decide nothing; test worlds are not touched.
 """
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from vcgym.agents.sweeps.search import Domain, Values, search
-from vcgym.leaderboard.evaluation.cost import TUNED
+from vcgym.baselines.systems import TUNED, System
 from vcgym.leaderboard.kept import kept_document
 from vcgym.leaderboard.results.files import replace_file
-from vcgym.leaderboard.tuning.tunable import as_yaml, short, short_hash, values_of, with_values
+from vcgym.leaderboard.tuning.tunable import as_data, short, values_of, with_values
+from vcgym.network.traces.cards import canonical_sha256
 
 SEARCHED = "searched"
 """Folder of kept searches."""
 
 
-class Ground(Protocol):
-    """What systems are tuned on; it travels to other processes, so it is a NamedTuple of plain values."""
-
-    @property
-    def folder(self) -> str:
-        """Of conf/, where systems of its kind stand."""
+class TuningTask(Protocol):
+    """Worlds that systems are tuned on, and their score; it travels to other processes, so it is a NamedTuple of plain values."""
 
     @property
     def metric(self) -> str:
-        """What is compared; more is better."""
+        """Metric that is compared; more is better."""
 
     def name(self, system: str) -> str:
-        """What a system is called that was tuned here, less the ending."""
+        """Return the name of a system tuned here, less the ending."""
 
     def scores(self, system: Any, split: str) -> NDArray[np.float64]:
-        """(worlds,) the metric of each call of the training or validation split."""
+        """Return (worlds,) the metric of each call of the training or validation split."""
 
     def spent(self, trials: int) -> dict[str, Any]:
-        """What so many trials take, as JSON values."""
+        """Return the cost of so many trials, as JSON values."""
 
 
 class Search(NamedTuple):
-    """How one system is searched: so many sets of values, the printed ones among them; seed of the draws; how many trials at a time."""
+    """Search settings: number of trials (the published values are trial 0), seed, and trials at a time."""
 
     trials: int
     seed: int
     concurrent: int
 
 
-class Tuned(NamedTuple):
-    """The outcome: the system with the best values, and what its study says."""
+class Outcome(NamedTuple):
+    """The system with the best values, and its study."""
 
-    system: Any
+    system: System
     study: dict[str, Any]
 
 
-def tune_system(name: str, printed: Any, space: Mapping[str, Domain], ground: Ground, how: Search, folder: Path) -> Tuned:
+def tune_system(name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search, folder: Path) -> Outcome:
     """Search one system; Ray has to be running (`vcgym.agents.sweeps.search.ray_running`).
 
     Args:
         name: of the system.
-        printed: the system with its printed values.
+        published: the system with its published values.
         space: where each value is drawn.
-        ground: what it is tuned on.
+        task: what it is tuned on.
         how: what may be used.
         folder: keeps the outcome (`vcgym.leaderboard.kept`), so that a search that was killed goes on with the next system.
     """
-    follows_from = name, printed, _said(space), ground, how.trials, how.seed
-    drawn, study = kept_document(folder / SEARCHED, follows_from, lambda: _searched(name, printed, space, ground, how))
-    return Tuned(with_values(printed, drawn), study)
+    follows_from = name, published, _as_data(space), task, how.trials, how.seed
+    drawn, study = kept_document(folder / SEARCHED, follows_from, lambda: _searched(name, published, space, task, how))
+    return Outcome(with_values(published, drawn), study)
 
 
-def _searched(name: str, printed: Any, space: Mapping[str, Domain], ground: Ground, how: Search) -> tuple[Values, dict[str, Any]]:
-    """Return the best values, none if the printed ones are the best, and the study."""
-    found = search(partial(_trial, printed, ground), space, how.trials - 1, how.seed, how.concurrent)
-    before = _trial(printed, ground, {})
+def _searched(
+    name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search
+) -> tuple[Values, dict[str, Any]]:  # fmt: skip
+    """Return the best values, none if the published ones are the best, and the study."""
+    found = search(partial(_trial, published, task), space, how.trials - 1, how.seed, how.concurrent)
+    before = _trial(published, task, {})
     drawn, after = max(found, key=lambda trial: trial[1])
     if after <= before:
         drawn = {}
-    system = with_values(printed, drawn)
-    validated = [ground.scores(chosen, "validation") for chosen in (printed, system)]
+    system = with_values(published, drawn)
+    validated = [task.scores(chosen, "validation") for chosen in (published, system)]
     values = {key: value if not isinstance(value, float) else short(value) for key, value in values_of(system, space).items()}
     study = {
         "system": name,
-        "objective": f"mean {ground.metric} over training worlds",
-        "search": "random, Ray Tune, the printed values first",
-        "budget": _spent(ground, how),
-        "space": _said(space),
-        "printed": values_of(printed, space),
+        "objective": f"mean {task.metric} over training worlds",
+        "search": "random, Ray Tune, the published values first",
+        "budget": _spent(task, how),
+        "space": _as_data(space),
+        "published": values_of(published, space),
         "tuned": values,
-        "hash": short_hash(system),
-        "train": {f"{ground.metric}_printed": _rounded(before), f"{ground.metric}_tuned": _rounded(max(before, after))},
-        "validation": _compared(ground.metric, *validated),
+        "train": {f"{task.metric}_published": _rounded(before), f"{task.metric}_tuned": _rounded(max(before, after))},
+        "validation": _compared(task.metric, *validated),
     }
     return drawn, study
 
 
-def _trial(printed: Any, ground: Ground, values: Values) -> float:
-    return float(ground.scores(with_values(printed, values), "train").mean())
+def _trial(published: System, task: TuningTask, values: Values) -> float:
+    return float(task.scores(with_values(published, values), "train").mean())
 
 
 def _compared(metric: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> dict[str, Any]:
-    """Means, and the mean of the paired difference with twice its standard error."""
+    """Return means, and the mean of the paired difference with twice its standard error."""
     change = after - before
     error = 2.0 * change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else float("nan")
-    found = {f"{metric}_printed": before.mean(), f"{metric}_tuned": after.mean(), "difference": change.mean(), "two_standard_errors": error}
+    means = {f"{metric}_published": before.mean(), f"{metric}_tuned": after.mean()}
+    found = {**means, "difference": change.mean(), "two_standard_errors": error}
     return {key: _rounded(value) for key, value in found.items()}
 
 
@@ -118,18 +117,27 @@ def _rounded(value: float) -> float:
     return round(float(value), 3) if abs(value) >= 1.0 else float(f"{value:.3g}")
 
 
-def _said(space: Mapping[str, Domain]) -> dict[str, Any]:
+def _as_data(space: Mapping[str, Domain]) -> dict[str, Any]:
     return {key: domain.model_dump(mode="json", exclude_none=True, exclude_defaults=True) for key, domain in space.items()}
 
 
-def _spent(ground: Ground, how: Search) -> dict[str, Any]:
-    return {"trials": how.trials, **ground.spent(how.trials), "seed": how.seed}
+def _spent(task: TuningTask, how: Search) -> dict[str, Any]:
+    return {"trials": how.trials, **task.spent(how.trials), "seed": how.seed}
 
 
-def keep(tuned: Tuned, ground: Ground, folder: Path) -> None:
-    """Write the study to folder/study, and the system beside it, as `ground.folder` says, if its values are not the printed ones."""
-    name = f"{ground.name(tuned.study['system'])}{TUNED}"
-    if tuned.study["tuned"] != tuned.study["printed"]:
-        about = f"{tuned.study['system']} tuned on the training split: conf/tuning/{name}.yaml."
-        replace_file(folder / ground.folder / f"{name}.yaml", as_yaml(tuned.system, about).encode())
-    replace_file(folder / "tuning" / f"{name}.yaml", yaml.safe_dump(tuned.study, sort_keys=False).encode())
+def save(tuned: Outcome, task: TuningTask, folder: Path) -> None:
+    """Write a file of data/tuned (`vcgym.baselines.systems.Tuned`); without a system if no values were better than the published ones."""
+    study = tuned.study
+    path, budget = folder / f"{task.name(study['system'])}{TUNED}.json", study["budget"]
+    body = {"study": study, "system": as_data(tuned.system) if study["tuned"] != study["published"] else None}
+    card = {
+        "name": path.stem,
+        "description": f"{study['system']} tuned on the training split: its study and the rules with the values found",
+        "source": f"vcgym-tune: {budget['trials']} trials of {budget['worlds']} worlds of the training split of scenario "
+        f"{budget['scenario']}",
+        "licence": "MIT",
+        "sha256": canonical_sha256(body),
+        "kind": "fitted",
+        "units": "those of the parameters' names",
+    }
+    replace_file(path, (json.dumps({"card": card, **body}, indent=1) + "\n").encode())

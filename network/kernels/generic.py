@@ -53,12 +53,13 @@ class Generic(Protocol[P, R_co]):
         """
 
 
-def generic(*, abstract: bool = False, allocates: bool = False) -> Callable[[Callable[P, R]], Generic[P, R]]:
+def generic(*, abstract: bool = False, allocates: bool = False, inlined: bool = False) -> Callable[[Callable[P, R]], Generic[P, R]]:
     """Return a decorator that gives a function versions by the class of its first argument.
 
     Args:
         abstract: classes without a version are refused; otherwise the decorated function is theirs.
         allocates: versions may make arrays; otherwise they compile without reference counts (`vcgym.network.kernels.jit.kernel`).
+        inlined: versions are inlined wherever they are called, as kernels are.
     """
 
     def make(function: Callable[P, R]) -> Generic[P, R]:
@@ -89,7 +90,7 @@ def generic(*, abstract: bool = False, allocates: bool = False) -> Callable[[Cal
         def choose(*types: Any) -> Callable[..., Any] | None:
             return versions.get(_class_of(types[0]), default)
 
-        overload(dispatch, strict=False, jit_options={"_nrt": allocates})(choose)
+        overload(dispatch, strict=False, jit_options={"_nrt": allocates, "forceinline": inlined})(choose)
         made = cast(Any, dispatch)
         made.register, made.versions = register, MappingProxyType(versions)
         return cast(Generic[P, R], made)

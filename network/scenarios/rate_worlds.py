@@ -44,7 +44,7 @@ RFC8867 = {
     "rfc8867-5.2": (((0.0, 4.0), (25.0, 2.0), (50.0, 3.5), (75.0, 1.0), (100.0, 2.0)), 125.0),
     "rfc8867-5.3": (((0.0, 2.0), (20.0, 1.0), (40.0, 0.5), (60.0, 2.0)), 100.0),
 }
-_SETS = {
+SETS = {
     "us-cellular": ("mahimahi", "nyc_cellular_2019"),
     "norway-hsdpa": ("norway_hsdpa",),
     "us-broadband": ("fcc_broadband",),
@@ -80,7 +80,7 @@ def measured(data: str | None) -> BottleneckKinds:
         DataError: data that is missing or broken.
     """
     kinds = {}
-    for kind, names in _SETS.items():
+    for kind, names in SETS.items():
         parts = [split_by_place(name, read_set(name, data)) for name in names]
         kinds[kind] = Kind({split: tuple(t for part in parts for t in part[split]) for split in SPLITS}, _sample_trace)
     return BottleneckKinds(kinds)

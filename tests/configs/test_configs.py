@@ -16,12 +16,13 @@ from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConf
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.leaderboard.config import BenchConfig, LeaderboardConfig, TruthConfig
+from vcgym.leaderboard.bench.config import BenchConfig
+from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
 from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
 from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
-from vcgym.leaderboard.sending.config import SendingConfig
+from vcgym.leaderboard.papers.truth.config import TruthConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.scripts import schema
 from vcgym.scripts.data_command import DataCommand
@@ -42,7 +43,6 @@ KINDS = {
     "predictor_data": PredictorDataConfig,
     "train_predictor": TrainPredictorConfig,
     "reproduce": ReproduceConfig,
-    "sending": SendingConfig,
 }
 REQUIRED = {"evaluate": ["agent=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))

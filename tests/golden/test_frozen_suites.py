@@ -6,11 +6,13 @@ import pytest
 
 from vcgym.leaderboard.evaluation import frozen
 from vcgym.leaderboard.evaluation.frozen import FROZEN, definition_hash, worlds_hash
-from vcgym.leaderboard.evaluation.suites import SEEDS, SUITES, Part, Suite, worlds
-from vcgym.leaderboard.report.run import prepare
+from vcgym.leaderboard.evaluation.suites import MEASURED, SEEDS, SUITES, Part, Suite, prepare, worlds
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
 from vcgym.network.worlds.strata import STRATA
 
-WITHOUT_SERIES = [name for name, suite in SUITES.items() if all(part.mode != "replay" for part in suite.parts)]
+WITHOUT_SERIES = [
+    name for name, suite in SUITES.items() if not any(part.mode == "replay" or part.scenario == MEASURED for part in suite.parts)
+]  # fmt: skip
 WITH_SERIES = sorted(set(SUITES) - set(WITHOUT_SERIES))
 
 
@@ -33,6 +35,24 @@ def test_worlds_have_not_changed(name):
 @pytest.mark.parametrize("name", WITH_SERIES)
 def test_worlds_of_measured_series_have_not_changed(name):
     assert worlds_hash(SUITES[name]) == FROZEN[name].worlds, "a suite whose worlds come out otherwise needs a new version"
+
+
+def test_suites_over_bottlenecks_have_every_kind_and_thirty_calls():
+    for name in ("order-v0", "calls-v0"):
+        parts = SUITES[name].parts
+        assert [part.stratum for part in parts] == list(SendingScenario(parts[0].scenario).kinds)
+        assert {part.seeds for part in parts} == {30}
+
+
+def test_measured_worlds_are_left_out_without_data(monkeypatch):
+    monkeypatch.delenv("VCGYM_DATA", raising=False)
+    assert {part.scenario for part, _ in prepare(SUITES["rate-v0"])} == {"rate"}
+    assert {part.mode for part, _ in prepare(SUITES["first"])} == {"correlated", "paper"}
+
+
+def test_rate_v0_without_measured_worlds_is_frozen():
+    parts = tuple(part for part in SUITES["rate-v0"].parts if part.scenario != MEASURED)
+    assert worlds_hash(SUITES["rate-v0"]._replace(parts=parts)) == FROZEN["rate-v0"].worlds.split()[0]
 
 
 TINY = Suite("tiny", "v0", 600, (Part("table1", "correlated", 2),))

@@ -12,7 +12,7 @@ from vcgym.envs.call.features.forecast import ForecastState, write_forecasts
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part
 from vcgym.envs.call.features.path import PATH_FEATURES, PATH_STATE, clear_path, hear_path, write_paths
 from vcgym.envs.call.feed import read_next, unread
-from vcgym.envs.call.loop import BEGINNINGS, DECIDE, FEED_ROWS, record_in_hand
+from vcgym.envs.call.paths import BEGINNINGS, FEED_ROWS, awaits_level, record_in_hand
 from vcgym.envs.call.prefetching import ask_for_beginnings, ask_for_records
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
@@ -103,7 +103,7 @@ def observe_arrival(calls, which, state, receiver, call_rows):
     for s in which:
         call = calls[s]
         now_us = call.slot * SLOT_US
-        if call.why == DECIDE:
+        if awaits_level(call):
             record = record_in_hand(call, receiver)
             now_us = record.arrived_us
             _hear(state, s, record)

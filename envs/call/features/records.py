@@ -1,7 +1,7 @@
 """Records as an observation: what has reached the place since the last decision, row by row in order of arrival, nothing left out."""
 
 from vcgym.envs.call.feed import read_next, unread
-from vcgym.envs.call.loop import DECIDE, record_in_hand
+from vcgym.envs.call.paths import awaits_level, record_in_hand
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
@@ -41,6 +41,6 @@ def show_arrival(calls, which, receiver_lever, records, count):
     for s in which:
         call = calls[s]
         count[s] = 0
-        if call.why == DECIDE:
+        if awaits_level(call):
             _show(records, s, 0, record_in_hand(call, receiver_lever))
             count[s] = 1

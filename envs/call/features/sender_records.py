@@ -1,8 +1,8 @@
 """Records as an observation: for Rate what reports have told since the last decision, for SendOrder what waits."""
 
 from vcgym.baselines.records import NOT_ARRIVED
+from vcgym.envs.call.sender.events import is_done
 from vcgym.envs.call.sender.in_flight import LOST, place_of
-from vcgym.envs.call.sender.loop import DONE
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
 
@@ -26,7 +26,7 @@ def show_fates(senders, flight, which, told, records, count):
         sender = senders[s]
         count[s] = 0
         first, told[s] = told[s], sender.reported
-        if sender.why == DONE:  # what is settled at the end no report has told
+        if is_done(sender):  # what is settled at the end no report has told
             continue
         if sender.reported - first > records.shape[1]:
             return False

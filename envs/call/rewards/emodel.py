@@ -45,9 +45,9 @@ def _begin(reward, state, accounts, s):
 
 @earned.register(EModel)
 def _earned(reward, state, accounts, s):
-    books, before = accounts.calls[s].books, state[s]
-    concealed, offset_us, excess_us = books.ticks_concealed, books.offset_us_sum, books.excess_us_sum
-    ticks = books.ticks_played + books.ticks_stretched + concealed
+    counters, before = accounts.calls[s].counters, state[s]
+    concealed, offset_us, excess_us = counters.ticks_concealed, counters.offset_us_sum, counters.excess_us_sum
+    ticks = counters.ticks_played + counters.ticks_stretched + concealed
     impairment = impairment_sum(offset_us - before.offset_us, excess_us - before.excess_us)
     value = emodel_return(ticks - before.ticks, impairment, concealed - before.concealed)
     before.ticks, before.concealed, before.offset_us, before.excess_us = ticks, concealed, offset_us, excess_us

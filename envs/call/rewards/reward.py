@@ -15,7 +15,7 @@ Example:
 
         @earned.register(Steady)
         def _earned(reward, state, accounts, s):
-            changes = accounts.calls[s].books.path_changes
+            changes = accounts.calls[s].counters.path_changes
             new = changes - state[s, 0]
             state[s, 0] = changes
             return -reward.price * new
@@ -42,8 +42,8 @@ R = TypeVar("R", bound=type)
 class Accounts(NamedTuple):
     """Counters that rewards read, first axis the session; empty for a stage that a call does not have."""
 
-    calls: NDArray  # of vcgym.envs.call.loop.CALL: `books`, of the player; `receiver`
-    senders: NDArray  # of vcgym.envs.call.sender.loop.SENDER: `counts`, of packets by media
+    calls: NDArray  # of vcgym.envs.call.paths.CALL: `counters`, of the player; `receiver`
+    senders: NDArray  # of vcgym.envs.call.sender.events.SENDER: `counts`, of packets by media
 
 
 def reward(stage: str) -> Callable[[R], R]:

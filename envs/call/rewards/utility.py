@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vcgym.envs.call.rewards.counted import settled
 from vcgym.envs.call.rewards.reward import SENDER, allocate_state, begin, earned, outcomes, reward
-from vcgym.envs.call.sender.loop import DONE
+from vcgym.envs.call.sender.events import is_done
 from vcgym.network.bottleneck.send_queue import KINDS
 from vcgym.network.kernels.jit import kernel
 
@@ -69,7 +69,7 @@ def _earned(reward, state, accounts, s):
     sender, now = accounts.senders[s], state[s]
     bytes_, delay_us, delivered, missing = now.bytes, now.delay_us, now.delivered, now.missing
     _count(sender, now)
-    until_us = sender.ends_us if sender.why == DONE else sender.senses.report_us
+    until_us = sender.ends_us if is_done(sender) else sender.senses.report_us
     span_us = until_us - now.until_us
     now.until_us = until_us
     before = now.parts[0] + now.parts[1] + now.parts[2] + now.parts[3]

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.rule import Control, allocate, require_rule
+from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
+from vcgym.envs.call.sender.events import LOGGED, SENDER, Sender, Tables
 from vcgym.envs.call.sender.in_flight import allocate_exits, allocate_flight
-from vcgym.envs.call.sender.loop import DONE, LOGGED, SENDER, Tables, play_sending
 from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_others
-from vcgym.envs.call.shares import Shares
+from vcgym.envs.call.stages import NoPaths, Stages
 from vcgym.network.bottleneck.capacity import CapacityTrace, choose_trace, pool
 from vcgym.network.bottleneck.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
 from vcgym.network.bottleneck.other_call import OtherCall
@@ -45,7 +46,7 @@ def _start_outages(outages, s, seed, works_ms, low_ms, high_ms):
     start_outages(outages[s], seed, works_ms, low_ms, high_ms)
 
 
-class SendingBatch:
+class SendingBatch(Batch):
     """Calls over bottlenecks, each on its own world, with the same holders of the levers.
 
     Args:
@@ -79,12 +80,11 @@ class SendingBatch:
         goes_on: bool = False,
     ) -> None:
         require_rule("order", order, Control.ORDER, stand_ins=True)
-        counts = (("sessions", sessions, 1, 1 << 20), ("flows", flows, 0, 64), ("threads", threads, 1, 256), ("calls", calls, 0, flows))
-        for name, value, low, high in (*counts, ("pacing", pacing, 0.0, 1000.0)):
+        super().__init__(sessions, threads)
+        for name, value, low, high in (("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0)):
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
-        self.sessions, self.rate, self.order, self.pacing, self.threads, self.calls = sessions, rate, order, pacing, threads, calls
-        self.shares = Shares(sessions, threads)
+        self.rate, self.order, self.pacing, self.calls = rate, order, pacing, calls
         self.traces = {id(trace): place for place, trace in enumerate(traces)}
         self.series, sizes = {}, [np.ones(1, np.int64)]
         for which in series:
@@ -92,7 +92,6 @@ class SendingBatch:
             sizes.append(which.sizes_bytes)
         self._kept_alive = (list(traces), list(series))  # their ids are keys
         self.senders = np.zeros(sessions, SENDER)
-        self.senders["why"] = DONE
         dumbbell = Dumbbell(
             allocate_queue(sessions), pool(traces, sessions), np.zeros(sessions, OUTAGES), allocate_flows(sessions, flows)
         )
@@ -146,13 +145,13 @@ class SendingBatch:
         """Key for the own draws of whoever holds the rate, unrelated to the world's."""
         return rule_key(self.senders, row)
 
-    def play(self, rows: NDArray[np.int64]) -> None:
-        """Play each of `rows` to its next decision, or to its end."""
-        self.shares.each(self.advance, rows)
+    @property
+    def stages(self) -> Stages:
+        """The stages as the loop plays them."""
+        return Stages(Sender(self.senders, self.tables, self.rate, self.rate_state, self.order), NoPaths(), self.why)
 
-    def advance(self, rows: NDArray[np.int64]) -> None:
-        """Play as `play` does, all on the thread that asks."""
-        play_sending(self.senders, self.tables, rows, self.rate, self.rate_state, self.order)
+    def load(self, rows: NDArray[np.int64]) -> None:
+        """Do nothing: there is no world of paths."""
 
     def totals(self) -> SendingTotals:
         """Totals of all sessions as they stand."""

@@ -64,7 +64,7 @@ def rule_key(senders: NDArray[np.void], row: int) -> np.uint64:
 def _restart(senders, s, seed):
     sender = senders[s]
     sender.seed = seed
-    sender.now_us = sender.phase = sender.why = sender.reports = sender.audio_number = sender.frame = 0
+    sender.now_us = sender.phase = sender.reports = sender.audio_number = sender.frame = 0
     sender.chance_us = sender.packets = sender.reported = 0
     sender.rtt_us = 0.0
     clear_senses(sender.senses)

@@ -7,8 +7,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import Part
-from vcgym.envs.call.sender.loop import SENDER
-from vcgym.envs.call.sender.stage import NoUplink
+from vcgym.envs.call.paths import NoSender
+from vcgym.envs.call.sender.events import SENDER
 from vcgym.network.kernels.ranges import one_of
 
 
@@ -24,7 +24,7 @@ class Bare:
         senders: (sessions,) of SENDER; empty without an uplink.
     """
 
-    inside: NamedTuple = NoUplink()
+    inside: NamedTuple = NoSender()
     rate_held = False
     orders_held = 0
     part: Part | None = None

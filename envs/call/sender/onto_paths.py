@@ -1,9 +1,9 @@
 """Between the sender and the paths: slot by slot, what comes out of the shared bottleneck goes onto the path in force.
 
-In each slot, after the decisions of that slot: commands that have reached the sender take effect, the sender's own loop
-(vcgym.envs.call.sender.loop) runs to the end of the slot, and each packet that comes out of the bottleneck in it takes the path in force at
-that instant, for as long as the path takes in this slot. Within a path packets keep their order where the world's mode says so. An audio
-packet goes onto the wire of the call, where it belongs to the slot of its capture; a video packet is on time or not.
+In each slot, after the decisions of that slot: commands that have reached the sender take effect, the sender's events
+(vcgym.envs.call.sender.events) are played to the end of the slot, and each packet that comes out of the bottleneck in it takes the path in
+force at that instant, for as long as the path takes in this slot. Within a path packets keep their order where the world's mode says so. An
+audio packet goes onto the wire of the call, where it belongs to the slot of its capture; a video packet is on time or not.
 
 Reports reach the sender after the control delay of the call, rounded up to whole slots, so that nothing they tell is still to come out.
 Probes go onto their paths past the bottleneck. What is on its way for longer than the wire holds (41 s after its capture) is lost; as long
@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import COMMANDED, decided, reveal_delay
-from vcgym.envs.call.counters import NOT_LOGGED, book_send
+from vcgym.baselines.rule import COMMANDED, decided
 from vcgym.envs.call.features.sender import write_sender
 from vcgym.envs.call.feed import COMMANDS, command, in_force
-from vcgym.envs.call.sender import loop as sending
+from vcgym.envs.call.paths import delay_on, send
+from vcgym.envs.call.sender.events import Tables, play_sender, set_target, settle_packet
 from vcgym.envs.call.sender.in_flight import LOST, place_of
-from vcgym.envs.call.sender.stage import is_commanded, is_draining, leave, pass_on, sent_onto_path_us
+from vcgym.envs.call.stages import GOES_ON, capture, is_commanded, is_draining, leave, pass_on, sent_onto_path_us
 from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
-from vcgym.network.playout.in_flight import SLOTS, push
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.playout.in_flight import SLOTS
 
 STATUSES = 512  # the sender's features on their way to the place, one for each decision; a power of two
 
@@ -49,7 +49,7 @@ class Uplink(NamedTuple):
 
     own: NDArray  # (sessions,) of OWN
     senders: NDArray  # (sessions,) of SENDER
-    tables: sending.Tables
+    tables: Tables
     rate: Any
     rate_state: Any
     order: Any
@@ -59,79 +59,85 @@ class Uplink(NamedTuple):
 
 
 @is_commanded.register(Uplink)
-def _is_commanded(uplink):
-    return decided(uplink.rate) == COMMANDED or decided(uplink.order) == COMMANDED
+def _is_commanded(sender):
+    return decided(sender.rate) == COMMANDED or decided(sender.order) == COMMANDED
 
 
 @pass_on.register(Uplink)
-def _pass_on(uplink, s, now_us):
-    own = uplink.own[s]
-    if decided(uplink.rate) == COMMANDED:
+def _pass_on(sender, s, now_us):
+    own = sender.own[s]
+    if decided(sender.rate) == COMMANDED:
         bps = own.answer_bps if own.answer_bps > 0 else own.rate.latest
         if command(own.rate, bps, now_us) < 0:
             return False
-    return decided(uplink.order) != COMMANDED or command(own.order, own.answer_order, now_us) >= 0
+    return decided(sender.order) != COMMANDED or command(own.order, own.answer_order, now_us) >= 0
 
 
 @is_draining.register(Uplink)
-def _is_draining(uplink, s, slot, packets):
-    sender = uplink.senders[s]
-    return slot < packets + SLOTS and (sender.queue.waiting > 0 or uplink.tables.exits.settled[s] < sender.packets)
+def _is_draining(sender, s, slot, packets):
+    row = sender.senders[s]
+    return slot < packets + SLOTS and (row.queue.waiting > 0 or sender.tables.exits.settled[s] < row.packets)
 
 
 @sent_onto_path_us.register(Uplink)
-def _sent_onto_path_us(uplink, s, record):
-    return uplink.out_us[s, record.packet & (SLOTS - 1)]
+def _sent_onto_path_us(sender, s, record):
+    return sender.out_us[s, record.packet & (SLOTS - 1)]
+
+
+@capture.register(Uplink)
+def _capture(sender, paths, s, path):
+    return True
 
 
 @leave.register(Uplink)
-def _leave(uplink, call, tables, s, delay_us, router, router_state):
-    sender, own, now_us = uplink.senders[s], uplink.own[s], call.slot * SLOT_US
-    if decided(uplink.rate) == COMMANDED:
-        sending.set_target(sender, in_force(own.rate, now_us))
-    if decided(uplink.order) == COMMANDED:
-        sender.queue.governs = in_force(own.order, now_us)
-    sender.until_us = now_us + SLOT_US
-    sending.play_one(sender, uplink.tables, s, uplink.rate, uplink.rate_state, uplink.order)
-    _come_out(uplink, call, tables, s, delay_us, router, router_state)
-    _settle(sender, uplink.tables, s)
-    _send_status(uplink, call, s)
+def _leave(sender, paths, s):
+    call, own, row = paths.calls[s], sender.own[s], sender.senders[s]
+    if call.slot >= call.packets and not is_draining(sender, s, call.slot, call.packets):
+        return GOES_ON
+    now_us = call.slot * SLOT_US
+    if decided(sender.rate) == COMMANDED:
+        set_target(row, in_force(own.rate, now_us))
+    if decided(sender.order) == COMMANDED:
+        row.queue.governs = in_force(own.order, now_us)
+    row.until_us = now_us + SLOT_US
+    play_sender(row, sender.tables, s, sender.rate, sender.rate_state, sender.order)
+    _depart(sender, paths, s)
+    _settle(row, sender.tables, s)
+    _send_status(sender, call, s)
+    return GOES_ON
 
 
 @kernel
-def _come_out(uplink, call, tables, s, delay_us, router, router_state):
-    """All that leave the bottleneck in this slot, in order."""
-    sender, flight, exits = uplink.senders[s], uplink.tables.flight, uplink.tables.exits
-    while exits.next[s] < sender.packets:
+def _depart(sender, paths, s):
+    """Send everything that leaves the bottleneck in this slot, in order, onto the path in force."""
+    row, flight, exits = sender.senders[s], sender.tables.flight, sender.tables.exits
+    while exits.next[s] < row.packets:
         place = place_of(exits.next[s])
         if flight.arrived_us[s, place] != LOST:
             out_us = exits.out_us[s, place]
-            if out_us >= sender.until_us:
+            if out_us >= row.until_us:
                 return
-            path = in_force(call.to_sender, out_us)
-            delay = delay_us[call.slot // BLOCK_SLOTS - call.block, s, path, call.slot % BLOCK_SLOTS]
-            arrived_us = _arrives_us(uplink, s, path, out_us, delay)
+            path = in_force(paths.calls[s].to_sender, out_us)
+            arrives_us = _arrives_us(sender, s, path, out_us, delay_on(paths, s, path))
             if flight.kind[s, place] == AUDIO:
                 packet = exits.number[s, place]
-                reveal_delay(router, router_state, s, path, arrived_us - out_us if arrived_us != LOST else LOST)
-                if arrived_us != LOST and not push(call.wire, packet, packet & (SLOTS - 1), path, arrived_us - packet * SLOT_US):
-                    arrived_us = np.int64(LOST)
-                uplink.out_us[s, packet & (SLOTS - 1)] = out_us
-                book_send(call.books, tables.log, s, packet, path, arrived_us if arrived_us != LOST else NOT_LOGGED)
-            flight.arrived_us[s, place] = arrived_us
+                sender.out_us[s, packet & (SLOTS - 1)] = out_us
+                if not send(paths, s, packet, path, out_us, arrives_us):
+                    arrives_us = np.int64(LOST)
+            flight.arrived_us[s, place] = arrives_us
         exits.next[s] += 1
 
 
 @kernel
-def _arrives_us(uplink, s, path, out_us, delay):
-    """When what goes onto a path now arrives."""
+def _arrives_us(sender, s, path, out_us, delay):
+    """Return when what goes onto a path at `out_us` arrives, or LOST."""
     if delay == LOST:
         return np.int64(LOST)
-    arrived_us = out_us + delay
-    if uplink.own[s].keeps_order:
-        arrived_us = max(arrived_us, uplink.last_us[s, path])
-        uplink.last_us[s, path] = arrived_us
-    return arrived_us
+    arrives_us = out_us + delay
+    if sender.own[s].keeps_order:
+        arrives_us = max(arrives_us, sender.last_us[s, path])
+        sender.last_us[s, path] = arrives_us
+    return arrives_us
 
 
 @kernel
@@ -142,7 +148,7 @@ def _settle(sender, tables, s):
         place = place_of(exits.settled[s])
         if tables.flight.arrived_us[s, place] > sender.until_us:
             return
-        sending.settle_packet(sender, tables.flight, s, place)
+        settle_packet(sender, tables.flight, s, place)
         exits.settled[s] += 1
 
 

@@ -14,8 +14,9 @@ from vcgym.baselines.other_calls import NamedOrder, NamedRate
 from vcgym.baselines.rule import allocate
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender
 from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
+from vcgym.envs.call.sender.events import LOGGED, SENDER, Tables, next_us, take_turn
 from vcgym.envs.call.sender.in_flight import allocate_exits, allocate_flight
-from vcgym.envs.call.sender.loop import GOES_ON, LOGGED, SENDER, Tables, next_us, take_turn
+from vcgym.envs.call.stages import GOES_ON
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, run_flows
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink

@@ -33,7 +33,7 @@ def parts(with_series: bool) -> list[Part]:
 
 
 def write_decision_value(
-    with_series: bool, seeds: int, drift_seeds: int, packets: int, threads: int, folder: Path, tell: OnProgress
+    with_series: bool, seeds: int, drift_seeds: int, packets: int, threads: int, folder: Path, on_progress: OnProgress
 ) -> Path:  # fmt: skip
     """Play every reward in every kind and part, and every drift; write the page to `folder` and return its path.
 
@@ -44,19 +44,19 @@ def write_decision_value(
         packets: as said.
         threads: as said.
         folder: receives the page.
-        tell: told how many of `steps` are done, and which one comes next.
+        on_progress: called with the number of of `steps` are done, and which one comes next.
     """
     network, done, results, found = shipped_network(), 0, {}, []
     for part in parts(with_series):
         for kind in KINDS:
-            tell(done, f"{kind} in {label(part)}")
+            on_progress(done, f"{kind} in {label(part)}")
             results[part, kind] = play(part, kind, seeds, packets, threads)
             done += 1
     for drift in drifts(with_series):
-        tell(done, f"drift: {drift.label}")
+        on_progress(done, f"drift: {drift.label}")
         found.append((drift, play_drift(drift, network, drift_seeds, packets)))
         done += 1
-    tell(done, "intervals")
+    on_progress(done, "intervals")
     card = read_card(Path(str(importlib.resources.files("vcgym.data"))) / SHIPPED)
     replace_file(folder / PAGE, page(results, found, packets, card.training, shipped_table()).encode())
     return folder / PAGE

@@ -1,7 +1,7 @@
-"""What the reproduction takes: typed counterpart of conf/reproduce.yaml."""
+"""Arguments of vcgym-reproduce: typed counterpart of conf/reproduce.yaml."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,15 +12,18 @@ class ReproduceConfig(Config):
     """Every published number beside ours.
 
     Attributes:
+        paper: the VCRoute paper, or the papers on senders, SBPN and GCC over Wi-Fi; the other fields are of VCRoute's.
         full: calls as long as the paper's, 600,000 packets, instead of `packets`.
         packets: length of the calls of a quick run.
         seeds: worlds per pair; one leaves statements about a single pair without an interval.
         least: worlds of a scenario with few pairs.
         threads: how many threads share the calls; without effect on the results.
         data: where measured series lie; without them mode replay is left out.
-        folder: receives the parts, verdicts.parquet, reproduce.html and reproduction.md.
+        folder: receives the parts, verdicts.parquet, reproduce.html and reproduction.md; or sending_verdicts.parquet and
+            sending_reproduction.md.
     """
 
+    paper: Literal["vcroute", "senders"] = "vcroute"
     full: bool = False
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
     seeds: Annotated[int, Field(ge=1, le=10_000)] = 4

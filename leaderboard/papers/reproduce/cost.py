@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 
@@ -14,7 +14,7 @@ _PACKETS = 20_000
 
 
 @unlock_test_split()
-def packet_cost_ms(system: RulePair) -> float:
+def packet_cost_ms(system: System) -> float:
     """Time of one packet of a call over 17 paths, router, receiver, player and world together, rounded up to a power of ten.
 
     Rounded so, because a clock gives another number each time; the rounded one is stable enough to be compared.

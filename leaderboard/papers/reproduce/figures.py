@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.papers.reproduce.forecasts import RELATIVE_ERRORS
 from vcgym.leaderboard.report.figure import Stroke, as_svg, strokes, style
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS, GRID_MS
@@ -51,7 +51,7 @@ def relative_errors(title: str, curves: Sequence[tuple[str, pa.Table]]) -> str:
 
 
 @unlock_test_split()
-def over_time(title: str, scenario: Scenario, pair: str, systems: dict[str, RulePair]) -> str:
+def over_time(title: str, scenario: Scenario, pair: str, systems: dict[str, System]) -> str:
     """SVG: packets of the first seconds of a call: one-way delay, and until the receiver lets them go, a panel for each system."""
     split = next(split for split in ("train", "validation", "test") if pair in scenario.pairs(split))
     draw = scenario.draw(split, 0, pair)

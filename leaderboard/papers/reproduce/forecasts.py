@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
 from vcgym.leaderboard.evaluation.paired_rollout import play_together
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 from vcgym.predictors.predictor import predict_each
@@ -36,7 +36,7 @@ FIGURES: Mapping[str, Callable[..., Any]] = {
 """Figures of a pair, from sums over its packets: how many there are, squared errors (ms^2), those within 10 %, delays and their squares."""
 
 
-def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: RulePair, threads: int) -> pa.Table:
+def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: System, threads: int) -> pa.Table:
     """One row per call: pair, sums as `FIGURES` takes them, ends of the delays, and packets within each of `RELATIVE_ERRORS`."""
     noted = Noted(system.router, scenario.packets)
     batch = CallBatch(scenario, len(draws), noted, system.receiver, log=True)

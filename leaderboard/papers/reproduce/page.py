@@ -9,7 +9,7 @@ import jinja2
 import numpy as np
 import pyarrow.compute as pc
 
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.figures import distributions, over_time, relative_errors
 from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM
@@ -29,12 +29,12 @@ _SCALE = ("synthetic-9", "synthetic-90", "synthetic-900")
 _CALL_PACKETS = 6000  # of the call over time
 
 
-def page(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, RulePair]) -> str:
+def page(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
     """The page as text."""
     return _template("reproduce.html.j2").render(**_told(rows, worlds, config, systems), pictures=list(_pictures(worlds, systems)))
 
 
-def document(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, RulePair]) -> str:
+def document(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
     """reproduction.md: shares, what the gains depend on, and the table in the paper's own accounting."""
     return _template("reproduction.md.j2").render(**_told(rows, worlds, config, systems))
 
@@ -50,7 +50,7 @@ def _template(name: str) -> jinja2.Template:
     ).get_template(name)
 
 
-def _told(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, RulePair]) -> dict[str, Any]:
+def _told(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> dict[str, Any]:
     lines = _lines(rows)
 
     def ours(statement: str, mode: str, accounting: str = ACCOUNTINGS[0]) -> str:
@@ -101,7 +101,7 @@ def _cell(row: Mapping[str, Any] | None) -> str:
     return f"{value}{unit}" if low == high or not low else f"{value} [{low}, {high}]{unit}"
 
 
-def _pictures(worlds: Worlds, systems: Mapping[str, RulePair]) -> Iterator[tuple[str, str]]:
+def _pictures(worlds: Worlds, systems: Mapping[str, System]) -> Iterator[tuple[str, str]]:
     """Caption and SVG of every picture whose worlds were played."""
     for mode in (PAPER, MEDIAN, CORRELATED):
         for number, host in _WONDERPROXY.items():
@@ -140,7 +140,7 @@ def _errors(worlds: Worlds) -> Iterator[tuple[str, str]]:
         yield f"{title}. The text says that more than 80 % of forecasts are within 10 % of the delay.", relative_errors(title, curves)
 
 
-def _calls(worlds: Worlds, systems: Mapping[str, RulePair]) -> Iterator[tuple[str, str]]:
+def _calls(worlds: Worlds, systems: Mapping[str, System]) -> Iterator[tuple[str, str]]:
     shown_systems = {name: systems[name] for name in ("DRT-BF", "DRT-WM", "VCR-WM")}
     for mode in (PAPER, CORRELATED):
         if ("wonderproxy", mode) in worlds:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.paired_rollout import every_pair
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.kept import kept
 from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM, forecast_worlds
 from vcgym.leaderboard.papers.truth.outcomes import LEAST_WORLDS, Setting, play_worlds
@@ -67,7 +67,7 @@ def packets_of(setting: Setting, packets: int) -> int:
     return min(packets, SCALE_PACKETS) if setting.about.startswith("synthetic-") else packets
 
 
-def calls_of(part: Part, systems: Mapping[str, RulePair], folder: Path, threads: int) -> pa.Table:
+def calls_of(part: Part, systems: Mapping[str, System], folder: Path, threads: int) -> pa.Table:
     """Return the calls of all systems on the worlds of a part, from their file if it is there, else played and kept."""
 
     def play() -> pa.Table:
@@ -78,13 +78,13 @@ def calls_of(part: Part, systems: Mapping[str, RulePair], folder: Path, threads:
     return kept(folder, ("calls", *_follows_from(part, systems)), play)
 
 
-def forecasts_of(part: Part, system: RulePair, folder: Path, threads: int) -> pa.Table:
+def forecasts_of(part: Part, system: System, folder: Path, threads: int) -> pa.Table:
     """Return the forecasts of a system's predictor, summed over its packets on the worlds of a part, kept likewise."""
     follows_from = ("forecasts", *_follows_from(part, {SYSTEM: system}))
     return kept(folder, follows_from, lambda: forecast_worlds(part.scenario, part.draws, system, threads))
 
 
-def _follows_from(part: Part, systems: Mapping[str, RulePair]) -> tuple[Any, ...]:
+def _follows_from(part: Part, systems: Mapping[str, System]) -> tuple[Any, ...]:
     setting, scenario = part.setting, part.scenario
     worlds = [(draw.pair, draw.stratum, draw.seed) for draw in part.draws]
     return setting.scenario, setting.mode, setting.arguments, scenario.packets, scenario.layout.card, worlds, part.first, systems

@@ -231,7 +231,7 @@ def each_once(statements: tuple[JudgedT, ...]) -> tuple[JudgedT, ...]:
     return statements
 
 
-class Published(Carded):
+class Statements(Carded):
     """The file: a card and the statements."""
 
     statements: Annotated[tuple[Statement, ...], AfterValidator(each_once)]
@@ -243,13 +243,13 @@ def load_published() -> tuple[Statement, ...]:
     return tuple(reading for statement in parse_published(text).statements for reading in _readings(statement))
 
 
-def parse_published(text: str) -> Published:
+def parse_published(text: str) -> Statements:
     """Validate the JSON text of the file.
 
     Raises:
         DataError: a field that is wrong, or content that does not match the card's hash.
     """
-    return parse_carded(Published, FILE, text)
+    return parse_carded(Statements, FILE, text)
 
 
 def _readings(statement: Statement) -> Iterator[Statement]:

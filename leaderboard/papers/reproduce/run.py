@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from vcgym.agents.tracking.progress import OnProgress
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.cost import packet_cost_ms
 from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM
@@ -34,14 +34,14 @@ def parts_to_play(config: ReproduceConfig) -> list[Part]:
     ]
 
 
-def reproduce(config: ReproduceConfig, systems: Mapping[str, RulePair], parts: list[Part], tell: OnProgress) -> Path:
+def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: list[Part], on_progress: OnProgress) -> Path:
     """Play what is not there yet, judge every statement, and write verdicts.parquet, reproduce.html and reproduction.md.
 
     Args:
         config: what to play and where to write.
         systems: by name, those of `vcgym.leaderboard.papers.truth.claims.SYSTEMS`.
         parts: of `parts_to_play`.
-        tell: told how many parts are done, and which one comes next.
+        on_progress: called with the number of parts are done, and which one comes next.
 
     Returns:
         The page.
@@ -49,12 +49,12 @@ def reproduce(config: ReproduceConfig, systems: Mapping[str, RulePair], parts: l
     tables: dict[tuple[str, str], tuple[list[pa.Table], list[pa.Table]]] = {}
     for done, part in enumerate(parts):
         about = part.setting.about
-        tell(done, f"{about}, {part.setting.label}: {part.draws[0].pair}")
+        on_progress(done, f"{about}, {part.setting.label}: {part.draws[0].pair}")
         calls, forecasts = tables.setdefault((about, part.setting.label), ([], []))
         calls.append(calls_of(part, systems, config.folder / "parts", config.threads))
         if about in _FORECAST:
             forecasts.append(forecasts_of(part, systems[SYSTEM], config.folder / "parts", config.threads))
-    tell(len(parts), "verdicts")
+    on_progress(len(parts), "verdicts")
     scenarios = {(part.setting.about, part.setting.label): part.scenario for part in parts}
     worlds = {
         where: Material(scenarios[where], pa.concat_tables(calls), pa.concat_tables(forecasts) if forecasts else None)

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, every_pair, play_together
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.cdf import delay_cdf
-from vcgym.leaderboard.results.metrics import rows
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
@@ -70,7 +70,7 @@ def settings(scenario: str) -> list[Setting]:
     return [*found, Setting("replay", scenario, "leo", "replay")] if scenario == "wonderproxy" else found
 
 
-def play(setting: Setting, systems: Mapping[str, RulePair], seeds: int, packets: int, threads: int) -> pa.Table:
+def play(setting: Setting, systems: Mapping[str, System], seeds: int, packets: int, threads: int) -> pa.Table:
     """One row per system and world: the metrics of the leaderboard, what `STATISTICS` names besides, means of the paths, delay counts.
 
     Args:
@@ -84,7 +84,7 @@ def play(setting: Setting, systems: Mapping[str, RulePair], seeds: int, packets:
     return play_worlds(scenario, every_pair(scenario, seeds, LEAST_WORLDS), systems, threads)
 
 
-def play_worlds(scenario: Scenario, draws: Sequence[WorldDraw], systems: Mapping[str, RulePair], threads: int) -> pa.Table:
+def play_worlds(scenario: Scenario, draws: Sequence[WorldDraw], systems: Mapping[str, System], threads: int) -> pa.Table:
     """As `play`, on worlds already drawn; the seed of a row is the world's place in `draws`."""
     batches = batches_together(scenario, list(systems.values()), len(draws), log=True)
     play_together(batches, draws, threads)

@@ -10,7 +10,7 @@ from vcgym.leaderboard.papers.truth.claims import REFERENCE
 from vcgym.leaderboard.papers.truth.outcomes import Setting
 from vcgym.leaderboard.report.figure import as_svg, strokes, style
 from vcgym.leaderboard.report.table import markdown_table
-from vcgym.leaderboard.results.columns import METRIC
+from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.statistics import differences, pair_worlds, rank
 
 ABOUT = "wonderproxy"
@@ -29,7 +29,8 @@ def ranking(results: Sequence[tuple[Setting, pa.Table]]) -> list[str]:
         return []
     parts = [f"## How the ranking moves with the correlation time\n\n![What each system gains, by correlation time]({PICTURE})\n"]
     for metric, what in RANKED_BY.items():
-        places = {setting.label: {line.system: line for line in rank(pair_worlds(table), metric)} for setting, table in here}
+        better = CALL.metric[metric].better
+        places = {setting.label: {line.system: line for line in rank(pair_worlds(table), metric, better)} for setting, table in here}
         systems = sorted(next(iter(places.values())))
         rows = [[system, *(lines[system].ranks for lines in places.values())] for system in systems]
         heading = f"### Rank by {what}: interquartile mean over worlds, a range where they do not tell\n\n"
@@ -54,7 +55,7 @@ def picture(results: Sequence[tuple[Setting, pa.Table]]) -> str:
                 bars = np.maximum(0.0, (value - low, high - value))
                 axes.errorbar(x, value, bars, color=stroke.colour, marker="o", markersize=3.5, linewidth=1.2, label=system)
             axes.axhline(0.0, color="#444444", linewidth=0.8)
-            unit = METRIC[metric].unit
+            unit = CALL.metric[metric].unit
             axes.set_title(f"{what}{', ' + unit if unit else ''}, against {REFERENCE}", loc="left", fontsize=10.0)
             axes.set_xticks(range(len(here)), [f"{setting.arguments['tau_ms']:g}" for setting, _ in here])
             axes.set_xlabel("correlation time, ms")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from vcgym.agents.tracking.progress import OnProgress
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.truth.outcomes import Setting, play
 from vcgym.leaderboard.papers.truth.page import page
 from vcgym.leaderboard.papers.truth.ranking import PICTURE, picture
@@ -14,7 +14,7 @@ from vcgym.leaderboard.results.files import replace_file
 
 
 def write_truth(
-    chosen: Sequence[Setting], systems: Mapping[str, RulePair], seeds: int, packets: int, threads: int, folder: Path, tell: OnProgress
+    chosen: Sequence[Setting], systems: Mapping[str, System], seeds: int, packets: int, threads: int, folder: Path, on_progress: OnProgress
 ) -> Path:  # fmt: skip
     """Play `systems` in each of the chosen settings; write truth.md and its picture to `folder`.
 
@@ -25,16 +25,16 @@ def write_truth(
         packets: length of the calls.
         threads: how many threads share the calls; without effect on the results.
         folder: receives both.
-        tell: told how many settings are done, and which one comes next.
+        on_progress: called with the number of settings are done, and which one comes next.
 
     Returns:
         The page.
     """
     results: list[tuple[Setting, pa.Table]] = []
     for done, setting in enumerate(chosen):
-        tell(done, f"{setting.scenario}, {setting.label}")
+        on_progress(done, f"{setting.scenario}, {setting.label}")
         results.append((setting, play(setting, systems, seeds, packets, threads)))
-    tell(len(chosen), "verdicts")
+    on_progress(len(chosen), "verdicts")
     drawing = picture(results)
     if drawing:
         replace_file(folder / PICTURE, drawing.encode())

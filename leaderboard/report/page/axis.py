@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from vcgym.leaderboard.report.board import Board
 from vcgym.leaderboard.report.page.scale import Interval, Scale
-from vcgym.leaderboard.report.scores.anchored import HUNDRED, INFORMED, shown
+from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.results.columns import format_value
 from vcgym.leaderboard.statistics import Estimate
 
 WIDEST = Scale(-50.0, 150.0)
@@ -24,7 +25,7 @@ class Mark(NamedTuple):
 class Marks(NamedTuple):
     """The marks of a board, from left to right, none where there is no room.
 
-    And where 0 and 100 lie, what is 0, the room between them in R, and the marks beyond the axis in words.
+    And where 0 and 100 lie, what is 0, the room between them, and the marks beyond the axis in words.
     """
 
     marks: list[Mark]
@@ -35,18 +36,21 @@ class Marks(NamedTuple):
 
 
 def axis_marks(board: Board) -> Marks | None:
-    """The axis of a board; None without the oracle that sets it."""
+    """Return the axis of a board; None without the oracle that sets it."""
     if board.axis is None:
         return None
-    zero, tuned, room, scores = board.axis
-    of_room = f"{room.value:.2f} R, 95 % interval {room.low:.2f} to {room.high:.2f}"
+    zero, tuned, hundred, room, scores, _ = board.axis
+    primary = board.columns.primary
+    value, low, high = (format_value(primary, end) for end in room)
+    of_room = f"{value} {primary.label}, 95 % interval {low} to {high}"
+    informed = board.columns.anchors.informed if board.columns.anchors else ""
     if not board.axis.has_room:
         return Marks([], (), zero, of_room, [])
     kinds = {line.standing.system: line.kind for line in board.lines}
-    named = {zero, HUNDRED, INFORMED, tuned, *(name for name, kind in kinds.items() if kind == "agent")}
+    named = {zero, hundred, informed, tuned, *(name for name, kind in kinds.items() if kind == "agent")}
     scale = _scale([score for name, score in scores.items() if name in kinds or name in named])
     marks = [
-        Mark(name, shown(score), place, kinds.get(name, "oracle"), name in named)
+        Mark(name, format_score(score), place, kinds.get(name, "oracle"), name in named)
         for name, score in sorted(scores.items(), key=lambda pair: pair[1].value)
         if (name in kinds or name in named) and (place := scale.interval(score))
     ]

@@ -5,31 +5,45 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from vcgym.leaderboard.evaluation.suites import MEASURED, AnyScenario, data_hash
 from vcgym.leaderboard.results.files import replace_file
+from vcgym.network.bottleneck.capacity_sets import FOLDER, GENERATED
+from vcgym.network.scenarios.rate_worlds import SETS
 from vcgym.network.scenarios.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.cards import Card
+from vcgym.network.traces.cards import Card, data_root
 from vcgym.network.traces.catalogue import entries, shipped
 
-FILE = "cards.json"
+FILE_NAME = "cards.json"
 
 
-def write_cards(scenarios: Iterable[Scenario], folder: Path) -> None:
+def write_cards(scenarios: Iterable[AnyScenario], folder: Path) -> None:
     """Write `cards.json`: for each hash that results name as their card, the scenarios and the cards of the files it stands for."""
     known = {entry.card.sha256: entry.card for entry in entries(shipped()) if entry.card is not None}
     found: dict[str, dict[str, Any]] = {}
     for scenario in scenarios:
-        of_hash = found.setdefault(scenario.layout.card, {"scenarios": [], "cards": []})
+        of_hash = found.setdefault(data_hash(scenario), {"scenarios": [], "cards": []})
         of_hash["scenarios"] = sorted({*of_hash["scenarios"], scenario.name})
         of_hash["cards"] = [card.model_dump() for card in _cards(scenario, known)]
-    replace_file(folder / FILE, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
+    replace_file(folder / FILE_NAME, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
 
 
-def _cards(scenario: Scenario, known: dict[str, Card]) -> list[Card]:
-    """Return the cards of the measured traces, or of the shipped file; none where a scenario is declared in code."""
+def _cards(scenario: AnyScenario, known: dict[str, Card]) -> list[Card]:
+    """Return the cards of the measured series, or of the shipped file; none where a scenario is declared in code."""
+    if not isinstance(scenario, Scenario):
+        if scenario.name == MEASURED:
+            return _set_cards()
+        return [card for card in known.values() if scenario.name == "rate" and card.name == GENERATED]
     if isinstance(scenario.recipe, Replay):
         return scenario.recipe.cards()
     return [known[scenario.layout.card]] if scenario.layout.card in known else []
+
+
+def _set_cards() -> list[Card]:
+    """Return the cards that lie beside the files of the measured capacity traces."""
+    names = {name for sets in SETS.values() for name in sets}
+    found = (entry for entry in entries(data_root() / FOLDER) if entry.card is not None)
+    return [entry.card for entry in found if entry.card and entry.name.partition(".")[0].partition("/")[0] in names]
 
 
 def read_cards(folder: Path) -> list[tuple[str, str, list[Card]]]:
@@ -38,7 +52,7 @@ def read_cards(folder: Path) -> list[tuple[str, str, list[Card]]]:
     Raises:
         ValueError: it is not what `write_cards` writes.
     """
-    path = folder / FILE
+    path = folder / FILE_NAME
     if not path.is_file():
         return []
     try:

@@ -19,15 +19,15 @@ PAPER = ("DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM")
 
 
 def drawn_at_first(systems: list[str], kinds: dict[str, str]) -> list[str]:
-    """The paper's systems, the best one, and the agents: a figure holds no more."""
+    """Return the paper's systems, the best one, and the agents: a figure holds no more."""
     return [name for place, name in enumerate(systems) if place == 0 or name in PAPER or kinds[name] == "agent"][:9]
 
 
-def curves(cdfs: Cdfs, board: str, systems: list[str]) -> list[dict[str, Any]]:
-    """For each scenario of a board: its pairs, with each system's event delay distribution; see `_curve`."""
+def curves(cdfs: Cdfs, board: str, systems: list[str], of_accounting: str) -> list[dict[str, Any]]:
+    """Return, for each scenario of a board, its pairs, with each system's delay distribution in one accounting; see `_curve`."""
     found: dict[str, dict[str, dict[str, DelayCdf]]] = {}
     for (mode, scenario, pair, accounting), by_system in sorted(cdfs.items()):
-        if (mode, accounting) == (board, "event"):
+        if (mode, accounting) == (board, of_accounting):
             found.setdefault(scenario, {})[pair] = by_system
     return [
         {
@@ -44,14 +44,14 @@ def curves(cdfs: Cdfs, board: str, systems: list[str]) -> list[dict[str, Any]]:
 
 
 def _curve(cdf: DelayCdf) -> list[int]:
-    """Number of grid steps of `STEP_MS` before anything was heard, then shares of the packets sent in thousandths, to the last rise."""
+    """Return the number of steps of `STEP_MS` before anything was heard, then shares of packets sent in thousandths, to the last rise."""
     share = np.rint(1000.0 * cdf.share[::_STRIDE]).astype(int)
     first, last = int(np.searchsorted(share, 1)), int(np.searchsorted(share, share[-1]))
     return [first, *share[first : last + 1].tolist()]
 
 
 def sessions(timelines: list[dict[str, Any]], systems: list[str]) -> list[dict[str, Any]]:
-    """The kept sessions of a board; per system the median and largest delay of each bin, what is missing, and runs of equal paths."""
+    """Return the kept sessions of a board; per system the median and largest delay of each bin, losses, and runs of equal paths."""
     world = ("scenario", "stratum", "pair", "seed")
     rows = sorted(timelines, key=lambda row: [row[name] for name in world])
     found = []

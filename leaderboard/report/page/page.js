@@ -133,13 +133,13 @@ function timeline(figure, session, systems, drawn) {
       svg.append(element("rect", { x: at(+bin), y: top + 13, width: Math.max(1, (at(1) - at(0))), height: 4, fill: "var(--agent)", opacity: Math.min(1, .25 + count / session.bin) },
         element("title", {}, `${name}: ${count} of ${session.bin} packets missing`)));
   });
-  const told = element("ul", { class: "told" });
+  const summary = element("ul", { class: "summary" });
   for (const [name, line] of shown) {
     const heard = line.median.filter(value => value >= 0).sort((a, b) => a - b);
     const missing = Object.values(line.missing).reduce((sum, count) => sum + count, 0);
-    told.append(element("li", {}, swatch(name), ` ${name}: median ${heard[heard.length >> 1] ?? "n/a"} ms, ${line.changes} path changes, ${missing} packets missing`));
+    summary.append(element("li", {}, swatch(name), ` ${name}: median ${heard[heard.length >> 1] ?? "n/a"} ms, ${line.changes} path changes, ${missing} packets missing`));
   }
-  figure.append(svg, told);
+  figure.append(svg, summary);
 }
 
 function swatch(name) {
@@ -159,20 +159,20 @@ sections.forEach((section, number) => {
     boxes.append(element("label", {}, box, swatch(name), name));
   }
   scenario.append(...scenarios.map(one => element("option", {}, one.scenario)));
-  which.append(...sessions.map((one, i) => element("option", { value: i }, one.title)));
+  which?.append(...sessions.map((one, i) => element("option", { value: i }, one.title)));
   const drawPanels = () => {
     const one = scenarios[scenario.selectedIndex];
     note.textContent = one.note + (one.left_out ? ` (${one.left_out} more pairs left out)` : "");
     panels.replaceChildren(...one.pairs.map(pair => panel(pair, systems, drawn)));
   };
-  const drawSession = () => timeline(figure, sessions[which.selectedIndex], systems, drawn);
+  const drawSession = () => { if (figure) timeline(figure, sessions[which.selectedIndex], systems, drawn); };
   boxes.addEventListener("change", event => {
     if (event.target.checked) drawn.add(event.target.value); else drawn.delete(event.target.value);
     drawPanels();
     drawSession();
   });
   scenario.addEventListener("input", drawPanels);
-  which.addEventListener("input", drawSession);
+  which?.addEventListener("input", drawSession);
   explore.hidden = false;
   drawPanels();
   // A hidden section has no width; it is drawn when it has one.

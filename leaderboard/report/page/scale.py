@@ -7,12 +7,9 @@ import numpy as np
 
 from vcgym.leaderboard.statistics import Estimate
 
-LEAST_FENCE = 1.0
-"""An outlier lies beyond its quartile by 1.5 times what lies between the quartiles (Tukey), and by so much of R at least."""
-
 
 class Interval(NamedTuple):
-    """Where an estimate lies, in percent of the scale: its value and the ends of its interval, cut to the scale; and what was cut.
+    """Position of an estimate in percent of the scale: its value and the ends of its interval, cut to the scale; and what was cut.
 
     `beyond` is "left" or "right" where the value itself is beyond the scale, else ""; `cut` says so of the ends of the interval.
     """
@@ -25,18 +22,18 @@ class Interval(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """From one value to another, left to right."""
+    """A range of values, from left to right."""
 
     low: float
     high: float
 
     def place(self, value: float) -> str:
-        """How far along the scale, cut to it, "12.34%"."""
+        """Return the clipped position of a value as a CSS percentage, "12.34%"."""
         share = (value - self.low) / (self.high - self.low)
         return f"{100.0 * min(1.0, max(0.0, share)):.2f}%"
 
     def interval(self, estimate: Estimate) -> Interval | None:
-        """Where an estimate lies; None if it has no value. Without an interval both ends lie at the value."""
+        """Return the position of an estimate; None if it has no value. Without an interval both ends lie at the value."""
         value, low, high = estimate
         if value != value:
             return None
@@ -45,23 +42,24 @@ class Scale(NamedTuple):
         return Interval(self.place(value), self.place(low), self.place(high), beyond, (low < self.low, high > self.high))
 
 
-def robust(estimates: Sequence[Estimate], better: int = 1) -> Scale:
-    """A scale on which all values but outliers lie, with their intervals as far as the fences; the best is never an outlier.
+def robust(estimates: Sequence[Estimate], better: int = 1, min_step: float = 1.0) -> Scale:
+    """Return a scale on which all values but outliers lie, with their intervals as far as the fences; the best is never an outlier.
 
     Args:
         estimates: what is to be drawn.
         better: +1 if more is better, -1 if less is.
+        min_step: an outlier lies beyond its quartile by 1.5 times the distance of the quartiles (Tukey), and by this at least.
     """
     if better < 0:
-        turned = robust([Estimate(-value, -high, -low) for value, low, high in estimates])
+        turned = robust([Estimate(-value, -high, -low) for value, low, high in estimates], min_step=min_step)
         return Scale(-turned.high, -turned.low)
     values = np.array([estimate.value for estimate in estimates if estimate.value == estimate.value])
     if not values.size:
         return Scale(0.0, 1.0)
     quartiles = np.percentile(values, (25.0, 75.0))
-    fence = max(LEAST_FENCE, 1.5 * float(quartiles[1] - quartiles[0]))
+    fence = max(min_step, 1.5 * float(quartiles[1] - quartiles[0]))
     least, most = float(quartiles[0]) - fence, max(float(quartiles[1]) + fence, float(values.max()))
     ends = [end for estimate in estimates for end in estimate if end == end and least <= estimate.value]
     low, high = max(min(ends), least), min(max(ends), most)
-    margin = max(0.05, 0.04 * (high - low))
+    margin = max(0.05 * min_step, 0.04 * (high - low))
     return Scale(low - margin, high + margin)

@@ -7,35 +7,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
-from vcgym.leaderboard.report.board import ORACLE, Board, Line, Stratum, board_name
+from vcgym.leaderboard.report.board import ORACLE, Board, Line, Stratum, bands, board_name
 from vcgym.leaderboard.report.page.scale import robust
-from vcgym.leaderboard.report.scores.anchored import Axis
-from vcgym.leaderboard.report.scores.anchored import shown as in_words
-from vcgym.leaderboard.results.columns import EFFORT, G114_BANDS, METRIC, METRICS, Column, shown
+from vcgym.leaderboard.report.scores.anchored import Axis, format_score
+from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
 from vcgym.leaderboard.statistics import Estimate
 
-GROUPS = (
-    ("Quality", ("r_p5", "mos")),
-    ("Delay played, ms", tuple(f"clocked_end_to_end_delay_{label}_ms" for label in ("mean", "p50", "p95", "p99"))),
-    ("Delay emitted, ms", tuple(f"event_end_to_end_delay_{label}_ms" for label in ("mean", "p50", "p95", "p99"))),
-    ("Mean parts, ms", ("one_way_delay_mean_ms", "reordering_delay_mean_ms", "playout_delay_mean_ms")),
-    ("Share, %", ("network_loss", "event_late_loss", "clocked_late_loss", "concealed_share", "conceal_runs_over_60_ms_share")),
-    ("Count per call", ("path_changes", "plans_sent", "probes_sent")),
-)
-WORTH = (
-    ("score", "Anchored score: 0 the best published system, 100 the hindsight oracle with six changes of path a minute."),
-    ("regret", "Mean R that this oracle had more on the same worlds."),
+VALUE = (
+    ("score", "Anchored score: 0 the best published system, 100 the oracle named below."),
+    ("regret", "Mean of the ranked metric that this oracle had more on the same worlds."),
     ("won, %", "Worlds better than the reference named below, ties by half."),
+)
+COST_HEADINGS = (
     ("decisions", "Decisions an agent was trained on."),
     ("trials", "Settings tried before these were chosen."),
-    ("numbers", "How many numbers the system consists of."),
+    ("numbers", "Count of numbers that the system consists of."),
 )
-"""Beside what was attainable, and what it took: headings, and what they mean."""
-MOST_PAIRS = 12  # in one table of a scenario
+MAX_PAIRS = 12  # in one table of a scenario
 
 
 class Body(NamedTuple):
-    """One body of the table: the worlds it is about, the ends of its axis of R, and a row per system, best first."""
+    """One body of the table: its worlds, the ends of its axis of the ranked metric, and a row per system, best first."""
 
     name: str
     worlds: int
@@ -44,7 +36,7 @@ class Body(NamedTuple):
 
 
 class PairTable(NamedTuple):
-    """R of each system on each pair of a scenario; `cells` in 0..1 from the pair's worst to its best, with the text."""
+    """Ranked metric of each system on each pair of a scenario; `cells` in 0..1 from the pair's worst to its best, with the text."""
 
     scenario: str
     pairs: list[str]
@@ -52,34 +44,42 @@ class PairTable(NamedTuple):
     rows: list[tuple[str, str, list[tuple[float, str]]]]
 
 
+class _Row(NamedTuple):
+    line: Line
+    rank: str
+    primary: Estimate
+    values: dict[str, float]
+    bands: dict[str, float]
+
+
 def of_board(results: pa.Table, board: Board) -> pa.Table:
-    """The rows of results that a board ranks: oracles are not among them."""
+    """Return the rows of results that a board ranks: oracles are not among them."""
     names = map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist())
     return results.filter(pa.array([name == board.mode for name in names])).filter(pc.field("kind") != ORACLE)
 
 
 def bodies(results: pa.Table, board: Board) -> list[Body]:
-    """All worlds of a board first, then each stratum."""
-    measured = [metric for metric in METRICS if metric.type != "string"]
+    """Return the table of all worlds of a board, then one of each stratum."""
+    columns = board.columns
     all_worlds = [
-        (line, line.rank, line.estimate(METRIC["r"]), {metric.name: line.estimate(metric).value for metric in measured}, line.bands)
+        _Row(line, line.rank, line.estimate(columns.primary), {one.name: line.estimate(one).value for one in columns.numbers}, line.bands)
         for line in board.lines
     ]
-    return [_body("all", board.worlds, board.axis, all_worlds), *(_stratum_body(results, board, stratum) for stratum in board.strata)]
+    strata = [_stratum_body(results, board, stratum) for stratum in board.strata]
+    return [_body(columns, "all", board.worlds, board.axis, all_worlds), *strata]
 
 
 def _stratum_body(results: pa.Table, board: Board, stratum: Stratum) -> Body:
-    here = results.filter(pc.field("stratum") == stratum.name)
-    lines = []
-    for line in sorted(board.lines, key=lambda line: -np.nan_to_num(stratum.r[line.standing.system].value)):
+    here, columns = results.filter(pc.field("stratum") == stratum.name), board.columns
+    rows = []
+    for line in sorted(board.lines, key=lambda line: -np.nan_to_num(stratum.centres[line.standing.system].value)):
         system = line.standing.system
-        rows = here.filter(pc.field("system") == system)
-        values = {metric.name: _centre(metric, rows) for metric in METRICS if metric.type != "string"}
-        found = rows["g114_band"].to_pylist()
-        bands = {band: found.count(band) / max(1, len(found)) for band in G114_BANDS}
+        of_system = here.filter(pc.field("system") == system)
+        values = {metric.name: _centre(metric, of_system) for metric in columns.numbers}
         ranks = stratum.standings[system].ranks
-        lines.append((line, f"tied {ranks}" if "-" in ranks else ranks, stratum.r[system], values, bands))
-    return _body(stratum.name, stratum.worlds, stratum.axis, lines)
+        rank = f"tied {ranks}" if "-" in ranks else ranks
+        rows.append(_Row(line, rank, stratum.centres[system], values, bands(columns, of_system)))
+    return _body(columns, stratum.name, stratum.worlds, stratum.axis, rows)
 
 
 def _centre(metric: Column, rows: pa.Table) -> float:
@@ -87,65 +87,69 @@ def _centre(metric: Column, rows: pa.Table) -> float:
     values = values[np.isfinite(values)]
     if not len(values):
         return float("nan")
-    return float(stats.trim_mean(values, 0.25) if metric.centre == "iqm" else values.mean())
+    return float(stats.trim_mean(values, metric.trim) if metric.trim else values.mean())
 
 
-def _worth(line: Line, axis: Axis | None) -> list[tuple[str, str]]:
-    """Cells of `WORTH`: what they are sorted by, and what they say."""
+def _value(primary: Column, line: Line, axis: Axis | None) -> list[tuple[str, str]]:
+    """Return the cells of `VALUE` and `COST_HEADINGS`: sort key and text."""
     score = axis.scores[line.standing.system] if axis else None
-    regret, won = line.worth.regret, line.worth.won
+    regret, won = line.value.regret, line.value.won
     return [
-        (_key(score.value), in_words(score)) if score else ("nan", ""),
-        (_key(regret.value), shown(METRIC["r"], regret.value)) if regret else ("nan", ""),
+        (_key(score.value), format_score(score)) if score else ("nan", ""),
+        (_key(regret.value), format_value(primary, regret.value)) if regret else ("nan", ""),
         (_key(won.value), f"{100.0 * won.value:.0f}"),
-        *((str(line.effort[name]), f"{line.effort[name]:,}") for name in EFFORT),
+        *((str(line.cost[name]), f"{line.cost[name]:,}") for name in COST),
     ]
 
 
-def _body(
-    name: str, worlds: int, axis: Axis | None, lines: list[tuple[Line, str, Estimate, dict[str, float], dict[str, float]]]
-) -> Body:
-    scale = robust([r for _, _, r, _, _ in lines])
+def _body(columns: Columns, name: str, worlds: int, axis: Axis | None, lines: list[_Row]) -> Body:
+    primary, metric = columns.primary, columns.metric
+    scale = robust([row.primary for row in lines], min_step=columns.min_step)
     rows = [
         {
-            "system": line.standing.system,
-            "kind": line.kind,
-            "worth": _worth(line, axis),
-            "rank": rank,
-            "r": (_key(r.value), shown(METRIC["r"], r.value)),
-            "interval": f"{shown(METRIC['r'], r.low)} to {shown(METRIC['r'], r.high)}",
-            "mark": scale.interval(r),
-            "groups": [[(_key(values[metric]), shown(METRIC[metric], values[metric])) for metric in names] for _, names in GROUPS],
-            "bands": " / ".join(f"{100.0 * share:.0f}" for share in bands.values()),
+            "system": row.line.standing.system,
+            "kind": row.line.kind,
+            "value": _value(primary, row.line, axis),
+            "rank": row.rank,
+            "primary": (_key(row.primary.value), format_value(primary, row.primary.value)),
+            "interval": f"{format_value(primary, row.primary.low)} to {format_value(primary, row.primary.high)}",
+            "mark": scale.interval(row.primary),
+            "groups": [
+                [(_key(row.values[name]), format_value(metric[name], row.values[name])) for name in names] for _, names in columns.groups
+            ],
+            "bands": " / ".join(f"{100.0 * share:.0f}" for share in row.bands.values()),
         }
-        for line, rank, r, values, bands in lines
+        for row in lines
     ]
-    return Body(name, worlds, (f"{scale.low:.1f}", f"{scale.high:.1f}"), rows)
+    low, high = (f"{primary.factor * end:.1f}" for end in scale)
+    return Body(name, worlds, (low, high), rows)
 
 
 def _key(value: float) -> str:
-    """What a column is sorted by."""
+    """Return the text that a column is sorted by."""
     return f"{value:.6g}"
 
 
 def pair_tables(results: pa.Table, board: Board) -> list[PairTable]:
-    """One table for each scenario of a board. Of many pairs, those that differ most between systems are shown."""
-    means = results.group_by(["scenario", "pair", "system"]).aggregate([("r", "mean")]).to_pylist()
+    """Return one table for each scenario of a board. Of many pairs, those that differ most between systems are shown."""
+    metric = board.columns.ranked_by
+    means = results.group_by(["scenario", "pair", "system"]).aggregate([(metric, "mean")]).to_pylist()
     found: dict[str, dict[str, dict[str, float]]] = {}
     for row in means:
-        found.setdefault(row["scenario"], {}).setdefault(row["pair"], {})[row["system"]] = row["r_mean"]
+        found.setdefault(row["scenario"], {}).setdefault(row["pair"], {})[row["system"]] = row[f"{metric}_mean"]
     return [_pair_table(scenario, found[scenario], board) for scenario in sorted(found)]
 
 
 def _pair_table(scenario: str, by_pair: dict[str, dict[str, float]], board: Board) -> PairTable:
-    ends = {pair: (np.nanmin([*r.values(), np.inf]), np.nanmax([*r.values(), -np.inf])) for pair, r in by_pair.items()}
-    widest = sorted(by_pair, key=lambda pair: (ends[pair][0] - ends[pair][1], pair))[:MOST_PAIRS]
+    ends = {pair: (np.nanmin([*values.values(), np.inf]), np.nanmax([*values.values(), -np.inf])) for pair, values in by_pair.items()}
+    widest = sorted(by_pair, key=lambda pair: (ends[pair][0] - ends[pair][1], pair))[:MAX_PAIRS]
     pairs = sorted(widest)
 
     def cell(system: str, pair: str) -> tuple[float, str]:
         low, high = ends[pair]
         value = by_pair[pair][system]
-        return (float((value - low) / (high - low)) if high > low and value == value else 0.0), shown(METRIC["r"], value)
+        heat = float((value - low) / (high - low)) if high > low and value == value else 0.0
+        return heat, format_value(board.columns.primary, value)
 
     rows = [(line.standing.system, line.kind, [cell(line.standing.system, pair) for pair in pairs]) for line in board.lines]
     return PairTable(scenario, pairs, len(by_pair) - len(pairs), rows)

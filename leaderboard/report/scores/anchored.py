@@ -3,28 +3,20 @@
     score = 100 (mean of the system - mean of zero) / (mean of hundred - mean of zero)
 
 over the worlds of a stratum, or of a board, in which strata have their weights. It is a ratio of means: a mean of ratios would be ruled by
-the worlds in which there is nothing to win. Zero is the best published system with its printed constants, hundred the hindsight oracle over
-path and playout level with at most 6 changes of path a minute, which sees expected losses only. Where hundred less zero is under
-`LEAST_ROOM` of R there is no room, and no score. Zero is chosen by the same worlds and kept while they are resampled.
+the worlds in which there is nothing to win. Zero is the best published system with its published constants. Hundred is an oracle: of calls
+over paths the hindsight oracle over path and playout lag with at most 6 changes of path a minute, which sees expected losses only; of
+rates the rule that is told the capacity of the next tenth of a second, which is no bound. Where hundred less zero is under
+`Anchors.min_room` there is no room, and no score. Zero is chosen by the same worlds and kept while they are resampled.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, resample
 
-PUBLISHED = (
-    "DRT-BF", "DRT-BFP", "DRT-WM", "DRT-WML", "VIA-BF", "VIA-BFP", "VIA-WM", "VIA-WML", "VCR-WM", "VCR-WML",
-    "DRT-NEQ", "DRT-EWMA", "DRT-QTL",
-)  # fmt: skip
-"""Systems of conf/system with printed constants: the VCRoute paper's five in each reading, NetEQ and classic adaptive playout."""
-
-HUNDRED = "oracle_joint_6"
-INFORMED = "oracle_informed"
-ANCHORS = (HUNDRED, INFORMED)
-LEAST_ROOM = 0.5
 NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
 
 
@@ -34,39 +26,37 @@ class Axis(NamedTuple):
     Attributes:
         zero: name of the best published system.
         tuned: name of the best tuned rule; None without one.
-        room: mean R of hundred less that of zero.
+        hundred: name of the oracle with score 100.
+        room: mean of hundred less that of zero, in the ranked metric.
         scores: of every system and oracle; NaN throughout where there is no room.
     """
 
     zero: str
     tuned: str | None
+    hundred: str
     room: Estimate
     scores: dict[str, Estimate]
-
-    @property
-    def has_room(self) -> bool:
-        """Whether there is enough to be won for a score."""
-        return self.room.value >= LEAST_ROOM
+    has_room: bool
 
 
-def anchored(paired: Paired, kinds: dict[str, str], metric: str = "r", rng_seed: int = 0) -> Axis | None:
-    """Scores of all systems; None without a published system or without the oracle.
+def anchored(paired: Paired, kinds: dict[str, str], columns: Columns, rng_seed: int = 0) -> Axis | None:
+    """Return the scores of all systems; None without a published system or without the oracle.
 
     Args:
         paired: results of systems and oracles.
         kinds: of each system, as results have it: "rule", "tuned", "agent" or "oracle".
-        metric: a column of which more is better.
+        columns: of the suite.
         rng_seed: seed of the resampling.
     """
-    names = paired.systems
-    found = sample(paired, metric)
-    published = [name for name in names if name in PUBLISHED]
-    if HUNDRED not in names or not published or not found.sizes.size:
+    names, anchors = paired.systems, columns.anchors
+    found = sample(paired, columns.ranked_by)
+    published = [name for name in names if anchors and name in anchors.published]
+    if anchors is None or anchors.hundred not in names or not published or not found.sizes.size:
         return None
     means = dict(zip(names, found.values.mean(axis=-1), strict=True))
     zero = max(published, key=means.__getitem__)
     tuned = max((name for name in names if kinds[name] == "tuned"), key=means.__getitem__, default=None)
-    at = [names.index(zero), names.index(HUNDRED)]
+    at = [names.index(zero), names.index(anchors.hundred)]
 
     def gap(values: np.ndarray) -> np.ndarray:
         of_zero, of_hundred = values[at].mean(axis=-1)
@@ -78,12 +68,13 @@ def anchored(paired: Paired, kinds: dict[str, str], metric: str = "r", rng_seed:
             return 100.0 * (means - means[at[0]]) / (means[at[1]] - means[at[0]])
 
     (room,) = resample(*found, gap, rng_seed).estimates()
-    scores = resample(*found, score, rng_seed).estimates() if room.value >= LEAST_ROOM else [NOTHING] * len(names)
-    return Axis(zero, tuned, room, dict(zip(names, scores, strict=True)))
+    has_room = room.value >= anchors.min_room
+    scores = resample(*found, score, rng_seed).estimates() if has_room else [NOTHING] * len(names)
+    return Axis(zero, tuned, anchors.hundred, room, dict(zip(names, scores, strict=True)), has_room)
 
 
-def shown(score: Estimate) -> str:
-    """A score for reading, "63 [51, 74]", or "no room"."""
+def format_score(score: Estimate) -> str:
+    """Return a score for reading, "63 [51, 74]", or "no room"."""
     if not np.isfinite(score.value):
         return "no room"
     ends = f" [{round(score.low)}, {round(score.high)}]" if np.isfinite(score.low) else ""

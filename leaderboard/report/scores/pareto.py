@@ -10,15 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vcgym.leaderboard.results.columns import DelayLoss
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, resample
 
 REFERENCE_MS, REFERENCE_LOSS = 400.0, 0.1
-AXES = {
-    "clocked": ("clocked_end_to_end_delay_mean_ms", ("concealed_share",)),
-    "event": ("event_end_to_end_delay_mean_ms", ("network_loss", "event_late_loss")),
-}
-"""Per accounting the delay and what is added up to the loss: ticks made up for, or packets that never came out."""
 
 
 class Point(NamedTuple):
@@ -46,9 +42,9 @@ class Front(NamedTuple):
     hypervolume: Estimate
 
 
-def front(paired: Paired, accounting: str, rng_seed: int = 0) -> Front:
-    """Pareto front of delay and loss in one accounting, over the worlds in which every system has a delay."""
-    delay, losses = AXES[accounting]
+def front(paired: Paired, plane: DelayLoss, rng_seed: int = 0) -> Front:
+    """Return the Pareto front of delay and loss, over the worlds in which every system has a delay."""
+    delay, losses = plane.delay, plane.losses
     results = paired.results
     total = np.sum([results[name].to_numpy() for name in losses], axis=0)
     total = np.where(np.isfinite(results[delay].to_numpy()), total, np.nan)
@@ -68,14 +64,14 @@ def front(paired: Paired, accounting: str, rng_seed: int = 0) -> Front:
 
 
 def undominated(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
-    """(S, ...) bool: no other system is at least as good in both and better in one."""
+    """Return (S, ...) bool: no other system is at least as good in both and better in one."""
     no_worse = (delay_ms[None] <= delay_ms[:, None]) & (loss[None] <= loss[:, None])
     better = (delay_ms[None] < delay_ms[:, None]) | (loss[None] < loss[:, None])
     return np.logical_not(np.any(no_worse & better, axis=1))
 
 
 def hypervolume(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
-    """(...) share of the reference rectangle that systems (S, ...) dominate."""
+    """Return the (...) share of the reference rectangle that systems (S, ...) dominate."""
     x, y = np.minimum(delay_ms / REFERENCE_MS, 1.0), np.minimum(loss / REFERENCE_LOSS, 1.0)
     order = np.argsort(x, axis=0, kind="stable")
     x, y = (np.take_along_axis(values, order, axis=0) for values in (x, y))
@@ -84,7 +80,7 @@ def hypervolume(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
 
 
 def _areas(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
-    """(1 + S, ...) hypervolume of all systems, then what each one adds to it."""
+    """Return the (1 + S, ...) hypervolume of all systems, then what each one adds to it."""
     whole = hypervolume(delay_ms, loss)
     without = [hypervolume(np.delete(delay_ms, s, axis=0), np.delete(loss, s, axis=0)) for s in range(len(delay_ms))]
     return np.stack([whole, *(whole - part for part in without)])

@@ -1,13 +1,12 @@
-"""Regret: what the hindsight oracle had on the same worlds and a system had not, as a mean over worlds."""
+"""Regret: the metric of an oracle less that of a system on the same worlds, as a mean over worlds."""
 
-from vcgym.leaderboard.report.scores.anchored import HUNDRED
 from vcgym.leaderboard.statistics.aggregates import mean
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, resample
 
 
-def regrets(paired: Paired, metric: str = "r", oracle: str = HUNDRED, rng_seed: int = 0) -> dict[str, Estimate]:
-    """Mean of the oracle's `metric` less each system's, with intervals of the paired difference.
+def regrets(paired: Paired, metric: str, oracle: str, rng_seed: int = 0) -> dict[str, Estimate]:
+    """Return the mean of the oracle's `metric` less each system's, with intervals of the paired difference.
 
     Raises:
         ValueError: the oracle has no rows.

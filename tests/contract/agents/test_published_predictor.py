@@ -18,8 +18,8 @@ from safetensors.numpy import load_file, save
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.participants import table_errors
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.predictors.mlp import Network, random_network
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import (
@@ -234,6 +234,6 @@ def test_the_shipped_network_is_what_its_card_says():
 def test_the_table_of_the_shipped_network_tells_its_error():
     table = shipped_table()
     assert 0.0 < table.mean_error_ms < 0.5 and table.largest_error_ms < 10.0
-    rules = {"VCR5T-WM": RulePair(VCRoute(predictor=table), WMJitter()), "VCR-WM": RulePair(VCRoute(), WMJitter())}
+    rules = {"VCR5T-WM": System(VCRoute(predictor=table), WMJitter()), "VCR-WM": System(VCRoute(), WMJitter())}
     (said,) = table_errors(rules)
     assert said.startswith("VCR5T-WM forecasts by a table") and f"{table.largest_error_ms:.2f} ms" in said

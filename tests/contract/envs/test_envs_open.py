@@ -27,7 +27,7 @@ class Steady(NamedTuple):
 
 @earned.register(Steady)
 def _earned(reward, state, accounts, s):
-    changes = accounts.calls[s].books.path_changes
+    changes = accounts.calls[s].counters.path_changes
     new = changes - state[s, 0]
     state[s, 0] = changes
     return -reward.price * new

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.leaderboard.report.beaten_by_tuned_rule import gates, markdown, sentence
+from vcgym.leaderboard.report.beaten_by_tuned_rule import beaten_by_tuned_rule, markdown, sentence
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.results.columns import IDENTITY, METRICS
+from vcgym.leaderboard.results.call_columns import CALL
 
 WORLDS = 40
 COMMON = np.random.default_rng(0).normal(0.0, 5.0, WORLDS)
@@ -15,7 +15,7 @@ COMMON = np.random.default_rng(0).normal(0.0, 5.0, WORLDS)
 def results(*systems):
     """Systems as (name, kind, mean R, own noise), each on the same worlds of mode paper."""
     text = {"string": "x", "int64": 0, "float64": 0.0}
-    usual = {name: text[type_name] for name, type_name in IDENTITY.items()} | {column.name: text[column.type] for column in METRICS}
+    usual = {name: text[type_name] for name, type_name in CALL.types.items()}
     rows = [
         {**usual, "system": name, "kind": kind, "mode": "paper", "seed": world, "r": mean + COMMON[world] + noise * wobble}
         for number, (name, kind, mean, noise) in enumerate(systems)
@@ -26,7 +26,7 @@ def results(*systems):
 
 def said(*systems):
     table = results(*systems)
-    (found,) = gates(boards(table), table)
+    (found,) = beaten_by_tuned_rule(boards(table), table)
     return found, sentence(found)
 
 
@@ -64,7 +64,7 @@ def test_oracles_and_names_alone_make_no_tuned_rule():
     systems = (("A-tuned", "tuned", 80.0, 1.0), ("B", "rule", 80.0, 1.0), ("C-tuned", "agent", 85.0, 1.0))
     oracles = (("oracle_joint_6", "oracle", 90.0, 1.0), ("oracle_routing_A-tuned", "oracle", 88.0, 1.0))
     table = results(*systems, *oracles)
-    (found,) = gates(boards(table), table)
+    (found,) = beaten_by_tuned_rule(boards(table), table)
     assert found.tuned == "A-tuned"
     assert [other.system for other in found.others] == ["C-tuned", "B"]
     assert found == said(*systems)[0]

@@ -18,22 +18,19 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.systems import System
 from vcgym.leaderboard import kept as keeper
 from vcgym.leaderboard.evaluation import cells
-from vcgym.leaderboard.evaluation.published import Published
-from vcgym.leaderboard.evaluation.rollout import RulePair
-from vcgym.leaderboard.evaluation.suites import Part, Suite
+from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
 from vcgym.leaderboard.forecasts import study
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
 from vcgym.leaderboard.headroom import oracle_rows
 from vcgym.leaderboard.kept import described, file_name, kept
 from vcgym.leaderboard.papers.reproduce import parts
-from vcgym.leaderboard.sending import cells as senders
-from vcgym.leaderboard.sending.entrants import AgentSender
-from vcgym.leaderboard.sending.rollout import Sender
-from vcgym.leaderboard.sending.suites import SENDING_SUITES, links
+from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.leaderboard.tuning import tuning
-from vcgym.leaderboard.tuning.tune_calls import CallGround
+from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.network.kernels.sources import SOURCES, closure, code_hash
 from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.scenario import Scenario
@@ -44,6 +41,11 @@ from vcgym.predictors.published import shipped_network
 def cell_of(system):
     part = Part("table1", "paper", 1)
     return cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))], {"it": system})[0].file
+
+
+def sender_cell_of(system):
+    part = Part("rate", BOTTLENECK, 1, stratum="cubic")
+    return cells.plan(Suite("tiny", "v0", 0, (part,), RATE), [(part, SendingScenario("rate"))], {"it": system})[0].file
 
 
 def asked_for(module, function, *arguments):
@@ -60,12 +62,6 @@ def asked_for(module, function, *arguments):
     return str(asked.value)
 
 
-def sender_cell_of(system):
-    scenario = SendingScenario("rate")
-    cell = senders.Cell("it", system, SENDING_SUITES["rate-v0"], scenario, "cubic", links(scenario, "cubic", 1))
-    return asked_for(senders, senders.rows, cell, Path())
-
-
 def part_of_a_reproduction():
     part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
     return asked_for(parts, parts.calls_of, part, {"it": PAIR}, Path(), 1)
@@ -73,7 +69,7 @@ def part_of_a_reproduction():
 
 def forecasts_of_a_reproduction():
     part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
-    return asked_for(parts, parts.forecasts_of, part, RulePair(VCRoute(predictor=shipped_network()), WMJitter()), Path(), 1)
+    return asked_for(parts, parts.forecasts_of, part, System(VCRoute(predictor=shipped_network()), WMJitter()), Path(), 1)
 
 
 def oracles_of_a_world():
@@ -86,8 +82,8 @@ def oracles_of_a_world():
 
 def search_of_a_rule():
     space = {"receiver.lag_ms": Domain(low=10.0, high=100.0)}
-    ground = CallGround(4, 4, 100, "table1", "paper")
-    return asked_for(tuning, tuning.tune_system, "it", PAIR, space, ground, tuning.Search(4, 0, 1), Path())
+    task = CallTask(4, 4, 100, "table1", "paper")
+    return asked_for(tuning, tuning.tune_system, "it", PAIR, space, task, tuning.Search(4, 0, 1), Path())
 
 
 def fit_of_a_predictor():
@@ -96,34 +92,35 @@ def fit_of_a_predictor():
     return asked_for(study, study.scored, config, config.cells()[0], data, None, None)
 
 
-PAIR = RulePair(Direct(), FixedLag(20.0))
-AGENT = Published(load_agent, (("card.json", b"{}"),))
+PAIR = System(Direct(), FixedLag(20.0))
+AGENT = PublishedAgent(load_agent, (("card.json", b"{}"),))
 
 USERS = {
     "rule": (
         lambda: cell_of(PAIR),
-        {"leaderboard.results.metrics", "leaderboard.results.cdf", "leaderboard.evaluation.shares", "network.playout.player",
+        {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.call_cells", "network.playout.player",
          "baselines.routers.direct", "baselines.receivers.fixed_lag", "network.scenarios.table1", "leaderboard.evaluation"},
-        {"agents.export", "baselines.routers.via", "leaderboard.sending.rollout"},
+        {"agents.published.export", "baselines.routers.via", "leaderboard.evaluation.sender_rollout"},
     ),
     "agent": (
         lambda: cell_of(AGENT),
-        {"agents.export", "agents.networks.policy", "envs.faces.call", "leaderboard.results.metrics"},
-        {"baselines.routers.via", "leaderboard.sending.rollout"},
+        {"agents.published.export", "agents.networks.policy", "envs.faces.call", "leaderboard.results.call_metrics"},
+        {"baselines.routers.via", "leaderboard.evaluation.sender_rollout"},
     ),
     "sender": (
-        lambda: sender_cell_of(Sender(GccWebrtc(), Fifo(), 2.5)),
-        {"leaderboard.sending.rollout", "leaderboard.sending.cells", "baselines.rate.gcc.kalman", "network.bottleneck.queue"},
-        {"baselines.rate.fixed_rate", "leaderboard.sending.board"},
+        lambda: sender_cell_of(System(rate=GccWebrtc(), scheduler=Fifo(), pacing=2.5)),
+        {"leaderboard.evaluation.sender_rollout", "leaderboard.evaluation.sender_cells", "baselines.rate.gcc.kalman",
+         "network.bottleneck.queue"},
+        {"baselines.rate.fixed_rate", "leaderboard.evaluation.call_cells"},
     ),
     "sending agent": (
-        lambda: sender_cell_of(AgentSender(AGENT, "vcgym/Rate-v0", (("order", Fifo()),))),
-        {"leaderboard.sending.rollout", "agents.networks.policy", "envs.faces.rate", "leaderboard.sending.entrants"},
-        {"baselines.rate.fixed_rate", "leaderboard.sending.board"},
+        lambda: sender_cell_of(AGENT._replace(env="vcgym/Rate-v0", arguments=(("order", Fifo()),))),
+        {"leaderboard.evaluation.sender_rollout", "agents.networks.policy", "envs.faces.rate", "leaderboard.results.sender_metrics"},
+        {"baselines.rate.fixed_rate", "leaderboard.evaluation.call_cells"},
     ),
     "part of a reproduction": (
         part_of_a_reproduction,
-        {"leaderboard.results.metrics", "leaderboard.papers.truth.outcomes", "leaderboard.results.cdf", "baselines.routers.direct"},
+        {"leaderboard.results.call_metrics", "leaderboard.papers.truth.outcomes", "leaderboard.results.cdf", "baselines.routers.direct"},
         {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
     ),
     "forecasts of a reproduction": (
@@ -133,12 +130,12 @@ USERS = {
     ),
     "oracles": (
         oracles_of_a_world,
-        {"leaderboard.oracles.joint", "leaderboard.headroom.oracle_rows", "leaderboard.results.metrics", "baselines.routers.direct"},
+        {"leaderboard.oracles.joint", "leaderboard.headroom.oracle_rows", "leaderboard.results.call_metrics", "baselines.routers.direct"},
         {"baselines.routers.via", "leaderboard.headroom.page"},
     ),
     "search": (
         search_of_a_rule,
-        {"leaderboard.tuning.tune_calls", "agents.training.search", "envs.call.loop", "baselines.receivers.fixed_lag"},
+        {"leaderboard.tuning.tune_calls", "agents.sweeps.search", "envs.call.loop", "baselines.receivers.fixed_lag"},
         {"baselines.routers.via", "leaderboard.report.beaten_by_tuned_rule"},
     ),
     "fit": (
@@ -195,31 +192,29 @@ PLAY = {
     "rule": """
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
-from vcgym.leaderboard.evaluation import cells, shares
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation import call_cells, cells
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.network.scenarios.scenario import Scenario
 part = Part("table1", "paper", 1)
 parts = [(part, Scenario("table1", "paper", 100))]
-cell, *_ = cells.plan(Suite("tiny", "v0", 100, (part,)), parts, {"it": RulePair(Direct(), FixedLag(20.0))})
-shares.play_cells({cell.file: cell})
-roots = shares.__name__, "vcgym.baselines.receivers.fixed_lag", "vcgym.baselines.routers.direct"
+cell, *_ = cells.plan(Suite("tiny", "v0", 100, (part,)), parts, {"it": System(Direct(), FixedLag(20.0))})
+list(call_cells.play_call_cells({cell.file: cell}, parts[0][1], 1))
+roots = call_cells.__name__, "vcgym.baselines.receivers.fixed_lag", "vcgym.baselines.routers.direct"
 """,
     "sender": """
-import tempfile
-from pathlib import Path
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.leaderboard.sending import cells
-from vcgym.leaderboard.sending.rollout import Sender
-from vcgym.leaderboard.sending.suites import SENDING_SUITES, links
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation import cells, sender_cells
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
+from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.network.scenarios.sending_scenarios import SendingScenario
-from vcgym.predictors.published import shipped_network
-scenario = SendingScenario("rate")
-sender = Sender(FixedRate(), Fifo(), 2.5)
-cell = cells.Cell("it", sender, SENDING_SUITES["rate-v0"], scenario, "cubic", links(scenario, "cubic", 1))
-cells.rows(cell, Path(tempfile.mkdtemp()))
-roots = cells.__name__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.schedulers.fifo"
+part, scenario = Part("rate", BOTTLENECK, 1, stratum="cubic"), SendingScenario("rate")
+sender = System(rate=FixedRate(), scheduler=Fifo(), pacing=2.5)
+cell, *_ = cells.plan(Suite("tiny", "v0", 0, (part,), RATE), [(part, scenario)], {"it": sender})
+list(sender_cells.play_sender_cells({cell.file: cell}, scenario, 1))
+roots = sender_cells.__name__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.schedulers.fifo"
 """,
 }
 

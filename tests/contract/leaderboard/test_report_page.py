@@ -17,8 +17,8 @@ from vcgym.leaderboard.report.page.explorer import curves
 from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.publish import Stored, publish, publish_together, render
 from vcgym.leaderboard.report.table import print_boards
+from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
-from vcgym.leaderboard.results.columns import METRICS
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.scenarios.scenario import Scenario
@@ -100,10 +100,10 @@ def test_strata_stand_by_themselves(folder):
     for board in boards(read(RESULTS, folder / "results.parquet")):
         assert [(stratum.name, stratum.worlds) for stratum in board.strata] == [("quiet", 3), ("user-node", 3)]
         quiet, user = board.strata
-        assert quiet.r["DRT-BF"].value == pytest.approx(85.0 - 1 + 0.1 * 3)  # seeds 1, 3, 5
-        assert user.r["DRT-BF"].value == pytest.approx(85.0 - 1 + 0.1 * 2)
+        assert quiet.centres["DRT-BF"].value == pytest.approx(85.0 - 1 + 0.1 * 3)  # seeds 1, 3, 5
+        assert user.centres["DRT-BF"].value == pytest.approx(85.0 - 1 + 0.1 * 2)
         assert [quiet.standings[system].rank_low for system in SYSTEMS] == list(range(1, len(SYSTEMS) + 1))
-        assert quiet.shown("DRT-BF") == "84.30 (2)"
+        assert quiet.cell("DRT-BF") == "84.30 (2)"
     assert "<strong>84.30</strong>" in (folder / "report.html").read_text()
 
 
@@ -143,7 +143,7 @@ def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
 
 
 def test_a_system_without_a_distribution_is_named(folder):
-    stored = Stored.of(folder)
+    stored = Stored.read(folder)
     lacking = {place: {name: cdf for name, cdf in of.items() if name != "DRT-BF"} for place, of in stored.cdfs.items()}
     with pytest.raises(ValueError, match=r"no event delay distribution in mode 'correlated' for systems \['DRT-BF'\]"):
         render([(boards(stored.results), stored._replace(cdfs=lacking))])
@@ -157,7 +157,7 @@ def test_a_file_of_cards_that_is_not_ours_is_refused(folder, tmp_path):
 
 
 def test_batches_of_a_distribution_add_up(folder):
-    stored = Stored.of(folder)
+    stored = Stored.read(folder)
     first = stored.cdfs["paper", "places", "A>B0", "event"][SYSTEMS[0]]
     assert (first.packets_sent, first.packets_within[12]) == (2000, 1000)
     whole = of_board(stored.cdfs, "paper", "event")[SYSTEMS[0]]
@@ -165,8 +165,8 @@ def test_batches_of_a_distribution_add_up(folder):
 
 
 def test_curves_of_the_page_are_those_of_the_file_within_a_thousandth(folder):
-    stored = Stored.of(folder)
-    (places,) = curves(stored.cdfs, "paper", SYSTEMS)
+    stored = Stored.read(folder)
+    (places,) = curves(stored.cdfs, "paper", SYSTEMS, "event")
     assert [pair["pair"] for pair in places["pairs"]] == [f"A>B{seed}" for seed in range(WORLDS)]
     for place, (first, *shares) in enumerate(places["pairs"][0]["curves"]):
         true = stored.cdfs["paper", "places", "A>B0", "event"][SYSTEMS[place]].share[::2]

@@ -6,15 +6,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vcgym.leaderboard.results.columns import IDENTITY, METRICS
+from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMING, read, write
 
 _EXAMPLES = {"string": "x", "int64": 3, "float64": 1.5}
 
 
 def row(**values):
-    types = IDENTITY | {column.name: column.type for column in METRICS}
-    return {name: _EXAMPLES[kind] for name, kind in types.items()} | values
+    return {name: _EXAMPLES[kind] for name, kind in CALL.types.items()} | values
 
 
 ROWS = [row(system=system, seed=seed, r=80.0 + seed) for system in ("a", "b") for seed in (1, 2, 3)]
@@ -30,7 +29,7 @@ def test_what_is_written_is_read_in_key_order(tmp_path):
     path = tmp_path / "made" / "here" / "results.parquet"
     write(RESULTS, [row(r=math.nan, seed=9), *ROWS], path)
     table = read(RESULTS, path)
-    assert table.schema.names == [*IDENTITY, *(column.name for column in METRICS)]
+    assert table.schema.names == list(CALL.types)
     assert table["seed"].to_pylist() == [1, 1, 2, 2, 3, 3, 9]
     assert table["system"].to_pylist()[:2] == ["a", "b"]
     assert math.isnan(table["r"].to_pylist()[-1])

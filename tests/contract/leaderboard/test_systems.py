@@ -1,4 +1,4 @@
-"""Systems as YAML: each one there builds, and what is no pair of a router and a receiver is refused by its file's name."""
+"""Systems by name: each one builds, and a file that is not a rule for each control is refused by its name."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -6,48 +6,64 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.baselines.rule import Control, allocate, is_oracle, require_rule
-from vcgym.leaderboard.evaluation.participants import all_systems
-from vcgym.scripts import systems
-from vcgym.scripts.systems import load_systems
+from vcgym.baselines import systems
+from vcgym.baselines.rule import allocate
+from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, load_systems, sources, system_names
+from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
+from vcgym.leaderboard.evaluation.suites import SUITES
+from vcgym.leaderboard.report.system_list import system_rows
 
 ROUTER = "router:\n  _target_: vcgym.baselines.routers.direct.Direct\n"
 RECEIVER = "receiver:\n  _target_: vcgym.baselines.receivers.wmjitter.WMJitter\n"
+RATE = "rate:\n  _target_: vcgym.baselines.rate.fixed_rate.FixedRate\n"
+SCHEDULER = "scheduler:\n  _target_: vcgym.baselines.schedulers.fifo.Fifo\n"
+NAMES = system_names()
 
 
-CONTROLS = {"router": (Control.PATH,), "receiver": (Control.LAG, Control.TARGET)}
-FILES = sorted(file.stem for file in Path(str(files("vcgym.conf").joinpath("system"))).glob("*.yaml"))
-
-
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_system_builds(name):
-    pair = load_systems([name])[name]
-    for lever, params in pair._asdict().items():
-        require_rule(lever, params, *CONTROLS[lever])
-        assert isinstance(allocate(params, 2, 5), tuple | np.ndarray)
+    system = load_system(name)
+    assert set(system.rules) == ({"rate", "scheduler"} if system.is_sender else {"router", "receiver"})
+    assert (system.pacing is None) != system.is_sender
+    for controller, params in system.rules.items():
+        if controller != "scheduler":
+            assert isinstance(allocate(params, 2, 5), tuple | np.ndarray)
+    assert system.is_oracle == name.startswith(ORACLE)
 
 
-@pytest.mark.parametrize("lever", ["router", "receiver"])
-def test_a_rule_of_the_rate_controls_no_path_and_no_lag(lever):
-    with pytest.raises(ValueError, match=rf"{lever} = GccWebrtc\(.*allowed are rules that control (path|lag or target)"):
-        require_rule(lever, GccWebrtc(), *CONTROLS[lever])
+def test_every_file_is_a_system():
+    folder = Path(str(files("vcgym.conf").joinpath("system")))
+    assert {file.stem for file in folder.iterdir() if file.suffix == ".yaml"} <= set(NAMES)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_an_oracle_is_named_so_and_left_out_unless_asked_for(name):
-    told = any(is_oracle(params) for params in load_systems([name])[name])
-    assert told == name.startswith("oracle_") == (name not in load_systems(None))
+@pytest.mark.parametrize("suite", ["first", "rate-v0", "order-v0", "calls-v0"])
+def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
+    found = systems_of(SUITES[suite])
+    senders = suite != "first"
+    assert {system.is_sender for system in found.values()} == {senders}
+    assert [name for name in found if name.startswith(ORACLE)] == (["oracle_rate"] if senders else [])
+    scenario = suite.partition("-")[0]
+    if senders:
+        assert {name for name in found if name.endswith(TUNED)} == {
+            name for name in NAMES if name.endswith(f"-{scenario}{TUNED}") and load_study(name)["budget"]["scenario"] == scenario
+        }
 
 
-def test_an_oracle_is_never_ranked():
+def test_a_system_of_other_controls_is_refused():
+    with pytest.raises(ValueError, match=r"systems has \['DRT-WM'\], which suite rate-v0 cannot play; allowed: .* rate and scheduler"):
+        systems_of(SUITES["rate-v0"], ["DRT-WM", "UNMOD"])
+    with pytest.raises(ValueError, match=r"systems has \['UNMOD'\], which suite first-v1 cannot play"):
+        systems_of(SUITES["first"], ["DRT-WM", "UNMOD"])
+
+
+def test_an_oracle_of_paths_is_never_ranked():
     with pytest.raises(ValueError, match=r"oracle_VCR5-WM.*never ranked"):
-        all_systems(load_systems(["DRT-WM", "oracle_VCR5-WM"]), None)
+        all_participants(SUITES["first"], load_systems(["DRT-WM", "oracle_VCR5-WM"]), None, {})
 
 
-def test_no_two_systems_are_the_same_pair():
-    pairs = [tuple(map(repr, pair)) for pair in load_systems(FILES).values()]
-    assert len(pairs) == len(set(pairs))
+def test_no_two_systems_have_the_same_rules():
+    rules = [tuple(map(repr, load_system(name))) for name in NAMES]
+    assert len(rules) == len(set(rules))
 
 
 def test_an_unknown_system_is_refused():
@@ -55,31 +71,53 @@ def test_an_unknown_system_is_refused():
         load_systems(["DRT-WM", "SKY-NET"])
 
 
+@pytest.mark.parametrize(("name", "cited"), [("VIA-WM", "SIGCOMM 2016"), ("UNMOD", "RFC 5348"), ("GCC-DRAFT", "draft-ietf-rmcat-gcc-02")])
+def test_systems_cite_their_sources(name, cited):
+    assert cited in sources(load_system(name))
+    first, *rest = system_rows({name: load_system(name)})
+    assert first[0] == name and cited in first[3]
+    assert [row[1] for row in rest] == list(load_system(name).rules)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (ROUTER + RECEIVER + "relay: 3\n", "relay"),
         (ROUTER, "receiver"),
+        (RATE, "scheduler"),
         (ROUTER + RECEIVER + "  lagg_ms: 3.0\n", "lagg_ms"),
         (ROUTER + RECEIVER + "  bucket_ms: -1.0\n", "bucket_ms"),
         (ROUTER + RECEIVER.replace("WMJitter", "WMFlutter"), "WMFlutter"),
         (ROUTER + RECEIVER.replace("wmjitter", "flutter"), "flutter"),
-        (RECEIVER.replace("receiver:", "router:") + ROUTER.replace("router:", "receiver:"), r"router = WMJitter\(.*\): allowed are"),
-        (ROUTER + ROUTER.replace("router:", "receiver:"), r"receiver = Direct\(\): allowed are"),
-        (ROUTER + "receiver: wmjitter\n", "receiver = 'wmjitter': allowed are"),
-        (ROUTER + "receiver:\n  _target_: vcgym.envs.call.controllers.Agent\n", "call.controllers.Agent'; allowed: a class of"),
-        ("- router\n- receiver\n", ""),
-        ("", ""),
-        (ROUTER + "receiver: [\n", ""),
+        (RECEIVER.replace("receiver:", "router:") + ROUTER.replace("router:", "receiver:"), r"router = WMJitter\("),
+        (ROUTER + ROUTER.replace("router:", "receiver:"), r"receiver = Direct\(\)"),
+        (ROUTER + "receiver: wmjitter\n", "receiver = 'wmjitter'"),
+        (RATE.replace("rate:", "scheduler:") + RATE, "FixedRate"),
+        (RATE + SCHEDULER.replace("Fifo", "Lifo"), "Lifo"),
+        ("- router\n- receiver\n", "names no controller"),
+        ("", "names no controller"),
     ],
     ids=[
-        "unknown key", "missing key", "unknown parameter", "parameter out of range", "unknown class", "unknown module", "swapped",
-        "two routers", "a name", "an agent", "a list", "empty", "no YAML",
+        "unknown key", "missing receiver", "missing scheduler", "unknown parameter", "parameter out of range", "unknown class",
+        "unknown module", "swapped", "two routers", "a name", "two rates", "unknown scheduler", "a list", "empty",
     ],
 )  # fmt: skip
 def test_a_bad_file_is_refused(tmp_path, monkeypatch, text, message):
-    monkeypatch.setattr(systems, "files", lambda package: tmp_path)
-    (tmp_path / "system").mkdir()
-    (tmp_path / "system" / "BAD.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=rf"(?s)^conf/system/BAD\.yaml: .*{message}.*; allowed: router and receiver"):
-        load_systems(["BAD"])
+    (tmp_path / "BAD.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(systems, "_files", lambda: {"BAD": tmp_path / "BAD.yaml"})
+    with pytest.raises(ValueError, match=rf"(?s)^conf/system/BAD\.yaml: .*{message}.*; allowed: router, receiver, rate, scheduler"):
+        load_system("BAD")
+
+
+def test_a_file_that_is_no_yaml_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "BAD.yaml").write_text(ROUTER + "receiver: [\n", encoding="utf-8")
+    monkeypatch.setattr(systems, "_files", lambda: {"BAD": tmp_path / "BAD.yaml"})
+    with pytest.raises(ValueError, match=r"^conf/system/BAD\.yaml is no YAML: [^\n]*$"):
+        load_system("BAD")
+
+
+def test_a_mapping_is_a_system():
+    written = {"rate": {"_target_": "vcgym.baselines.rate.fixed_rate.FixedRate", "rate_kbps": 500.0},
+               "scheduler": {"_target_": "vcgym.baselines.schedulers.fifo.Fifo"}, "pacing": 1.0}  # fmt: skip
+    system = build_system("here", written)
+    assert (system.rate.rate_kbps, system.pacing, system.router) == (500.0, 1.0, None)

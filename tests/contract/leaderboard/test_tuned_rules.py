@@ -2,32 +2,23 @@
 
 from importlib.resources import files
 from itertools import chain
-from typing import Any
 
 import pytest
-import yaml
 from hydra import compose, initialize_config_module
 from hydra.utils import instantiate
 from pydantic import ValidationError
 
 from vcgym.agents.sweeps.search import Domain
-from vcgym.baselines.configured import rule_from
-from vcgym.baselines.rule import Control, allocate, require_rule
-from vcgym.leaderboard.evaluation.cost import TUNED
-from vcgym.leaderboard.sending.rollout import Sender
-from vcgym.leaderboard.tuning.tunable import as_yaml, short_hash, space_of, target, values_of, with_values
-from vcgym.scripts.senders import load_senders
-from vcgym.scripts.systems import ORACLE, load_systems
+from vcgym.baselines.configured import target
+from vcgym.baselines.rule import allocate
+from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, system_names, tuned_names, tuning_trials
+from vcgym.leaderboard.tuning.tunable import as_data, space_of, values_of, with_values
+from vcgym.network.traces.cards import DataError
 from vcgym.scripts.tune import load_spaces
 
 SPACES = load_spaces()
-SYSTEMS: dict[str, Any] = {**load_systems(None), **load_senders(None)}
-CONF = files("vcgym.conf")
-STUDIES = sorted(file.name.removesuffix(".yaml") for file in CONF.joinpath("tuning").iterdir() if file.name.endswith(".yaml"))
-
-
-def study(name):
-    return yaml.safe_load(CONF.joinpath("tuning", f"{name}.yaml").read_text(encoding="utf-8"))
+SYSTEMS = {name: load_system(name) for name in system_names()}
+STUDIES = tuned_names()
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +27,10 @@ def config():
         yield instantiate(compose("tune"), _convert_="all")
 
 
-def grounds(config):
-    """What is tuned, and on what: names of systems, the ground and the trials."""
-    of_senders = [(config.sending.senders, ground, config.sending.trials) for ground in config.sending.grounds()]
-    return [(config.systems, config.ground(), config.trials), *of_senders]
+def tasks(config):
+    """Names of systems, the task they are tuned on, and the number of trials."""
+    of_senders = [(config.sending.senders, task, config.sending.trials) for task in config.sending.tasks()]
+    return [(config.systems, config.task(), config.trials), *of_senders]
 
 
 def ends(domain):
@@ -49,7 +40,7 @@ def ends(domain):
 
 
 def rules(system):
-    return [rule for rule in system if hasattr(rule, "_fields") and rule._fields]
+    return [rule for rule in system.rules.values() if rule._fields]
 
 
 def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
@@ -59,53 +50,57 @@ def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
     assert {target(rule) for rule in tuned} == SPACES.keys()
 
 
-@pytest.mark.parametrize("name", sorted({study(name)["system"] for name in STUDIES}))
+@pytest.mark.parametrize("name", sorted({load_study(name)["system"] for name in STUDIES}))
 def test_both_ends_of_each_range_are_allowed(name):
     system = SYSTEMS[name]
     for parameter, domain in space_of(system, SPACES).items():
         for value in ends(domain):
             changed = with_values(system, {parameter: value})
             assert values_of(changed, [parameter]) == {parameter: pytest.approx(value, rel=5e-4)}
-            if isinstance(changed, Sender):
-                require_rule("order", changed.order, Control.ORDER)
-                assert allocate(changed.rate, 1, 1) is not None
-            else:
-                assert [allocate(rule, 1, 5) is not None for rule in changed] == [True, True]
+            assert build_system("changed", as_data(changed)) == changed
+            assert all(allocate(rule, 1, 5) is not None for name, rule in changed.rules.items() if name != "scheduler")
 
 
 def test_each_study_has_the_budget_of_the_configuration_and_there_is_one_for_each_system(config):
-    expected = {ground.name(name) + TUNED: (name, ground, trials) for names, ground, trials in grounds(config) for name in names}
+    expected = {task.name(name) + TUNED: (name, task, trials) for names, task, trials in tasks(config) for name in names}
     assert sorted(expected) == STUDIES
-    for study_name, (name, ground, trials) in expected.items():
-        told = study(study_name)
-        assert told["system"] == name
-        assert told["budget"] == {"trials": trials, **ground.spent(trials), "seed": config.seed}
-        assert {parameter: Domain(**domain) for parameter, domain in told["space"].items()} == space_of(SYSTEMS[name], SPACES)
-        assert told["train"][f"{ground.metric}_tuned"] >= told["train"][f"{ground.metric}_printed"]
+    for study_name, (name, task, trials) in expected.items():
+        study = load_study(study_name)
+        assert study["system"] == name
+        assert study["budget"] == {"trials": trials, **task.spent(trials), "seed": config.seed}
+        assert {parameter: Domain(**domain) for parameter, domain in study["space"].items()} == space_of(SYSTEMS[name], SPACES)
+        assert study["train"][f"{task.metric}_tuned"] >= study["train"][f"{task.metric}_published"]
+        assert tuning_trials(study_name) == trials
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_tuned_system_plays_the_values_of_its_study(name):
-    told = study(name)
-    if told["tuned"] == told["printed"]:
+    study = load_study(name)
+    if study["tuned"] == study["published"]:
         assert name not in SYSTEMS
         return
-    printed = SYSTEMS[told["system"]]
-    assert told["hash"] == short_hash(SYSTEMS[name])
-    assert values_of(printed, told["printed"]) == told["printed"]
-    assert SYSTEMS[name] == with_values(printed, told["tuned"])
+    published = SYSTEMS[study["system"]]
+    assert values_of(published, study["published"]) == study["published"]
+    assert SYSTEMS[name] == with_values(published, study["tuned"])
 
 
 def test_no_tuned_system_is_without_a_study():
     assert {name for name in SYSTEMS if name.endswith(TUNED)} <= set(STUDIES)
+    assert tuning_trials("DRT-WM") == 0
 
 
-@pytest.mark.parametrize("name", ["VIA5-WM", "VCR5D-WM", "GRD-WMR", "DRT-FIX", "SBPN2-E", "GCC-WEBRTC-NOPRE"])
-def test_a_system_written_as_yaml_is_the_same_system(name):
-    system = SYSTEMS[name]
-    written = yaml.safe_load(as_yaml(system, "A comment."))
-    again = {control: rule_from(rule, control) if isinstance(rule, dict) else rule for control, rule in written.items()}
-    assert type(system)(**again) == system
+def test_a_changed_study_is_refused(monkeypatch, tmp_path):
+    text = files("vcgym.data").joinpath("tuned", "DRT-WM-tuned.json").read_text(encoding="utf-8")
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned" / "X-tuned.json").write_text(text.replace("0.9636", "0.9637"), encoding="utf-8")
+    monkeypatch.setattr("vcgym.baselines.systems.files", lambda package: tmp_path)
+    with pytest.raises(DataError, match=r"X-tuned\.json: sha256"):
+        load_study("X-tuned")
+
+
+@pytest.mark.parametrize("name", ["VIA5-WM", "VCR5D-WM", "GRD-WMR", "DRT-FIX", "SBPN2-E", "GCC-WEBRTC-NOPRE", "VCR-WM"])
+def test_a_system_written_as_data_is_the_same_system(name):
+    assert build_system(name, as_data(SYSTEMS[name])) == SYSTEMS[name]
 
 
 @pytest.mark.parametrize(

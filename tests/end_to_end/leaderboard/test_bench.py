@@ -10,8 +10,8 @@ from rich.console import Console
 
 from vcgym.leaderboard.bench import catalogue, footprint, measure
 from vcgym.leaderboard.bench.catalogue import CATALOGUE, bench
+from vcgym.leaderboard.bench.config import BenchConfig
 from vcgym.leaderboard.bench.measure import Absent, Effort, Record
-from vcgym.leaderboard.config import BenchConfig
 
 TINY = Effort(rounds=2, round_s=0.0, scale=0.002)
 SLOW = {"cold_start_s"}  # compiles everything; its warm twin runs the same code

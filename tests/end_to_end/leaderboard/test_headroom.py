@@ -2,12 +2,12 @@
 
 import pytest
 
-from vcgym.leaderboard.evaluation.suites import Part, Suite
+from vcgym.baselines.systems import load_systems
+from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.headroom.run import HEADROOM, worlds, write_headroom
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.run import prepare, run_suite
+from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results import files as results
-from vcgym.scripts.systems import load_systems
 
 SUITE = Suite("mini", "v0", 600, (Part("wonderproxy", "correlated", 1), Part("table1", "paper", 1)))
 

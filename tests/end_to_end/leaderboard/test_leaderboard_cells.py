@@ -12,12 +12,12 @@ from ray.cluster_utils import Cluster
 
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
-from vcgym.leaderboard.evaluation import cells, shares
-from vcgym.leaderboard.evaluation import play as evaluation
-from vcgym.leaderboard.evaluation.published import Published
-from vcgym.leaderboard.evaluation.rollout import RulePair
-from vcgym.leaderboard.evaluation.suites import Part, Suite
-from vcgym.leaderboard.report.run import prepare, run_suite
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation import cells, work_units
+from vcgym.leaderboard.evaluation import evaluate as evaluation
+from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
+from vcgym.leaderboard.report.run import run_suite
 
 HERE = str(Path(__file__).parent)
 SUITE = Suite("tiny", "v0", 300, (Part("wonderproxy", "correlated", 8), Part("table1", "paper", 2)))
@@ -26,11 +26,11 @@ FILES = ("results.parquet", "cdf.parquet")  # the page follows from them
 
 def published(load, *files):
     """An agent of the module `mortal`, which Ray workers find through PYTHONPATH."""
-    return Published(getattr(importlib.import_module("mortal"), load), files)
+    return PublishedAgent(getattr(importlib.import_module("mortal"), load), files)
 
 
 def every_system():
-    lags = {f"lag {ms} ms": RulePair(Direct(), FixedLag(float(ms))) for ms in range(20, 200, 20)}
+    lags = {f"lag {ms} ms": System(Direct(), FixedLag(float(ms))) for ms in range(20, 200, 20)}
     return {**lags, "still": published("load_still")}
 
 
@@ -71,7 +71,7 @@ def played(monkeypatch):
 
     def play_cells(piece, threads):
         names.extend(cell.name for cell in piece.values())
-        return shares.play_cells(piece, threads)
+        return work_units.play_cells(piece, threads)
 
     monkeypatch.setattr(evaluation, "play_cells", play_cells)
     return names
@@ -101,7 +101,7 @@ def test_what_is_done_is_not_done_again(tmp_path, serial, played):
 def test_what_changed_is_done_again(tmp_path, serial, played, monkeypatch):
     run(tmp_path)
     played.clear()
-    changed = every_system() | {"lag 20 ms": RulePair(Direct(), FixedLag(20.5)), "still": published("load_still", ("weights", b"1"))}
+    changed = every_system() | {"lag 20 ms": System(Direct(), FixedLag(20.5)), "still": published("load_still", ("weights", b"1"))}
     assert run(tmp_path, changed)["results.parquet"] != serial["results.parquet"]
     assert sorted(played) == sorted(3 * ["lag 20 ms", "still"])
     played.clear()
@@ -179,8 +179,8 @@ def test_a_killed_run_goes_on(tmp_path, serial, played, workers):
 
 
 def test_a_worker_with_other_code_is_refused(monkeypatch):
-    cell = cells.plan(SUITE, prepare(SUITE), {"lag": RulePair(Direct(), FixedLag(20.0))})[0]
+    cell = cells.plan(SUITE, prepare(SUITE), {"lag": System(Direct(), FixedLag(20.0))})[0]
     piece = {cell.file: cell}
     monkeypatch.setattr("vcgym.leaderboard.kept.code_hash", lambda modules: "another")
     with pytest.raises(ValueError, match=r"file of lag is .* on this worker, .* in the run; allowed: the same code and packages"):
-        shares.play_cells(piece)
+        work_units.play_cells(piece)

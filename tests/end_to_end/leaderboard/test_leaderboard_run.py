@@ -12,15 +12,15 @@ from vcgym.agents.networks.set_net import SetNet
 from vcgym.agents.published.export import publish
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.systems import System, load_systems
 from vcgym.leaderboard.evaluation.cells import plan
 from vcgym.leaderboard.evaluation.participants import published_agent
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
-from vcgym.leaderboard.evaluation.rollout import RulePair, play_policy, play_rules_together
-from vcgym.leaderboard.evaluation.suites import Part, Suite, worlds
+from vcgym.leaderboard.evaluation.rollout import play_policy, play_rules_together
+from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare, worlds
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.run import prepare, run_suite
+from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, read
-from vcgym.scripts.systems import load_systems
 
 SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 2), Part("wonderproxy", "paper", 1)))
 MODES = [part.mode for part in SUITE.parts]
@@ -41,7 +41,7 @@ def untrained_agent(folder):
 
 @pytest.fixture(scope="module")
 def systems(tmp_path_factory):
-    rules = {"Direct, 30 ms": RulePair(Direct(), FixedLag(30.0)), **load_systems(["DRT-WM", "RR-WM"])}
+    rules = {"Direct, 30 ms": System(Direct(), FixedLag(30.0)), **load_systems(["DRT-WM", "RR-WM"])}
     return rules | {"Untrained <agent>": untrained_agent(tmp_path_factory.mktemp("agents") / "untrained")}
 
 
@@ -86,7 +86,7 @@ def test_rows_hold_what_the_totals_of_the_calls_give(systems, found):
     for name, system in systems.items():
         for part, scenario in prepare(SUITE):
             which = worlds(part, scenario)
-            if isinstance(system, RulePair):
+            if isinstance(system, System):
                 totals = next(play_rules_together([system], scenario, part.split, which)).played.totals
             else:
                 totals = play_policy(system.policy(), AGENT_ENV, scenario, part.split, which).played.totals

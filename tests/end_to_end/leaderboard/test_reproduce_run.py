@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.papers.reproduce import run
 from vcgym.leaderboard.papers.reproduce.config import PAPER_PACKETS, ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.parts import MEDIAN, MODES
@@ -14,7 +15,6 @@ from vcgym.leaderboard.papers.reproduce.published import load_published
 from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS, WORDS
 from vcgym.leaderboard.papers.truth.claims import SYSTEMS
 from vcgym.leaderboard.results.files import read
-from vcgym.scripts.systems import load_systems
 
 WRITTEN = ("verdicts.parquet", "reproduction.md", "reproduce.html")
 TINY = {"packets": 120, "seeds": 1, "least": 2}

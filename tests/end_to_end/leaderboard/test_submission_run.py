@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation import suites
-from vcgym.leaderboard.evaluation.cost import kind
-from vcgym.leaderboard.evaluation.participants import all_systems
-from vcgym.leaderboard.report.run import prepare, run_suite
-from vcgym.leaderboard.results.columns import METRICS
+from vcgym.leaderboard.evaluation.participants import all_participants
+from vcgym.leaderboard.evaluation.published import kind_of
+from vcgym.leaderboard.evaluation.suites import prepare
+from vcgym.leaderboard.report.run import run_suite
+from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.verify import verify
-from vcgym.scripts.systems import load_systems
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
 ONNX = Path(__file__).parents[2] / "contract" / "leaderboard" / "submission_onnx"
@@ -25,13 +26,13 @@ def board(tmp_path_factory):
     rules = load_systems(["DRT-WM", "DRT-WM-tuned", "VCR-WM"])
     parts = prepare(SUITE)
     paths = [scenario.paths for _, scenario in parts]
-    run_suite(SUITE, parts, all_systems(rules, None, accepted(board, paths)), board, lambda done, note: None)
+    run_suite(SUITE, parts, all_participants(SUITE, rules, None, accepted(board, paths)), board, lambda done, note: None)
     before = {path.name: path.read_bytes() for path in (board / "cells").iterdir()}
     assert read(ACTIONS, board / "actions.parquet").num_rows == 0
     accept(ONNX, board, paths, rules)
-    systems = all_systems(rules, None, accepted(board, paths))
-    assert {name: kind(system) for name, system in systems.items()} == {
-        "DRT-WM": "rule", "DRT-WM-tuned": "rule", "VCR-WM": "rule", "tiny onnx": "agent",
+    systems = all_participants(SUITE, rules, None, accepted(board, paths))
+    assert {name: kind_of(name, system) for name, system in systems.items()} == {
+        "DRT-WM": "rule", "DRT-WM-tuned": "tuned", "VCR-WM": "rule", "tiny onnx": "agent",
     }  # fmt: skip
     told = []
     run_suite(SUITE, parts, systems, board, lambda done, note: told.append(note))

@@ -4,10 +4,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.papers.truth.claims import CLAIMS, SYSTEMS
 from vcgym.leaderboard.papers.truth.outcomes import settings
 from vcgym.leaderboard.papers.truth.run import write_truth
-from vcgym.scripts.systems import load_systems
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from vcgym.agents.tracking.tracking import EXPERIMENT
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.round_robin import RoundRobin
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig, RowSet, TrainPredictorConfig
 from vcgym.leaderboard.forecasts.data import build
 from vcgym.leaderboard.forecasts.study import ALIAS, MODEL, run_study
@@ -48,7 +48,7 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def config(home):
     """Two small files of rows, the second of all splits, and a study that has been run on them."""
-    systems = {"DRT-WM": RulePair(Direct(), WMJitter()), "RR-WM": RulePair(RoundRobin(), WMJitter())}
+    systems = {"DRT-WM": System(Direct(), WMJitter()), "RR-WM": System(RoundRobin(), WMJitter())}
     parts = [DataPart(scenario="table1", mode="paper", seeds=1)]
     for folder, splits in (("rows", ["train"]), ("judged", ["train", "validation", "test"])):
         given = PredictorDataConfig(parts=parts, splits=splits, packets=500, rows=1500, threads=1, folder=home / folder)

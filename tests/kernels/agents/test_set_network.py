@@ -204,6 +204,15 @@ def test_more_scores_than_outputs_are_refused():
         network_for(parts_of("queue", 5), 8, HIDDEN, "tanh")
 
 
+def test_items_of_another_environment_are_scored_without_an_initial_rule():
+    parts = [ObservedPart(name="relays", items=3, features=["load", "delay"]), ObservedPart(name="call", features=CALL)]
+    network = network_for(parts, 3, HIDDEN, "relu")
+    assert network.items == Items(width=2)
+    net = SetNet(network, 3)
+    net.init_to_heuristic(parts[0], 1.0)
+    assert not net.skip[0].weight.any()
+
+
 def test_two_sets_in_one_observation_are_refused():
     both = [*parts_of("discrete", 3), *parts_of("queue", 2)]
     with pytest.raises(ValueError, match=r"parts \[0, 2\] of the observation are sets of items; allowed: the first part alone"):

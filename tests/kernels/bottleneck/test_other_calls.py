@@ -21,7 +21,7 @@ from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.envs.call.sender.begin import MEAN_BYTES
 from vcgym.envs.call.sender.controllers import RateAgent
-from vcgym.envs.call.sender.loop import DONE
+from vcgym.envs.call.stages import DONE
 from vcgym.network.bottleneck.capacity import constant, steps
 from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
@@ -263,7 +263,7 @@ def test_packets_in_are_packets_out_at_every_instant(seed, names, orders, kbps, 
         departed = int((np.sort(bell.queue.departs_us[0, : of_link["entered"]]) <= now_us).sum())
         assert of_link["entered"] == departed + inside
         assert inside <= limit
-        if batch.senders["why"][0] == DONE:
+        if batch.why[0] == DONE:
             break
         batch.senders["answer_bps"] = draws.uniform(5e4, 3e6)
         batch.rate_state.wake_us[0] = now_us + draws.integers(1, 100_000)

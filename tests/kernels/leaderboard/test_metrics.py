@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.call_metrics import g114_band, rows
 from vcgym.leaderboard.results.cdf import GRID_MS, delay_cdf
-from vcgym.leaderboard.results.columns import METRIC
-from vcgym.leaderboard.results.metrics import g114_band, rows
 from vcgym.network.playout.quality import mos, rating
 
 PACKET_US = 10_000
@@ -90,7 +90,7 @@ def test_a_row_holds_what_one_counts_by_hand():
 
 def test_a_row_has_exactly_the_declared_metrics():
     (row,) = rows(EXAMPLE, system="example")
-    assert set(row) == {"system", *METRIC}
+    assert set(row) == {"system", *CALL.metric}
 
 
 def test_delays_split_into_their_parts():

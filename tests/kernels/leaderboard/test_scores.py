@@ -7,11 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.leaderboard.report.scores.anchored import HUNDRED, INFORMED, anchored, shown
+from vcgym.leaderboard.report.scores.anchored import anchored, format_score
 from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, front, hypervolume, undominated
 from vcgym.leaderboard.report.scores.regret import regrets
+from vcgym.leaderboard.results.call_columns import CALL, EVENT
 from vcgym.leaderboard.statistics import pair_worlds
 
+HUNDRED, INFORMED = CALL.anchors.hundred, CALL.anchors.informed
 ROOM = np.array([0.0, 0.1, 4.0, 8.0] * 5)  # what can be won in each world
 BASE = 80.0 + np.random.default_rng(0).normal(0.0, 5.0, len(ROOM))
 KINDS = {"VCR-WM": "rule", "DRT-WM": "rule", "GRD": "tuned", "SLOW": "tuned", "PPO": "agent", INFORMED: "oracle", HUNDRED: "oracle"}
@@ -32,7 +34,7 @@ PAIRED = table({name: BASE + gain * ROOM for name, gain in GAINS.items()})
 
 
 def test_the_axis_runs_from_the_best_published_system_to_the_oracle():
-    axis = anchored(PAIRED, KINDS)
+    axis = anchored(PAIRED, KINDS, CALL)
     assert (axis.zero, axis.tuned) == ("VCR-WM", "GRD")
     assert axis.room.value == pytest.approx(ROOM.mean())
     assert {name: score.value for name, score in axis.scores.items()} == pytest.approx({name: 100.0 * gain for name, gain in GAINS.items()})
@@ -42,20 +44,20 @@ def test_the_axis_runs_from_the_best_published_system_to_the_oracle():
 
 def test_a_score_is_a_ratio_of_means_not_a_mean_of_ratios():
     values = {"VCR-WM": [80.0, 80.0], HUNDRED: [90.0, 80.1], "PPO": [85.0, 79.1]}  # ratios of the two worlds: 50 % and -900 %
-    axis = anchored(table(values), KINDS)
+    axis = anchored(table(values), KINDS, CALL)
     assert axis.scores["PPO"].value == pytest.approx(100.0 * (5.0 - 0.9) / 10.1)
 
 
 @pytest.mark.parametrize(("room", "word"), [(0.49, "no room"), (0.51, "50")])
 def test_under_half_a_point_there_is_no_room(room, word):
-    axis = anchored(table({"VCR-WM": BASE, HUNDRED: BASE + room, "PPO": BASE + 0.5 * room}), KINDS)
+    axis = anchored(table({"VCR-WM": BASE, HUNDRED: BASE + room, "PPO": BASE + 0.5 * room}), KINDS, CALL)
     assert axis.has_room == (word == "50")
-    assert shown(axis.scores["PPO"]).split(" [")[0] == word
+    assert format_score(axis.scores["PPO"]).split(" [")[0] == word
 
 
 @pytest.mark.parametrize("lacking", [HUNDRED, "VCR-WM"])
 def test_without_an_end_there_is_no_axis(lacking):
-    assert anchored(table({name: BASE for name in ("VCR-WM", HUNDRED, "PPO") if name != lacking}), KINDS) is None
+    assert anchored(table({name: BASE for name in ("VCR-WM", HUNDRED, "PPO") if name != lacking}), KINDS, CALL) is None
 
 
 def test_the_interval_of_a_score_contains_the_truth_in_most_suites():
@@ -64,18 +66,18 @@ def test_the_interval_of_a_score_contains_the_truth_in_most_suites():
         room = draws.gamma(2.0, 2.0, 40)
         noise = draws.normal(0.0, 1.0, (2, 40))
         level = {"VCR-WM": noise[0], HUNDRED: room + noise[0], "PPO": 0.5 * room + noise[1]}
-        axis = anchored(table({name: 80.0 + values for name, values in level.items()}), KINDS)
+        axis = anchored(table({name: 80.0 + values for name, values in level.items()}), KINDS, CALL)
         held += axis.scores["PPO"].low <= 50.0 <= axis.scores["PPO"].high
     assert held / 60 >= 0.86
 
 
 def test_regret_is_what_the_oracle_had_more():
-    found = regrets(PAIRED)
+    found = regrets(PAIRED, "r", HUNDRED)
     assert found["PPO"].value == pytest.approx(0.5 * ROOM.mean())
     assert found["PPO"].low < found["PPO"].value < found["PPO"].high
     assert tuple(found[HUNDRED]) == (0.0, 0.0, 0.0)
     with pytest.raises(ValueError, match="oracle 'oracle_none' not among the systems"):
-        regrets(PAIRED, oracle="oracle_none")
+        regrets(PAIRED, "r", "oracle_none")
 
 
 def area_by_counting(delays, losses, cells=400):
@@ -118,7 +120,7 @@ def test_a_front_of_results():
             network_loss={name: np.full(worlds, 0.5 * value) for name, value in loss.items()},
             event_late_loss={name: np.full(worlds, 0.5 * value) for name, value in loss.items()},
         ),
-        "event",
+        EVENT,
     )
     assert [name for name, point in found.points.items() if point.on_front] == ["quick", "safe"]
     assert [point.front_share for point in found.points.values()] == [1.0, 1.0, 0.0]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.leaderboard.sending.fairness import HEADINGS, RULES, fairness, jain, meetings, play_meeting
+from vcgym.leaderboard.papers.senders.fairness import HEADINGS, RULES, fairness, jain, pairings, play_pairing
 from vcgym.network.bottleneck.other_call import RATES, OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
 
@@ -23,9 +23,9 @@ def test_jain_has_its_bounds_and_no_unit(rates, scale):
 
 
 def test_cases_of_rfc_8867():
-    found = {(one.case, one.rule): one for one in meetings() if one.case.startswith("rfc")}
+    found = {(one.case, one.rule): one for one in pairings() if one.case.startswith("rfc")}
     assert set(RULES) == set(RATES)
-    for one in meetings():
+    for one in pairings():
         require_link(one.link)
         assert all(isinstance(flow, OtherCall) and flow.rate == one.against for flow in one.link.flows)
     three, five = (found[case, "gcc_webrtc"].link for case in ("rfc8867-5.4", "rfc8867-5.5"))
@@ -36,18 +36,18 @@ def test_cases_of_rfc_8867():
     assert (five.trace.rates_bps[0], five.seconds) == (4_000_000, 300.0)
 
 
-def test_a_meeting_is_played():
-    meeting = next(one for one in meetings() if (one.case, one.rule, one.against) == ("late", "gcc_webrtc", "tfrc"))
-    shares = play_meeting(meeting, 2)
+def test_a_pairing_is_played():
+    pairing = next(one for one in pairings() if (one.case, one.rule, one.against) == ("late", "gcc_webrtc", "tfrc"))
+    shares = play_pairing(pairing, 2)
     assert shares.bps.shape == shares.delay_ms.shape == (2, 2)
     assert (shares.bps[:, 0] < shares.bps[:, 1]).all()
     assert 1.7e6 < shares.bps.sum(axis=1).min() <= shares.bps.sum(axis=1).max() <= 2.0e6
-    assert shares.bps.tobytes() == play_meeting(meeting, 2).bps.tobytes()
+    assert shares.bps.tobytes() == play_pairing(pairing, 2).bps.tobytes()
 
 
 def test_the_page(tmp_path, monkeypatch):
-    few = [one for one in meetings() if one.case == "pair"][:2]
-    monkeypatch.setattr("vcgym.leaderboard.sending.fairness.meetings", lambda: few)
+    few = [one for one in pairings() if one.case == "pair"][:2]
+    monkeypatch.setattr("vcgym.leaderboard.papers.senders.fairness.pairings", lambda: few)
     rows = fairness(tmp_path, lambda done, what: None, runs=2)
     assert [row[:3] for row in rows] == [["pair", "gcc_webrtc", "gcc_webrtc"], ["pair", "gcc_webrtc", "gcc_draft"]]
     page = (tmp_path / "sending_fairness.md").read_text()

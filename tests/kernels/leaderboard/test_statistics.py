@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from vcgym.leaderboard.report.notes import notes
+from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.statistics import differences, interquartile_means, means, pair_worlds, rank, worlds_compared
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean
 from vcgym.leaderboard.statistics.coverage import expected, simulate
@@ -78,7 +79,7 @@ def test_systems_that_noise_separates_are_tied():
 
 def test_less_is_better_where_the_metric_says_so():
     paired = pair_worlds(table({"slow": 90.0 + noise(0, 12), "fast": 40.0 + noise(1, 12)}, ["x"] * 12, metric="one_way_delay_mean_ms"))
-    assert [(s.system, s.rank_low, s.rank_high) for s in rank(paired, "one_way_delay_mean_ms")] == [("fast", 1, 1), ("slow", 2, 2)]
+    assert [(s.system, s.rank_low, s.rank_high) for s in rank(paired, "one_way_delay_mean_ms", -1)] == [("fast", 1, 1), ("slow", 2, 2)]
 
 
 def test_differences_are_to_the_named_reference():
@@ -137,7 +138,7 @@ def test_modes_are_never_mixed():
 def test_a_metric_without_a_better_end_ranks_nothing():
     paired = pair_worlds(table({"a": [1, 2]}, ["x", "x"], metric="path_changes"))
     with pytest.raises(ValueError, match="'path_changes' has no better end"):
-        rank(paired, "path_changes")
+        rank(paired, "path_changes", 0)
 
 
 def test_pairs_are_kinds_where_each_has_ten_worlds():
@@ -213,7 +214,7 @@ def test_a_difference_of_the_detectable_size_is_found_in_four_of_five_suites():
 def test_what_few_worlds_could_have_shown_is_not_guessed(worlds):
     draws = np.random.default_rng(4)
     paired = pair_worlds(table({name: draws.normal(80.0, 5.0, worlds).tolist() for name in "ab"}, ["x"] * worlds))
-    said = notes(paired, "r", "paper")[-1]
+    said = notes(paired, CALL.primary, "paper")[-1]
     assert np.isfinite(detectable(paired, "r").together) == (worlds == 12)
     assert ("probability from" in said, "too few" in said) == (worlds == 12, worlds < 12)
 

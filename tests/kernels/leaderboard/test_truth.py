@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.papers.truth.claims import CLAIMS, EQUAL, FIGURES, LOWER, NOT_HIGHER, SCENARIOS, SYSTEMS, Claim, Figure
 from vcgym.leaderboard.papers.truth.outcomes import STATISTICS, TAUS_MS, settings
 from vcgym.leaderboard.papers.truth.verdicts import FAILS, HOLDS, REVERSED, UNKNOWN, Verdict, compared_in_size, judge, number, verdict
 from vcgym.leaderboard.statistics import Estimate, difference, pair_worlds
 from vcgym.network.scenarios.scenario import MODES, Scenario
-from vcgym.scripts.systems import load_systems
 
 NAN = float("nan")
 

@@ -10,9 +10,9 @@ import pytest
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.rule import is_oracle
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
-from vcgym.leaderboard.evaluation.rollout import RulePair
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import ROWS, build
 from vcgym.network.scenarios.scenario import Scenario
@@ -20,7 +20,7 @@ from vcgym.predictors.partition import partition
 from vcgym.predictors.rows import COLUMNS, read_rows
 
 PACKETS = 600
-SYSTEMS = {"DRT-WM": RulePair(Direct(), WMJitter())}
+SYSTEMS = {"DRT-WM": System(Direct(), WMJitter())}
 
 
 def settings(folder, **changes):

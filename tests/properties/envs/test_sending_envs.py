@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.envs.call.sender.loop import DONE
+from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.send_order import SendOrderVectorEnv
 from vcgym.network.bottleneck.capacity import rate_trace
 from vcgym.network.bottleneck.cross_traffic import Udp
@@ -51,7 +51,7 @@ def test_rewards_add_up_to_the_totals(env_id, reward):
         while not over[0]:
             _, rewards, _, over, infos = env.step(decide(env, draws))
             earned += rewards[0]
-        totals, sender = env.batch.totals(), env.batch.senders[0]
+        totals = env.batch.totals()
         audio, video = totals.on_time[0, AUDIO], totals.on_time[0, VIDEO]
         late = totals.created[0, AUDIO] - audio
         if reward == "on_time":
@@ -64,7 +64,7 @@ def test_rewards_add_up_to_the_totals(env_id, reward):
         assert earned == pytest.approx(expected, rel=1e-9)
         percent = 100.0 * late / (audio + late)
         assert infos["r"][0] == pytest.approx(max(0.0, 93.2 - 7.297 - 95.0 * percent / (percent + 25.1)))
-        assert sender.why == DONE
+        assert env.batch.why[0] == DONE
 
 
 def test_utility_is_what_its_formula_says():

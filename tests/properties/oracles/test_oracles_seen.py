@@ -7,7 +7,7 @@ from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.via import Via
-from vcgym.leaderboard.evaluation.rollout import RulePair
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.headroom.check import TOLERANCE, compare
 from vcgym.leaderboard.oracles.seen import see
 from vcgym.network.kernels.slots import LOST
@@ -36,7 +36,7 @@ def test_delays_are_the_worlds_and_losses_come_as_often_as_said(name, mode):
 
 
 def test_no_system_beats_its_oracle():
-    systems = {"DRT-WM": RulePair(Direct(), WMJitter()), "VIA-FIX": RulePair(Via(), FixedLag(60.0))}
+    systems = {"DRT-WM": System(Direct(), WMJitter()), "VIA-FIX": System(Via(), FixedLag(60.0))}
     found = compare([Scenario(name, mode, 400) for name, mode in WORLDS], systems, 150, 2, lambda done, note: None)
     assert len(found) == 300
     over = [one for one in found if one.r > one.bound + TOLERANCE]

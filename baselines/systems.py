@@ -1,0 +1,176 @@
+"""Systems by name: a published rule, or a tuned one, for each control of a call.
+
+A file of conf/system names the rules with their parameters and is a line of the leaderboard; a file of data/tuned is the same for a system
+whose parameters were searched by `vcgym-tune`, with the study that found them. `load_system("VCR-WM")` needs no configuration system.
+"""
+
+import functools
+import inspect
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, NamedTuple
+
+import yaml
+
+from vcgym.baselines.configured import rule_from
+from vcgym.baselines.rule import Control, allocate, is_oracle, require_rule
+from vcgym.network.traces.cards import Carded, parse_carded
+
+TUNED = "-tuned"
+"""Ending of the names of tuned systems."""
+ORACLE = "oracle_"
+"""Beginning of the names of systems that are told what no location can know."""
+
+CONTROLS: dict[str, tuple[Control, ...]] = {
+    "router": (Control.PATH,),
+    "receiver": (Control.LAG, Control.TARGET),
+    "rate": (Control.RATE,),
+    "scheduler": (Control.ORDER,),
+}
+"""Controllers of a system, and what the rule of each may control."""
+
+_CITED = re.compile(r"arXiv \d{4}\.\d{5}|RFC \d+|draft-[\w-]*\d|libwebrtc|(?:SIGCOMM|INFOCOM|JAIR|NeurIPS|WWW|ICML)(?: \d+,)? \d{4}")
+
+
+class System(NamedTuple):
+    """The rule of each control of a call; None for a control that the call does not have.
+
+    Attributes:
+        router: chooses the path of each packet, at the central location.
+        receiver: chooses the playout lag or target, at the receiver.
+        rate: chooses the target bitrate, at the sender.
+        scheduler: chooses the packet that leaves next, at the sender.
+        pacing: transmission opportunities come so many times as fast as the target bitrate; 0: as far apart as packets of mean size.
+    """
+
+    router: Any = None
+    receiver: Any = None
+    rate: Any = None
+    scheduler: Any = None
+    pacing: float | None = None
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The rules there are, by the name of their controller."""
+        return {name: value for name, value in self._asdict().items() if name in CONTROLS and value is not None}
+
+    @property
+    def is_oracle(self) -> bool:
+        """True if a rule is told what no location can know; such a system is never ranked."""
+        return any(is_oracle(params) for params in self.rules.values())
+
+    @property
+    def is_sender(self) -> bool:
+        """True if the system sends over a bottleneck, without paths."""
+        return self.rate is not None and self.router is None
+
+
+class Tuned(Carded):
+    """A file of data/tuned.
+
+    Attributes:
+        study: system that was tuned, objective, search, budget, space, published and tuned values, and the scores of both.
+        system: the rules with the values found, as in conf/system; None if no values were better than the published ones.
+    """
+
+    study: dict[str, Any]
+    system: dict[str, Any] | None
+
+
+def system_names() -> list[str]:
+    """Return the names of all systems, tuned ones and oracles among them."""
+    return sorted([*_files(), *(name for name in tuned_names() if _read_tuned(name).system is not None)])
+
+
+def tuned_names() -> list[str]:
+    """Return the names of all studies of tuned systems."""
+    folder = files("vcgym.data").joinpath("tuned")
+    return sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json"))
+
+
+def load_system(name: str) -> System:
+    """Return a system.
+
+    Raises:
+        ValueError: no system of that name, or a file that names a controller, rule or parameter that does not exist.
+    """
+    if name not in system_names():
+        raise ValueError(f"systems has {name!r}; allowed: {', '.join(system_names())}")
+    if name in _files():
+        return _parsed(f"conf/system/{name}.yaml", _files()[name].read_text(encoding="utf-8"))
+    return build_system(f"data/tuned/{name}.json", _read_tuned(name).system)
+
+
+def load_systems(names: list[str]) -> dict[str, System]:
+    """Return systems by name; see `load_system`."""
+    return {name: load_system(name) for name in names}
+
+
+def load_study(name: str) -> dict[str, Any]:
+    """Return the study of a tuned system."""
+    return dict(_read_tuned(name).study)
+
+
+def tuning_trials(name: str) -> int:
+    """Return the number of settings tried before those of system `name` were chosen; 0 for published constants."""
+    return int(load_study(name)["budget"]["trials"]) if name in tuned_names() else 0
+
+
+def description(name: str) -> str:
+    """Return one sentence on a system: of a tuned one, the system it was made from."""
+    if name in _files():
+        return _files()[name].read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    return _read_tuned(name).card.description
+
+
+def sources(system: System) -> list[str]:
+    """Return the papers, RFCs and code that the rules of a system say they come from, in the heads of their modules."""
+    heads = [inspect.getdoc(inspect.getmodule(type(rule))) or "" for rule in system.rules.values()]
+    return list(dict.fromkeys(cited for head in heads for cited in _CITED.findall(head)))
+
+
+def _files() -> dict[str, Traversable]:
+    folder = files("vcgym.conf").joinpath("system")
+    return {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
+
+
+@functools.cache
+def _read_tuned(name: str) -> Tuned:
+    file = files("vcgym.data").joinpath("tuned", f"{name}.json")
+    return parse_carded(Tuned, file.name, file.read_text(encoding="utf-8"))
+
+
+def _parsed(file: str, text: str) -> System:
+    try:
+        return build_system(file, yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+
+
+def _check(system: System) -> None:
+    if (system.router is None) != (system.receiver is None) or (system.rate is None) != (system.scheduler is None):
+        raise ValueError("router and receiver stand together, as rate and scheduler do")
+    for name, params in system.rules.items():
+        require_rule(name, params, *CONTROLS[name])
+        if name != "scheduler":
+            allocate(params, 1, 1)  # refuses parameters out of range
+
+
+def build_system(file: str, written: Any) -> System:
+    """Return the system that a mapping of controllers describes; `file` is what errors name.
+
+    Raises:
+        ValueError: a controller, rule or parameter that does not exist.
+    """
+    try:
+        if not isinstance(written, Mapping) or not written:
+            raise ValueError(f"{written!r} names no controller")
+        if unknown := sorted(map(str, written.keys() - set(System._fields))):
+            raise ValueError(f"unknown keys {unknown}")
+        system = System(**{name: value if name == "pacing" else rule_from(value, name) for name, value in written.items()})
+        _check(system)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{file}: {error}; allowed: {', '.join(CONTROLS)}, each _target_ and its parameters, and pacing") from error
+    return system

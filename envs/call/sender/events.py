@@ -1,0 +1,399 @@
+"""The sender of a call that shares a bottleneck: sources fill the sender's queue, a rule or an agent says what leaves and how fast.
+
+Events, in order of time; of equal ones this order: cross traffic and other calls, a report that is back, a rule that wanted to be asked
+again, capture of audio and video, a chance to send. Between a report and the next the receiver collects; a report tells what became of
+every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the
+pacing rate has passed; what was not sent is not saved up.
+
+A sender that has `FLYING` packets on their way of which no report has told waits for one. An agent that holds the rate
+is also asked when the call is set up, before anything is known.
+
+A lost report's packets come with the next one. Reports are small and meet no queue. After the end nothing more is sent, and what is on its
+way is settled.
+
+Where paths follow the bottleneck (vcgym.envs.call.sender.uplink) a call is played slot by slot: `until_us` is as far as it may go. What
+became of a packet is not known here then before it has come out, a packet that a later one has overtaken is told as passed over, and after
+the last capture sending goes on.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
+from vcgym.baselines.rule import COMMANDED, NEVER_US, OUTSIDE, decide, decided, report_every_us, see_capacity, update, wake_us
+from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
+from vcgym.envs.call.features.sender_state import SENSES, feel_packet, feel_report
+from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
+from vcgym.envs.call.sender.in_flight import FLYING, LOST, NOT_YET, Exits, Flight, goes_on, place_of, reported_by, take_off
+from vcgym.envs.call.stages import DECIDE, DONE, GOES_ON, PAUSED, leave
+from vcgym.network.bottleneck.cross_traffic import Dumbbell, carry
+from vcgym.network.bottleneck.send_queue import AUDIO, KINDS, SEND_QUEUE, VIDEO, item_at, put, take_out
+from vcgym.network.bottleneck.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_bytes
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
+
+_SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _DONE = 0, 1, 2, 3, 4
+
+# Weight of what was known before: CCID 3's of the mean packet size, and RFC 5348 4.3's of the round trip.
+_MEAN_KEEPS = 0.9
+_RTT_KEEPS = 0.9
+
+COUNTS = np.dtype(
+    [
+        ("created", "i8"),
+        ("rejected", "i8"),  # by the full queue, or thrown out of it for another
+        ("discarded", "i8"),  # by the rule of order
+        ("sent", "i8"),
+        ("delivered", "i8"),
+        ("on_time", "i8"),
+        ("lost", "i8"),
+        ("bytes_delivered", "i8"),
+        ("delay_us", "i8"),  # sum over those delivered, capture to arrival
+    ]
+)
+
+SENDER = np.dtype(
+    (
+        np.record,
+        [
+            ("seed", "u8"),
+            ("bottleneck", "i8"),
+            ("flow", "i8"),  # which of those that share it, 0 the first call
+            ("begins_us", "i8"),  # where time 0 of the call lies in time of the bottleneck
+            ("now_us", "i8"),
+            ("ends_us", "i8"),
+            ("until_us", "i8"),  # as far as the loop may go; without paths the end
+            ("counts_from_us", "i8"),  # what was captured before is not counted
+            ("phase", "i8"),
+            ("forward_us", "i8"),  # from the bottleneck to the receiver
+            ("backward_us", "i8"),
+            ("loss", "f8"),
+            ("report_loss", "f8"),
+            ("usual_us", "i8"),  # from report to report, unless the rule says otherwise
+            ("report_us", "i8"),  # the receiver collects until then
+            ("reports", "i8"),
+            ("expiry_us", "i8"),
+            ("audio_every_us", "i8"),  # 0: no audio
+            ("audio_bytes", "i8"),
+            ("audio_number", "i8"),
+            ("has_video", "i8"),
+            ("frame", "i8"),
+            ("chance_us", "i8"),  # the next chance to send
+            ("pacing", "f8"),  # chances come so many times as fast as the target; 0: by packets of mean size, at the target
+            ("target_bps", "f8"),
+            ("least_bps", "f8"),
+            ("most_bps", "f8"),
+            ("mean_bytes", "f8"),
+            ("rtt_us", "f8"),  # smoothed; 0: no report yet
+            ("packets", "i8"),  # sent so far
+            ("reported", "i8"),  # of them, told of
+            ("answer_bps", "f8"),  # 0: the target stays
+            ("answer_order", "i8"),
+            ("source", VIDEO_SOURCE),
+            ("queue", SEND_QUEUE),
+            ("senses", SENSES),
+            ("counts", COUNTS, (KINDS,)),
+        ],
+    )
+)
+
+LOGGED = np.dtype(
+    (np.record, [("created_us", "i8"), ("sent_us", "i8"), ("arrived_us", "i8"), ("size_bytes", "i4"), ("kind", "i4")])
+)  # fmt: skip
+
+
+class Tables(NamedTuple):
+    """What the calls share with their bottlenecks, and what differs in size; first axis the session."""
+
+    dumbbell: Dumbbell
+    flight: Flight
+    exits: Exits
+    series: np.ndarray  # frame sizes of all series
+    log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
+    targets: np.ndarray  # (sessions, seconds) mean target of each second of the call, bit/s
+    others: Any = Alone()  # calls beside the first
+
+
+@kernel
+def _counts(sender, created_us):
+    """1 for a packet that the totals count, else 0."""
+    return 1 if created_us >= sender.counts_from_us else 0
+
+
+@kernel
+def _audio_us(sender):
+    """When audio is captured next, or NEVER_US."""
+    at_us = sender.audio_number * sender.audio_every_us
+    return at_us if sender.audio_every_us > 0 and at_us < sender.ends_us else np.int64(NEVER_US)
+
+
+@kernel
+def _video_us(sender):
+    """When a frame is captured next, or NEVER_US."""
+    at_us = sender.frame * sender.source.frame_us
+    return at_us if sender.has_video and at_us < sender.ends_us else np.int64(NEVER_US)
+
+
+@kernel
+def _capture(sender, tables, order, s):
+    """What source is due, and of two due at once which first, by a coin."""
+    audio, video = _audio_us(sender) <= sender.now_us, _video_us(sender) <= sender.now_us
+    video_first = video and rng.uniform(rng.stream_key(sender.seed, 1, rng.SOURCE), sender.frame) < 0.5
+    if video_first:
+        _capture_video(sender, tables, order, s)
+    if audio:
+        _enqueue(sender, order, sender.audio_bytes, AUDIO, sender.audio_number)
+        sender.audio_number += 1
+    if video and not video_first:
+        _capture_video(sender, tables, order, s)
+
+
+@kernel
+def _capture_video(sender, tables, order, s):
+    audio_bps = sender.audio_bytes * 8e6 / sender.audio_every_us if sender.audio_every_us > 0 else 0.0
+    size = frame_bytes(sender.source, tables.series, sender.seed, sender.frame, sender.now_us, sender.target_bps - audio_bps)
+    packets = packets_of(sender.source, size)
+    for i in range(packets):
+        _enqueue(sender, order, part_bytes(size, packets, i), VIDEO, sender.frame)
+    sender.frame += 1
+
+
+@kernel
+def _enqueue(sender, order, size_bytes, kind, frame):
+    queue, counts = sender.queue, sender.counts
+    counts[kind].created += _counts(sender, sender.now_us)
+    expires_us = sender.now_us + sender.expiry_us
+    if queue.waiting >= queue.limit:
+        place = choose_victim(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))
+        if place == REJECT:
+            counts[kind].rejected += _counts(sender, sender.now_us)
+            return
+        item = item_at(queue, place)
+        counts[item.kind].rejected += _counts(sender, item.created_us)
+        take_out(queue, place)
+    put(queue, sender.now_us, expires_us, size_bytes, kind, frame)
+
+
+@kernel
+def _send(sender, tables, s, i):
+    """The i-th oldest packet leaves; there is room in flight, or there would be no chance to send."""
+    item = item_at(sender.queue, i)
+    enters_us = sender.begins_us + sender.now_us
+    out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, sender.packets, enters_us, item.size_bytes, sender.loss)
+    out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
+    arrived_us = np.int64(LOST)
+    if out_us >= 0:
+        arrived_us = np.int64(NOT_YET) if goes_on(tables.exits) else out_us + sender.forward_us
+    if goes_on(tables.exits):
+        place = place_of(sender.packets)
+        tables.exits.out_us[s, place], tables.exits.number[s, place] = out_us, item.frame
+    take_off(tables.flight, s, sender.packets, item, sender.now_us, arrived_us)
+    if sender.packets < tables.log.shape[1]:
+        logged = tables.log[s, sender.packets]
+        logged.created_us, logged.sent_us, logged.arrived_us = item.created_us, sender.now_us, arrived_us
+        logged.size_bytes, logged.kind = item.size_bytes, item.kind
+    sender.counts[item.kind].sent += _counts(sender, item.created_us)
+    size = item.size_bytes
+    sender.mean_bytes = _MEAN_KEEPS * sender.mean_bytes + (1.0 - _MEAN_KEEPS) * size
+    gap_us = size * 8e6 / (sender.pacing * sender.target_bps) if sender.pacing > 0.0 else sender.mean_bytes * 8e6 / sender.target_bps
+    sender.chance_us = sender.now_us + np.int64(gap_us)
+    sender.packets += 1
+    take_out(sender.queue, i)
+
+
+@kernel
+def _order(sender, tables, s, answer):
+    """Do what was chosen for the chance to send."""
+    if answer >= 0:
+        _send(sender, tables, s, answer)
+        return
+    item = item_at(sender.queue, -1 - answer)
+    sender.counts[item.kind].discarded += _counts(sender, item.created_us)
+    take_out(sender.queue, -1 - answer)
+
+
+@kernel
+def settle_packet(sender, flight, s, place):
+    """Book what became of a packet."""
+    if not _counts(sender, flight.created_us[s, place]):
+        return
+    counts = sender.counts[flight.kind[s, place]]
+    arrived_us = flight.arrived_us[s, place]
+    if arrived_us == LOST:
+        counts.lost += 1
+        return
+    counts.delivered += 1
+    counts.on_time += arrived_us <= flight.expires_us[s, place]
+    counts.bytes_delivered += flight.size_bytes[s, place]
+    counts.delay_us += arrived_us - flight.created_us[s, place]
+
+
+@kernel
+def _report(sender, tables, s, rate, rate_state):
+    """A report is back: learn from it. False if it was lost on the way or told of nothing."""
+    flight, now_us, report_us = tables.flight, sender.now_us, sender.report_us
+    number = sender.reports
+    sender.reports += 1
+    sender.report_us = report_us + report_every_us(rate, rate_state, s, sender.usual_us)
+    if sender.report_loss > 0.0 and rng.uniform(rng.stream_key(sender.seed, 0, rng.FEEDBACK), number) < sender.report_loss:
+        return False
+    past = reported_by(flight, s, sender.reported, sender.packets, report_us)
+    if past == sender.reported:
+        return False
+    least_rtt_us = np.int64(NEVER_US)
+    feel_report(sender.senses, report_us)
+    for packet in range(sender.reported, past):
+        place = place_of(packet)
+        arrived_us = flight.arrived_us[s, place]
+        there = LOST != arrived_us <= report_us
+        sent_us, size = flight.sent_us[s, place], flight.size_bytes[s, place]
+        feedback = PacketFeedback(packet, size, sent_us, int(arrived_us if there else NOT_ARRIVED), now_us)
+        if decided(rate) != OUTSIDE:
+            update(rate, rate_state, s, feedback)
+        feel_packet(sender.senses, feedback)
+        if goes_on(tables.exits):
+            tables.exits.told_us[s, place], tables.exits.known_us[s, place] = feedback.arrived_us, now_us
+        else:
+            settle_packet(sender, flight, s, place)
+        if there:
+            least_rtt_us = min(least_rtt_us, now_us - sent_us)
+    sender.reported = past
+    if least_rtt_us < NEVER_US:
+        sample = np.float64(least_rtt_us)
+        sender.rtt_us = sample if sender.rtt_us == 0.0 else _RTT_KEEPS * sender.rtt_us + (1.0 - _RTT_KEEPS) * sample
+    return True
+
+
+@kernel
+def set_target(sender, rate_bps):
+    """Ask the encoder and the pacer for a rate, within the call's range."""
+    sender.target_bps = min(max(np.float64(rate_bps), sender.least_bps), sender.most_bps)
+
+
+@kernel
+def _ask(sender, tables, s, rate, rate_state):
+    see_capacity(rate, rate_state, s, tables.dumbbell.capacity, sender.now_us)
+    set_target(sender, decide(rate, rate_state, s, sender.now_us))
+
+
+@kernel
+def _flying(sender, exits, s):
+    """Packets sent whose places are still needed."""
+    told_of = min(sender.reported, exits.settled[s]) if goes_on(exits) else sender.reported
+    return sender.packets - told_of
+
+
+@kernel
+def next_us(sender, exits, rate, rate_state, s):
+    """When the next event of the call itself is."""
+    at_us = min(sender.report_us + sender.backward_us, sender.until_us, wake_us(rate, rate_state, s))
+    at_us = min(at_us, _audio_us(sender), _video_us(sender))
+    if sender.queue.waiting > 0 and _flying(sender, exits, s) < FLYING:
+        at_us = min(at_us, sender.chance_us)
+    return max(at_us, sender.now_us)
+
+
+@kernel
+def _note_target(sender, tables, s, until_us):
+    """Add up the target over time, second by second."""
+    at_us = sender.now_us
+    while at_us < until_us:
+        second = at_us // 1_000_000
+        ends_us = min((second + 1) * 1_000_000, until_us)
+        if second < tables.targets.shape[1]:
+            tables.targets[s, second] += sender.target_bps * (ends_us - at_us) * 1e-6
+        at_us = ends_us
+
+
+@kernel
+def _finish(sender, tables, s):
+    for packet in range(sender.reported, sender.packets):
+        settle_packet(sender, tables.flight, s, place_of(packet))
+    sender.reported = sender.packets
+    sender.phase = _DONE
+    return DONE
+
+
+@kernel
+def take_turn(sender, tables, s, rate, rate_state, order, at_us):
+    """The next event of the call itself, at `at_us`. Returns why the call has to wait, or GOES_ON."""
+    sender.now_us = at_us
+    is_back = sender.report_us + sender.backward_us <= at_us
+    if at_us >= sender.until_us and not goes_on(tables.exits):
+        return _finish(sender, tables, s)
+    if at_us >= sender.until_us and not is_back:  # who decides at that instant knows the report that is back at it
+        return PAUSED
+    if is_back:
+        if _report(sender, tables, s, rate, rate_state):
+            if decided(rate) == OUTSIDE:
+                sender.phase = _RATE_ANSWERED
+                return DECIDE
+            if decided(rate) != COMMANDED:
+                _ask(sender, tables, s, rate, rate_state)
+    elif wake_us(rate, rate_state, s) <= at_us:
+        if decided(rate) == OUTSIDE:
+            sender.phase = _RATE_ANSWERED
+            return DECIDE
+        _ask(sender, tables, s, rate, rate_state)
+    elif _audio_us(sender) <= at_us or _video_us(sender) <= at_us:
+        _capture(sender, tables, order, s)
+    elif decided(order) == OUTSIDE:
+        sender.phase = _ORDER_ANSWERED
+        return DECIDE
+    else:
+        _order(sender, tables, s, choose(order, sender.queue, at_us, int(sender.rtt_us)))
+    return GOES_ON
+
+
+@kernel
+def play_sender(sender, tables, s, rate, rate_state, order):
+    """Play a call until it has to wait; returns why."""
+    if sender.phase == _SET_UP and decided(rate) == OUTSIDE:
+        sender.phase = _RATE_ANSWERED
+        return DECIDE
+    if sender.phase == _RATE_ANSWERED:
+        if sender.answer_bps > 0.0:
+            set_target(sender, sender.answer_bps)
+    elif sender.phase == _ORDER_ANSWERED:
+        _order(sender, tables, s, sender.answer_order)
+    sender.phase = _GOES_ON
+    while True:
+        at_us = next_us(sender, tables.exits, rate, rate_state, s)
+        run_beside(tables.others, tables.dumbbell, s, at_us)
+        _note_target(sender, tables, s, at_us)
+        why = take_turn(sender, tables, s, rate, rate_state, order, at_us)
+        if why != GOES_ON:
+            return why
+
+
+@kernel
+def is_done(sender):
+    """Return True once a call without paths is over."""
+    return sender.phase == _DONE
+
+
+class Sender(NamedTuple):
+    """The stage of a bottleneck behind which nothing follows, of a batch of calls.
+
+    Attributes:
+        senders: (sessions,) of SENDER.
+        tables: what differs in size.
+        rate: parameters of the rate's rule, or a controller of `vcgym.envs.call.sender.controllers`.
+        rate_state: its state.
+        order: the same for the order of sending.
+    """
+
+    senders: NDArray
+    tables: Tables
+    rate: Any
+    rate_state: Any
+    order: Any
+
+
+@leave.register(Sender)
+def _leave(sender, paths, s):
+    if is_done(sender.senders[s]):
+        return DONE
+    return play_sender(sender.senders[s], sender.tables, s, sender.rate, sender.rate_state, sender.order)

@@ -1,0 +1,37 @@
+"""Arguments of vcgym-bench: typed counterpart of conf/bench.yaml."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.leaderboard.bench.catalogue import CATALOGUE
+
+
+class BenchConfig(Config):
+    """Figures of vcgym-bench and their effort.
+
+    Attributes:
+        only: names of `vcgym.leaderboard.bench.catalogue.CATALOGUE`; None: all of them.
+        rounds: rounds per figure, of which the best counts.
+        round_s: shortest round, seconds.
+        scale: share of the full size, for a quick look.
+        data: where measured series lie; without them the replay figures are absent.
+        folder: receives bench.json.
+    """
+
+    only: Annotated[list[str], Field(min_length=1)] | None = None
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 8
+    round_s: Annotated[float, Field(ge=0.0, le=60.0)] = 0.2
+    scale: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
+    data: DataConfig = Field(default_factory=DataConfig)
+    folder: AbsolutePath = Path("outputs/bench")
+
+    @field_validator("only")
+    @classmethod
+    def _listed(cls, only: list[str] | None) -> list[str] | None:
+        unknown = [name for name in only or () if name not in CATALOGUE]
+        if unknown:
+            raise ValueError(f"only has {unknown}; allowed: {', '.join(CATALOGUE)}")
+        return only

@@ -1,0 +1,94 @@
+"""Arguments of vcgym-leaderboard: typed counterpart of conf/leaderboard.yaml."""
+
+import builtins
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAY, SUITES, Suite, replay_suite
+
+
+class RayConfig(Config):
+    """Where a Ray cluster is.
+
+    Attributes:
+        address: of a running cluster, "auto" for the one this machine belongs to; None: none.
+    """
+
+    address: Annotated[str, Field(min_length=1)] | None = None
+
+
+class LeaderboardConfig(Config):
+    """Rank systems, agents and submissions on a suite.
+
+    Attributes:
+        do: run the suite; add a submission and play its calls; verify the agents' scores by replaying their actions; page: one page over
+            all suites whose results lie beside each other; fairness: let calls of each rate rule share a bottleneck.
+        list: print the systems that play the suite, with their rules, parameters and sources, and do nothing else.
+        suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`, or replay: traces of your own.
+        traces: with suite=replay, and only then: a folder or files of traces, see `vcgym.network.scenarios.replay`.
+        packets: with suite=replay, length of the calls in slots of 10 ms.
+        systems: names of systems, at least one; None: all that fit the suite.
+        train: the training of the agent of calls over paths; it is done once, and goes on where it was stopped. None: none.
+        agents: by the name on the board, folders of finished studies (`vcgym-train folder=...`), every seed of them.
+        data: where measured series and capacity traces lie; without them their worlds are left out.
+        folder: of the results, table and page; with do=add, of the submission; with do=page, of one of the suites.
+        board: with do=add, where the results are that the submission joins.
+        threads: how many threads share the calls where they are played in this process; without effect on the results.
+        workers: 0: play in this process; else in so many processes of a Ray started for it. Without effect on the results.
+        ray: a cluster to play on, whatever `workers` says; without effect on the results.
+    """
+
+    do: Literal["run", "add", "verify", "page", "fairness"] = "run"
+    list: Literal["systems"] | None = None
+    suite: str = "first"
+    traces: AbsolutePath | Annotated[builtins.list[AbsolutePath], Field(min_length=1)] | None = None
+    packets: Annotated[int, Field(ge=1, le=1_000_000)] = PACKETS
+    systems: Annotated[builtins.list[str], Field(min_length=1)] | None = None
+    train: TrainConfig | None = Field(default_factory=TrainConfig)
+    agents: dict[str, AbsolutePath] = Field(default_factory=dict)
+    data: DataConfig = Field(default_factory=DataConfig)
+    folder: AbsolutePath = Path("outputs/leaderboard/first")
+    board: AbsolutePath = Path("outputs/leaderboard/first")
+    threads: Annotated[int, Field(ge=1, le=256)] = 2
+    workers: Annotated[int, Field(ge=0, le=1024)] = 0
+    ray: RayConfig = Field(default_factory=RayConfig)
+
+    @field_validator("suite")
+    @classmethod
+    def _known(cls, suite: str) -> str:
+        if suite not in (*SUITES, REPLAY):
+            raise ValueError(f"suite is {suite!r}; allowed: {', '.join((*SUITES, REPLAY))}")
+        return suite
+
+    @model_validator(mode="after")
+    def _only_replay_takes_traces(self) -> Self:
+        if (self.suite == REPLAY) != (self.traces is not None):
+            raise ValueError(f"suite is {self.suite!r}, traces is {self.traces}; allowed: traces=FOLDER with suite={REPLAY}, and only then")
+        if self.suite != REPLAY and self.packets != PACKETS:
+            raise ValueError(f"suite is {self.suite!r}, packets is {self.packets}; allowed: {PACKETS}, but with suite={REPLAY}")
+        return self
+
+    def played_suite(self) -> Suite:
+        """Return the suite that is played.
+
+        Raises:
+            DataError: traces that cannot be played.
+        """
+        if self.traces is None:
+            return SUITES[self.suite]
+        files = self.traces if isinstance(self.traces, builtins.list) else [self.traces]
+        return replay_suite([str(file) for file in files], self.packets)
+
+    @field_validator("train")
+    @classmethod
+    def _plays_the_suite(cls, train: TrainConfig | None) -> TrainConfig | None:
+        if train is not None:
+            action = train.env.options.get("action")
+            if (train.env.id, action) != (AGENT_ENV, "discrete"):
+                raise ValueError(f"train.env is {train.env.id} with action {action!r}; allowed: {AGENT_ENV} with action 'discrete'")
+        return train

@@ -1,0 +1,58 @@
+"""Play the cells that are not there yet, in this process or on Ray, and keep each as soon as it is done."""
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+
+from vcgym.agents.tracking.progress import OnProgress
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.cells import Cell
+from vcgym.leaderboard.evaluation.work_units import play_cells
+from vcgym.leaderboard.results.files import replace_file
+
+TOGETHER = 8  # rules in one piece: enough to pay for drawing its worlds, few enough that many workers have something to do
+
+
+def evaluate(
+    cells: list[Cell], folder: Path, on_progress: OnProgress, threads: int = 1, workers: int = 0, address: str | None = None
+) -> None:  # fmt: skip
+    """Make the file of each of `cells` that is not in `folder`; a run that was killed goes on so.
+
+    Args:
+        cells: those of one share in a row.
+        folder: of the cells' files.
+        on_progress: called with the number of `cells` that are there and the last one done.
+        threads: how many threads of this process share the sessions, without Ray.
+        workers: 0: play in this process; else a Ray of so many processes is started.
+        address: of a running Ray cluster, which is then used whatever `workers` says.
+    """
+    files = {cell.file: cell for cell in cells}
+    missing = {file: cell for file, cell in files.items() if not (folder / file).is_file()}
+    names = {file: f"{cell.name} on {cell.share.part.scenario}, {cell.share.part.mode}" for file, cell in missing.items()}
+    there = len(cells) - len(missing)
+    on_progress(there, f"{there} cells were done before" if there else "playing")
+    for done in _play(_pieces(missing), threads, workers, address) if missing else ():
+        for file, content in done:
+            replace_file(folder / file, content)
+            there += 1
+            on_progress(there, names[file])
+
+
+def _play(pieces: list[dict[str, Cell]], threads: int, workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
+    if workers == 0 and address is None:
+        yield from (play_cells(piece, threads) for piece in pieces)
+        return
+    from vcgym.leaderboard.evaluation.on_ray import play_on_ray  # Ray is an extra, and slow to import
+
+    yield from play_on_ray(pieces, workers, address)
+
+
+def _pieces(cells: Mapping[str, Cell]) -> list[dict[str, Cell]]:
+    """Return the cells that one process plays in one go: some rules on one share, or one agent."""
+    pieces = []
+    for _, of_share in groupby(cells.items(), lambda item: item[1].share):
+        files = [file for file, _ in of_share]
+        rules = [file for file in files if isinstance(cells[file].system, System)]
+        pieces += [rules[cut : cut + TOGETHER] for cut in range(0, len(rules), TOGETHER)]
+        pieces += [[file] for file in files if file not in rules]
+    return [{file: cells[file] for file in piece} for piece in pieces]

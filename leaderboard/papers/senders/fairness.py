@@ -1,0 +1,155 @@
+"""How calls share a bottleneck: each rule of the rate against itself and the others, and cases of RFC 8867.
+
+pair          two calls from the beginning, 120 s, 2 Mbit/s, 25 ms each way, a queue of 0.3 s; measured in the second half
+late          as that, the other call begins after 20 s
+rfc8867-5.4   three calls of one rule, from 0, 20 and 40 s on to 119 s; 3.5 Mbit/s, 50 ms, a queue of 0.3 s; measured from 80 s on
+rfc8867-5.5   five calls of one rule, ways of 10, 25, 50, 100 and 150 ms, from 0 ... 40 s on; 4 Mbit/s, 300 s; measured in the second half
+
+Jain's index of n rates: (sum x)^2 / (n sum x^2), 1 where all are equal, 1 / n where one has all (Jain, Chiu, Hawe, DEC TR-301, 1984).
+
+Of RFC 8867's cases the random delay variation is left out, of at most 30 ms, and the changes of the video's rate by up to 5 %.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.systems import System
+from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
+from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.results.files import replace_file
+from vcgym.leaderboard.statistics.student import interval
+from vcgym.network.bottleneck.capacity import CapacityTrace, constant
+from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Audio, Encoder
+
+RULES = {
+    "gcc_webrtc": System(rate=GccWebrtc(), scheduler=Fifo(), pacing=PACING),
+    "gcc_draft": System(rate=GccDraft(), scheduler=Fifo(), pacing=PACING),
+    "tfrc": System(rate=Tfrc(), scheduler=Fifo(), pacing=BY_PACKET),
+    "fixed": System(rate=FixedRate(1000.0), scheduler=Fifo(), pacing=PACING),
+}
+FIXED_KBPS = 1000.0
+RUNS = 30
+_QUEUE_S = 0.3
+_LEARNED_KBPS = (300.0, 50.0, 4000.0)
+_RMCAT_KBPS = (170.0, 170.0, 1520.0)  # RFC 8867 5, video of 150 to 1500 kbit/s and audio of 20
+_RMCAT_AUDIO, _RMCAT_VIDEO = Audio(50, 20.0), Encoder(least_kbps=150.0)
+
+
+class Pairing(NamedTuple):
+    """Calls that share a bottleneck: the rule of the first, and its world."""
+
+    case: str
+    rule: str
+    against: str
+    link: SharedLink
+    from_s: float
+    to_s: float
+
+
+class Shares(NamedTuple):
+    """Delivered rates and delays of a pairing; first axis the run."""
+
+    bps: NDArray[np.float64]  # (runs, calls) delivered while measured
+    delay_ms: NDArray[np.float64]  # (runs, calls) capture to arrival, 95th percentile
+
+
+def jain(rates: ArrayLike) -> NDArray[np.float64]:
+    """Return Jain's index over the last axis."""
+    x = np.asarray(rates, np.float64)
+    index: NDArray[np.float64] = x.sum(axis=-1) ** 2 / (x.shape[-1] * (x**2).sum(axis=-1))
+    return index
+
+
+def pairings() -> list[Pairing]:
+    """Return all pairings that are played."""
+    pairs = [(a, b) for i, a in enumerate(RULES) for b in list(RULES)[i:]]
+    found = [_pair(a, b, 0.0) for a, b in pairs] + [_pair(a, b, 20.0) for a in RULES for b in RULES]
+    for rule in ("gcc_webrtc", "gcc_draft", "tfrc"):
+        found.append(_rmcat("rfc8867-5.4", rule, 3.5, (50.0,) * 3, 20.0, 120.0, 119.0, 80.0))
+        found.append(_rmcat("rfc8867-5.5", rule, 4.0, (10.0, 25.0, 50.0, 100.0, 150.0), 10.0, 300.0, 300.0, 150.0))
+    return found
+
+
+def _link(name: str, mbps: float, way_ms: float, seconds: float, flows: Sequence[OtherCall]) -> SharedLink:
+    trace = constant(mbps * 1e6)
+    return SharedLink(
+        name, 0, trace, queue_packets=8192, queue_bytes=int(_QUEUE_S * mbps * 1e6 / 8), forward_ms=way_ms, backward_ms=way_ms,
+        flows=tuple(flows), seconds=seconds, rates_kbps=_LEARNED_KBPS,
+    )  # fmt: skip
+
+
+def _pair(rule: str, against: str, starts_s: float) -> Pairing:
+    rates = (FIXED_KBPS,) * 3 if against == "fixed" else _LEARNED_KBPS
+    other = OtherCall(against, pacing=RULES[against].pacing or 0.0, rates_kbps=rates, starts_s=starts_s)
+    return Pairing("late" if starts_s else "pair", rule, against, _link("pair", 2.0, 25.0, 120.0, [other]), 60.0, 120.0)
+
+
+def _rmcat(
+    case: str, rule: str, mbps: float, ways_ms: tuple[float, ...], apart_s: float, seconds: float, stops_s: float, from_s: float
+) -> Pairing:  # fmt: skip
+    others = [
+        OtherCall(
+            rule, pacing=RULES[rule].pacing or 0.0, audio=_RMCAT_AUDIO, video=_RMCAT_VIDEO, rates_kbps=_RMCAT_KBPS, forward_ms=way_ms,
+            backward_ms=way_ms, starts_s=apart_s * (1 + i), stops_s=stops_s,
+        )
+        for i, way_ms in enumerate(ways_ms[1:])
+    ]  # fmt: skip
+    link = _link(case, mbps, ways_ms[0], min(seconds, stops_s), others)
+    return Pairing(case, rule, rule, link._replace(audio=_RMCAT_AUDIO, video=_RMCAT_VIDEO, rates_kbps=_RMCAT_KBPS), from_s, stops_s)
+
+
+def play_pairing(pairing: Pairing, runs: int = RUNS) -> Shares:
+    """Play it with seeds counted from 0."""
+    sender, link = RULES[pairing.rule], pairing.link
+    traces: list[CapacityTrace] = [link.trace]
+    calls = len(link.flows)
+    batch = SendingBatch(
+        runs, sender.rate, sender.scheduler, traces, calls, (), sender.pacing or 0.0, log_packets=1 << 17, seconds=link.seconds, calls=calls
+    )
+    for seed in range(runs):
+        batch.start(seed, link._replace(seed=seed))
+    batch.play(np.arange(runs))
+    bps, delay_ms = np.zeros((runs, 1 + calls)), np.zeros((runs, 1 + calls))
+    for row in range(runs):
+        for i, log in enumerate([batch.log(row), *(batch.log_of_other(row, call) for call in range(calls))]):
+            heard = log[(log["arrived_us"] >= pairing.from_s * 1e6) & (log["arrived_us"] < pairing.to_s * 1e6)]
+            bps[row, i] = 8.0 * heard["size_bytes"].sum() / (pairing.to_s - pairing.from_s)
+            delay_ms[row, i] = np.percentile((heard["arrived_us"] - heard["created_us"]) / 1000.0, 95) if len(heard) else np.nan
+    return Shares(bps, delay_ms)
+
+
+def fairness(folder: Path, on_progress: Callable[[int, str], None], runs: int = RUNS) -> list[list[str]]:
+    """Play all pairings and write sending_fairness.md; returns the rows of its table."""
+    rows = []
+    for done, pairing in enumerate(pairings()):
+        on_progress(done, f"{pairing.case}, {pairing.rule} and {pairing.against}")
+        rows.append(_row(pairing, play_pairing(pairing, runs)))
+    replace_file(folder / "sending_fairness.md", f"# How calls share\n\n{markdown_table(HEADINGS, rows, HEADINGS[:3])}\n".encode())
+    return rows
+
+
+HEADINGS = ("case", "first call", "others", "share of the first %", "Jain's index", "least share %", "of capacity %", "delay p95 ms")
+
+
+def _row(pairing: Pairing, shares: Shares) -> list[str]:
+    of_all = shares.bps / shares.bps.sum(axis=1, keepdims=True)
+    capacity_bps = float(pairing.link.trace.rates_bps[0])
+    first, index, least, used = (
+        interval([values])
+        for values in (100 * of_all[:, 0], jain(shares.bps), 100 * of_all.min(axis=1), 100 * shares.bps.sum(axis=1) / capacity_bps)
+    )
+    delays = "; ".join(f"{ms:.0f}" for ms in shares.delay_ms.mean(axis=0))
+    return [
+        pairing.case, pairing.rule, pairing.against, f"{first.value:.1f} [{first.low:.1f}, {first.high:.1f}]",
+        f"{index.value:.3f} [{index.low:.3f}, {index.high:.3f}]", f"{least.value:.1f}", f"{used.value:.1f}", delays,
+    ]  # fmt: skip

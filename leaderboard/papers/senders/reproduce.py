@@ -1,0 +1,174 @@
+"""S1 and S4 beside ours: every statement in every setting, with a verdict.
+
+Neither paper says what its networks were like: S1's bottleneck rate and loss levels stand only in pictures without numbers, S4's traces
+were never published. So each statement is looked at over a range of ours:
+
+    tcp    two Reno flows over 0.5 to 3 Mbit/s and 50 packets, drop-tail
+    loss   0.5 to 10 % random loss, no other flow
+    wifi   4 Mbit/s, one-way delay 25 ms, and a last hop that works for 0.2 to 20 s on average between outages of 10 to 80 ms
+
+30 runs of 60 s per point, the first 3 s discarded, 95 % intervals by Student's law over paired runs, as S1 has them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vcgym.agents.tracking.progress import OnProgress
+from vcgym.baselines.rate.gcc.loss import HIGH, LOW
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.sender_rollout import play_sender
+from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED, judge
+from vcgym.leaderboard.papers.reproduce.verdicts import ANY, INPUT, OUTCOME, VERDICTS
+from vcgym.leaderboard.papers.senders.statements import SendingStatement, Term, load_statements
+from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.results.files import replace_file, write
+from vcgym.leaderboard.statistics import Estimate
+from vcgym.leaderboard.statistics.student import interval
+from vcgym.network.bottleneck.capacity import CapacityTrace, constant
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.kernels import rng
+from vcgym.network.scenarios.sending_scenarios import LOSS, LOSSY_MBPS, RTT_MS, SEND_QUEUE, order_link
+
+RUNS = 30
+MBPS = (0.5, 1.0, 1.5, 2.0, 3.0)
+WORKS_MS = (200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0, 20_000.0)
+WIFI_MBPS = 4.0
+ENCODER_KBPS = 2500.0  # S4
+WORDS = (REPRODUCED, NOT, CANNOT)
+
+Played = Mapping[tuple[str, str, str], list[dict[str, float]]]
+"""Setting's label, kind and sender to the metrics of its runs."""
+
+
+def settings(traces: Mapping[float, CapacityTrace], runs: int = RUNS) -> dict[str, dict[str, dict[str, list[SharedLink]]]]:
+    """Return worlds by setting, label and kind; one trace for each Mbit/s."""
+    seeds = [int(rng.stream_key(np.uint64(run), 3, rng.SCENARIO)) for run in range(runs)]
+    tcp = {
+        f"{mbps:g} Mbit/s": {
+            f"rtt{rtt_ms:.0f}-q{length}": [order_link("tcp", seed, traces[mbps], rtt_ms, length) for seed in seeds]
+            for rtt_ms in RTT_MS
+            for length in SEND_QUEUE
+        }
+        for mbps in MBPS
+    }
+    lossy = traces[LOSSY_MBPS]
+    loss = {
+        f"{100 * share:g} % loss": {"": [order_link("loss", seed, lossy, loss=share, flows=0) for seed in seeds]}
+        for share in LOSS[1:]
+    }
+    wifi = {
+        f"works {works_ms:g} ms": {
+            "": [
+                SharedLink("wifi", seed, traces[WIFI_MBPS], works_ms=works_ms, queue_packets=300, rates_kbps=(300.0, 50.0, ENCODER_KBPS))
+                for seed in seeds
+            ]
+        }
+        for works_ms in WORKS_MS
+    }
+    return {"tcp": tcp, "loss": loss, "wifi": wifi}
+
+
+def reproduce(senders: Mapping[str, System], folder: Path, on_progress: OnProgress, runs: int = RUNS) -> list[dict[str, Any]]:
+    """Play, judge every statement, write sending_verdicts.parquet and sending_reproduction.md; returns the verdicts."""
+    statements = load_statements()
+    traces = {mbps: constant(mbps * 1e6) for mbps in sorted({*MBPS, LOSSY_MBPS, WIFI_MBPS})}
+    grid = settings(traces, runs)
+    wanted = {name: _senders_of(statements, name) for name in grid}
+    played: dict[str, dict[tuple[str, str, str], list[dict[str, float]]]] = {name: {} for name in grid}
+    done = 0
+    for name, labels in grid.items():
+        for sender in wanted[name]:
+            on_progress(done, f"{sender}, {name}")
+            done += 1
+            for label, kinds in labels.items():
+                for kind, links in kinds.items():
+                    found = play_sender(senders[sender], links, list(traces.values()), 2 if name == "tcp" else 0).metrics
+                    played[name][label, kind, sender] = found
+    rows = [row for statement in statements for row in verdicts(statement, played.get(statement.setting, {}))]
+    write(VERDICTS, rows, folder / "sending_verdicts.parquet")
+    replace_file(folder / "sending_reproduction.md", page(rows).encode())
+    return rows
+
+
+def steps() -> int:
+    """Return how often `reproduce` reports its progress."""
+    statements = load_statements()
+    return sum(len(_senders_of(statements, name)) for name in ("tcp", "loss", "wifi"))
+
+
+def systems_named() -> list[str]:
+    """Return the names of the systems that statements are about."""
+    return sorted({term.sender for one in load_statements() for term in (*one.terms, *([one.share_of] if one.share_of else []))})
+
+
+def _senders_of(statements: Iterable[SendingStatement], setting: str) -> list[str]:
+    return sorted({term.sender for one in statements if one.setting == setting for term in one.terms})
+
+
+def measured(statement: SendingStatement, played: Played, label: str) -> Estimate:
+    """Return our value in one setting."""
+    if statement.constant:
+        expiry_ms = order_link("", 0, constant(1e6)).expiry_ms
+        value = {"expiry_ms": expiry_ms, "loss_low": LOW, "loss_high": HIGH, "encoder_kbps": ENCODER_KBPS}[statement.constant]
+        return Estimate(*[float(value)] * 3)
+    if not statement.terms:
+        return Estimate(*[float("nan")] * 3)
+    total = np.sum([term.weight * _values(term, played, label) for term in statement.terms], axis=0)
+    if statement.share_of is not None:
+        reference = _values(statement.share_of, played, label).mean()
+        total = total / reference if reference > 0.0 else np.full(len(total), np.nan)
+    return interval([total])
+
+
+def _values(term: Term, played: Played, label: str) -> np.ndarray:
+    return np.array([run[term.metric] for run in played[label, term.kind, term.sender]])
+
+
+def verdicts(statement: SendingStatement, played: Played) -> Iterable[dict[str, Any]]:
+    for label in dict.fromkeys(label for label, _, _ in played) or ("any",):
+        ours = measured(statement, played, label)
+        verdict, reason = judge(statement, ours)
+        if statement.share_of is not None and np.isnan(ours.value):
+            reason = "what it is to be a share of is 0"
+        noted = f"{reason}; {statement.note}" if statement.note and reason != statement.note else reason
+        yield {
+            "statement": statement.id, "source": statement.source, "kind": statement.kind, "text": statement.text, "mode": label,
+            "accounting": ANY, "published": statement.published, "ours": ours.value, "low": ours.low, "high": ours.high,
+            "unit": statement.unit, "verdict": verdict, "reason": noted, "origin": INPUT if statement.constant else OUTCOME,
+        }  # fmt: skip
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """Return Markdown: how much was reproduced, setting by setting, then every statement."""
+    outcomes = [row for row in rows if row["origin"] == OUTCOME]
+    labels = list(dict.fromkeys(row["mode"] for row in outcomes))
+    verdicts = Counter((row["mode"], row["verdict"]) for row in outcomes)
+    counts = [[label, *(str(verdicts[label, word]) for word in WORDS)] for label in labels]
+    parts = ["# S1 and S4 beside ours\n", markdown_table(["setting", *WORDS], counts, ("setting",))]
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        of_statement = [one["mode"] for one in rows if one["statement"] == row["statement"]]
+        groups.setdefault(tuple(of_statement), []).append(row)
+    for names, found in groups.items():
+        lines = {row["statement"]: [f"{row['text']} ({row['source']})", row["published"]] for row in found}
+        for row in found:
+            lines[row["statement"]].append(_cell(row))
+        headings = ["statement", "published", *names]
+        parts.append(markdown_table(headings, lines.values(), tuple(headings)))
+    return "\n".join(parts)
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    shown = f" {_ends(row)}" if row["ours"] == row["ours"] else ""
+    word = f"**{row['verdict']}**" if row["verdict"] == REPRODUCED else row["verdict"]
+    return f"{word}{shown}{'' if row['verdict'] == REPRODUCED else ': ' + row['reason']}"
+
+
+def _ends(row: Mapping[str, Any]) -> str:
+    factor = 100.0 if row["unit"] in ("%", "points") else 1.0
+    value, low, high = (f"{factor * row[name]:.3g}" for name in ("ours", "low", "high"))
+    return f"{value} {row['unit']}" if low == high else f"{value} [{low}, {high}] {row['unit']}"

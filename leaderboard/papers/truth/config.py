@@ -1,0 +1,37 @@
+"""Arguments of vcgym-truth: typed counterpart of conf/truth.yaml."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.leaderboard.papers.truth.claims import SCENARIOS
+
+
+class TruthConfig(Config):
+    """Judge which of the paper's claims hold, and where.
+
+    Attributes:
+        scenarios: scenarios that claims are about; None: all of them.
+        seeds: worlds per pair; one leaves claims about a single pair without an interval.
+        packets: length of the calls.
+        threads: how many threads share the calls; without effect on the results.
+        data: where measured series lie; without them replay worlds are left out.
+        folder: receives truth.md and its picture.
+    """
+
+    scenarios: Annotated[list[str], Field(min_length=1)] | None = None
+    seeds: Annotated[int, Field(ge=1, le=10_000)] = 4
+    packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
+    threads: Annotated[int, Field(ge=1, le=256)] = 2
+    data: DataConfig = Field(default_factory=DataConfig)
+    folder: AbsolutePath = Path("outputs/truth")
+
+    @field_validator("scenarios")
+    @classmethod
+    def _claimed(cls, scenarios: list[str] | None) -> list[str] | None:
+        unknown = sorted(set(scenarios or ()) - set(SCENARIOS))
+        if unknown:
+            raise ValueError(f"scenarios has {unknown}; allowed: {', '.join(SCENARIOS)}")
+        return scenarios

@@ -1,0 +1,113 @@
+"""Columns of calls over paths: delays in both accountings, losses, concealment and the E-model's R."""
+
+import numpy as np
+
+from vcgym.leaderboard.results.columns import Anchors, Column, Columns, DelayLoss
+
+G114_BANDS = ("<=150", "150-400", ">400")
+"""Bands of ITU-T G.114 of a one-way delay in ms: good for most, acceptable with care, beyond it not."""
+
+G109_BANDS = {90.0: "users very satisfied", 80.0: "satisfied", 70.0: "some dissatisfied", 60.0: "many dissatisfied"}
+"""Bands of ITU-T G.109 by the R where they begin; below the last one nearly all are dissatisfied."""
+
+_PERCENTILES = ("mean", "p50", "p95", "p99")
+
+
+def _delays(accounting: str, ends: str) -> tuple[Column, ...]:
+    name, about = f"{accounting}_end_to_end_delay", f"of the time from sending to {ends}"
+    return (
+        Column(f"{name}_mean_ms", "mean", "ms", 0, -1, f"Mean {about}."),
+        Column(f"{name}_p50_ms", "p50", "ms", 0, -1, f"Median {about}."),
+        Column(f"{name}_p95_ms", "p95", "ms", 0, -1, f"95th percentile {about}."),
+        Column(f"{name}_p99_ms", "p99", "ms", 0, -1, f"99th percentile {about}."),
+    )
+
+
+METRICS: tuple[Column, ...] = (
+    Column("r", "R", "", 2, 1, "E-model rating of the whole call (0 to 93.2).", centre="iqm"),
+    Column("r_p5", "R p5", "", 2, 1, "5th percentile of R over the call's 10-second windows."),
+    Column("mos", "MOS", "", 2, 1, "Mean opinion score, 1 to 4.5, from R.", centre="iqm"),
+    Column("mouth_to_ear_mean_ms", "mouth to ear", "ms", 0, -1, "Mean offset of the clocked player over its non-silent ticks."),
+    Column("g114_band", "G.114 band", "", 0, 0, "Band of the mean mouth-to-ear delay in ms.", type="string"),
+    *_delays("clocked", "playing at the listener's clock"),
+    *_delays("event", "emission by the receiver"),
+    Column("one_way_delay_mean_ms", "one-way", "ms", 1, -1, "Mean arrival minus send, packets emitted before the end of the stream."),
+    Column("reordering_delay_mean_ms", "reordering", "ms", 1, -1, "Mean emission minus arrival, the same packets."),
+    Column("playout_delay_mean_ms", "playout", "ms", 1, -1, "Mean play minus arrival, packets played."),
+    Column("network_loss", "network loss", "%", 2, -1, "Share of packets sent that never arrived."),
+    Column("event_late_loss", "late, event", "%", 2, -1, "Share of packets sent that arrived but the receiver discarded."),
+    Column("clocked_late_loss", "late, clocked", "%", 2, -1, "Share of packets sent that arrived but were never played."),
+    Column("flushed_share", "flushed", "%", 2, 0, "Share of packets sent that came out only when the stream ended."),
+    Column("concealed_share", "concealed", "%", 2, -1, "Share of non-silent ticks at which the player had to make up sound."),
+    Column("conceal_runs", "runs", "", 1, -1, "Runs of concealed ticks.", type="int64"),
+    Column("conceal_run_mean_ms", "run mean", "ms", 0, -1, "Mean length of a run of concealment; 0 without any."),
+    Column("conceal_run_longest_ms", "run longest", "ms", 0, -1, "Longest run of concealment."),
+    Column("conceal_runs_over_60_ms_share", "long runs", "%", 1, -1, "Share of runs longer than 60 ms (a syllable)."),
+    Column("burst_r", "BurstR", "", 2, -1, "Mean run over the mean run of random loss of equal share; 1 without concealment."),
+    Column("path_changes", "path changes", "", 0, 0, "Changes of path per call.", type="int64"),
+    Column("plans_sent", "plans", "", 0, 0, "Commands sent by the central location per call.", type="int64"),
+    Column("probes_sent", "probes", "", 0, 0, "Probes sent on idle paths per call.", type="int64"),
+    Column("return_emodel", "return, emodel", "", 2, 1, "Summed E-model reward of the call."),
+    Column("return_event", "return, event", "", 2, 1, "Summed event reward of the call."),
+)
+
+CLOCKED = DelayLoss(
+    "clocked", "clocked_end_to_end_delay_mean_ms", ("concealed_share",), "delay played", "ticks concealed", "played"
+)  # fmt: skip
+EVENT = DelayLoss(
+    "event", "event_end_to_end_delay_mean_ms", ("network_loss", "event_late_loss"), "delay emitted", "packets never emitted", "emitted"
+)  # fmt: skip
+
+
+def _percentiles(accounting: str) -> tuple[str, ...]:
+    return tuple(f"{accounting}_end_to_end_delay_{label}_ms" for label in _PERCENTILES)
+
+
+ANCHORS = Anchors(
+    ("DRT-BF", "DRT-BFP", "DRT-WM", "DRT-WML", "VIA-BF", "VIA-BFP", "VIA-WM", "VIA-WML", "VCR-WM", "VCR-WML", "DRT-NEQ", "DRT-EWMA",
+     "DRT-QTL"),
+    hundred="oracle_joint_6", informed="oracle_informed", min_room=0.5,
+)  # fmt: skip
+"""Published are the VCRoute paper's five systems in each reading, NetEQ and classic adaptive playout."""
+
+CALL = Columns(
+    identity=dict.fromkeys(("env",), "string")
+    | {"packets": "int64"}
+    | dict.fromkeys(("latency_from_rtt", "clocked_input", "delay_impairment"), "string"),
+    conditions={
+        "packets per call": "packets", "environment": "env", "data card": "card", "latency from round trip": "latency_from_rtt",
+        "clocked input": "clocked_input", "delay impairment": "delay_impairment",
+    },
+    metrics=METRICS,
+    ranked_by="r",
+    headline=(
+        ("MOS", ("mos",)),
+        (f"clocked\n{'/'.join(_PERCENTILES)} ms", _percentiles("clocked")),
+        (f"event\n{'/'.join(_PERCENTILES)} ms", _percentiles("event")),
+    ),
+    details=(
+        "r_p5", "one_way_delay_mean_ms", "reordering_delay_mean_ms", "playout_delay_mean_ms", "network_loss", "event_late_loss",
+        "clocked_late_loss", "concealed_share", "path_changes", "plans_sent", "probes_sent",
+    ),
+    groups=(
+        ("Quality", ("r_p5", "mos")),
+        ("Delay played, ms", _percentiles("clocked")),
+        ("Delay emitted, ms", _percentiles("event")),
+        ("Mean parts, ms", ("one_way_delay_mean_ms", "reordering_delay_mean_ms", "playout_delay_mean_ms")),
+        ("Share, %", ("network_loss", "event_late_loss", "clocked_late_loss", "concealed_share", "conceal_runs_over_60_ms_share")),
+        ("Count per call", ("path_changes", "plans_sent", "probes_sent")),
+    ),
+    levels=G109_BANDS,
+    levels_title="each R of ITU-T G.109",
+    profile=np.arange(101.0),
+    target=80.0,
+    bands=("g114_band", G114_BANDS, "Mouth to ear, ms"),
+    anchors=ANCHORS,
+    fronts=(CLOCKED, EVENT),
+    curves=(("event", "Until emitted by the receiver"), ("clocked", "Until played to the listener")),
+    pairs="pair",
+    min_step=1.0,
+    footnote="R, MOS: interquartile mean over worlds [95 % interval]; all else: mean over worlds. Clocked: what a player of constant pace "
+    "plays; event: what the receiver emits. Late is a share of packets sent, concealed a share of 10-ms ticks.",
+)  # fmt: skip
+"""Calls over paths, ranked by R."""

@@ -1,0 +1,129 @@
+"""Result rows of finished calls: delays under both accountings, losses, concealment and the E-model score.
+
+`event`: a packet's delay ends when the receiver emits it; what is flushed at the end of the stream has none. `clocked`: it ends at the
+tick at which a player of constant pace plays it. Percentiles interpolate linearly between order statistics.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vcgym.envs.call.counters import WINDOW_TICKS
+from vcgym.leaderboard.results.call_columns import G114_BANDS
+from vcgym.network.playout.player import UNIT_US
+from vcgym.network.playout.quality import mos, rating
+
+if TYPE_CHECKING:
+    from vcgym.envs.call.batch import Played
+
+TICK_MS = UNIT_US / 1000.0
+
+
+def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
+    """One row per session of a finished batch.
+
+    Args:
+        played: S finished sessions.
+        **identity: identity columns; a string or number holds for every session, a sequence of S holds one value for each.
+
+    Returns:
+        S rows, identity columns first, then every metric of `call_columns.METRICS`. A delay without packets is NaN.
+
+    Raises:
+        ValueError: an identity sequence is not S long.
+    """
+    sessions = len(played.path)
+    for name, value in identity.items():
+        if _varies(value) and len(value) != sessions:
+            raise ValueError(f"identity column {name!r} has {len(value)} values for {sessions} sessions")
+    return [
+        {name: value[s] if _varies(value) else value for name, value in identity.items()} | _call(played, s) for s in range(sessions)
+    ]
+
+
+def g114_band(mouth_to_ear_ms: float) -> str:
+    """The one of `call_columns.G114_BANDS` in which a one-way delay in ms lies."""
+    good, with_care, beyond = G114_BANDS
+    return good if mouth_to_ear_ms <= 150.0 else with_care if mouth_to_ear_ms <= 400.0 else beyond
+
+
+def _varies(value: Any) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+
+
+def _call(played: "Played", s: int) -> dict[str, Any]:
+    sent_us = np.arange(played.arrived_us.shape[1], dtype=np.int64) * played.packet_us
+    arrived_us, emitted_us, played_us = played.arrived_us[s], played.emitted_us[s], played.played_us[s]
+    arrived, flushed, heard = arrived_us >= 0, played.flushed[s], played_us >= 0
+    emitted = (emitted_us >= 0) & ~flushed
+    return {
+        **_score(played, s),
+        **_delay_statistics("clocked", (played_us - sent_us)[heard]),
+        **_delay_statistics("event", (emitted_us - sent_us)[emitted]),
+        "one_way_delay_mean_ms": _mean_ms((arrived_us - sent_us)[emitted]),
+        "reordering_delay_mean_ms": _mean_ms((emitted_us - arrived_us)[emitted]),
+        "playout_delay_mean_ms": _mean_ms((played_us - arrived_us)[heard]),
+        "network_loss": float(np.mean(~arrived)),
+        "event_late_loss": float(np.mean(arrived & (emitted_us < 0))),
+        "clocked_late_loss": float(np.mean(arrived & ~heard)),
+        "flushed_share": float(np.mean(flushed)),
+        **_concealment(played, s),
+        **{name: int(getattr(played.totals, name)[s]) for name in ("path_changes", "plans_sent", "probes_sent")},
+        **{name: float(getattr(played.totals, name)[s]) for name in ("return_emodel", "return_event")},
+    }
+
+
+def _score(played: "Played", s: int) -> dict[str, Any]:
+    """R and MOS of the whole call and the 5th percentile of R over its 10-s windows.
+
+    Windows with under half of their ticks sounding (the last one of most calls) are left out; a call without a window left is its own.
+    """
+    totals, ticks = played.totals, _sounding_ticks(played, s)
+    mouth_to_ear_ms = float(totals.offset_us_sum[s]) / ticks / 1000.0 if ticks else float("nan")
+    r = _rating(ticks, int(totals.ticks_concealed[s]), int(totals.offset_us_sum[s]))
+    full = [_rating(*map(int, window)) for window in played.windows[s] if 2 * window[0] >= WINDOW_TICKS]
+    return {
+        "r": r,
+        "r_p5": float(np.percentile(full or [r], 5.0)),
+        "mos": float(mos(r)) if ticks else float("nan"),
+        "mouth_to_ear_mean_ms": mouth_to_ear_ms,
+        "g114_band": g114_band(mouth_to_ear_ms) if ticks else "none",
+    }
+
+
+def _rating(ticks: int, concealed: int, offset_us_sum: int) -> float:
+    return float(rating(offset_us_sum / ticks / 1000.0, concealed / ticks)) if ticks else float("nan")
+
+
+def _sounding_ticks(played: "Played", s: int) -> int:
+    totals = played.totals
+    return int(totals.ticks_played[s] + totals.ticks_stretched[s] + totals.ticks_concealed[s])
+
+
+def _concealment(played: "Played", s: int) -> dict[str, Any]:
+    """Share of ticks concealed, its runs, and BurstR of ITU-T G.107: mean run over 1 / (1 - share), the mean run of random loss."""
+    totals, ticks = played.totals, _sounding_ticks(played, s)
+    concealed, runs = int(totals.ticks_concealed[s]), int(totals.conceal_runs[s])
+    share = concealed / ticks if ticks else float("nan")
+    run_ticks = concealed / runs if runs else 0.0
+    return {
+        "concealed_share": share,
+        "conceal_runs": runs,
+        "conceal_run_mean_ms": run_ticks * TICK_MS,
+        "conceal_run_longest_ms": float(totals.conceal_longest_ticks[s]) * TICK_MS,
+        "conceal_runs_over_60_ms_share": float(totals.conceal_runs_long[s]) / runs if runs else 0.0,
+        "burst_r": run_ticks * (1.0 - share) if runs else 1.0,
+    }
+
+
+def _delay_statistics(accounting: str, delay_us: np.ndarray) -> dict[str, float]:
+    percentiles = np.percentile(delay_us, (50.0, 95.0, 99.0)) / 1000.0 if delay_us.size else np.full(3, np.nan)
+    name = f"{accounting}_end_to_end_delay"
+    return {f"{name}_mean_ms": _mean_ms(delay_us)} | {
+        f"{name}_{label}_ms": float(value) for label, value in zip(("p50", "p95", "p99"), percentiles, strict=True)
+    }
+
+
+def _mean_ms(delay_us: np.ndarray) -> float:
+    return float(delay_us.mean()) / 1000.0 if delay_us.size else float("nan")

@@ -1,0 +1,87 @@
+"""Result rows of finished calls over a bottleneck, from their packets and totals."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.leaderboard.results.cdf import DelayCdf, count_within
+from vcgym.leaderboard.results.sender_columns import METRICS
+from vcgym.network.bottleneck.capacity import mean_bps
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.playout.quality import rating
+
+if TYPE_CHECKING:
+    from vcgym.envs.call.sender.batch import SendingTotals
+
+ACCOUNTING = "arrival"
+
+
+def metrics(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", row: int) -> dict[str, float]:
+    """Return the metrics of one call; what was captured before `counts_from_s` does not count.
+
+    Args:
+        link: its world.
+        log: its packets, of `vcgym.envs.call.sender.loop.LOGGED`.
+        totals: of its batch.
+        row: its row in the batch.
+    """
+    from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
+    sent = log[log["created_us"] >= from_us]
+    heard = sent[sent["arrived_us"] >= 0]
+    delay_ms = (heard["arrived_us"] - heard["created_us"]) / 1000.0
+    transit_ms = (heard["arrived_us"] - heard["sent_us"]) / 1000.0
+    captured = totals.created[row]
+    on_time = totals.on_time[row] / np.maximum(captured, 1)
+    received = totals.delivered[row] / np.maximum(captured, 1)
+    bps = 8.0 * float(heard["size_bytes"].sum()) / (to_us - from_us) * 1e6
+    missing = 1.0 - totals.delivered[row].sum() / max(int(captured.sum()), 1)
+    found = {
+        "audio_on_time": on_time[AUDIO],
+        "video_on_time": on_time[VIDEO],
+        "audio_late": received[AUDIO] - on_time[AUDIO],
+        "video_late": received[VIDEO] - on_time[VIDEO],
+        "r": rating(link.expiry_ms, 1.0 - on_time[AUDIO]),
+        "utility": _rate_utility(heard, from_us, to_us) - _mean(delay_ms - link.forward_ms) / 1000.0 - 10.0 * missing,
+        "throughput_kbps": bps / 1000.0,
+        "utilisation": bps / capacity_bps(link),
+        "delay_p50_ms": _percentile(delay_ms, 50),
+        "delay_p95_ms": _percentile(delay_ms, 95),
+        "transit_p50_ms": _percentile(transit_ms, 50),
+        "transit_p95_ms": _percentile(transit_ms, 95),
+        "queueing_ms": _mean(transit_ms) - link.forward_ms,
+        "waiting_ms": _mean((sent["sent_us"] - sent["created_us"]) / 1000.0),
+        "lost": totals.lost[row].sum() / max(int(totals.sent[row].sum()), 1),
+        "unsent": (totals.rejected[row] + totals.discarded[row]).sum() / max(int(captured.sum()), 1),
+    }
+    return {column.name: float(found[column.name]) for column in METRICS}
+
+
+def delay_cdf(link: SharedLink, log: NDArray[np.void]) -> Mapping[str, DelayCdf]:
+    """Return the distribution of the time from capture to arrival over the packets sent that count."""
+    sent = log[log["created_us"] >= round(link.counts_from_s * 1e6)]
+    heard = sent[sent["arrived_us"] >= 0]
+    return {ACCOUNTING: count_within(heard["arrived_us"] - heard["created_us"], len(sent))}
+
+
+def capacity_bps(link: SharedLink) -> float:
+    """Return the mean capacity of the bottleneck over the measured interval."""
+    return mean_bps(link.trace, link.start_us + round(link.counts_from_s * 1e6), link.start_us + round(link.seconds * 1e6))
+
+
+def _rate_utility(heard: NDArray[np.void], from_us: int, to_us: int) -> float:
+    """Return the mean over seconds of 0.6 ln(4 r + 1), r in Mbit/s that arrived in that second (R3Net, arXiv 1912.02222)."""
+    seconds = np.arange(from_us, to_us, 1_000_000)
+    mbit, _ = np.histogram(heard["arrived_us"], np.append(seconds, to_us), weights=heard["size_bytes"] * 8e-6)
+    duration_s = np.diff(np.append(seconds, to_us)) * 1e-6
+    return float(np.average(0.6 * np.log(4.0 * mbit / duration_s + 1.0), weights=duration_s))
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _percentile(values: NDArray[np.float64], which: float) -> float:
+    return float(np.percentile(values, which)) if len(values) else 0.0

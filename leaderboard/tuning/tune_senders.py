@@ -1,0 +1,51 @@
+"""Tuning task of senders: calls of the training split of a sending scenario, its kinds in turn, scored as its suite ranks."""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.sender_rollout import play_sender
+from vcgym.leaderboard.evaluation.suites import SUITES
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.scenarios.sending_scenarios import SendingScenario
+
+
+class SenderTask(NamedTuple):
+    """Calls over bottlenecks, see `vcgym.leaderboard.tuning.tuning.TuningTask`.
+
+    Attributes:
+        worlds: training worlds that each trial plays, with seeds from 0 and the scenario's kinds in turn.
+        validation_worlds: as many of the validation split.
+        scenario: recipe of the worlds; its suite chooses the metric.
+    """
+
+    worlds: int
+    validation_worlds: int
+    scenario: str
+
+    @property
+    def metric(self) -> str:
+        """Metric that the scenario's suite ranks by."""
+        return next(suite.columns.ranked_by for suite in SUITES.values() if suite.scenarios[0] == self.scenario)
+
+    def name(self, system: str) -> str:
+        """Return the name of a tuned system: the system's and the scenario's."""
+        return f"{system}-{self.scenario}"
+
+    def scores(self, system: System, split: str) -> NDArray[np.float64]:
+        """Return (worlds,) the metric of each call."""
+        scenario, links = _links(self.scenario, split, self.worlds if split == "train" else self.validation_worlds)
+        return np.array([found[self.metric] for found in play_sender(system, links, scenario.traces, scenario.flows).metrics])
+
+    def spent(self, trials: int) -> dict[str, Any]:
+        """Return the cost of `trials` trials."""
+        return {**self._asdict(), "calls_in_all": trials * self.worlds}
+
+
+@lru_cache(maxsize=2)
+def _links(name: str, split: str, worlds: int) -> tuple[SendingScenario, list[SharedLink]]:
+    scenario = SendingScenario(name)
+    return scenario, [scenario.draw(split, seed, scenario.kinds[seed % len(scenario.kinds)]) for seed in range(worlds)]

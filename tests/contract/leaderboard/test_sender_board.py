@@ -1,0 +1,149 @@
+"""The board of senders is the board of calls: ranks corrected, oracles unranked, every part of text and page."""
+
+import io
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from rich.console import Console
+
+from vcgym.leaderboard.report.beaten_by_tuned_rule import beaten_by_tuned_rule, sentence
+from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.report.publish import publish, publish_together
+from vcgym.leaderboard.report.table import print_boards
+from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
+from vcgym.leaderboard.results.columns import COST
+from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, results_of, write
+from vcgym.leaderboard.results.sender_columns import RATE
+
+RUNS = 20
+KINDS = ("steps", "wifi")
+DRAWS = np.random.default_rng(1).normal(0.0, 1.0, (len(KINDS), RUNS))
+SYSTEMS = {
+    "oracle_rate": ("oracle", 2.0, 0.0), "GCC-rate-tuned": ("tuned", 1.2, 0.2), "PPO": ("agent", 1.0, 0.2),
+    "GCC-WEBRTC": ("rule", 0.6, 0.3), "UNMOD": ("rule", 0.6, 0.31), "FIXED": ("rule", -0.2, 0.2),
+}  # fmt: skip
+"""Kind, mean and spread of the utility; GCC-WEBRTC and UNMOD are not apart."""
+
+
+def rows(suite="rate"):
+    made = []
+    for number, (system, (kind, mean, spread)) in enumerate(SYSTEMS.items()):
+        for k, link_kind in enumerate(KINDS):
+            for seed in range(RUNS):
+                own = 0.05 * np.random.default_rng([number, k, seed]).normal()
+                identity = {
+                    "system": system, "kind": kind, "suite": suite, "suite_version": "v0", "mode": "bottleneck", "scenario": "rate",
+                    "stratum": link_kind, "split": "test", "pair": link_kind, "seed": seed, "card": "12ab", "trace": "x",
+                    "capacity_kbps": 1000.0, **dict.fromkeys(COST, 0),
+                }  # fmt: skip
+                values = dict.fromkeys(RATE.metric, 0.1 + 0.01 * number)
+                utility = mean + spread * float(DRAWS[k, seed]) + own - k
+                made.append(identity | values | {"utility": utility, "audio_on_time": 0.99 - 0.1 * number, "delay_p95_ms": 100.0 + number})
+    return made
+
+
+def table(suite="rate"):
+    return pa.Table.from_pylist(rows(suite), schema=results_of(RATE).schema)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rate-v0")
+    write(results_of(RATE), rows(), folder / "results.parquet")
+    within = np.minimum(1000, (GRID_MS * 2).astype(np.int64))
+    batch = [{"arrival": DelayCdf(within, 1000)}]
+    write(DELAY_CDF, [row for system in SYSTEMS for kind in KINDS for row in cdf_rows(system, "bottleneck", "rate", kind, batch)],
+          folder / "cdf.parquet")  # fmt: skip
+    write(TIMELINE, [], folder / "timeline.parquet")
+    publish(folder)
+    return folder
+
+
+def test_systems_are_ranked_by_the_mean_of_the_suites_metric():
+    (board,) = boards(table())
+    assert [line.standing.system for line in board.lines] == ["GCC-rate-tuned", "PPO", *sorted(
+        ("GCC-WEBRTC", "UNMOD"), key=lambda name: -np.mean([row["utility"] for row in rows() if row["system"] == name])), "FIXED"]
+    assert [line.rank for line in board.lines] == ["1", "2", "tied 3-4", "tied 3-4", "5"]
+    for line in board.lines:
+        mean = np.mean([row["utility"] for row in rows() if row["system"] == line.standing.system])
+        assert line.estimate(RATE.primary).value == pytest.approx(mean)
+    assert [stratum.name for stratum in board.strata] == list(KINDS)
+
+
+def test_the_suite_chooses_the_metric():
+    (board,) = boards(table("order"))
+    assert board.columns.ranked_by == "audio_on_time"
+    assert [line.standing.system for line in board.lines] == [name for name in SYSTEMS if name != "oracle_rate"]
+    assert board.axis is None
+
+
+def test_ranks_are_corrected_for_the_number_of_comparisons():
+    """Twelve equal systems, forty times: a board that says of some that it is better is rarer than with uncorrected intervals."""
+    false_claims = 0
+    for board_number in range(40):
+        draws = np.random.default_rng([7, board_number]).normal(0.0, 1.0, (12, 2, 15))
+        one = next(iter(rows()))
+        made = [
+            one | {"system": f"s{s}", "kind": "rule", "stratum": KINDS[k], "pair": KINDS[k], "seed": n, "utility": float(draws[s, k, n])}
+            for s in range(12) for k in range(2) for n in range(15)
+        ]  # fmt: skip
+        (board,) = boards(pa.Table.from_pylist(made, schema=results_of(RATE).schema), board_number)
+        false_claims += any(line.standing.ranks != "1-12" for line in board.lines)
+    assert false_claims <= 6  # 5 % of 40 is 2; uncorrected pairs claim something on nearly every board
+
+
+def test_an_oracle_sets_the_axis_and_has_no_rank():
+    (board,) = boards(table())
+    assert "oracle_rate" not in {line.standing.system for line in board.lines}
+    assert board.axis.zero in ("GCC-WEBRTC", "UNMOD") and board.axis.hundred == "oracle_rate"
+    assert board.axis.scores["oracle_rate"].value == pytest.approx(100.0)
+    assert board.axis.scores["PPO"].value == pytest.approx(100.0 * 0.4 / 1.4, abs=3.0)
+
+
+def test_who_a_tuned_rule_beats_is_said_in_the_suites_metric():
+    results = table()
+    (found,) = beaten_by_tuned_rule(boards(results), results)
+    assert found.tuned == "GCC-rate-tuned"
+    assert {one.system for one in found.others if one.beaten} == {"PPO", "GCC-WEBRTC", "UNMOD", "FIXED"}
+    assert re.search(r"\(utility against GCC-rate-tuned\): agent PPO \(-0\.\d\d \[-0\.\d\d, -0\.\d\d\]\)", sentence(found))
+
+
+def test_text_has_every_system_and_the_kinds(folder):
+    text = (folder / "leaderboard.md").read_text()
+    assert all(text.count(f"| {name} |") >= 4 for name in SYSTEMS if name != "oracle_rate")
+    assert "| system | steps 20 worlds | wifi 20 worlds |" in text
+    assert "utility /s [95 %]" in text and "R of ITU-T" not in text
+    screen = io.StringIO()
+    print_boards(boards(table()), Console(file=screen, width=120))
+    assert max(map(len, screen.getvalue().splitlines())) <= 120 and "\N{HORIZONTAL ELLIPSIS}" not in screen.getvalue()
+
+
+def test_the_page_names_the_metric_and_has_no_part_of_a_call_over_paths(folder):
+    page = (folder / "report.html").read_text()
+    assert "systems are ordered by utility" in page and "Delay: until received, kind by kind" in page
+    assert "G.114" not in page and "One session over time" not in page
+    assert page.count('data-value="PPO"') >= 5
+
+
+def test_one_page_holds_suites_of_both_metrics(folder, tmp_path):
+    other = tmp_path / "order-v0"
+    other.mkdir()
+    for name in ("cdf.parquet", "timeline.parquet"):
+        (other / name).write_bytes((folder / name).read_bytes())
+    write(results_of(RATE), rows("order"), other / "results.parquet")
+    publish_together([folder, other], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "utility /s with 95 % interval" in page and "audio on time % with 95 % interval" in page
+
+
+@pytest.mark.browser
+def test_the_page_opens_and_sorts(folder, visit):
+    page = visit(folder / "report.html")
+    assert page.locator(".board tbody:not([hidden]) svg.interval circle").count() == len(SYSTEMS) - 1
+    assert page.locator(".curves > svg").count() == 3
+    names = page.locator(".board tbody:not([hidden]) tr th")
+    page.locator(".board thead button").get_by_text("utility", exact=True).first.click()
+    assert names.evaluate_all("cells => cells.map(cell => cell.dataset.value)")[0] == "FIXED"
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -1,0 +1,66 @@
+"""Metrics of a call over a bottleneck, computed by hand, and the distribution of its delays."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from vcgym.envs.call.sender.batch import SendingTotals
+from vcgym.envs.call.sender.loop import LOGGED
+from vcgym.leaderboard.results.cdf import GRID_MS
+from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.results.sender_metrics import capacity_bps, delay_cdf, metrics
+from vcgym.leaderboard.statistics.student import interval
+from vcgym.network.bottleneck.capacity import steps
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.playout.quality import rating
+
+LINK = SharedLink("x", 1, steps("x", [(0.0, 1.0), (5.0, 3.0)], 10.0), seconds=10.0, counts_from_s=4.0, forward_ms=20.0)
+
+
+def totals(**counts):
+    return SendingTotals(**{name: np.array([counts.get(name, [0, 0])], np.int64) for name in SendingTotals._fields})
+
+
+def packets():
+    log = np.zeros(4, LOGGED)
+    log["created_us"] = [3_999_999, 4_000_000, 5_000_000, 6_000_000]
+    log["sent_us"] = log["created_us"] + [0, 0, 10_000, 30_000]
+    log["arrived_us"] = [4_100_000, 4_050_000, 5_250_000, -1]
+    log["size_bytes"], log["kind"] = 1000, [VIDEO, AUDIO, VIDEO, VIDEO]
+    return log
+
+
+def test_metrics_by_hand():
+    log = packets()
+    counts = totals(created=[4, 2], rejected=[1, 0], discarded=[1, 1], sent=[2, 1], delivered=[1, 1], on_time=[0, 1], lost=[1, 0])
+    found = metrics(LINK, log, counts, 0)
+    assert set(found) == set(RATE.metric)
+    assert (found["audio_on_time"], found["video_on_time"], found["audio_late"], found["video_late"]) == (0.5, 0.0, 0.0, 0.25)
+    assert found["throughput_kbps"] == pytest.approx(16 / 6)
+    assert capacity_bps(LINK) == pytest.approx(16e6 / 6)
+    assert found["utilisation"] == pytest.approx(1e-3)
+    assert (found["delay_p50_ms"], found["transit_p50_ms"]) == (150.0, 145.0)
+    assert found["queueing_ms"] == 125.0
+    assert found["waiting_ms"] == pytest.approx(40 / 3)
+    assert (found["lost"], found["unsent"]) == (pytest.approx(1 / 3), 0.5)
+    assert found["r"] == rating(200.0, 0.5)
+    rate = 2 * 0.6 * np.log(4 * 0.008 + 1) / 6
+    assert found["utility"] == pytest.approx(rate - 0.130 - 10 * (1 - 2 / 6))
+
+
+def test_delays_count_packets_sent_since_the_call_counts():
+    cdf = delay_cdf(LINK, packets())["arrival"]
+    assert cdf.packets_sent == 3  # the first packet was captured before
+    assert [int(cdf.packets_within[np.searchsorted(GRID_MS, ms)]) for ms in (40.0, 50.0, 240.0, 250.0, 2000.0)] == [0, 1, 1, 2, 2]
+
+
+def test_interval_is_students():
+    draws = np.random.default_rng(0).normal(3.0, 2.0, 30)
+    found, expected = interval([draws]), stats.ttest_1samp(draws, 0.0).confidence_interval()
+    assert found == pytest.approx((draws.mean(), expected.low, expected.high))
+    half = interval([draws, draws + 1.0])
+    welch = stats.ttest_ind(draws, -(draws + 1.0), equal_var=False).confidence_interval()
+    assert (half.low, half.high) == pytest.approx((welch.low / 2, welch.high / 2))
+    assert interval([np.ones(5)]) == (1.0, 1.0, 1.0)
+    assert np.isnan(interval([np.ones(1)]).low)
