@@ -93,7 +93,7 @@ _RECORD_MEANING = {
 
 _INTRODUCTION = """\
 Made from the code by `python -m vcgym.envs.tables`; do not edit. Every id exists as one call (`gymnasium.make`) and as a native batch
-(`gymnasium.make_vec`). What an agent meets in each environment stands in its docstring."""
+(`gymnasium.make_vec`). Each environment's docstring specifies observation, action and reward."""
 _FEATURES = """\
 `observation="features"`: float32, each clipped to its range; `observation="dict"`: the same by parts, `paths` (P, features), `call`,
 `sender`, `queue` (L, features). The age says how old a value may be at a decision. Relay and Call see the
@@ -135,7 +135,7 @@ once. The first command of a call belongs to its set-up and holds at once."""
 
 
 def markdown() -> str:
-    """The whole page."""
+    """Return the whole page."""
     records = ((column, f"`{name}`", _RECORD_MEANING[name]) for column, name in enumerate(Record._fields))
     places = ((f"`{name}`", _part(1.0 - part), _part(part), _part(1.0 - part)) for name, part in PLACES.items())
     parts = (
@@ -156,7 +156,7 @@ def markdown() -> str:
 
 
 def _of_senders() -> Iterable[str]:
-    """The part on senders that share a bottleneck."""
+    """Yield the part on senders that share a bottleneck."""
     shipped = [name for name in SENDING_SCENARIOS if name not in ("rate-measured", "rate-replay")]
     kinds = "; ".join(f"`{name}`: {', '.join(SendingScenario(name).kinds)}" for name in shipped)
     places = QUEUE_PLACES

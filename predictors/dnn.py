@@ -50,14 +50,14 @@ class TrainedDnn:
 
 
 def layers(outputs: int) -> nn.Sequential:
-    """The network before training, with torch's own first weights, which the published code keeps as well."""
+    """Return the network before training, with torch's own first weights, which the published code keeps as well."""
     widths = [weights[0] for weights, _ in LAYERS]
     hidden = [part for width in widths[:-1] for part in (nn.Linear(width, HIDDEN), nn.ReLU())]
     return nn.Sequential(*hidden, nn.Linear(HIDDEN, outputs))
 
 
 def compiled(net: nn.Module, scale: Scale) -> Network:
-    """The same network as parameters of the compiled forward pass."""
+    """Return the same network as parameters of the compiled forward pass."""
     linear = [part for part in net.modules() if isinstance(part, nn.Linear)]
     arrays = [
         (np.ascontiguousarray(layer.weight.detach().numpy().T.reshape(shape)), layer.bias.detach().numpy())

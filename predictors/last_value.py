@@ -11,5 +11,5 @@ class LastValue(NamedTuple):
 
 @predict_e2e.register(LastValue)
 def last_value(params, transmit_delay_ms, jitter_ms):
-    """`transmit_delay_ms`, unchanged."""
+    """Return `transmit_delay_ms`, unchanged."""
     return transmit_delay_ms

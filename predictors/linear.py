@@ -31,5 +31,5 @@ def require_linear(params: Linear) -> None:
 
 @predict_e2e.register(Linear)
 def linear_e2e(params, transmit_delay_ms, jitter_ms):
-    """One sum."""
+    """Return the weighted sum of the inputs."""
     return params.per_transmit * transmit_delay_ms + params.per_jitter * jitter_ms + params.offset_ms

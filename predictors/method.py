@@ -16,7 +16,7 @@ from vcgym.predictors.rows import Rows
 
 
 class Site(NamedTuple):
-    """Where a fit takes place.
+    """Context of a fit: folders, device, seed.
 
     Attributes:
         folder: of checkpoints, from which a fit that was stopped goes on; None: it cannot.
@@ -30,10 +30,10 @@ class Site(NamedTuple):
 
 
 class Fitted(Protocol):
-    """What a fit leaves."""
+    """Result of a fit."""
 
     def predict(self, rows: Rows) -> NDArray[np.float64]:
-        """(n,) end-to-end delays in ms. Reads the inputs of the rows and of earlier rows of the same calls, never a target."""
+        """Return (n,) end-to-end delays in ms from the inputs of the rows and of earlier rows of the same calls, never from a target."""
 
 
 class Method(BaseModel, ABC):

@@ -81,7 +81,7 @@ def make_network(
     output_mean_ms: float,
     output_sd_ms: float,
 ) -> Network:
-    """A network of copies of the given arrays.
+    """Return a network of copies of the given arrays.
 
     Args:
         layers: weights and biases, float32, of the shapes `LAYERS`.
@@ -106,7 +106,7 @@ def make_network(
 
 
 def random_network(seed: int) -> Network:
-    """A network nobody has trained: He's normal weights (ICCV 2015, section 2.2), biases 0, scaled for `RANGES_MS`.
+    """Return a network nobody has trained: He's normal weights (ICCV 2015, section 2.2), biases 0, scaled for `RANGES_MS`.
 
     Inputs are standardised as if uniform on their ranges, the output as if it were the sum of such inputs.
     """
@@ -122,7 +122,7 @@ def random_network(seed: int) -> Network:
 
 
 def aligned(network: Network) -> Network:
-    """A copy whose arrays begin at cache lines, as the kernel reads them fastest."""
+    """Return a copy whose arrays begin at cache lines, as the kernel reads them fastest."""
     return Network(*map(_aligned, network))
 
 
@@ -136,7 +136,7 @@ def _aligned(values: Floats) -> Floats:
 
 @predict_e2e.register(Network)
 def network_e2e(params, transmit_delay_ms, jitter_ms):
-    """One forward pass."""
+    """Run one forward pass."""
     odd, even = scratch(), scratch()
     _first(params, transmit_delay_ms, jitter_ms, odd)
     _hidden(params.weights_2, params.biases_2, odd, even)
@@ -146,7 +146,7 @@ def network_e2e(params, transmit_delay_ms, jitter_ms):
 
 @predict_row.register(Network)
 def network_row(params, transmit_delay_ms, jitter_ms, forecast_ms):
-    """Forward passes of a row, four in lockstep; what is left over, one by one."""
+    """Run the forward passes of a row, four in lockstep; what is left over, one by one."""
     together = forecast_ms.size - forecast_ms.size % 4
     for i in range(0, together, 4):
         _four(params, transmit_delay_ms[i : i + 4], jitter_ms[i : i + 4], forecast_ms[i : i + 4])
@@ -188,7 +188,7 @@ def _four(params, transmit_delay_ms, jitter_ms, forecast_ms):
 
 @kernel
 def _hidden_four(weights, biases, inputs, outputs):
-    """`_hidden` of four, each in its order of summation."""
+    """Run `_hidden` for four, each in its order of summation."""
     (p, q, r, s), (p_out, q_out, r_out, s_out) = inputs, outputs
     for o in range(HIDDEN):
         p_out[o] = q_out[o] = r_out[o] = s_out[o] = biases[o]
@@ -206,7 +206,7 @@ def _hidden_four(weights, biases, inputs, outputs):
 
 @kernel
 def _last(params, inputs):
-    """The output in ms. Four stretches of sixteen are added, then four of four, as sums in a row would wait for one another."""
+    """Return the output in ms. Four stretches of sixteen are added, then four of four, as sums in a row would wait for one another."""
     weights, sixteen, four = params.weights_4, scratch(), scratch()
     for i in range(16):
         left = inputs[i] * weights[i] + inputs[i + 16] * weights[i + 16]

@@ -45,7 +45,7 @@ def check_predictor(params: Any) -> None:
 
 
 def predict_each(params: Any, transmit_delay_ms: ArrayLike, jitter_ms: ArrayLike) -> NDArray[np.float64]:
-    """`predict_e2e` of each pair of entries, compiled; arguments and result have the shape they broadcast to."""
+    """Run `predict_e2e` on each pair of entries, compiled; arguments and result have the shape they broadcast to."""
     require_predictor(params)
     transmits, jitters = np.broadcast_arrays(np.asarray(transmit_delay_ms, np.float64), np.asarray(jitter_ms, np.float64))
     forecasts = np.empty(transmits.size)

@@ -27,7 +27,7 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Training(BaseModel):
-    """What a network was trained on and what it came to.
+    """Training data of a network and its test errors.
 
     Attributes:
         data_sha256: of the data set.
@@ -49,7 +49,7 @@ class Training(BaseModel):
 
 
 class PredictorCard(BaseModel):
-    """What predictor.json says; `publish` fills in all but the training."""
+    """Content of predictor.json; `publish` fills in all but the training."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -113,14 +113,14 @@ def load_network(folder: Path | str) -> Network:
 
 @functools.cache
 def shipped_network() -> Network:
-    """The network that comes with vcgym, data/predictor."""
+    """Load the network that comes with vcgym, data/predictor."""
     with importlib.resources.as_file(importlib.resources.files("vcgym.data").joinpath(SHIPPED)) as folder:
         return load_network(folder)
 
 
 @functools.cache
 def shipped_table() -> DelayTable:
-    """`shipped_network` as a table, with its error; see `tabulate`."""
+    """Return `shipped_network` as a table, with its error; see `tabulate`."""
     return tabulate(shipped_network())
 
 

@@ -32,7 +32,7 @@ class QuantileDnn(NetworkMethod):
 
 
 def pinball(output: Tensor, target: Tensor) -> Tensor:
-    """Mean over rows and quantiles q of max(q e, (q - 1) e), e = target - output."""
+    """Return the mean over rows and quantiles q of max(q e, (q - 1) e), e = target - output."""
     quantiles = torch.tensor(QUANTILES)
     error = target[:, None] - output
     return torch.maximum(quantiles * error, (quantiles - 1.0) * error).mean()
@@ -47,7 +47,7 @@ class TrainedQuantiles:
     history: History
 
     def quantiles(self, rows: Rows) -> NDArray[np.float64]:
-        """(n, 3) delays in ms, ascending."""
+        """Return (n, 3) delays in ms, ascending."""
         return np.sort(self.scale.delay_ms(outputs(self.net, self.scale.inputs(rows.inputs))), axis=1)
 
     def predict(self, rows: Rows) -> NDArray[np.float64]:

@@ -67,27 +67,27 @@ class Rows:
 
     @property
     def inputs(self) -> NDArray[np.float64]:
-        """(n, 2) transmit delay and jitter, ms."""
+        """Return (n, 2) transmit delay and jitter, ms."""
         return self.inputs_ms[self.at]
 
     @property
     def target_ms(self) -> NDArray[np.float64]:
-        """(n,) end-to-end delay."""
+        """Return the (n,) end-to-end delays."""
         return self["end_to_end_ms"]
 
     def take(self, which: NDArray) -> "Rows":
-        """Those of these rows: numbers within them, or a mask over them."""
+        """Return some of these rows: numbers within them, or a mask over them."""
         return replace(self, at=self.at[which])
 
     def before(self, length: int) -> NDArray[np.int64]:
-        """(n, length) numbers of the rows of the same call up to each row, oldest first; its first row stands in for what is missing."""
+        """Return (n, length) numbers of the rows of the same call up to each row, oldest first; its first row fills gaps."""
         session = self.columns["session"]
         first = np.searchsorted(session, session[self.at])
         return np.maximum(self.at[:, None] + np.arange(1 - length, 1), first[:, None])
 
 
 def read_rows(path: Path, jitter: Jitter = "lag", transmit: Transmit = "fed_back", splits: tuple[str, ...] = ("train",)) -> Rows:
-    """All rows of a file.
+    """Read all rows of a file.
 
     Args:
         path: a Parquet file with the columns `COLUMNS`.

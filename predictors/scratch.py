@@ -17,7 +17,7 @@ _CACHE_LINE = 64  # bytes
 
 
 def scratch() -> NDArray[np.float32]:
-    """(64,) float32 of whatever was there. Inside a kernel it lives until the function that calls this returns: never return it."""
+    """Return (64,) float32, uninitialised. Inside a kernel it lives until the function that calls this returns: never return it."""
     return np.empty(SCRATCH, np.float32)
 
 

@@ -52,7 +52,7 @@ def tabulate(
     jitter_step_ms: float = 2.0,
     ranges_ms: tuple[tuple[float, float], tuple[float, float]] = RANGES_MS,
 ) -> DelayTable:
-    """The table of any predictor, with its largest and its mean absolute error.
+    """Tabulate any predictor; return the table, and its largest and its mean absolute error.
 
     Args:
         predictor: what is tabulated.
@@ -82,7 +82,7 @@ def _grid(counts, steps_ms):
 
 @predict_e2e.register(DelayTable)
 def table_e2e(params, transmit_delay_ms, jitter_ms):
-    """One look-up."""
+    """Look up one forecast."""
     grid = params.e2e_ms
     y = min(max(transmit_delay_ms * params.per_transmit_step, 0.0), grid.shape[0] - 1.0)
     x = min(max(jitter_ms * params.per_jitter_step, 0.0), grid.shape[1] - 1.0)

@@ -54,26 +54,26 @@ class Scale(NamedTuple):
     output_sd_ms: float
 
     def inputs(self, inputs_ms: NDArray[np.float64]) -> Tensor:
-        """Standardised inputs, float32."""
+        """Return standardised inputs, float32."""
         return torch.from_numpy(((inputs_ms - self.input_mean_ms) / self.input_sd_ms).astype(np.float32))
 
     def target(self, target_ms: NDArray[np.float64]) -> Tensor:
-        """Standardised target, float32."""
+        """Return the standardised target, float32."""
         return torch.from_numpy(((target_ms - self.output_mean_ms) / self.output_sd_ms).astype(np.float32))
 
     def delay_ms(self, output: Tensor) -> NDArray[np.float64]:
-        """What the network put out, in ms."""
+        """Return network outputs in ms."""
         return np.asarray(output.numpy().astype(np.float64) * self.output_sd_ms + self.output_mean_ms)
 
 
 def scale_of(inputs_ms: NDArray[np.float64], target_ms: NDArray[np.float64]) -> Scale:
-    """Scale of the rows learnt from; what does not vary is only centred."""
+    """Return the scale of the training rows; a column that does not vary is only centred."""
     input_sd, output_sd = inputs_ms.std(0), float(target_ms.std())
     return Scale(inputs_ms.mean(0), np.where(input_sd > 0.0, input_sd, 1.0), float(target_ms.mean()), output_sd if output_sd > 0.0 else 1.0)
 
 
 def seeded(build: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """A network whose first weights follow from `seed`; torch's own generator is left as it was."""
+    """Make a network whose first weights follow from `seed`; torch's own generator is left as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return build()
@@ -117,7 +117,7 @@ def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: 
 
 
 def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: Loss, fit: Examples, batch_size: int, seed: int) -> float:
-    """One pass over the rows; returns their mean loss, of each batch before it was learnt from."""
+    """Train one pass over the rows; return their mean loss, of each batch before it was learnt from."""
     total = torch.zeros(())
     order = torch.randperm(len(fit.targets), generator=torch.Generator().manual_seed(seed))
     for batch in order.split(batch_size):
@@ -130,13 +130,13 @@ def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: Loss, fit: Example
 
 
 def outputs(net: nn.Module, inputs: Tensor) -> Tensor:
-    """What `net` puts out, some thousand rows at a time."""
+    """Evaluate `net` in batches."""
     with torch.no_grad():
         return torch.cat([net(part) for part in inputs.split(8192)])
 
 
 def _identity(settings: NetworkMethod, seed: int, fit: Examples, check: Examples) -> dict[str, Any]:
-    """What must be the same for a resumed training to end as the uninterrupted one would."""
+    """Return what must be the same for a resumed training to end as the uninterrupted one would."""
     sums = [float(tensor.double().sum()) for examples in (fit, check) for tensor in examples]
     return {"settings": settings.model_dump(mode="json"), "seed": seed, "rows": [len(fit.targets), len(check.targets)], "sums": sums}
 

@@ -14,7 +14,7 @@ TRACES = 20
 
 
 def content() -> bytes:
-    """The CSV, not packed."""
+    """Return the CSV, not packed."""
     lines = ["trace,t_s,mbps"]
     for seed in range(TRACES):
         times_s, rates = draw_cellular(seed)

@@ -1,4 +1,4 @@
-"""What `vcgym-data` does: list, verify, import, download. Typed counterpart of conf/data.yaml."""
+"""Commands of `vcgym-data`: list, verify, import, download. Typed counterpart of conf/data.yaml."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -51,7 +51,7 @@ class DataCommand(Config):
 
 
 def run(command: DataCommand, console: Console) -> None:
-    """Do it and say what came of it.
+    """Run the command and print what came of it.
 
     Raises:
         DataError: data that is not as it must be; see the importers, `verify` and `download`.

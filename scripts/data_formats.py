@@ -16,7 +16,7 @@ from vcgym.network.traces.trace_file import write_trace
 
 
 class Format(Config, ABC):
-    """How a file is read; every field is an argument of the importer."""
+    """Format of a file; every field is an argument of the importer."""
 
     @abstractmethod
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:

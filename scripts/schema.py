@@ -44,7 +44,7 @@ def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
 
 
 def _schema(kind: type[Config], **nested: dict[str, Any]) -> dict[str, Any]:
-    """`_target_` and the default of each field; "???" where the user has to say; nested configs come from groups or from `nested`."""
+    """Return `_target_` and the default of each field; "???" if required; nested configs come from groups or from `nested`."""
     schema: dict[str, Any] = {"_target_": f"{kind.__module__}.{kind.__qualname__}"}
     for name, field in kind.model_fields.items():
         if field.default_factory is None:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def load_spaces() -> dict[str, dict[str, Domain]]:
-    """Where the parameters of each rule of conf/tune are drawn.
+    """Return the search space of each rule of conf/tune.
 
     Raises:
         ValueError: a file is not as `TunedRule` says.

@@ -1,4 +1,4 @@
-"""Actions: how what an agent says becomes a path, a level, a rate and an order, in this order, less those that it does not hold.
+"""Actions: path, lag, rate and order, in this order, less the controls that the agent does not have.
 
 The level (a lag) stands on a log scale from 10 ms to 1 s: place x in [0, 1] is ``10 ms * 100 ** x``; the rate on one from the call's least
 target to its largest. Forms:
@@ -29,7 +29,7 @@ def _level_us(x: NDArray[np.float64]) -> NDArray[np.int64]:
 def action_space(
     form: str, paths: int, with_path: bool, with_level: bool, with_rate: bool = False, orders: int = 0
 ) -> spaces.Space[Any]:  # fmt: skip
-    """The space of one session's action; `with_...` say which levers the agent holds, `orders` among how many orders it chooses."""
+    """Return the action space of one session; `with_...`: controls that the agent has; `orders`: how many orders it chooses among."""
     if form == "continuous":
         return spaces.Box(-1.0, 1.0, (paths * with_path + with_level + with_rate + orders,), np.float32)
     sizes = {"path": paths * with_path, "level": LEVELS * with_level, "rate": LEVELS * with_rate, "order": orders}
@@ -43,7 +43,7 @@ def action_space(
 
 
 class Decided(NamedTuple):
-    """What a batch of actions says, (sessions,) each; zeros for a lever that the agent does not hold."""
+    """Decoded actions, (sessions,) each; zeros for controls that the agent does not have."""
 
     path: NDArray[np.int64]
     level_us: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Decided(NamedTuple):
 def decode(
     form: str, paths: int, action: NDArray[Any], with_path: bool, with_level: bool, with_rate: bool = False, orders: int = 0
 ) -> Decided:  # fmt: skip
-    """Batched actions as what they say.
+    """Decode batched actions.
 
     Args:
         form: one of FORMS.

@@ -14,21 +14,24 @@ from vcgym.network.scenarios.scenario import Scenario
 
 
 class CallVectorEnv(LeverVectorEnv):
-    """The levers of a call together, path and lag, with `uplink` rate and order too, decided every `interval` packets, usually centrally.
+    """Joint control of a call: path and lag, with `uplink` also rate and order, every `interval` packets, by default centrally.
 
-    Observation: as of Relay: float32 features (docs/envs.md) of the records that have reached the place, or the records themselves. With an
-        uplink also the features of the sender, as old as a command to it.
+    Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of the records that have reached the location;
+        with an uplink also features of the sender, as old as a command to it. With ``observation="records"``, a dict of the new records
+        (512, 8) int64, their count, the history (paths, 3), a key and the slot; with an uplink also the new packet feedback.
     Action: ``MultiDiscrete([paths, 32])``: the path, and the lag on a log scale, 10 ms * 100 ** (a / 31); with an uplink
         ``MultiDiscrete([paths, 32, 32, 3])``: also the target bitrate on a log scale from the call's least to its largest, and the order of
-        sending: first in, first out; SBPN2; audio first. Less the levers that rules hold; of one lever alone ``Discrete``. Continuous:
+        sending: first in, first out; SBPN2; audio first. Less the controls that rules have; of one control alone ``Discrete``. Continuous:
         ``Box(-1, 1)`` of a score for each path, the lag, the rate, a score for each order; the largest score wins. Commands reach sender
-        and receiver after the parts of the control delay that lie between them and the place; the first one belongs to call set-up and
+        and receiver after the parts of the control delay that lie between them and the location; the first one belongs to call set-up and
         holds at once.
-    Reward: as of Relay: ``emodel`` (default) or ``event``. With an uplink 0.25 more per video packet on time, paid when it and all sent
-        before it have arrived.
+    Reward: ``emodel`` (default), summed over the 10-ms ticks of the clocked player since the last decision:
+        (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
+        packet lost or late; or a reward object. With an uplink 0.25 more per video packet on time, paid when it and all sent before
+        it have arrived.
     End of episode: truncation when the call is over (6,000 packets, 600 steps); what waits at the sender or is in flight is settled in the
         last step.
-    Source: VCRoute with WMJitter (arXiv 2310.05054), both levers in one hand; the uplink's levers are those of GCC, and of SBPN over TFRC.
+    Source: VCRoute with WMJitter (arXiv 2310.05054), one agent for both; the controls of the uplink are of GCC, and of SBPN over TFRC.
     """
 
     reset_options = ("pair", "stratum", "kind")

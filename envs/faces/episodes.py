@@ -1,6 +1,6 @@
-"""What every native vector environment here has in common: seeds, resets, autoreset modes, checked actions, a state to save.
+"""Common part of the native vector environments: seeds, resets, autoreset modes, observations, rewards, checked actions, saved states.
 
-A step is one decision of each session. What a session is, and what its agent sees, does and earns, is the subclasses' business.
+A step is one decision of each session. Subclasses define what a session is, and what its agent observes and controls.
 """
 
 from abc import abstractmethod
@@ -25,7 +25,7 @@ OBSERVATIONS = ("features", "dict", "records")
 
 
 def require_whole(**counts: tuple[Any, int, int]) -> None:
-    """Refuse what is no integer in its range; by name: value, least, largest.
+    """Refuse values that are no integers within [minimum, maximum], given by name.
 
     Raises:
         ValueError: naming the argument, the value and what is allowed.
@@ -92,7 +92,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Begin a session on the world that `seed` names."""
 
     def _begun(self, rows: NDArray[np.int64]) -> None:
-        """What is done for all sessions that have just been started."""
+        """Prepare all sessions that have just been started."""
 
     @abstractmethod
     def _advance(self, rows: NDArray[np.int64]) -> None:
@@ -104,7 +104,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     @abstractmethod
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        """Hand in what was decided; of sessions other than `rows` the action is without effect.
+        """Apply actions; of sessions other than `rows` the action is without effect.
 
         Raises:
             ValueError: an action of one of `rows` that is not allowed now.
@@ -116,23 +116,23 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     @abstractmethod
     def _outcomes(self) -> dict[str, NDArray[Any]]:
-        """What infos say of a session that is over, by name, (num_envs,) each."""
+        """Return the outcomes of finished sessions, by name, (num_envs,) each."""
 
     @abstractmethod
     def _living(self) -> dict[str, Any]:
-        """Everything that moves apart from what is kept here: arrays, or NamedTuples of them, by name."""
+        """Return all mutable state that this class does not hold: arrays, or NamedTuples of them, by name."""
 
     @abstractmethod
     def _world_names(self) -> list[str]:
-        """What names the world of each session, a line each."""
+        """Return a line for each session that names its world."""
 
     @abstractmethod
     def _take_world_names(self, names: list[str]) -> None:
-        """The inverse of `_world_names`."""
+        """Take over the lines of `_world_names`."""
 
     @abstractmethod
     def picture(self, row: int) -> NDArray[np.uint8]:
-        """A picture of one session for people."""
+        """Draw one session."""
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -167,7 +167,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     @property
     def has_begun(self) -> bool:
-        """Whether every session has been reset at least once."""
+        """Return True if every session has been reset at least once."""
         return bool((self._episodes >= 0).all())
 
     def _checked_seeds(self, seed: int | list[int | None] | None) -> list[int | None]:
@@ -265,14 +265,14 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return by_part, by_part
 
     def _objects(self, observations: Any, over: NDArray[np.int64]) -> NDArray[np.object_]:
-        """Copies of the last observations of the sessions that are over, as gymnasium's object array."""
+        """Return copies of the last observations of the sessions that are done, as gymnasium's object array."""
         last = np.full(self.num_envs, None, dtype=object)
         for row in over:
             last[row] = {k: v[row].copy() for k, v in observations.items()} if isinstance(observations, dict) else observations[row].copy()
         return last
 
     def _infos(self, truncated: NDArray[np.bool_]) -> dict[str, Any]:
-        """The outcomes of the sessions that are over."""
+        """Return the outcomes of the sessions that are done."""
         infos: dict[str, Any] = {}
         if truncated.any():
             for name, value in self._outcomes().items():
@@ -281,7 +281,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return infos
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Everything that moves, as plain arrays: `set_state` on an env of the same arguments goes on where this one stood."""
+        """Return all mutable state as plain arrays: `set_state` on an env of the same arguments goes on where this one stood."""
         return snapshot(self._arguments, self._everything(), self._world_names(), self.np_random)
 
     def set_state(self, state: dict[str, NDArray[Any]]) -> None:

@@ -14,16 +14,18 @@ MECHANISMS: dict[str, NamedTuple] = {"watermark": LagAgent(), "count": CountAgen
 
 
 class PlayoutVectorEnv(LeverVectorEnv):
-    """How far the watermark stands behind the newest packet, decided at the receiver at each arrival, before the watermark moves.
+    """Playout control: choose the watermark lag at each packet arrival, before the watermark moves.
 
     Observation: float32 features of the call (docs/envs.md), a function of the arrivals so far, the one in hand included; or, with
         ``observation="records"``, that arrival as the one new record. A packet that shows ``late`` is discarded whatever the action.
     Action: ``Discrete(32)``, the lag on a log scale, 10 ms * 100 ** (a / 31); continuous: ``Box(-1, 1, (1,))`` on the same scale. In force
         at once. With ``mechanism="count"`` it is the target of a count buffer instead of a lag, with
         ``mechanism="published"`` that of the buffer in the code published with the paper, which discards nothing on arrival.
-    Reward: as of Relay: ``emodel`` (default) or ``event``.
+    Reward: ``emodel`` (default), summed over the 10-ms ticks of the clocked player since the last decision:
+        (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
+        packet lost or late; or a reward object.
     End of episode: truncation after the last arrival; the queue is flushed and the player plays to the end in that step.
-    Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is held by `router`, by default Direct.
+    Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is controlled by `router`, by default Direct.
     """
 
     def __init__(self, num_envs: int = 1, router: NamedTuple = ROUTER, mechanism: str = "watermark", **arguments: Any) -> None:

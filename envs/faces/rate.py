@@ -24,7 +24,7 @@ _LATEST = np.iinfo(np.int64).max
 
 
 class RateVectorEnv(SendingVectorEnv):
-    """The target bitrate of a sender, decided at set-up and whenever a report of the receiver is back.
+    """Rate control: choose the target bitrate of a sender at set-up and whenever a receiver report is back.
 
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of what reports have told and of what waits in
         the sender's own queue; or, with ``observation="records"``, a dict of what became of each packet told of since the last decision
@@ -36,7 +36,7 @@ class RateVectorEnv(SendingVectorEnv):
     Reward: ``utility`` (default), per report: seconds x (0.6 ln(4 r + 1) - d - 10 l), r in Mbit/s delivered, d in s of delay beyond
         propagation, l the share lost, less 0.1 per unit of |ln| by which the target is changed; or ``emodel`` of the audio.
     End of episode: truncation when the call is over (60 to 125 s); what is on its way is settled in the last step.
-    Source: the lever of GCC and TFRC; the order of sending is held by `order`, by default first in, first out. The reward is R3Net's
+    Source: the control of GCC and TFRC; `order` controls the order of sending, by default first in, first out. The reward is R3Net's
         (arXiv 1912.02222) with a price on change.
     """
 

@@ -1,4 +1,4 @@
-"""A picture of a call for people: the block of the world that is being played. It shows the truth, which no observation does."""
+"""A picture of a call for people: the block of the world that is being played. It shows ground truth that agents cannot observe."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ _GROUND, _OTHERS, _IN_FORCE, _LEVEL = (255, 255, 255), (200, 200, 200), (31, 78,
 
 
 def picture(batch: CallBatch, row: int) -> NDArray[np.uint8]:
-    """Delays of all paths up to now, (HEIGHT, BLOCK_SLOTS, 3).
+    """Draw the delays of all paths up to now, (HEIGHT, BLOCK_SLOTS, 3).
 
     A column is a 10-ms slot, a pixel of height 2 ms, zero at the bottom. Grey: every path; blue: the one in force; red: that one plus the
     receiver's level. What lies ahead stays white.

@@ -44,11 +44,11 @@ class ScalarEnv(gym.Env[Any, Any]):
         return self._first(observations), float(rewards[0]), False, bool(truncated[0]), info
 
     def render(self) -> NDArray[np.uint8] | None:
-        """A picture of the call so far; None without a render mode."""
+        """Draw the call so far; None without a render mode."""
         return None if self.render_mode is None else self.native.picture(0)
 
     def _first(self, observations: Any) -> Any:
-        """The observation of the only session, in the types of its space."""
+        """Return the observation of the only session, in the types of its space."""
         if isinstance(self.observation_space, spaces.Dict):
             return {name: np.asarray(value[0]) for name, value in observations.items()}
         return observations[0]

@@ -29,7 +29,7 @@ _LATEST = np.iinfo(np.int64).max
 
 
 class SendOrderVectorEnv(SendingVectorEnv):
-    """Which of the packets that wait leaves next, or is thrown away, decided at each chance to send with something waiting.
+    """Packet scheduling: at each transmission opportunity choose the queued packet to send or drop.
 
     Observation: float32 features (docs/envs.md), of each place of the queue, oldest first, and of what reports have told; or, with
         ``observation="records"``, a dict of what waits (L, 5) int64: created_us, expires_us, size_bytes, kind (0 video, 1 audio), frame;
@@ -40,7 +40,7 @@ class SendOrderVectorEnv(SendingVectorEnv):
     Reward: ``on_time`` (default): 1 per audio packet that arrives before its expiry, 0.25 per video packet; or ``emodel`` of the audio.
         Paid when a report tells of the packet.
     End of episode: truncation when the call is over (60 s, about 90 decisions a second); what is on its way is settled in the last step.
-    Source: the lever of SBPN over TFRC; the rate is held by `rate`, by default TFRC, what gives way in a full queue by the rule `overflow`,
+    Source: the control of SBPN over TFRC; `rate` controls the rate, by default TFRC, what gives way in a full queue by the rule `overflow`,
         by default the packet that comes. With ``send_queue=None`` the queue is as long as the world says, and there are as many places
         as the longest of the scenario has.
     """
@@ -90,7 +90,7 @@ class SendOrderVectorEnv(SendingVectorEnv):
         return spaces.Discrete(2 * self.places)
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which actions are allowed now, (num_envs, 2 L); all of them for a session that is over and waits for nothing."""
+        """Return a mask of the actions allowed now, (num_envs, 2 L); all of them for a session that is done."""
         waiting = self.batch.senders["queue"]["waiting"][:, None]
         held = np.arange(self.places) < np.where(waiting > 0, waiting, self.places)
         return np.concatenate([held, held], axis=1)
@@ -132,5 +132,5 @@ class SendOrderEnv(ScalarEnv):
     native: SendOrderVectorEnv
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which actions are allowed now, (2 L,): what MaskablePPO asks for."""
+        """Return a mask of the actions allowed now, (2 L,), as MaskablePPO wants it."""
         return self.native.action_masks()[0]

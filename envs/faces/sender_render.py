@@ -13,7 +13,7 @@ _GROUND, _TARGET = (255, 255, 255), (31, 78, 161)
 
 
 def picture(batch: SendingBatch, row: int) -> NDArray[np.uint8]:
-    """The mean target of each second so far, (HEIGHT, columns, 3), on a log scale, the least at the bottom. What lies ahead stays white."""
+    """Draw the mean target of each second so far, (HEIGHT, columns, 3), on a log scale, the minimum at the bottom."""
     sender = batch.senders[row]
     targets = batch.tables.targets[row]
     image = np.full((HEIGHT, COLUMNS_PER_S * len(targets), 3), _GROUND, np.uint8)

@@ -31,7 +31,7 @@ REWARDS = MappingProxyType({"utility": Utility(), "emodel": AudioEModel(), "on_t
 
 
 class SendingVectorEnv(EpisodeVectorEnv):
-    """A batch of senders, one lever of which the agent holds; see the environments' docstrings for what an agent meets.
+    """A batch of senders, one control of which is the agent's; each environment's docstring specifies observation, action and reward.
 
     Args:
         num_envs: how many calls are played side by side, >= 1.
@@ -107,7 +107,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         super().__init__(num_envs, *shown, self._action_space(), *rewarded, everything, autoreset_mode, self.batch.shares)
 
     def _own_arguments(self) -> tuple[Any, ...]:
-        """Further arguments that a state must agree on."""
+        """Return further arguments that a state must agree on."""
         return ()
 
     @abstractmethod
@@ -116,11 +116,11 @@ class SendingVectorEnv(EpisodeVectorEnv):
 
     @abstractmethod
     def _records(self) -> dict[str, spaces.Space[Any]]:
-        """Parts of the observation of records."""
+        """Return the parts of an observation of records."""
 
     @abstractmethod
     def _action_space(self) -> spaces.Space[Any]:
-        """Of one session."""
+        """Return the action space of one session."""
 
     def _refuse_options(self, **options: Any) -> None:
         self.scenario.draw(self.split, 0, **options)
@@ -161,11 +161,11 @@ class SendingVectorEnv(EpisodeVectorEnv):
         }
 
     def log(self, row: int) -> NDArray[np.void]:
-        """The packets of one call that were kept, see `SendingBatch.log`."""
+        """Return the packets of one call that were kept, see `SendingBatch.log`."""
         return self.batch.log(row)
 
     def picture(self, row: int) -> NDArray[np.uint8]:
-        """The call so far, see `vcgym.envs.faces.sender_render.picture`."""
+        """Draw the call so far, see `vcgym.envs.faces.sender_render.picture`."""
         return picture(self.batch, row)
 
     def _living(self) -> dict[str, Any]:

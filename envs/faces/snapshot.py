@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 def _arrays(prefix: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Arrays inside nested NamedTuples, with dotted names."""
+    """Yield the arrays inside nested NamedTuples, with dotted names."""
     if isinstance(value, np.ndarray):
         yield prefix, value
     elif isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -21,12 +21,12 @@ def _flat(living: dict[str, Any]) -> dict[str, NDArray[Any]]:
 
 
 def _plain(value: NDArray[Any]) -> NDArray[Any]:
-    """A copy without structure: records as bytes."""
+    """Return a copy without structure: records as bytes."""
     return np.ascontiguousarray(value).view(np.uint8).copy() if value.dtype.names else value.copy()
 
 
 def snapshot(arguments: str, living: dict[str, Any], worlds: list[str], draws: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Everything that moves, as plain arrays by name.
+    """Return all mutable state as plain arrays by name.
 
     Args:
         arguments: what a state must agree on.

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import start
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.envs.call.features.forecast import FORECAST_FEATURE, Forecast, forecaster, named
+from vcgym.envs.call.features.added import CALL, NoFeatures, chain, features_of, fingerprint
+from vcgym.envs.call.features.added import PATHS as OF_PATHS
+from vcgym.envs.call.features.forecast import forecast_by
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.rewards.emodel import EModel
@@ -35,7 +37,7 @@ LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in f
 
 
 class Held(NamedTuple):
-    """Which levers of the paths the agent holds, and where it is asked. The uplink knows which of its own."""
+    """Controls of the paths that are the agent's, and where it decides. The uplink knows its own."""
 
     path: bool
     level: bool
@@ -44,7 +46,7 @@ class Held(NamedTuple):
 
 
 class LeverVectorEnv(EpisodeVectorEnv):
-    """A batch of calls whose levers `held` are held by the agent; see the environments' docstrings for what an agent meets.
+    """A batch of calls whose controls `held` are the agent's; each environment's docstring specifies observation, action and reward.
 
     Args:
         num_envs: how many calls are played side by side, >= 1.
@@ -58,6 +60,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         reward: emodel, event, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
         observation: features (a flat Box), dict (its parts) or records.
         action: discrete, continuous or exact.
+        features: added to those of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         place: of the router's lever: sender, central or receiver.
         feedback_loss: share of feedback that is lost, 0 <= share < 1.
@@ -87,6 +90,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         reward: Any = "emodel",
         observation: str = "features",
         action: str = "discrete",
+        features: Sequence[Any] = (),
         predictor: Any = None,
         place: str = "central",
         feedback_loss: float = 0.0,
@@ -118,31 +122,34 @@ class LeverVectorEnv(EpisodeVectorEnv):
         if predictor is not None and (held.at_arrivals or observation == "records"):
             kind = type(predictor).__name__
             raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
-        self._forecast = forecaster(predictor)
+        self._added = chain([*([] if predictor is None else [forecast_by(predictor)]), *features])
+        if held.at_arrivals and features_of(self._added, OF_PATHS):
+            raise ValueError(f"features = {features!r}: allowed are features of the call for an agent at the receiver")
         self.held, self.split = held, split
         self.action_form = action
         self.uplink = self._make_uplink(num_envs, world)
         self.batch = CallBatch(
             world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads, uplink=self.uplink, interval=held.interval
         )
-        self._features = allocate_features(num_envs, world.paths, self._forecast)
+        self._no_paths = np.zeros((num_envs, 0, 0), np.float32)
+        self._features = allocate_features(num_envs, world.paths, self._added)
         chosen = require_reward(reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
         # The data included.
         arguments = (
             router, receiver, world.name, world.mode, split, world.packets, chosen, observation, action, place, feedback_loss, probe_rate,
-            burst, float(tau_ms), log, world.layout.card, named(self._forecast), held.interval, *self.uplink.arguments,
+            burst, float(tau_ms), log, world.layout.card, fingerprint(self._added), held.interval, *self.uplink.arguments,
         )  # fmt: skip
         self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
         path_names = () if held.at_arrivals else world.layout.path_names
-        forecast = (FORECAST_FEATURE,) if isinstance(self._forecast, Forecast) else ()
-        layout = call_layout(path_names, forecast, *([self.uplink.part] if self.uplink.part else []))
+        added = {"of_path": features_of(self._added, OF_PATHS), "of_call": features_of(self._added, CALL)}
+        layout = call_layout(path_names, *([self.uplink.part] if self.uplink.part else []), **added)
         acted = action_space(action, world.paths, *self._levers)
         rewarded = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen, Accounts(self.batch.calls, self.uplink.senders)
         shown = layout, observation, self._records(world.paths)
         super().__init__(num_envs, *shown, acted, *rewarded, arguments, autoreset_mode, self.batch.shares)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
-        """What packets pass before they go onto a path."""
+        """Return the stages that packets pass before they go onto a path."""
         return BARE
 
     def _records(self, paths: int) -> dict[str, spaces.Space[Any]]:
@@ -172,9 +179,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
         clear_features(self._features, row, self.batch.history)
 
     def _begun(self, rows: NDArray[np.int64]) -> None:
-        if isinstance(self._forecast, Forecast):
+        if not isinstance(self._added, NoFeatures):
             begun = np.isin(np.arange(self.num_envs), rows)
-            start(self._forecast, self._features.forecast, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
+            start(self._added, self._features.added, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
 
     def _advance(self, rows: NDArray[np.int64]) -> None:
         self.batch.advance(rows)
@@ -193,9 +200,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
         batch = self.batch
         if self.observation_kind != "records":
             if self.held.at_arrivals:
-                observe_arrival(batch.calls, rows, self._features, batch.receiver, shown["call"])
+                observe_arrival(batch.calls, rows, self._features, batch.receiver, self._added, self._no_paths, shown["call"])
                 return
-            observe_feed(batch.calls, rows, self._features, batch.history, self._forecast, shown["paths"], shown["call"])
+            observe_feed(batch.calls, rows, self._features, batch.history, self._added, shown["paths"], shown["call"])
             if self.uplink.part:
                 self.uplink.observe(batch.calls, rows, shown["sender"])
             return
@@ -223,7 +230,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         }  # fmt: skip
 
     def picture(self, row: int) -> NDArray[np.uint8]:
-        """The call so far, see `vcgym.envs.faces.render.picture`."""
+        """Draw the call so far, see `vcgym.envs.faces.render.picture`."""
         return picture(self.batch, row)
 
     def played(self) -> Played:
@@ -239,7 +246,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         }  # fmt: skip
 
     def _world_names(self) -> list[str]:
-        """A drawn world goes by its name: its parameters stand in the world's rows."""
+        """Return the name of each sampled world; its parameters are stored in the world's rows."""
         kinds = map(self.uplink.kind, range(self.num_envs))
         return [
             f"{draw.pair}\t{draw.stratum}\t{draw.seed}\t{kind}" if draw else "" for draw, kind in zip(self.batch.draws, kinds, strict=True)

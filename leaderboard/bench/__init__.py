@@ -1,1 +1,1 @@
-"""How fast vcgym is, and what it is fast compared with: `vcgym-bench`, one idea per file, all of them listed in `catalogue.py`."""
+"""Speed of vcgym beside other software: `vcgym-bench`, one idea per file, all of them listed in `catalogue.py`."""

@@ -29,13 +29,13 @@ def one_flow_queue(effort: Effort) -> Iterator[Record]:
 
 
 def four_flows_cubic(effort: Effort) -> Iterator[Record]:
-    """The same of two CUBIC flows, a Reno flow and on-off UDP: segments and packets sent; each comes with its acknowledgement."""
+    """Yield the rate of two CUBIC flows, a Reno flow and on-off UDP: segments and packets sent; each comes with its acknowledgement."""
     packets, run = flows(FOUR_FLOWS, effort.part(1000) / 1000.0 * SECONDS)
     yield rate("four_flows_cubic", "packets/s/core", packets, run, effort)
 
 
 def python_event_simulator(effort: Effort) -> Iterator[Record]:
-    """The single flow in an event-driven simulator in plain Python."""
+    """Yield the rate of the single flow in an event-driven simulator in plain Python."""
     packets, run = in_python(effort)
     yield rate("python_event_simulator", "packets/s/core", packets, run, effort)
 
@@ -46,7 +46,7 @@ def over_python(effort: Effort) -> Iterator[Record]:
 
 
 def flows(which: Sequence[Tcp | Udp], seconds: float) -> tuple[int, Run]:
-    """How many packets are sent in `seconds`, and what sends them."""
+    """Return the number of packets sent in `seconds`, and a function that sends them."""
     dumbbell = Dumbbell(allocate_queue(1), pool([constant(RATE_BPS)], 1), np.zeros(1, OUTAGES), allocate_flows(1, len(which)))
     limits, until_us = require_limits(LIMIT), round(seconds * 1e6)
 
@@ -62,7 +62,7 @@ def flows(which: Sequence[Tcp | Udp], seconds: float) -> tuple[int, Run]:
 
 
 def in_python(effort: Effort) -> tuple[int, Run]:
-    """The same for the simulator in plain Python."""
+    """Return the same for the simulator in plain Python."""
     packets = round(effort.part(1000) / 1000.0 * PYTHON_SECONDS * LOAD * RATE_BPS / (8 * SIZE_BYTES))
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""What calls and starting cost: bytes per session, whether memory stays flat over a long call, time from nothing to the first step."""
+"""Cost of calls and of starting: bytes per session, whether memory stays flat over a long call, time from nothing to the first step."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def bytes_per_session(effort: Effort) -> Iterator[Record]:
 
 
 def bytes_per_packet(effort: Effort) -> Iterator[Record]:
-    """How peak memory grows with the length of a call, in bytes per packet and session: 0 is flat."""
+    """Yield the growth of peak memory with the length of a call, in bytes per packet and session: 0 is flat."""
     short, long = effort.part(SHORT), effort.part(LONG)
     growth = _peak_bytes("table1", LONG_SESSIONS, long) - _peak_bytes("table1", LONG_SESSIONS, short)
     yield Record("bytes_per_packet", growth / (LONG_SESSIONS * (long - short)), "bytes", 1, 1, 0.0)
@@ -68,7 +68,7 @@ def warm_start(effort: Effort) -> Iterator[Record]:
 
 
 def cold_start(effort: Effort) -> Iterator[Record]:
-    """The same with an empty kernel cache; one round, for it compiles everything."""
+    """Yield the same with an empty kernel cache; one round, for it compiles everything."""
     with tempfile.TemporaryDirectory() as empty:
         yield _start("cold_start_s", _FIRST_STEP, 1, NUMBA_CACHE_DIR=empty)
 

@@ -1,4 +1,4 @@
-"""How a figure is taken: the best of several rounds, and how far the worst lay behind.
+"""Measurement of a figure: the best of several rounds, and how far the worst lay behind.
 
 One thread is measured in CPU time of that thread, what one core does in a second of its own; several threads in wall-clock time.
 Absolute figures are the machine's, ratios are ours.
@@ -42,7 +42,7 @@ class Absent(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """How much is done for a figure: rounds, the shortest round in seconds, and the share of the full size (1: the figure as named)."""
+    """Amount of work for a figure: rounds, the shortest round in seconds, and the share of the full size (1: the figure as named)."""
 
     rounds: int = 8
     round_s: float = 0.2
@@ -54,7 +54,7 @@ class Effort(NamedTuple):
 
 
 def rate(name: str, unit: str, amount: float, run: Run, effort: Effort, threads: int = 1) -> Record:
-    """How much of `amount` per second; `run` does it once."""
+    """Return `amount` per second; `run` does it once."""
     took = _rounds(run, effort, threads)
     return Record(name, amount / min(took), unit, threads, len(took), 1.0 - min(took) / max(took))
 
@@ -66,7 +66,7 @@ def duration(name: str, run: Run, effort: Effort, threads: int = 1) -> Record:
 
 
 def median_ratio(name: str, slow: tuple[float, Run], fast: tuple[float, Run], effort: Effort) -> Record:
-    """How many times as long a unit takes `slow` as `fast`, each an amount and what does it: median over rounds that take turns."""
+    """Return the ratio of the time of a unit of `slow` to `fast`, each an amount and its run: median over rounds that take turns."""
     watches = [_Stopwatch(run, effort, 1) for _, run in (slow, fast)]
     ratios = []
     for _ in range(effort.rounds):

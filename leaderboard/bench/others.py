@@ -19,14 +19,14 @@ TWO_HOPS_S = (0.050, 0.080)
 
 
 def sync_vector_cartpole(effort: Effort) -> Iterator[Record]:
-    """Steps per second of 64 CartPoles in gymnasium's SyncVectorEnv."""
+    """Yield steps per second of 64 CartPoles in gymnasium's SyncVectorEnv."""
     envs = gymnasium.make_vec("CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="sync")
     yield _cartpole("sync_vector_cartpole_64", envs, effort)
     envs.close()
 
 
 def envpool_cartpole(effort: Effort) -> Iterator[Record | Absent]:
-    """The same 64 in EnvPool, which steps them in C++ on threads of its own."""
+    """Yield the same 64 in EnvPool, which steps them in C++ on threads of its own."""
     if importlib.util.find_spec("envpool") is None:
         yield Absent("envpool_cartpole_64", "envpool is not installed")
         return
@@ -83,7 +83,7 @@ def plain_python(effort: Effort) -> Iterator[Record]:
 
 
 def over_plain_python(effort: Effort) -> Iterator[Record]:
-    """How many times faster the compiled loop plays DRT-WM than plain Python does, on worlds of one kind."""
+    """Yield the ratio of packets per second of the compiled loop to plain Python, DRT-WM on worlds of one kind."""
     delays_us = _delays_of_the_direct_path(effort)
     scenario, sessions = Scenario("wonderproxy", "paper", len(delays_us)), effort.part(CALLS, least=2)
     fast = calls(SYSTEMS["drt_wm"], scenario, sessions)

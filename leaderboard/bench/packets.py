@@ -44,7 +44,7 @@ SYSTEMS = {
 
 
 def calls(pair: System, scenario: Scenario, sessions: int, threads: int = 1) -> Run:
-    """What plays `sessions` calls from start to end, on worlds that are drawn here."""
+    """Return a function that plays `sessions` calls from start to end, on worlds drawn here."""
     draws = [scenario.draw("train", seed) for seed in range(sessions)]
     rows, world = np.arange(sessions), scenario.world(sessions)
     for row, draw in enumerate(draws):

@@ -17,7 +17,7 @@ NEVER = -1
 
 
 class Heard(NamedTuple):
-    """What became of each packet (times in microseconds, NEVER) and how the ticks were spent."""
+    """Outcome of each packet (times in microseconds, NEVER) and counts of ticks."""
 
     emitted_us: list[int]
     played_us: list[int]
@@ -125,7 +125,7 @@ class Player:
             self.tick_us = -(-(arrived_us + lag_us) // SLOT_US) * SLOT_US
 
     def tick(self) -> bool:
-        """The tick that is due; False when the stream is over."""
+        """Return the tick that is due; False when the stream is over."""
         assert self.tick_us is not None
         now_us = self.tick_us
         self._next = self._there.index(True) if self._next < 0 else self._next

@@ -1,4 +1,4 @@
-"""What one forecast of the paper's network costs: one packet after another, four in lockstep, as plain loops, and as a table.
+"""Cost of one forecast of the paper's network: one packet after another, four in lockstep, as plain loops, and as a table.
 
 The network is the one that comes with vcgym; inputs are drawn once over the ranges that a table covers. The plain loops are what one
 writes first: for each output a sum over the inputs, nothing arranged for the machine. They sum in another order, so that their forecasts

@@ -17,7 +17,7 @@ class Recorded:
     def predict(
         self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False
     ) -> tuple[NDArray[Any], Any]:
-        """What the policy says."""
+        """Return the policy's actions, and keep them."""
         actions, state = self._policy.predict(observation, state, episode_start, deterministic=deterministic)
         self._kept.append(np.array(actions, np.int64))
         return actions, state
@@ -43,7 +43,7 @@ class Replayed:
     def predict(
         self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = True
     ) -> tuple[NDArray[Any], Any]:
-        """The next actions of the log; `state` counts the decisions.
+        """Return the next actions of the log; `state` counts the decisions.
 
         Raises:
             ValueError: the log has no more.

@@ -192,8 +192,9 @@ def columns_of(results: pa.Table) -> Columns:
     """Return the columns of the suite that results are of; of an unknown suite, those that fit its rows."""
     named = set(zip(results["suite"].to_pylist(), results["suite_version"].to_pylist(), strict=True))
     known = [suite.columns for suite in SUITES.values() if (suite.name, suite.version) in named]
-    fitting = [columns for columns in (*known, CALL, RATE) if columns.ranked_by in results.schema.names]
-    return fitting[0] if fitting else CALL
+    fitting = [columns for columns in known if columns.ranked_by in results.schema.names]
+    written = [columns for columns in (CALL, RATE) if all(column.name in results.schema.names for column in columns.numbers)]
+    return next(iter((*fitting, *written)), CALL)
 
 
 @unlock_test_split()

@@ -1,4 +1,4 @@
-"""What the two commands of the predictors take: typed counterparts of conf/predictor_data.yaml and conf/train_predictor.yaml."""
+"""Arguments of the two commands of the predictors: typed counterparts of conf/predictor_data.yaml and conf/train_predictor.yaml."""
 
 from fnmatch import fnmatchcase
 from importlib.resources import files
@@ -69,7 +69,7 @@ class PredictorDataConfig(Config):
 
 
 def named_methods(names: list[str] | None) -> dict[str, Any]:
-    """Settings in files of conf/predictor; None: in all of them.
+    """Return the settings in files of conf/predictor; None: in all of them.
 
     Raises:
         ValueError: no such file.
@@ -83,12 +83,12 @@ def named_methods(names: list[str] | None) -> dict[str, Any]:
 
 
 class RowSet(Config):
-    """Which rows a predictor is trained and judged on: patterns of "scenario/mode", of which one must fit."""
+    """Rows that a predictor is trained and judged on: patterns of "scenario/mode", of which one must fit."""
 
     worlds: Annotated[list[str], Field(min_length=1)]
 
     def holds(self, scenario: str, mode: str) -> bool:
-        """Whether rows of these worlds belong to the set."""
+        """Return True if rows of these worlds belong to the set."""
         return any(fnmatchcase(f"{scenario}/{mode}", pattern) for pattern in self.worlds)
 
 

@@ -1,4 +1,4 @@
-"""How good forecasts are: the paper's three figures and what they hide."""
+"""Scores of forecasts: the paper's three figures and what they hide."""
 
 from typing import Any
 

@@ -87,7 +87,7 @@ def _read(config: TrainPredictorConfig) -> Data:
 
 
 def _chosen(config: TrainPredictorConfig, name: str, rows: Rows) -> Rows:
-    """The rows of a set."""
+    """Return the rows of a set."""
     kinds = {(scenario, mode) for scenario, mode in zip(rows["scenario"], rows["mode"], strict=True)}
     held = np.zeros(len(rows), bool)
     for scenario, mode in kinds:
@@ -99,7 +99,7 @@ def _chosen(config: TrainPredictorConfig, name: str, rows: Rows) -> Rows:
 
 
 def _possible(config: TrainPredictorConfig, cell: Cell, data: Data) -> bool:
-    """Whether the set has rows, and, to hold out pairs, enough of them."""
+    """Return True if the set has rows, and, to hold out pairs, enough of them."""
     rows = _chosen(config, cell.rows, data.rows)
     return len(rows) > 0 and (cell.holdout != "pair" or len(set(zip(rows["scenario"], rows["pair"], strict=True))) >= FEWEST_PAIRS)
 

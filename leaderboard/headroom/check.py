@@ -99,7 +99,7 @@ def _oracle(best: Sequence[Best], changes: int) -> Best:
 
 
 def summary(found: Sequence[Compared]) -> str:
-    """What came out, in lines."""
+    """Return the outcome, in lines."""
     heard = [one for one in found if np.isfinite(one.r)]
     over = [one for one in heard if one.r > one.bound + TOLERANCE]
     apart = np.array([one.bound - one.reached for one in heard])

@@ -1,4 +1,4 @@
-"""What vcgym-headroom takes: typed counterpart of conf/headroom.yaml."""
+"""Arguments of vcgym-headroom: typed counterpart of conf/headroom.yaml."""
 
 from pathlib import Path
 from typing import Annotated

@@ -59,7 +59,7 @@ class Drawn(NamedTuple):
 
 @unlock_test_split()
 def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
-    """The world that a result row (its identity columns) was played on.
+    """Return the world that a result row (its identity columns) was played on.
 
     Raises:
         ValueError: the row's data or length are not those of `scenario`, or its world cannot be drawn.
@@ -128,7 +128,7 @@ def _limits(world: Drawn) -> list[int]:
 
 
 def _apart(world: Drawn, seen: Seen, name: str, pair: System, best_path: NDArray[np.int16]) -> Iterator[dict[str, Any]]:
-    """What a system would gain by routing alone, and by playout alone."""
+    """Yield the rows of a system with ideal routing alone, and with ideal playout alone."""
     routed = play_script(world.scenario, world.draw, best_path, pair.receiver)
     yield from rows(routed, **(world.identity | {"system": f"oracle_routing_{name}"}))
     batch = CallBatch(world.scenario, 1, pair.router, pair.receiver, log=True)

@@ -83,7 +83,7 @@ def _means(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
 
 
 def _best(means: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str:
-    """The name with the highest mean R; "" of none."""
+    """Return the name with the highest mean R; "" of none."""
     return max(names, key=lambda name: (means[name]["r"], name), default="")
 
 

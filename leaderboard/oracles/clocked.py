@@ -28,7 +28,7 @@ class Budgeted(NamedTuple):
 
 
 def at_price(arrived_us: NDArray[np.int64], price_ms: float) -> Plan:
-    """The schedule whose mean offset plus `price_ms` times its concealed share is least.
+    """Return the schedule whose mean offset plus `price_ms` times its concealed share is least.
 
     Args:
         arrived_us: (packets,), one packet per 10-ms slot from 0 on; -1 where it never arrives.
@@ -44,7 +44,7 @@ def at_price(arrived_us: NDArray[np.int64], price_ms: float) -> Plan:
 
 
 def at_budget(arrived_us: NDArray[np.int64], most_share: float) -> Budgeted:
-    """The schedule of least mean offset with at most `most_share` (0..1) of its ticks concealed.
+    """Return the schedule of least mean offset with at most `most_share` (0..1) of its ticks concealed.
 
     Raises:
         ValueError: as `at_price`; or no schedule conceals so little.
@@ -78,7 +78,7 @@ def _staged(arrived_us: NDArray[np.int64]) -> Stage:
 
 
 def _least(staged: Stage, price_ms: float, mean: float) -> tuple[Plan, float]:
-    """The plan of least mean cost, and that cost in ms; `mean`, in levels, is where the search for it begins."""
+    """Return the plan of least mean cost, and that cost in ms; `mean`, in levels, is where the search for it begins."""
     while True:
         (plan,) = solve(staged, price_ms / _LEVEL_MS, mean, (0,))
         found = (plan.delay_ms + price_ms * plan.share) / _LEVEL_MS

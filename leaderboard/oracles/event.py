@@ -45,7 +45,7 @@ class Budgeted(NamedTuple):
 
 
 def at_price(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], price_us: float) -> Playout:
-    """The schedule of least cost.
+    """Return the schedule of least cost.
 
     Args:
         sent_us: (packets,), ascending.
@@ -70,7 +70,7 @@ def at_price(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], price_us
 
 
 def at_budget(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], most_lost: int) -> Budgeted:
-    """The schedule of least mean delay with at most `most_lost` packets lost or given up.
+    """Return the schedule of least mean delay with at most `most_lost` packets lost or given up.
 
     Raises:
         ValueError: more packets than that never arrive.

@@ -62,7 +62,7 @@ class Stage(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What the programme found; a tick stands at its time in the call, T of them in all.
+    """Solution of the dynamic program; a tick stands at its time in the call, T of them in all.
 
     Attributes:
         value: least sum of cost - mean, in levels.
@@ -155,7 +155,7 @@ def solve(
 def _plan(
     stage: Stage, value: float, path: NDArray[np.int16], played_tick: NDArray[np.int64], level: NDArray[np.int16], concealed: NDArray[Any]
 ) -> Plan:  # fmt: skip
-    """The plan from what the kernel wrote, whose levels and ticks begin at the lowest level."""
+    """Return the plan from what the kernel wrote, whose levels and ticks begin at the lowest level."""
     heard, at = played_tick >= 0, level >= 0
     waited = played_tick[heard] - np.flatnonzero(heard)
     played_tick = np.where(heard, played_tick + stage.lowest, -1)
@@ -236,7 +236,7 @@ def _step(need, chance, units, margin, levels, base, price, tick, free, followin
 
 @allocating_kernel
 def _choice(need, chance, units, margin, levels, base, price, tick, free, following, q, p, k, f):
-    """The best move from a state, and path and layer after it: (move, path of the next unit, layer, path of the unit after a fast one)."""
+    """Return the best move from a state, and what follows it: (move, path of the next unit, layer, path of the unit after a fast one)."""
     fresh = (tick + 1) % _BLOCK == 0
     spent = following[0] if fresh else following[1]
     first = margin + units - 1 - tick

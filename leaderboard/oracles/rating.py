@@ -41,7 +41,7 @@ _LEVEL_MS = UNIT_US / 1000.0
 
 
 class Best(NamedTuple):
-    """What hindsight reaches with one limit on path changes.
+    """Best result in hindsight under one limit on path changes.
 
     Attributes:
         plan: the best one found.
@@ -62,7 +62,7 @@ class _Cut(NamedTuple):
 
 
 def best_ratings(seen: Seen, changes: Sequence[int], gap: float = GAP) -> list[Best]:
-    """The best R and its bound for each limit on path changes in the call.
+    """Return the best R and its bound for each limit on path changes in the call.
 
     Args:
         seen: the world.
@@ -94,7 +94,7 @@ def _best_fixed(seen: Seen, gap: float) -> Best:
 
 
 def local_price_ms(share: float) -> tuple[float, float]:
-    """What one unit of concealed share is worth in ms of delay there: dIe/ds over dId/dx, above the knee of Id and below it."""
+    """Return the price of one unit of concealed share in ms of delay: dIe/ds over dId/dx, above the knee of Id and below it."""
     percent = 100.0 * share
     slope = 100.0 * IE_MAX * BPL_G711_CONCEALED / (percent + BPL_G711_CONCEALED) ** 2
     return slope / (REDUCED_SLOPE_PER_MS + REDUCED_KNEE_SLOPE_PER_MS), slope / REDUCED_SLOPE_PER_MS
@@ -183,7 +183,7 @@ def _binding(cuts: Sequence[_Cut], share: float) -> list[float]:
 
 
 def _next_price(plans: Sequence[Plan], cuts: Sequence[_Cut], lowest_ms: float, asked: Sequence[float]) -> float | None:
-    """A price that should lower the bound: where two cuts meet, the slope between their plans; at an end, one beyond. None: none is new."""
+    """Return a price that should lower the bound: where two cuts meet, the slope between their plans; at an end, one beyond; or None."""
     share = highest_rating(cuts, lowest_ms)[1]
     near = _binding(cuts, share)
     low, high = min(near), max(near)

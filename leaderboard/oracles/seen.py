@@ -30,7 +30,7 @@ AROUND_SLOTS = 50
 
 
 class Seen(NamedTuple):
-    """What an oracle knows of one world, slots 0 to packets - 1.
+    """Knowledge of an oracle about one world, slots 0 to packets - 1.
 
     Attributes:
         delay_us: int32 (paths, packets), at least 1; LOST where the packet never arrives for certain.
@@ -71,7 +71,7 @@ class SeenWorld(World):
 
 
 def see(scenario: Scenario, draw: WorldDraw) -> Seen:
-    """A drawn world, losses hidden."""
+    """Return a drawn world, losses hidden."""
     world = scenario.world(1)
     lossless = draw._replace(parameters=draw.parameters | {"lossless": True})
     history = world.start(0, draw)
@@ -87,7 +87,7 @@ def see(scenario: Scenario, draw: WorldDraw) -> Seen:
 
 
 def along(seen: Seen, path: NDArray[np.int16]) -> Seen:
-    """The world of the packets on the paths (packets,) that they took, as a single path."""
+    """Return the world of the packets on the paths (packets,) that they took, as a single path."""
     packets = np.arange(len(path))
     return Seen(seen.delay_us[path, packets][None], seen.chance[path, packets][None], seen.history[:1])
 

@@ -134,7 +134,7 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
             words = f"further right: {', '.join(beyond[:3])}{f' and {len(beyond) - 3} more' if len(beyond) > 3 else ''} \u203a"
             said = axes.annotate(words, (1.0, 0.99), xycoords="axes fraction", ha="right", va="top", color=_SOFT, fontsize=7.0)
             said.set_in_layout(False)
-        _dress(axes, "Delay against loss: left and low is better", f"mean {plane.delay_label}, ms", f"{plane.loss_label}, %")
+        _dress(axes, "Delay against loss: left and low is better", f"{plane.delay_label}, ms", f"{plane.loss_label}, %")
         svg = as_svg(figure, transparent=True)
     return _themed(svg)
 

@@ -52,7 +52,7 @@ _MISFITS = """\
 
 
 def fit_page(root: Path) -> str:
-    """The whole page, from the measurements under `root`.
+    """Return the whole page, from the measurements under `root`.
 
     Raises:
         DataError: a file that is missing or broken.

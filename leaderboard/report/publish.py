@@ -114,7 +114,7 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
 def _first(board: Board) -> list[str]:
     """Return the systems that figures of a board show at first."""
     kinds = {line.standing.system: line.kind for line in board.lines}
-    return explorer.drawn_at_first(list(kinds), kinds)
+    return explorer.drawn_at_first(list(kinds), kinds, board.columns.drawn)
 
 
 def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[str, str]) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "worlds": board.worlds,
         "conditions": {name: value for name, value in board.conditions.items() if name not in shared},
         "primary": columns.primary,
-        "groups": [(title, [columns.metric[name] for name in names]) for title, names in columns.groups],
+        "groups": columns.grouped,
         "bands": columns.bands,
         "pair_word": columns.pairs,
         "bodies": tables.bodies(results, board),

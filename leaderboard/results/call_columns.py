@@ -52,10 +52,10 @@ METRICS: tuple[Column, ...] = (
 )
 
 CLOCKED = DelayLoss(
-    "clocked", "clocked_end_to_end_delay_mean_ms", ("concealed_share",), "delay played", "ticks concealed", "played"
+    "clocked", "clocked_end_to_end_delay_mean_ms", ("concealed_share",), "mean delay played", "ticks concealed", "played"
 )  # fmt: skip
 EVENT = DelayLoss(
-    "event", "event_end_to_end_delay_mean_ms", ("network_loss", "event_late_loss"), "delay emitted", "packets never emitted", "emitted"
+    "event", "event_end_to_end_delay_mean_ms", ("network_loss", "event_late_loss"), "mean delay emitted", "packets never emitted", "emitted"
 )  # fmt: skip
 
 
@@ -107,6 +107,7 @@ CALL = Columns(
     curves=(("event", "Until emitted by the receiver"), ("clocked", "Until played to the listener")),
     pairs="pair",
     min_step=1.0,
+    drawn=("DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM"),
     footnote="R, MOS: interquartile mean over worlds [95 % interval]; all else: mean over worlds. Clocked: what a player of constant pace "
     "plays; event: what the receiver emits. Late is a share of packets sent, concealed a share of 10-ms ticks.",
 )  # fmt: skip

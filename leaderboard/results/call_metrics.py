@@ -43,7 +43,7 @@ def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
 
 
 def g114_band(mouth_to_ear_ms: float) -> str:
-    """The one of `call_columns.G114_BANDS` in which a one-way delay in ms lies."""
+    """Return the one of `call_columns.G114_BANDS` in which a one-way delay in ms lies."""
     good, with_care, beyond = G114_BANDS
     return good if mouth_to_ear_ms <= 150.0 else with_care if mouth_to_ear_ms <= 400.0 else beyond
 

@@ -73,7 +73,7 @@ class DelayLoss(NamedTuple):
         name: of the front.
         delay: column of the delay in ms.
         losses: columns of shares that add up to the loss.
-        delay_label: the delay in words.
+        delay_label: the delay in words, for an axis.
         loss_label: the loss in words.
         adjective: of packets that are no loss, for headings.
     """
@@ -108,6 +108,7 @@ class Columns(NamedTuple):
         pairs: name of what `pair` holds.
         min_step: smallest difference of the ranked metric that matters, for the scale of figures.
         footnote: definitions for readers of a board.
+        drawn: systems that figures show at first, beside the best one and the agents.
         oracles: systems that know what no controller can know; they are played beside the others and never ranked.
     """
 
@@ -129,6 +130,7 @@ class Columns(NamedTuple):
     pairs: str
     min_step: float
     footnote: str
+    drawn: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
 
     @property
@@ -140,6 +142,12 @@ class Columns(NamedTuple):
     def primary(self) -> Column:
         """Column that systems are ranked by."""
         return self.metric[self.ranked_by]
+
+    @property
+    def grouped(self) -> list[tuple[str, list[Column]]]:
+        """Heading and columns of each group of the page's table, without the ranked metric, which stands before them."""
+        groups = [(heading, [self.metric[name] for name in names if name != self.ranked_by]) for heading, names in self.groups]
+        return [(heading, columns) for heading, columns in groups if columns]
 
     @property
     def numbers(self) -> list[Column]:

@@ -43,7 +43,7 @@ RATE = Columns(
         ("of capacity\n%", ("utilisation",)),
         ("delay p50 /\np95 ms", ("delay_p50_ms", "delay_p95_ms")),
     ),
-    details=("utility", "audio_on_time", "audio_late", "video_late", "transit_p50_ms", "transit_p95_ms", "queueing_ms", "waiting_ms",
+    details=("audio_late", "video_late", "transit_p50_ms", "transit_p95_ms", "queueing_ms", "waiting_ms",
              "lost", "unsent"),
     groups=(
         ("Quality", ("utility", "audio_on_time", "video_on_time", "r")),
@@ -61,13 +61,17 @@ RATE = Columns(
     bands=None,
     anchors=Anchors(_PUBLISHED, hundred=ORACLE, informed="", min_room=0.05),
     fronts=(
-        DelayLoss("arrival", "delay_p95_ms", ("lost", "unsent"), "95th percentile of the delay", "packets lost or never sent", "received"),
+        DelayLoss(
+            "arrival", "delay_p95_ms", ("lost", "unsent"), "95th percentile of the delay, mean over calls", "packets lost or never sent",
+            "received",
+        ),
     ),
     curves=(("arrival", "Until received"),),
     pairs="kind",
     min_step=0.1,
     footnote="All columns: mean over worlds. Delay: from capture to arrival; transit: from leaving the sender to arrival. Curves count "
     f"packets sent, so losses keep them below 100 %. Utility: {_UTILITY}.",
+    drawn=("GCC-WEBRTC", "GCC-DRAFT", "SBPN2", "UNMOD", "TFRC-4342", "FIXED"),
     oracles=(ORACLE,),
 )  # fmt: skip
 """Calls over a bottleneck, ranked by utility (R3Net, arXiv 1912.02222): what the rate is controlled for."""

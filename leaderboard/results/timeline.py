@@ -1,4 +1,4 @@
-"""What happened in a few sessions, bin by bin: small enough for a page, enough to see a system change its path and pay for it."""
+"""Course of a few sessions, bin by bin: small enough for a page, enough to see a system change its path and pay for it."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ World = tuple[str, int]  # pair and seed
 
 
 def watched(worlds: list[World]) -> list[World]:
-    """The sessions of a part of a suite that are kept: its first world, and one half-way through its list."""
+    """Return the sessions of a part of a suite that are kept: its first world, and one half-way through its list."""
     return sorted({worlds[0], worlds[len(worlds) // 2]})
 
 

@@ -1,4 +1,4 @@
-"""How sure a leaderboard is: what a number says about the worlds that were not drawn, one question per file.
+"""Statistics of a leaderboard: the uncertainty of its numbers and ranks, one question per file.
 
     paired          which rows are compared: every system on the same worlds, worlds grouped by kind
     aggregates      one number from many: mean, interquartile mean, median, optimality gap, probability of improvement, profiles

@@ -1,4 +1,4 @@
-"""How often a 95 % interval contains the truth: simulated suites of two systems, the intervals of `resampling`, and the truth known.
+"""Coverage of 95 % intervals: simulated suites of two systems, the intervals of `resampling`, and the truth known.
 
 A simulated suite has `KINDS` kinds of world with levels as far apart as those of the suites, spread over two decades of noise: a world is
 its kind's level, less a gamma variable (quality has a long tail downwards), part of which both systems share, since they meet the same
@@ -68,14 +68,14 @@ def simulate(seeds: int, suites: int, rng_seed: int = 0) -> Coverage:
 
 
 def expected(fewest: int) -> Coverage:
-    """The measured row for the largest number of seeds that is not above `fewest`, or the first row."""
+    """Return the measured row for the largest number of seeds that is not above `fewest`, or the first row."""
     rows = table()
     return next((row for row in reversed(rows) if row.seeds <= fewest), rows[0])
 
 
 @functools.cache
 def table() -> tuple[Coverage, ...]:
-    """What `data/coverage.json` says, by number of seeds."""
+    """Return the rows of `data/coverage.json`, by number of seeds."""
     held: dict[str, Any] = json.loads(importlib.resources.files("vcgym.data").joinpath("coverage.json").read_text(encoding="utf-8"))
     return tuple(Coverage(**row) for row in held["rows"])
 

@@ -32,7 +32,7 @@ class Paired(NamedTuple):
     stratum: np.ndarray
 
     def of(self, *systems: str) -> "Paired":
-        """The same worlds for these systems alone, in this order.
+        """Return the same worlds for these systems alone, in this order.
 
         Raises:
             ValueError: one of them is not there.
@@ -119,5 +119,5 @@ def sample(paired: Paired, metric: str) -> Sample:
 
 
 def worlds_compared(paired: Paired, metric: str) -> int:
-    """Number of worlds in which every system has a value of `metric`."""
+    """Return the number of worlds in which every system has a value of `metric`."""
     return sample(paired, metric).values.shape[1]

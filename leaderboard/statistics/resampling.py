@@ -1,4 +1,4 @@
-"""How far a statistic would move with other worlds: the paired stratified bootstrap.
+"""The paired stratified bootstrap: the spread of a statistic over other worlds.
 
 Every system has played the same worlds, so a resample draws worlds, not rows: within each kind as many as it has, with replacement, and
 the same ones for every system. `scipy.stats.bootstrap` does exactly that when it is given one array of world indices per kind.
@@ -57,7 +57,7 @@ class Spread(NamedTuple):
         return self.factor * self.resampled.std(axis=-1, ddof=1)
 
     def interval(self, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the 95 % interval; `plain` leaves both factors out."""
+        """Return the ends of the 95 % interval; `plain` leaves both factors out."""
         if not self.resampled.shape[-1]:
             return np.full(self.centre.shape, np.nan), np.full(self.centre.shape, np.nan)
         beyond = 0.5 * (1.0 - CONFIDENCE)
@@ -75,7 +75,7 @@ class Spread(NamedTuple):
 def resample(
     values: np.ndarray, sizes: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray], rng_seed: int = 0, resamples: int = RESAMPLES
 ) -> Spread:  # fmt: skip
-    """A statistic and its resamples.
+    """Return a statistic and its resamples.
 
     Args:
         values: (..., W), worlds of one kind together.

@@ -1,1 +1,1 @@
-"""What others hand in: a folder of a card and weights, read with no pickle and none of their code, played, logged and replayed."""
+"""Submissions of others: a folder of a card and weights, read with no pickle and none of their code, played, logged and replayed."""

@@ -29,7 +29,7 @@ World = tuple[Any, ...]
 
 
 class Verdict(NamedTuple):
-    """Whether one row of results is what its actions come to; `said` names the columns that are not, or what else is wrong."""
+    """Outcome of the replay of one row of results; `said` names the columns that differ, or what else is wrong."""
 
     system: str
     world: World
@@ -118,7 +118,7 @@ def _strata(part: Part, scenario: Scenario) -> list[str]:
 
 
 def _fault(row: dict[str, Any] | None, scenario: Scenario) -> str:
-    """What keeps a logged call from being played again; empty if nothing does."""
+    """Return the reason why a logged call cannot be played again; empty if there is none."""
     if row is None:
         return "no actions in the log"
     if row["env"] != AGENT_ENV or row["card"] != scenario.layout.card:

@@ -1,4 +1,4 @@
-"""What a bottleneck can carry over time: traces of its rate, or of single chances to send (the mahimahi format).
+"""Capacity of a bottleneck over time: traces of its rate, or of single opportunities to send (the mahimahi format).
 
 A trace is a function of the world alone. It repeats after its length, as mahimahi's do (Netravali et al., USENIX ATC 2015).
 
@@ -46,14 +46,14 @@ class Capacity(NamedTuple):
 
 
 def constant(rate_bps: float) -> CapacityTrace:
-    """The same rate for ever."""
+    """Return a trace with the same rate for ever."""
     return rate_trace("constant", [0.0], [rate_bps], _FOREVER_US / 1e6)
 
 
 def rate_trace(
     name: str, times_s: ArrayLike, rates_bps: ArrayLike, length_s: float, least_bps: float = 0.0, source: str | Path = "capacity trace"
 ) -> CapacityTrace:  # fmt: skip
-    """A trace of rates.
+    """Make a trace of rates.
 
     Args:
         name: of the trace.
@@ -80,12 +80,12 @@ def rate_trace(
 
 
 def steps(name: str, changes: Sequence[tuple[float, float]], length_s: float) -> CapacityTrace:
-    """Rates that change at given times: (time in s, Mbit/s), as in the basic cases of RFC 8867."""
+    """Make a trace of rates that change at given times: (time in s, Mbit/s), as in the basic cases of RFC 8867."""
     return rate_trace(name, [at for at, _ in changes], [mbps * 1e6 for _, mbps in changes], length_s)
 
 
 def opportunity_trace(name: str, times_ms: ArrayLike, source: str | Path = "capacity trace") -> CapacityTrace:
-    """Chances to send 1500 bytes.
+    """Make a trace of opportunities to send 1500 bytes.
 
     Args:
         name: of the trace.
@@ -124,7 +124,7 @@ def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
 
 
 def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:
-    """Traces for `bottlenecks` bottlenecks to choose from; each has the first one until `choose_trace`."""
+    """Pool traces for `bottlenecks` bottlenecks to choose from; each has the first one until `choose_trace`."""
     starts = np.cumsum([0, *(len(trace.times_us) for trace in traces)])
     first, entries, length_us, start_us = (np.zeros(bottlenecks, np.int64) for _ in range(4))
     capacity = Capacity(
@@ -144,7 +144,7 @@ def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:
 
 
 def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
-    """Bottleneck `s` has the trace number `trace` of the pool, from `start_us` of it on."""
+    """Give bottleneck `s` the trace number `trace` of the pool, from `start_us` of it on."""
     capacity.first[s] = capacity.all_first[trace]
     capacity.entries[s] = capacity.all_entries[trace]
     capacity.length_us[s] = capacity.all_length_us[trace]
@@ -153,7 +153,7 @@ def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
 
 @kernel
 def capacity_between_bps(capacity, s, from_us, to_us):
-    """Mean rate that bottleneck `s` can carry between two instants of the call; of chances to send, those after the first instant count."""
+    """Return the mean rate that bottleneck `s` can carry between two instants of the call; opportunities count after the first instant."""
     first, entries, length_us = capacity.first[s], capacity.entries[s], capacity.length_us[s]
     at_us, ends_us = from_us + capacity.start_us[s], to_us + capacity.start_us[s]
     cycle_us = at_us // length_us * length_us
@@ -183,7 +183,7 @@ def capacity_between_bps(capacity, s, from_us, to_us):
 
 
 def mean_bps(trace: CapacityTrace, from_us: int = 0, to_us: int | None = None) -> float:
-    """Mean rate of a trace between two instants of it, by default from end to end; beyond its end it is in its next turn."""
+    """Return the mean rate of a trace between two instants, by default from end to end; beyond its end it repeats."""
     bps: float = capacity_between_bps(pool([trace], 1), 0, from_us, trace.length_us if to_us is None else to_us)
     return bps
 

@@ -25,7 +25,7 @@ MOST_MBPS = 20.0
 
 
 def draw_cellular(seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Times in s and rates in Mbit/s, whole kbit/s, float64 (600,) each."""
+    """Sample times in s and rates in Mbit/s, whole kbit/s, float64 (600,) each."""
     draws = np.random.Generator(np.random.Philox(key=seed))
     times_s = np.round(np.arange(0.0, LENGTH_S, STEP_S), 1)
     median = math.exp(draws.uniform(math.log(MEDIAN_MBPS[0]), math.log(MEDIAN_MBPS[1])))

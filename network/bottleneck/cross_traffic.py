@@ -86,7 +86,7 @@ class Flows(NamedTuple):
 
 
 class Dumbbell(NamedTuple):
-    """What all flows of a bottleneck share, and the flows beside the calls."""
+    """Shared state of a bottleneck and its cross-traffic flows."""
 
     queue: Queue
     capacity: Capacity
@@ -121,13 +121,13 @@ class Udp(NamedTuple):
 
 
 def allocate_flows(bottlenecks: int, flows: int, connections: bool = True) -> Flows:
-    """Room for up to `flows` flows beside each bottleneck, none started; without `connections` none may be TCP."""
+    """Allocate up to `flows` flows beside each bottleneck, none started; without `connections` none may be TCP."""
     pipe = allocate_pipe(bottlenecks, flows if connections else 0)
     return Flows(np.zeros((bottlenecks, flows), FLOW), pipe, np.zeros(bottlenecks, np.uint64))
 
 
 def describe_flow(which: Tcp | Udp | OtherCall) -> NDArray[np.void]:
-    """The flow as the kernel takes it, () of FLOW.
+    """Return the flow as the kernel takes it, () of FLOW.
 
     Raises:
         ValueError: an unknown control or rule, a number out of range.
@@ -204,7 +204,7 @@ def run_flows(dumbbell, s, until_us):
 
 @kernel
 def carry(dumbbell, s, flow_number, packet, now_us, size_bytes, loss):
-    """A packet enters the way: when it comes out behind the bottleneck, DROPPED by the queue, or LOST_AT_RANDOM."""
+    """Send a packet into the bottleneck; return when it comes out behind it, DROPPED by the queue, or LOST_AT_RANDOM."""
     if is_lost(dumbbell.flows.seed[s], flow_number, packet, loss):
         return np.int64(LOST_AT_RANDOM)
     departs_us = offer(dumbbell.queue, dumbbell.capacity, s, now_us, size_bytes)
@@ -267,7 +267,7 @@ def _exponential(flow, seed, f, mean):
 
 @kernel
 def _next_packet(flow, seed, f):
-    """The instant of the next packet, on from `due_us`; in time that is off none is sent."""
+    """Set the instant of the next packet, on from `due_us`; in off times none is sent."""
     if flow.sent > 0:
         flow.due_us += _exponential(flow, seed, f, flow.gap_us) if flow.spacing == POISSON else flow.gap_us
     while flow.off_us > 0.0 and flow.due_us >= flow.on_until_us:

@@ -53,13 +53,13 @@ class Queue(NamedTuple):
 
 
 def allocate_queue(bottlenecks: int) -> Queue:
-    """Room for the queues of `bottlenecks` links, none started."""
+    """Allocate the queues of `bottlenecks` links, none started."""
     shape = (bottlenecks, MOST_QUEUED)
     return Queue(np.zeros(bottlenecks, LINK), np.zeros(shape, np.int64), np.zeros(shape, np.int32))
 
 
 def require_limits(limit_packets: int, limit_bytes: int | None = None) -> tuple[int, int]:
-    """Both limits of a queue as the kernel takes them; None is no limit.
+    """Return both limits of a queue as the kernel takes them; None is no limit.
 
     Raises:
         ValueError: a limit out of its range, a length of 0 included.
@@ -82,7 +82,7 @@ def start_link(queue, capacity, s, limit_packets, limit_bytes):
 
 @kernel
 def offer(queue, capacity, s, now_us, size_bytes):
-    """A packet comes to bottleneck `s`; returns when it will have left, in microseconds, or DROPPED. Times never fall."""
+    """Offer a packet to bottleneck `s`; return when it will have left, in microseconds, or DROPPED. Times never fall."""
     link = queue.link[s]
     while link.left < link.entered and queue.departs_us[s, link.left & _MASK] <= now_us:
         link.queued_bytes -= queue.sizes[s, link.left & _MASK]
@@ -103,7 +103,7 @@ def offer(queue, capacity, s, now_us, size_bytes):
 
 @kernel
 def _ends_us(link, capacity, s):
-    """When the next entry of the trace begins."""
+    """Return the start time of the next capacity entry."""
     following = link.place + 1
     if following < capacity.entries[s]:
         return link.cycle_us + capacity.times_us[capacity.first[s] + following]
@@ -120,7 +120,7 @@ def _next_entry(link, capacity, s):
 
 @kernel
 def _seek(link, capacity, s, now_us):
-    """Go to the entry of the trace that holds at `now_us`; whole turns of the trace at once."""
+    """Move to the entry of the trace that holds at `now_us`, whole cycles of the trace at once."""
     turns = (now_us - link.cycle_us) // capacity.length_us[s]
     if turns > 1:
         link.cycle_us += (turns - 1) * capacity.length_us[s]
@@ -152,7 +152,7 @@ def _serve_at_rate(link, capacity, s, now_us, size_bytes):
 
 @kernel
 def _serve_at_opportunities(link, capacity, s, now_us, size_bytes):
-    """`free_us` is the opportunity last used, `used` the bytes that left at it."""
+    """Return when a packet leaves; `free_us` is the opportunity used last, `used` the bytes that left at it."""
     if link.free_us < now_us:  # nothing waits, and what is over at opportunities before is lost
         _seek(link, capacity, s, now_us - 1)
         if link.cycle_us + capacity.times_us[capacity.first[s] + link.place] < now_us:
@@ -170,7 +170,7 @@ def _serve_at_opportunities(link, capacity, s, now_us, size_bytes):
 
 @kernel
 def queued(queue, s, now_us):
-    """Packets that wait or are served at bottleneck `s`."""
+    """Return the number of packets that wait or are served at bottleneck `s`."""
     link, n = queue.link[s], np.int64(0)
     for entry in range(link.left, link.entered):
         n += queue.departs_us[s, entry & _MASK] > now_us

@@ -45,13 +45,13 @@ def clear_send_queue(queue, limit):
 
 @kernel
 def item_at(queue, i):
-    """The i-th oldest packet, 0 <= i < waiting."""
+    """Return the i-th oldest packet, 0 <= i < waiting."""
     return queue.packets[(queue.first + i) & _MASK]
 
 
 @kernel
 def put(queue, created_us, expires_us, size_bytes, kind, frame):
-    """A packet joins the end; there must be room."""
+    """Append a packet; there must be room."""
     item = queue.packets[(queue.first + queue.waiting) & _MASK]
     item.created_us, item.expires_us, item.size_bytes, item.kind, item.frame = created_us, expires_us, size_bytes, kind, frame
     queue.waiting += 1

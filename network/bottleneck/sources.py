@@ -1,4 +1,4 @@
-"""What a call has to send: audio of a constant rate, and video frames by one of three models, cut into packets that are queued at once.
+"""Media sources of a call: audio of a constant rate, and video frames by one of three models, cut into packets that are queued at once.
 
     audio        `size_bytes` every `interval_ms`
     TIMELINE     frames of normal size whose mean and spread change along a timeline that repeats (the traffic of the seed paper on SBPN:
@@ -88,7 +88,7 @@ class Encoder(NamedTuple):
 
 
 def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
-    """A source as the kernel takes it, () of VIDEO_SOURCE; the sizes of a series go to the pool.
+    """Return a source as the kernel takes it, () of VIDEO_SOURCE; the sizes of a series go to the pool.
 
     Raises:
         ValueError: a value out of its range, an empty series or timeline.
@@ -118,7 +118,7 @@ def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
 
 
 def require_sizes(sizes_bytes: ArrayLike) -> NDArray[np.int64]:
-    """Frame sizes, checked.
+    """Return frame sizes, checked.
 
     Raises:
         ValueError: none, or one that is not 1 to 10 million bytes.
@@ -140,7 +140,7 @@ def start_source(source, target_bps):
 
 @kernel
 def frame_bytes(source, series, seed, frame, now_us, target_bps):
-    """Size of frame number `frame`, encoded at `now_us` for `target_bps`."""
+    """Return the size of frame number `frame`, encoded at `now_us` for `target_bps`."""
     if source.model == SERIES:
         return series[source.first + frame % source.entries]
     if source.model == TIMELINE:
@@ -168,7 +168,7 @@ def _part_at(source, at_us):
 
 @kernel
 def _encode(source, frame, now_us, target_bps):
-    """Mean size of this frame."""
+    """Return the mean size of this frame."""
     follows = 1.0 - math.exp(-(now_us - source.encoded_us) / source.lag_us) if source.lag_us > 0.0 else 1.0
     source.rate_bps += follows * (max(target_bps, source.least_bps) - source.rate_bps)
     source.encoded_us = now_us
@@ -184,11 +184,11 @@ def _encode(source, frame, now_us, target_bps):
 
 @kernel
 def packets_of(source, size_bytes):
-    """How many packets a frame makes."""
+    """Return the number of packets of a frame."""
     return (size_bytes + source.packet_bytes - 1) // source.packet_bytes
 
 
 @kernel
 def part_bytes(size_bytes, packets, i):
-    """Size of packet i of a frame."""
+    """Return the size of packet i of a frame."""
     return size_bytes // packets + (1 if i < size_bytes % packets else 0)

@@ -66,7 +66,7 @@ class Pipe(NamedTuple):
 
 
 def allocate_pipe(bottlenecks: int, flows: int) -> Pipe:
-    """Room for `flows` connections over each bottleneck; no flow takes next to none."""
+    """Allocate `flows` connections over each bottleneck; no flows take next to no memory."""
     shape = (bottlenecks, flows, PIPE)
     segment, sent_us, acked_us = (np.zeros(shape, np.int64) for _ in range(3))
     return Pipe(segment, sent_us, acked_us, np.zeros(shape, np.int8), np.zeros(shape, np.int8))
@@ -74,7 +74,7 @@ def allocate_pipe(bottlenecks: int, flows: int) -> Pipe:
 
 @kernel
 def start_connection(connection, pipe, s, f, control):
-    """A new connection."""
+    """Start a new connection."""
     start_window(connection.window, control, INITIAL_WINDOW)
     connection.first_missing = connection.next_segment = connection.highest = connection.expected = 0
     connection.recover = -1
@@ -86,7 +86,7 @@ def start_connection(connection, pipe, s, f, control):
 
 @kernel
 def next_event_us(connection, pipe, s, f):
-    """When the next acknowledgement is back or the timer fires."""
+    """Return when the next acknowledgement is back or the timer fires."""
     at_us = connection.timer_us
     if connection.read < connection.written:
         at_us = min(at_us, pipe.acked_us[s, f, connection.read & _MASK])
@@ -95,7 +95,7 @@ def next_event_us(connection, pipe, s, f):
 
 @kernel
 def may_send(connection):
-    """Whether window and pipe have room for a segment."""
+    """Return True if window and pipe have room for a segment."""
     allowed = min(connection.window.cwnd + connection.extra, np.float64(MOST_WINDOW))
     in_pipe = connection.written - connection.read
     return connection.next_segment + 1 <= connection.first_missing + allowed and in_pipe < PIPE
@@ -103,7 +103,7 @@ def may_send(connection):
 
 @kernel
 def take_next(connection):
-    """The segment to send now; it is on its way."""
+    """Take the segment to send now and count it as under way."""
     segment = connection.next_segment
     connection.next_segment += 1
     return segment
@@ -111,7 +111,7 @@ def take_next(connection):
 
 @kernel
 def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
-    """A segment was sent; `acked_us`: when its acknowledgement will be back, negative if it is lost on the way."""
+    """Count a sent segment; `acked_us`: when its acknowledgement will be back, negative if it is lost."""
     again = segment < connection.highest
     if again:
         connection.retransmitted += 1
@@ -127,7 +127,7 @@ def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
 
 @kernel
 def on_event(connection, pipe, s, f, now_us):
-    """The next acknowledgement is back, or the timer has fired. Returns a segment to send again at once, or -1.
+    """Play the next acknowledgement or timeout; return a segment to send again at once, or -1.
 
     An acknowledgement that is back in the very microsecond in which the timer would fire stops it.
     """
@@ -149,13 +149,13 @@ def on_event(connection, pipe, s, f, now_us):
 
 @kernel
 def _flight(connection):
-    """Segments under way, at most the window: what duplicates let out in a recovery before is no sign of what the way can carry."""
+    """Return the segments under way, at most the window: what duplicates let out in a recovery before is no sign of the path's capacity."""
     return min(np.float64(connection.next_segment - connection.first_missing), connection.window.cwnd)
 
 
 @kernel
 def _receive(connection, pipe, s, f, segment):
-    """The receiver has got a segment; returns the next one it misses."""
+    """Count a segment at the receiver; return the next one that it misses."""
     if segment >= connection.expected:
         pipe.arrived[s, f, segment & _MASK] = 1
         while pipe.arrived[s, f, connection.expected & _MASK] == 1:
@@ -166,7 +166,7 @@ def _receive(connection, pipe, s, f, segment):
 
 @kernel
 def _sample(connection, rtt_us):
-    """RFC 6298 2.2 and 2.3."""
+    """Take a sample of the round-trip time (RFC 6298 2.2 and 2.3)."""
     if connection.srtt_us == 0.0:
         connection.srtt_us, connection.rttvar_us = rtt_us, rtt_us / 2.0
     else:
@@ -178,7 +178,7 @@ def _sample(connection, rtt_us):
 
 @kernel
 def _on_ack(connection, acknowledged, now_us):
-    """All before `acknowledged` has arrived; returns a segment to send again, or -1."""
+    """Count all before `acknowledged` as arrived; return a segment to send again, or -1."""
     fresh = acknowledged - connection.first_missing
     if fresh == 0:
         return _on_duplicate(connection)

@@ -52,14 +52,14 @@ WINDOW = np.dtype(
 
 @kernel
 def start_window(window, control, initial):
-    """A new connection with a window of `initial` segments."""
+    """Start a connection with a window of `initial` segments."""
     window.control, window.cwnd, window.ssthresh = control, initial, _NO_LIMIT
     window.w_max, window.epoch_us = 0.0, -1
 
 
 @kernel
 def grow(window, now_us, rtt_us):
-    """A segment has been acknowledged outside of recovery; `rtt_us`: the smoothed round-trip time."""
+    """Grow the window by one acknowledged segment outside of recovery; `rtt_us`: the smoothed round-trip time."""
     if window.cwnd < window.ssthresh:
         window.cwnd += 1.0
     elif window.control == RENO:
@@ -70,7 +70,7 @@ def grow(window, now_us, rtt_us):
 
 @kernel
 def cut(window, flight):
-    """A loss was noticed, at most once a round trip, with `flight` segments under way."""
+    """Cut the window after a loss, at most once a round trip, with `flight` segments under way."""
     if window.control == RENO:
         window.ssthresh = max(flight / 2.0, _LEAST)
     else:
@@ -82,14 +82,14 @@ def cut(window, flight):
 
 @kernel
 def time_out(window, flight):
-    """Nothing was acknowledged for a retransmission timeout."""
+    """Reset the window after a retransmission timeout."""
     cut(window, flight)
     window.cwnd, window.w_max = 1.0, 0.0
 
 
 @kernel
 def cubic_of(t_s, k_s, origin):
-    """W(t)."""
+    """Return W(t) of CUBIC."""
     return C * (t_s - k_s) ** 3 + origin
 
 

@@ -1,4 +1,4 @@
-"""What happens behind the bottleneck: random loss, and a last hop that stands still now and then and then lets all go at once (Wi-Fi).
+"""Hop behind the bottleneck: random loss, and outages after which all waiting packets leave at once (Wi-Fi).
 
 Outages alternate with working times, exponential with mean `works_ms`; an outage lasts uniformly `low_ms` to `high_ms`. What comes in it is
 held and released back to back, `GAP_US` apart, as arrivals come in bursts over Wi-Fi (the report on Google Congestion Control over Wi-Fi);
@@ -52,7 +52,7 @@ def _next_outage(outages):
 
 @kernel
 def pass_outages(outages, at_us):
-    """When a packet that comes to the last hop at `at_us` comes out of it; times never fall."""
+    """Return when a packet that comes to the last hop at `at_us` comes out of it; times never fall."""
     if outages.works_ms <= 0.0:
         return at_us
     while outages.ends_us <= at_us:
@@ -66,5 +66,5 @@ def pass_outages(outages, at_us):
 
 @kernel
 def is_lost(seed, flow, number, share):
-    """Whether packet `number` of a flow is lost at random, a share of them, independently."""
+    """Return True if packet `number` of a flow is lost at random, a share of them, independently."""
     return share > 0.0 and rng.uniform(rng.stream_key(seed, flow, rng.PACKET_LOSS), number) < share

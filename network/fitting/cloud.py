@@ -48,7 +48,7 @@ Runs = dict[tuple[str, str, str], Run]  # by cloud, source region, destination r
 
 
 def read_runs(root: Path) -> Runs:
-    """Runs of `cloud_rtt/inter_region_ping.csv` under `root`.
+    """Read the runs of `cloud_rtt/inter_region_ping.csv` under `root`.
 
     Raises:
         DataError: the file is missing, or a row is not as it must be.
@@ -93,7 +93,7 @@ def fit_cloud(root: Path) -> LinkTable:
 
 
 def find_run(runs: Runs, source: str, destination: str) -> Run:
-    """The run that the link between two of the `REGIONS` takes; see the module.
+    """Return the run that the link between two of the `REGIONS` takes; see the module.
 
     Raises:
         DataError: neither cloud has it, and no third region gives it.

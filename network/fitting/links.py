@@ -53,7 +53,7 @@ class Excess(NamedTuple):
 
 
 def beta_by_moments(low_ms: float, high_ms: float, mean_ms: float, sd_ms: float) -> Beta:
-    """Beta law on [low_ms, high_ms] with the given mean and standard deviation.
+    """Return the Beta law on [low_ms, high_ms] with the given mean and standard deviation.
 
     With m and v the mean and variance scaled to [0, 1]: a = m n, b = (1 - m) n, n = m (1 - m) / v - 1 (method of moments; Johnson, Kotz,
     Balakrishnan, Continuous Univariate Distributions 2, chapter 25). Moments that no such law has are moved to the nearest that one has,
@@ -74,7 +74,7 @@ def beta_by_moments(low_ms: float, high_ms: float, mean_ms: float, sd_ms: float)
 
 
 def bad_hour(median_avg_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -> tuple[float, float]:
-    """Mean and standard deviation (ms) of the bad hours, if the other hours all sit at the median burst's average.
+    """Return mean and standard deviation (ms) of the bad hours, if the other hours all sit at the median burst's average.
 
     The pooled moments about that average are then BAD_HOURS / HOURS times those of a bad hour. A pooled mean below the median average
     gives a shift of zero: a bad hour is not better than an ordinary one. A spread of zero means that the link had more than BAD_HOURS bad
@@ -87,7 +87,7 @@ def bad_hour(median_avg_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -
 
 
 def burst_moments() -> tuple[float, float]:
-    """Mean and mean square of the congestion delay in a bad hour, in units of its median level.
+    """Return mean and mean square of the congestion delay in a bad hour, in units of its median level.
 
     The declared generator (`vcgym.network.worlds.bad_hours`): on for a time T uniform in [ON_MIN_S, ON_MAX_S], off for OFF_MEAN_S on
     average; a lognormal level with log_sd LEVEL_LOG_SD; a linear rise over r, which takes r / 2 of the time from the mean and 2 r / 3 from
@@ -105,7 +105,7 @@ def burst_moments() -> tuple[float, float]:
 
 
 def bad_hours(median_avg_ms: float, median_mdev_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -> BadHours:
-    """Share of bad hours and their median level, so that ordinary and bad hours together have the pooled mean and standard deviation.
+    """Fit the share of bad hours and their median level, so that ordinary and bad hours together have the pooled mean and deviation.
 
     An ordinary hour has the median burst's average and deviation; a bad one adds bursts with the moments (c, q) of `burst_moments` times
     the level L. With d = pooled mean - median average and Q = pooled variance + d^2 - median variance (the mean square of what bad hours
@@ -121,7 +121,7 @@ def bad_hours(median_avg_ms: float, median_mdev_ms: float, pooled_mean_ms: float
 
 
 def queueing_excess(min_ms: float, avg_ms: float, max_ms: float, pings: int = BURST_PINGS) -> Queue:
-    """Base and lognormal excess of one burst: mean excess avg - min, and max - min its median largest of `pings` draws.
+    """Fit base and lognormal excess of one burst: mean excess avg - min, and max - min its median largest of `pings` samples.
 
     With z the normal quantile at 0.5^(1/pings) and L = ln((max - min) / (avg - min)): log_sd solves L = z s - s^2 / 2, the smaller root
     z - sqrt(z^2 - 2 L), or z where L is above the most a lognormal allows, z^2 / 2. Then log_mean = ln(avg - min) - log_sd^2 / 2. Floors:
@@ -178,7 +178,7 @@ def fit_ten_places(root: Path) -> LinkTable:
 
 
 def link_table(places: list[Place], links: list[Link], **said: str) -> LinkTable:
-    """A table of fitted links, floats at six significant digits; `said` are name, description, source and licence of its card."""
+    """Make a table of fitted links, floats at six significant digits; `said` are name, description, source and licence of its card."""
     body = _rounded(
         {
             "places": [place.model_dump() for place in places],
@@ -224,7 +224,7 @@ def _bad_hours(burst: Burst, days: Pooled | None, usual: Excess) -> BadHours:
 
 
 def _rounded(value: Any) -> Any:
-    """A JSON document with its floats at six significant digits."""
+    """Round the floats of a JSON document to six significant digits."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):

@@ -37,7 +37,7 @@ class Pooled(BaseModel):
 
 
 def read_rows(root: Path, name: str, row_class: type[Row]) -> list[Row]:
-    """Rows of a CSV file (or .csv.gz) of the folder `wonderproxy`; places without codes go by their servers' numbers.
+    """Read the rows of a CSV file (or .csv.gz) of the folder `wonderproxy`; places without codes go by their servers' numbers.
 
     Raises:
         DataError: a file that is missing, or a row that is not as it must be.

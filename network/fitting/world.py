@@ -61,13 +61,13 @@ def fit_world(root: Path) -> WorldLinks:
 
 
 def relayed_share(root: Path, relays: int = FEWEST_RELAYS, by_more_than: float = 0.0) -> float:
-    """Share of all measured pairs whose average round trip falls by more than a share of it over the best path with 1 or 2 relays."""
+    """Return the share of measured pairs whose average round trip falls by more than a share over the best path with 1 or 2 relays."""
     saved = _saved_shares(_averages(root), list(DATA_CENTRES[:relays]))
     return float(np.mean([share > by_more_than for share in saved.values()]))
 
 
 def sample_pairs(root: Path, world: WorldLinks) -> list[str]:
-    """Up to PAIRS_PER_CELL pairs of each cell, in the order of a hash of their names."""
+    """Return up to PAIRS_PER_CELL pairs of each cell, in the order of a hash of their names."""
     saved = _saved_shares(_averages(root), list(DATA_CENTRES[:FEWEST_RELAYS]))
     cells: dict[tuple[int, int], list[str]] = {}
     for pair in sorted(world.pairs, key=lambda pair: hashlib.sha256(pair.encode()).digest()):
@@ -109,7 +109,7 @@ def write_sample(root: Path, output: Path) -> None:
 
 
 def city_names(root: Path) -> dict[str, str]:
-    """City of each server, by its number; `server<number>` where none is stated."""
+    """Return the city of each server, by its number; `server<number>` where none is stated."""
     return {str(server.id): server.name or f"server{server.id}" for server in read_rows(root, FILES[0], Server)}
 
 
@@ -129,7 +129,7 @@ def _is_complete(pair: str, row: dict[tuple[str, str], int]) -> bool:
 
 
 def _saved_shares(averages: dict[tuple[str, str], float], relays: list[str]) -> dict[tuple[str, str], float]:
-    """Share of each direct average that the best path over one or two of the relays saves (negative: it costs)."""
+    """Return the share of each direct average that the best path over one or two of the relays saves (negative: it costs)."""
     cities = sorted({city for link in averages for city in link})
     number = {city: i for i, city in enumerate(cities)}
     ms = np.full((len(cities), len(cities)), np.inf)

@@ -23,7 +23,7 @@ def _prefetch_byte(typingctx: Any, array: Any, row: Any, byte: Any) -> Any:
 
 
 def _nothing(array: Any, row: int, byte: int) -> None:
-    """Do nothing, without the JIT."""
+    """Do nothing: without the JIT there is nothing to prefetch."""
 
 
 # prefetch(array, row, byte): have the cache line fetched that holds that byte of row `row`, counted along the first axis.

@@ -13,7 +13,7 @@ _NOWHERE = -1
 
 @kernel
 def newest_smallest(ring, first, end):
-    """Return the number of the newest of the smallest values among first..end-1, one number at least, at most the ring's length."""
+    """Return the newest of the smallest values among the numbers first..end-1: at least one, at most as many as the ring is long."""
     turn = first & -ring.size  # the number in place 0
     old, new = ring[first - turn : end - turn], ring[: max(end - turn - ring.size, 0)]
     smallest = min(_smallest(old), _smallest(new))

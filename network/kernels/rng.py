@@ -44,7 +44,7 @@ def mix64(bits):
 
 @kernel
 def stream_key(seed, link, purpose):
-    """Return the name of one stream of draws (uint64) for non-negative integers seed, link and purpose."""
+    """Return the key of one stream of random numbers (uint64) for non-negative integers seed, link and purpose."""
     key = mix64(np.uint64(seed) + _GOLDEN)
     key = mix64(key ^ (np.uint64(link) + np.uint64(1)) * _GOLDEN)
     return mix64(key ^ (np.uint64(purpose) + np.uint64(1)) * _MIX_B)

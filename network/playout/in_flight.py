@@ -72,7 +72,7 @@ def sort_day(wire, slot):
 
 @kernel
 def pop(wire, slot):
-    """The next node of day `slot`, which has been sorted, or -1. Every day is emptied before the next one begins."""
+    """Return the next node of day `slot`, which has been sorted, or -1. Every day is emptied before the next one begins."""
     node = wire.head[slot & _MASK]
     if node != _NONE:
         wire.head[slot & _MASK] = wire.next_node[node]

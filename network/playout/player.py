@@ -65,7 +65,7 @@ class Player(NamedTuple):
 
 
 def allocate_player(sessions: int, units: int) -> Player:
-    """Players that are not started; call `start_player` for each session.
+    """Allocate players that are not started; call `start_player` for each session.
 
     Args:
         sessions: S.
@@ -93,7 +93,7 @@ def start_player(player, s, origin_us, units):
 
 @kernel
 def expect_unit(player, s, unit):
-    """One more packet of `unit` has been sent, the first one of it. False if the player is so far behind that its place is still in use.
+    """Count the first packet of `unit` as sent. False if the player is so far behind that its place is still in use.
 
     In an underrun as long as that, m moves on by a unit, which the concealment already heard pays for.
     """
@@ -109,7 +109,7 @@ def expect_unit(player, s, unit):
 
 @kernel
 def unit_there(player, s, unit, now_us):
-    """All packets of `unit` have come."""
+    """Count all packets of `unit` as arrived."""
     clock = player.clock[s]
     player.awaited[s, unit & (player.awaited.shape[1] - 1)] = 0
     clock.newest_unit = max(clock.newest_unit, unit)
@@ -138,7 +138,7 @@ def aim(player, s, now_us, level_us, window_us):
 
 @kernel
 def tick(player, s):
-    """Let the tick at `tick_us` happen, which must not be NEVER_US, and set the time of the next one.
+    """Play the tick at `tick_us`, which must not be NEVER_US, and set the time of the next one.
 
     Returns:
         kind: PLAYED, FAST, STRETCHED, CONCEALED, SILENT or ENDED.
@@ -178,7 +178,7 @@ def _tick_by_rule(clock, awaited, s, now_us):
 
 @kernel
 def _sound(clock, awaited, s, now_us):
-    """A tick that is not silent. Moves m to the unit it stands for; returns its kind and by how many units m moves after it."""
+    """Play a tick that is not silent: move m to its unit; return its kind and by how many units m moves after it."""
     there = _earliest_there(clock, awaited, s, clock.next_unit)
     if there < 0:
         clock.underrun_ticks += 1
@@ -204,7 +204,7 @@ def _sound(clock, awaited, s, now_us):
 
 @kernel
 def _skip_silence(clock, awaited, s, now_us):
-    """If playing has reached silence, leave the underrun behind, and pass over silent units while the offset is a unit too large."""
+    """Leave the underrun behind when playing has reached silence, and pass over silent units while the offset is a unit too large."""
     reached = clock.next_unit + clock.underrun_ticks
     if awaited[s, reached & (awaited.shape[1] - 1)] != NO_MEDIA:
         return
@@ -217,7 +217,7 @@ def _skip_silence(clock, awaited, s, now_us):
 
 @kernel
 def _earliest_there(clock, awaited, s, unit):
-    """First unit from `unit` on that is there, -1 if none."""
+    """Return the first unit from `unit` on that is there, -1 if none."""
     while unit <= clock.newest_unit:
         if awaited[s, unit & (awaited.shape[1] - 1)] == 0:
             return unit
@@ -227,7 +227,7 @@ def _earliest_there(clock, awaited, s, unit):
 
 @kernel
 def _latest_there(clock, awaited, s, unit):
-    """Last unit up to `unit` that is there; the caller knows of one."""
+    """Return the last unit up to `unit` that is there; the caller knows of one."""
     unit = min(unit, clock.newest_unit)
     while awaited[s, unit & (awaited.shape[1] - 1)] != 0:
         unit -= 1

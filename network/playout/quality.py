@@ -28,13 +28,13 @@ LOSS_PRICE = 10.0  # of the event reward, in units of 100 ms: one packet lost we
 
 @allocating_kernel
 def delay_impairment_reduced(ta_ms):
-    """Id of the reduced form (default echo path included), in points of R: 0.024 Ta + 0.11 max(0, Ta - 177.3). Ta >= 0 in ms."""
+    """Return Id of the reduced form (default echo path included), in points of R: 0.024 Ta + 0.11 max(0, Ta - 177.3). Ta >= 0 in ms."""
     return REDUCED_SLOPE_PER_MS * ta_ms + REDUCED_KNEE_SLOPE_PER_MS * np.maximum(0.0, ta_ms - REDUCED_KNEE_MS)
 
 
 @allocating_kernel
 def loss_impairment(p_percent, ie=IE_G711, bpl=BPL_G711_CONCEALED, burst_r=1.0):
-    """Ie_eff of G.107, in points of R: Ie + (95 - Ie) p / (p / BurstR + Bpl).
+    """Return Ie_eff of G.107, in points of R: Ie + (95 - Ie) p / (p / BurstR + Bpl).
 
     Args:
         p_percent: concealed share in percent, 0..100.
@@ -47,13 +47,13 @@ def loss_impairment(p_percent, ie=IE_G711, bpl=BPL_G711_CONCEALED, burst_r=1.0):
 
 @allocating_kernel
 def rating(ta_ms, concealed_share):
-    """R of G.107 with the reduced Id and G.711 with concealment under random loss: 0..93.2, for Ta >= 0 in ms and a share 0..1."""
+    """Return R of G.107 with the reduced Id and G.711 with concealment under random loss: 0..93.2, for Ta >= 0 in ms and a share 0..1."""
     return np.maximum(0.0, R_DEFAULT - delay_impairment_reduced(ta_ms) - loss_impairment(100.0 * concealed_share))
 
 
 @allocating_kernel
 def mos(r):
-    """Mean opinion score (1..4.5) of a rating: 1 + 0.035 R + 7e-6 R (R - 60)(100 - R), R limited to 0..100 (G.107 Annex B).
+    """Return the mean opinion score (1..4.5) of a rating: 1 + 0.035 R + 7e-6 R (R - 60)(100 - R), R limited to 0..100 (G.107 Annex B).
 
     The cubic dips below 1 for 0 < R < 6.5; no one can answer less than 1, so 1 is the floor.
     """
@@ -63,7 +63,7 @@ def mos(r):
 
 @allocating_kernel
 def impairment_sum(offset_us_sum, excess_us_sum):
-    """Sum of the reduced Id over ticks, from the sums of their offsets P and of max(0, P - 177.3 ms), in us."""
+    """Return the sum of the reduced Id over ticks, from the sums of their offsets P and of max(0, P - 177.3 ms), in us."""
     return (REDUCED_SLOPE_PER_MS * offset_us_sum + REDUCED_KNEE_SLOPE_PER_MS * excess_us_sum) / 1000.0
 
 
@@ -83,5 +83,5 @@ def emodel_return(ticks, impairment, concealed):
 
 @allocating_kernel
 def emission_reward(end_to_end_us):
-    """Reward `event` of one emitted packet: minus its end-to-end delay in units of 100 ms. One lost or late pays -LOSS_PRICE instead."""
+    """Return reward `event` of one emitted packet: minus its end-to-end delay in units of 100 ms. One lost or late earns -LOSS_PRICE."""
     return -end_to_end_us / 100_000.0

@@ -60,7 +60,7 @@ def start_receiver(receiver):
 
 @kernel
 def is_late(receiver, packet, mechanism):
-    """Whether the receiver would discard this packet if it arrived now."""
+    """Return True if the receiver would discard this packet if it arrived now."""
     if mechanism == WATERMARK:
         return packet * SLOT_US < receiver.watermark_us
     return mechanism == COUNT and packet < receiver.passed
@@ -68,7 +68,7 @@ def is_late(receiver, packet, mechanism):
 
 @kernel
 def packets_held(target_us, packet_us):
-    """Packets a count buffer holds before it lets one go: in steady state a packet waits `target_us`, rounded up to whole packets."""
+    """Return the packets a count buffer holds before it lets one go: a packet waits `target_us`, rounded up to whole packets."""
     return -(-target_us // packet_us) + 1
 
 
@@ -100,7 +100,7 @@ def _pass_packet(receiver, log, s, now_us):
 
 @kernel
 def expect(receiver, log, s, packet, now_us):
-    """A packet is sent. Of the one SLOTS before it, 41 s, nothing more is waited for: held, it is emitted, awaited, it is given up."""
+    """Count a packet as sent. The one SLOTS before it, 41 s, is awaited no more: held, it is emitted; awaited, it is given up."""
     if packet - receiver.passed >= SLOTS:
         _pass_packet(receiver, log, s, now_us)
     receiver.standing[packet & _MASK] = _AWAITED
@@ -119,7 +119,7 @@ def _emit_smallest(receiver, log, s, now_us):
 
 @kernel
 def accept(receiver, log, s, packet, now_us, level_us, mechanism):
-    """A packet that is not late arrives: insert it, move the watermark (or count), emit what is due.
+    """Take in a packet that is not late: insert it, move the watermark (or count), emit what is due.
 
     Args:
         receiver: RECEIVER record.
@@ -154,7 +154,7 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism):
 
 @kernel
 def flush(receiver, log, s, packets):
-    """End of the stream of `packets` packets: what is held comes out at the time of the last arrival, outside the latency statistics."""
+    """End the stream of `packets` packets: emit what is held at the time of the last arrival, outside the latency statistics."""
     while receiver.passed < packets:
         packet = receiver.passed
         if receiver.standing[packet & _MASK] == _HELD:

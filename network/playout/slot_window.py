@@ -37,7 +37,7 @@ def clear_slot_window(window):
 
 @kernel
 def expect_slot(window, slot):
-    """The packet of `slot`, the next one, is sent, in the place of the one SLOTS before it. A window is whole for delays below 38.9 s."""
+    """Count the packet of `slot`, the next one, as sent, in place of the one SLOTS before it; exact for delays below 38.9 s."""
     window.delay_us[slot & _MASK] = _ABSENT_US
 
 

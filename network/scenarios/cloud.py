@@ -16,5 +16,5 @@ class Cloud(TableLinked):
         super().__init__(settings, load_links("cloud"))
 
     def pairs(self, split: str) -> list[str]:
-        """Names of the pairs of a split."""
+        """Return the names of the pairs of a split."""
         return self.latin_square(split)

@@ -38,18 +38,18 @@ class Linked(Recipe):
 
     @abstractmethod
     def nodes(self, pair: str) -> list[str]:
-        """Places of a pair's call: sender, relays, receiver."""
+        """Return the places of a pair's call: sender, relays, receiver."""
 
     @abstractmethod
     def rows(self, hops: list[tuple[str, str]]) -> NDArray[Any]:
-        """What is known of the links between places; dtype `LINK`."""
+        """Return the parameters of the links between places; dtype `LINK`."""
 
     def world(self, sessions: int) -> World:
-        """An empty world for a batch of sessions."""
+        """Return an empty world for a batch of sessions."""
         return (PaperWorld if self.settings.mode == "paper" else CorrelatedWorld)(sessions, self.layout.path_links)
 
     def ordinary(self, pair: str) -> tuple[NDArray[Any], dict[str, Any]]:
-        """Links of a pair and the parameters that no draw changes, kept once made."""
+        """Return the links of a pair and the parameters that no sample changes, kept once made."""
         if pair not in self._of_pair:
             nodes = self.nodes(pair)
             rows = self.rows([(nodes[a], nodes[b]) for a, b in self.hops])
@@ -64,7 +64,7 @@ class Linked(Recipe):
         return self._of_pair[pair]
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Parameters of one drawn world."""
+        """Sample the parameters of one world."""
         rows, fixed = self.ordinary(pair)
         if self.settings.mode == "paper":
             return fixed
@@ -86,20 +86,20 @@ class TableLinked(Linked):
         super().__init__(settings, relays, table.card.sha256)
 
     def codes(self, *roles: str) -> list[str]:
-        """Codes of the places of these roles."""
+        """Return the codes of the places of these roles."""
         return [place.code for place in self.table.places if place.role in roles]
 
     def nodes(self, pair: str) -> list[str]:
-        """Places of a pair's call: sender, relays, receiver."""
+        """Return the places of a pair's call: sender, relays, receiver."""
         sender, receiver = pair.split("-")
         return [sender, *(code for code in self.codes("endpoint", "city") if code not in (sender, receiver)), receiver]
 
     def rows(self, hops: list[tuple[str, str]]) -> NDArray[Any]:
-        """What is known of the links between places; dtype `LINK`."""
+        """Return the parameters of the links between places; dtype `LINK`."""
         return np.array([self._row[hop] for hop in hops], LINK)
 
     def latin_square(self, split: str) -> list[str]:
-        """Endpoint-user pairs of a split, 3, 1 and 1 of every five: every endpoint and every user has its part in each split."""
+        """Return the endpoint-user pairs of a split, 3, 1 and 1 of every five: each endpoint and each user has its part in each split."""
         classes = {"train": (0, 1, 2), "validation": (3,), "test": (4,)}[split]
         users = self.codes("user")
         return [f"{a}-{b}" for i, a in enumerate(self.codes("endpoint")) for j, b in enumerate(users) if (i + j) % 5 in classes]

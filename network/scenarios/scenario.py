@@ -15,12 +15,12 @@ and, for series, of time. Worlds of the test split are for the leaderboard alone
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
 
 from vcgym.network.kernels import rng
+from vcgym.network.kernels.plugins import load_plugin, plugin_names
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.cloud import Cloud
 from vcgym.network.scenarios.leo import Leo
@@ -69,12 +69,9 @@ MODES = {name: modes_of(maker) for name, maker in _RECIPES.items()}
 
 
 def _named(name: str) -> RecipeMaker:
-    for plugin in entry_points(group=PLUGINS):
-        if plugin.name == name:
-            maker: RecipeMaker = plugin.load()
-            return maker
-    one_of("scenario", name, (*MODES, *(plugin.name for plugin in entry_points(group=PLUGINS))))
-    return _RECIPES[name]
+    one_of("scenario", name, (*MODES, *plugin_names(PLUGINS)))
+    maker: RecipeMaker = _RECIPES[name] if name in _RECIPES else load_plugin(PLUGINS, name)
+    return maker
 
 
 class Scenario:

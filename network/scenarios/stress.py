@@ -44,13 +44,13 @@ class Stress(WonderProxy):
         self.strata, self.by_name = dict.fromkeys(STRESS, 1.0 / len(STRESS)), (ONE_SECOND_BURSTS,)
 
     def world(self, sessions: int) -> World:
-        """An empty world for a batch of sessions."""
+        """Return an empty world for a batch of sessions."""
         packets = self.settings.packets
         room = max(len(self.hops), packets // _OUTAGE_EVERY + 1, packets // _PER_S + 1)
         return CorrelatedWorld(sessions, self.layout.path_links, events=room)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Parameters of one drawn world."""
+        """Sample the parameters of one world."""
         _, fixed = self.ordinary(pair)
         never = np.zeros(len(fixed["base_ms"]), np.int64)
         base_ms, paths = fixed["base_ms"], self.layout.path_links

@@ -34,7 +34,7 @@ def _normal_above_zero(mean, sd, table):
 
 
 def normal_table(mean_ms: float, sd_ms: float) -> NDArray[np.float64]:
-    """Quantiles of a normal law cut off at zero, at `OPEN_PROBABILITIES`."""
+    """Return the quantiles of a normal law cut off at zero, at `OPEN_PROBABILITIES`."""
     table = np.empty(OPEN_PROBABILITIES.size)
     _normal_above_zero(mean_ms, sd_ms, table)
     return table
@@ -52,15 +52,15 @@ class Synthetic(Recipe):
         self.layout = Layout(tuple(f"path {p}" for p in range(paths)), np.arange(paths)[:, None], card)
 
     def pairs(self, split: str) -> list[str]:
-        """Names of the pairs of a split."""
+        """Return the names of the pairs of a split."""
         return ["endpoint-user"]
 
     def world(self, sessions: int) -> World:
-        """An empty world for a batch of sessions."""
+        """Return an empty world for a batch of sessions."""
         return (PaperWorld if self.settings.mode == "paper" else CorrelatedWorld)(sessions, self.layout.path_links)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Means drawn per path."""
+        """Sample the parameters of one world."""
         paths = len(self.layout.path_names)
         mean = draws.uniform(*MEAN_MS, paths)
         sd = np.resize(SD_MS, paths)

@@ -16,7 +16,7 @@ class Table1(TableLinked):
         super().__init__(settings, load_links("table1"))
 
     def pairs(self, split: str) -> list[str]:
-        """Names of the pairs of a split."""
+        """Return the names of the pairs of a split."""
         codes = self.codes("city")
         step = {"train": 1, "validation": 2, "test": 3}[split]
         return [f"{a}-{b}" for i, a in enumerate(codes) for j, b in enumerate(codes) if (j - i) % 4 == step]

@@ -30,14 +30,14 @@ class WorldCities(Linked):
         super().__init__(settings, relays, self._world.card)
 
     def pairs(self, split: str) -> list[str]:
-        """Names of the pairs of a split."""
+        """Return the names of the pairs of a split."""
         return self._split[split]
 
     def nodes(self, pair: str) -> list[str]:
-        """Places of a pair's call: sender, relays, receiver."""
+        """Return the places of a pair's call: sender, relays, receiver."""
         sender, receiver = pair.split("-")
         return [sender, *relays_of(pair, self._relays), receiver]
 
     def rows(self, hops: list[tuple[str, str]]) -> NDArray[Any]:
-        """What is known of the links between places; dtype `LINK`."""
+        """Return the parameters of the links between places; dtype `LINK`."""
         return self._world.links[[self._world.row[hop] for hop in hops]]

@@ -1,4 +1,4 @@
-"""What a data file says about itself, where measured data lies, and the shipped per-link parameters.
+"""Cards of data files, the folder of measured data, and the shipped per-link parameters.
 
 A card travels with every data file: source, licence, kind and a hash of the content. A hash that differs is refused, so a result row that
 names the hash names the numbers it came from.
@@ -44,7 +44,7 @@ class _Record(BaseModel):
 
 
 class Card(_Record):
-    """What is known about one data file; `sha256` is over its content (of a gzip file: unpacked)."""
+    """Description of one data file; `sha256` is over its content (of a gzip file: unpacked)."""
 
     name: str
     description: str
@@ -56,7 +56,7 @@ class Card(_Record):
 
 
 def data_root(root: str | None = None) -> Path:
-    """Folder of the measured data, absolute: `root` if given, else the environment variable VCGYM_DATA.
+    """Return the folder of the measured data, absolute: `root` if given, else the environment variable VCGYM_DATA.
 
     Raises:
         DataError: neither is set, or the folder does not exist.
@@ -72,12 +72,12 @@ def data_root(root: str | None = None) -> Path:
 
 
 def card_path(path: Path) -> Path:
-    """Where the card of the data file `path` lies: beside it."""
+    """Return the path of the card of the data file `path`: beside it."""
     return path.with_name(f"{path.name}{CARD_ENDING}")
 
 
 def read_card(path: Path) -> Card:
-    """The card in a file of its own.
+    """Read the card in a file of its own.
 
     Raises:
         DataError: it cannot be read, or is none.
@@ -89,7 +89,7 @@ def read_card(path: Path) -> Card:
 
 
 def card_beside(path: Path, content: bytes) -> Card:
-    """The card of a data file: that at its `card_path`, checked against `content`; without one, a card that says so.
+    """Return the card of a data file: that at its `card_path`, checked against `content`; without one, a card that says so.
 
     Raises:
         DataError: the card cannot be read, or its hash is not that of `content`.
@@ -202,7 +202,7 @@ class LinkTable(Carded):
         return self
 
     def link(self, source: str, destination: str) -> Link:
-        """The link from place `source` to place `destination`, by their codes."""
+        """Return the link from place `source` to place `destination`, by their codes."""
         for link in self.links:
             if (link.source, link.destination) == (source, destination):
                 return link
@@ -217,7 +217,7 @@ def canonical_sha256(body: dict[str, Any]) -> str:
 
 @functools.cache
 def load_links(name: str) -> LinkTable:
-    """The shipped link table `name` (`wonderproxy_ten_places`, `table1` or `cloud`).
+    """Load the shipped link table `name` (`wonderproxy_ten_places`, `table1` or `cloud`).
 
     Raises:
         DataError: no such table, a field that is wrong, or content that does not match the card's hash.

@@ -1,4 +1,4 @@
-"""What data there is, what its cards say, and whether its content is still what they say."""
+"""Catalogue of data files: their cards, and checks of their content against them."""
 
 import hashlib
 import importlib.resources
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
     @property
     def state(self) -> str:
-        """How the content stands to the card: as said, differs, missing, no card."""
+        """Return how the content stands to the card: as said, differs, missing, no card."""
         if self.card is None:
             return "no card"
         if not self.sha256:
@@ -44,12 +44,12 @@ class Entry(NamedTuple):
 
 
 def shipped() -> Path:
-    """Folder of the data that comes with the package."""
+    """Return the folder of the data that comes with the package."""
     return Path(str(importlib.resources.files("vcgym.data")))
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """Every data file below `folder`, by name; hidden files, read-me files, Python files and the list of sources left out.
+    """Yield every data file below `folder`, by name; hidden files, read-me files, Python files and the list of sources left out.
 
     Raises:
         DataError: a card, or a file with a card, that cannot be read.
@@ -65,7 +65,7 @@ def entries(folder: Path) -> Iterator[Entry]:
 
 
 def verify(found: Iterable[Entry]) -> tuple[int, int]:
-    """Compare every content with its card; how many are as said, and how many have no card.
+    """Compare every content with its card; return how many match, and how many have no card.
 
     Raises:
         DataError: naming the first file that differs or is missing.
@@ -96,7 +96,7 @@ def _entry(name: str, path: Path) -> Entry:
 
 
 def _json_object(path: Path) -> dict[str, object]:
-    """The object in a JSON file; empty if it is something else."""
+    """Return the object in a JSON file; empty if it is something else."""
     if path.suffix != ".json":
         return {}
     try:

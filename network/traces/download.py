@@ -50,13 +50,13 @@ class Source(BaseModel):
 
 
 def sources() -> dict[str, Source]:
-    """The known sets by name."""
+    """Return the known sets by name."""
     listed = TypeAdapter(list[Source]).validate_json((shipped() / "sources.json").read_bytes())
     return {source.name: source for source in listed}
 
 
 def download(source: Source, root: Path) -> Path:
-    """Fetch `source` into the data root and write its card; returns where it lies. It is there whole, or not at all.
+    """Fetch `source` into the data root, write its card and return its path. It is there whole, or not at all.
 
     Raises:
         DataError: the file is there already, no connection, an answer that is not the file, more than `max_bytes`, a body cut off, content

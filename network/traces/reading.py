@@ -31,7 +31,7 @@ class TraceError(DataError):
 
 
 def read_content(path: Path, limit_bytes: int = MAX_CONTENT_BYTES) -> bytes:
-    """Content of a file, unpacked if its name ends in .gz; more than `limit_bytes` is refused before it fills the memory."""
+    """Read a file, unpacked if its name ends in .gz; more than `limit_bytes` is refused before it fills the memory."""
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rb") as file:
@@ -44,7 +44,7 @@ def read_content(path: Path, limit_bytes: int = MAX_CONTENT_BYTES) -> bytes:
 
 
 def decode(path: Path, content: bytes) -> str:
-    """UTF-8 text of `content`, without a byte-order mark."""
+    """Return the UTF-8 text of `content`, without a byte-order mark."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -53,7 +53,7 @@ def decode(path: Path, content: bytes) -> str:
 
 
 def number(path: Path, where: str, text: str, low: float, high: float) -> float:
-    """The number in `text`, plain or with an exponent, a point before its decimals; refuses NaN and what is out of [low, high]."""
+    """Return the number in `text`, plain or with an exponent, a point before its decimals; refuse NaN and what is out of [low, high]."""
     value = float(text) if _NUMBER.fullmatch(text) else None
     if value is None or not low <= value <= high:
         raise TraceError(path, where, text[:_SHOWN], f"a number from {low:.15g} to {high:.15g}")
@@ -61,7 +61,7 @@ def number(path: Path, where: str, text: str, low: float, high: float) -> float:
 
 
 def numbers(path: Path, field: str, cells: Sequence[str], lines: Sequence[int], low: float, high: float) -> NDArray[np.float64]:
-    """`number` of each cell, float64 (cells,); `lines` says where each stands."""
+    """Return the `number` of each cell, float64 (cells,); `lines` are their lines in the file."""
     if _CHARACTERS_OF_NUMBERS.fullmatch("\n".join(cells)):
         with suppress(ValueError):
             values = np.array(cells, np.float64)
@@ -80,19 +80,19 @@ class Table(NamedTuple):
     lines: list[int]
 
     def cells(self, column: str) -> list[str]:
-        """Column `column` as it stands there."""
+        """Return column `column` as text."""
         if column not in self.header:
             raise TraceError(self.path, "line 1, header", self.header, f"a column {column}")
         return self.columns[self.header.index(column)]
 
     def pick(self, mask: NDArray[np.bool_]) -> "Table":
-        """The rows where `mask` is true."""
+        """Return the rows where `mask` is true."""
         at = np.flatnonzero(mask).tolist()
         columns = [[column[i] for i in at] for column in self.columns]
         return self._replace(columns=columns, lines=[self.lines[i] for i in at])
 
     def numbers(self, column: str, low: float, high: float, *, may_be_empty: bool = False) -> NDArray[np.float64]:
-        """Column `column`, float64 (rows,); an empty cell is NaN where it may be empty."""
+        """Return column `column`, float64 (rows,); an empty cell is NaN where it may be empty."""
         cells = self.cells(column)
         if not may_be_empty or "" not in cells:
             return numbers(self.path, column, cells, self.lines, low, high)
@@ -102,7 +102,7 @@ class Table(NamedTuple):
         return values
 
     def whole_numbers(self, column: str, low: int, high: int) -> NDArray[np.int64]:
-        """Column `column`, int64 (rows,)."""
+        """Return column `column`, int64 (rows,)."""
         values = self.numbers(column, low, high)
         broken = np.flatnonzero(values % 1)
         if len(broken):
@@ -120,7 +120,7 @@ class Table(NamedTuple):
 
 
 def read_table(path: Path, content: bytes) -> Table:
-    """Rows of a CSV file whose first line names the columns; every row must have them all, and the last must end in a line break.
+    """Read a CSV file whose first line names the columns; every row must have them all, and the last must end in a line break.
 
     A file cut off at the end of a row looks whole: only a card beside it (its hash) can tell.
     """
@@ -129,7 +129,7 @@ def read_table(path: Path, content: bytes) -> Table:
 
 
 def read_blocks(path: Path, content: bytes, rows: int | None) -> Iterator[Table]:
-    """`read_table` in blocks of `rows` rows (None: all in one), for files too long to be held as text cells."""
+    """Yield a table in blocks of `rows` rows (None: all in one), for files too long to be held as text cells; see `read_table`."""
     decode(path, content)
     if content and not content.endswith((b"\n", b"\r")):
         last = content.count(b"\n") + 1
@@ -150,7 +150,7 @@ def read_blocks(path: Path, content: bytes, rows: int | None) -> Iterator[Table]
 
 
 def _next_block(path: Path, reader: Any, header: list[str], rows: int | None) -> Table | None:
-    """The next rows, empty lines passed over; None at the end of the file."""
+    """Read the next rows, empty lines passed over; None at the end of the file."""
     # One flat list of cells: a list per row would keep the garbage collector busy for three quarters of the time.
     cells: list[str] = []
     lines: list[int] = []

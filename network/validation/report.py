@@ -1,4 +1,4 @@
-"""How well shipped parameters give back what they were fitted to, by draws of the worlds themselves.
+"""Comparison of shipped parameters with the measurements that they were fitted to, by samples of the worlds themselves.
 
 The links of a table are put side by side, each a path of its own, in the round-trip domain; pings are read off the world one a second (mode
 correlated) or one a slot (mode paper, where slots are independent), 30 to a burst, and compared with the measured bursts. Two days are
@@ -53,7 +53,7 @@ class _Known(NamedTuple):
 
 
 def fit_report(name: str, root: Path) -> list[FitRow]:
-    """Rows of scenario wonderproxy, world or cloud against the statistics under `root`.
+    """Return the rows of scenario wonderproxy, world or cloud against the statistics under `root`.
 
     Raises:
         DataError: a file that is missing or broken.
@@ -70,7 +70,7 @@ def fit_report(name: str, root: Path) -> list[FitRow]:
 
 
 def _pings(world: World, every: int, pings: int = BURST_PINGS) -> NDArray[np.float64]:
-    """Pings in ms, (links, bursts, pings), one of `every` slots; BURSTS_DRAWN bursts of the usual length, fewer longer ones."""
+    """Return pings in ms, (links, bursts, pings), one of `every` slots; BURSTS_DRAWN bursts of the usual length, fewer longer ones."""
     bursts = max(BURSTS_DRAWN * BURST_PINGS // pings, FEWEST_BURSTS)
     slots = bursts * pings * every
     taken, first = [], 0
@@ -106,14 +106,14 @@ def _row(name: str, law: str, statistic: str, measured: NDArray[np.float64], dra
 
 
 def _burst_rows(name: str, law: str, measured: NDArray[np.float64], pings: NDArray[np.float64]) -> list[FitRow]:
-    """Median over the drawn bursts of min, average, largest and deviation, against the measured medians."""
+    """Compare the median over the sampled bursts of min, average, largest and deviation with the measured medians."""
     drawn = (pings.min(axis=2), pings.mean(axis=2), pings.max(axis=2), pings.std(axis=2))
     names = ("min", "avg", f"max of {pings.shape[2]}", "mdev")
     return [_row(name, law, names[i], measured[:, i], np.median(drawn[i], axis=1)) for i in range(4)]
 
 
 def _worst_rows(name: str, known: _Known, measured: NDArray[np.bool_]) -> list[FitRow]:
-    """The bad hour as the two days imply it, against draws of mode paper."""
+    """Compare the bad hour as the two days imply it with samples of mode paper."""
     pings = _pings(_paper(known.rows[measured], "worst"), 1).reshape(int(measured.sum()), -1)
     days, avg = known.days[measured], known.bursts[measured, 1]
     hour = np.array([bad_hour(a, mean, sd) for a, (_, mean, _, sd) in zip(avg, days, strict=True)])
@@ -123,7 +123,7 @@ def _worst_rows(name: str, known: _Known, measured: NDArray[np.bool_]) -> list[F
 
 
 def _day_rows(name: str, known: _Known, measured: NDArray[np.bool_]) -> list[FitRow]:
-    """Mean and deviation of all pings of two days, ordinary and bad hours in the fitted shares."""
+    """Compare mean and deviation of all pings of two days, ordinary and bad hours in the fitted shares."""
     rows, days = known.rows[measured], known.days[measured]
     share = rows["bad_share"]
     mean, square = np.zeros(len(rows)), np.zeros(len(rows))

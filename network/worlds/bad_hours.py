@@ -55,7 +55,7 @@ _FLOATS = ("bad_level_ms", "loss", "loss_run")
 
 
 def allocate_bad_hours(sessions: int, links: int) -> BadHours:
-    """Zeros."""
+    """Allocate the state of `sessions` by `links` links, zeros."""
     shape = sessions, links
     arrays: dict[str, Any] = {name: np.zeros(shape, float if name in _FLOATS else np.int64) for name in BadHours._fields}
     return BadHours(**arrays)
@@ -63,7 +63,7 @@ def allocate_bad_hours(sessions: int, links: int) -> BadHours:
 
 @kernel
 def start_bad_hours(hours, s, seed, first_slot):
-    """State before `first_slot`."""
+    """Set the state before `first_slot`."""
     for link in range(hours.on.shape[1]):
         before = rng.uniform(rng.stream_key(seed, link, rng.LOSS), first_slot - 1)
         hours.lost[s, link] = 1 if before < hours.loss[s, link] else 0
@@ -110,7 +110,7 @@ def _add_burst(hours, s, link, rising, x, row_us):
 
 @kernel
 def _lose_alone(key, first_slot, chance, row_us):
-    """Independent losses; whether the last slot loses."""
+    """Sample independent losses; return whether the last slot loses."""
     for i in range(row_us.size):
         row_us[i] |= _LOST_BIT if rng.uniform(key, first_slot + i) < chance else _NONE
     return 1 if rng.uniform(key, first_slot + row_us.size - 1) < chance else 0

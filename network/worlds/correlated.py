@@ -74,7 +74,7 @@ class Rows(NamedTuple):
 
 @kernel
 def exp2(y):
-    """2^y (float32), 2^-20 to 2^26; below and above it stays there."""
+    """Return 2^y (float32), 2^-20 to 2^26; below and above it stays there."""
     y = min(max(y, _LOWEST), _HIGHEST)
     octave = np.floor(y + _HALF)
     f = y - octave
@@ -84,7 +84,7 @@ def exp2(y):
 
 @kernel
 def _shift(rows, s, link, block):
-    """Slot of the block from which a new level of the base holds, BLOCK_SLOTS for none, and that level."""
+    """Return the slot of the block from which a new level of the base holds, BLOCK_SLOTS for none, and that level."""
     key = rng.stream_key(rows.seed[s], link, rng.SHIFT)
     if rng.uniform(key, 3 * block) >= rows.shift_chance[s]:
         return BLOCK_SLOTS, rows.level[s, link]
@@ -103,7 +103,7 @@ def _follow(rows, s, link, x):
 
 @kernel
 def _follow_four(rows, s, link, x):
-    """The same for four links from `link` on: each waits for its own last value, so four take little longer than one."""
+    """Do the same for four links from `link` on: each waits for its own last value, so four take little longer than one."""
     persistence, fresh, now = rows.persistence[s], rows.fresh[s], rows.x[s]
     a, b, c, d = link, link + 1, link + 2, link + 3
     kept_a, kept_b, kept_c, kept_d = persistence[a], persistence[b], persistence[c], persistence[d]
@@ -120,7 +120,7 @@ def _follow_four(rows, s, link, x):
 
 @kernel
 def _gaussians(rows, s, first_slot, x):
-    """Gaussians of the queueing of all links in one block, `x` float32 (links, BLOCK_SLOTS)."""
+    """Sample the Gaussians of the queueing of all links in one block, `x` float32 (links, BLOCK_SLOTS)."""
     links = x.shape[0]
     for link in range(links):
         draw_row(_NORMAL, rng.stream_key(rows.seed[s], link, rng.QUEUEING), first_slot, x[link])
@@ -132,7 +132,7 @@ def _gaussians(rows, s, first_slot, x):
 
 @kernel
 def _queueing_row(rows, s, link, x, row_us):
-    """Base and queueing of one link, whose Gaussian is `x`."""
+    """Write base and queueing of one link, whose Gaussian is `x`."""
     log2_mean, log2_sd = rows.log2_mean[s, link], rows.log2_sd[s, link]
     shift, level = _shift(rows, s, link, rows.block[s])
     before = np.int32(min(rows.base_ms[s, link] * rows.level[s, link] * 1000.0 + 0.5, MAX_LINK_US))

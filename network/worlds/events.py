@@ -21,7 +21,7 @@ MAX_ADD_MS = MAX_LINK_US / 1000.0
 
 
 class Event(NamedTuple):
-    """What happens to packets sent over one link in slots from_slot <= slot < to_slot.
+    """Change to packets sent over one link in slots from_slot <= slot < to_slot.
 
     Attributes:
         link: index of the link.
@@ -46,7 +46,7 @@ EVENT = np.dtype((np.record, [(name, "i8" if name in ("link", "from_slot", "to_s
 
 
 def allocate_events(sessions: int, capacity: int) -> NDArray[np.void]:
-    """Room for `capacity` events a session, (sessions, capacity) of EVENT; an event of no slots does nothing."""
+    """Allocate `capacity` events a session, (sessions, capacity) of EVENT; an event of no slots does nothing."""
     return np.zeros((sessions, capacity), EVENT)
 
 

@@ -23,7 +23,7 @@ LINK = np.dtype(
 
 
 def row_of(link: Link) -> tuple[float, ...]:
-    """The row of a link of a table; a link without statistics of bad hours has none (share 0)."""
+    """Return the row of a link of a table; a link without statistics of bad hours has none (share 0)."""
     laws = (tuple(getattr(law, name) for name in _LAW) if law is not None else (math.nan,) * 4 for law in (link.median, link.worst))
     hours = link.bad_hours
     return (
@@ -33,7 +33,7 @@ def row_of(link: Link) -> tuple[float, ...]:
 
 
 def paper_parameters(rows: NDArray[Any], burst: str, share_of_rtt: float) -> dict[str, Any]:
-    """What `PaperWorld` takes: a quantile table per link of the Beta law of `burst`, else of the other one, else of the queueing law."""
+    """Return the parameters of `PaperWorld`: a quantile table per link of the Beta law of `burst`, else of the other, else of queueing."""
     other = BURSTS[1 - BURSTS.index(burst)]
     tables = []
     for row in rows:
@@ -46,7 +46,7 @@ def paper_parameters(rows: NDArray[Any], burst: str, share_of_rtt: float) -> dic
 
 
 def correlated_parameters(rows: NDArray[Any], tau_ms: float, share_of_rtt: float) -> dict[str, Any]:
-    """What `CorrelatedWorld` takes of links in an ordinary hour."""
+    """Return the parameters of `CorrelatedWorld` for links in an ordinary hour."""
     return {
         "base_ms": rows["base_ms"] * share_of_rtt,
         "log_mean": rows["log_mean"] + math.log(share_of_rtt),

@@ -91,7 +91,7 @@ class PaperWorld(World):
         )
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES`, loss (links,), lossless (default False)."""
+        """Take the parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES`, loss (links,), lossless (default False)."""
         rows = self.rows
         rows.seed[row] = draw.seed
         rows.lossless[row] = draw.parameters.get("lossless", False)

@@ -14,7 +14,7 @@ NO_LINK = -1
 
 
 def relay_sequences(relays: int) -> list[tuple[int, ...]]:
-    """Relays crossed by each path, in path order.
+    """Return the relays crossed by each path, in path order.
 
     Args:
         relays: how many relays the call may use, >= 0.
@@ -32,7 +32,7 @@ def relay_sequences(relays: int) -> list[tuple[int, ...]]:
 
 
 def links_and_paths(relays: int) -> tuple[list[tuple[int, int]], NDArray[np.int64]]:
-    """Directed links in use and the links of each path.
+    """Return the directed links in use and the links of each path.
 
     Returns:
         The links as (from node, to node), in order of first use by the paths; and an int64 array (paths, 3) of link indices, padded with

@@ -27,7 +27,7 @@ _TINY = 1e-300
 
 @kernel
 def beta_probability(x, a, b):
-    """P(X <= x) for X ~ Beta(a, b), 0 <= x <= 1, a, b > 0."""
+    """Return P(X <= x) for X ~ Beta(a, b), 0 <= x <= 1, a, b > 0."""
     if x <= 0.0:
         return 0.0
     if x >= 1.0:
@@ -78,7 +78,7 @@ _NO_OFFSET = np.int32(0)
 
 @kernel
 def draw_row(table, key, first_slot, out):
-    """Independent draws of slots `first_slot`, ... of stream `key` into `out` (float32) by `table` (float32, TABLE_POINTS)."""
+    """Sample independent values of slots `first_slot`, ... of stream `key` into `out` (float32) by `table` (float32, TABLE_POINTS)."""
     bits_of = out.view(np.int32)
     for i in range(out.size):
         bits = rng.bits32(key, first_slot + i)
@@ -110,7 +110,7 @@ def _fill_beta(table, probabilities, low, high, a, b):
 
 
 def beta_table(low: float, high: float, a: float, b: float) -> NDArray[np.float64]:
-    """Quantiles of a Beta(a, b) stretched to [low, high] at `PROBABILITIES`."""
+    """Return the quantiles of a Beta(a, b) stretched to [low, high] at `PROBABILITIES`."""
     table = np.empty(TABLE_POINTS)
     _fill_beta(table, PROBABILITIES, low, high, a, b)
     table[0], table[_SIDE_POINTS] = low, high
@@ -118,12 +118,12 @@ def beta_table(low: float, high: float, a: float, b: float) -> NDArray[np.float6
 
 
 def normal_table() -> NDArray[np.float64]:
-    """Quantiles of the standard normal law at `OPEN_PROBABILITIES`."""
+    """Return the quantiles of the standard normal law at `OPEN_PROBABILITIES`."""
     return np.array([normal_quantile(p) for p in OPEN_PROBABILITIES])
 
 
 def lognormal_table(base: float, log_mean: float, log_sd: float) -> NDArray[np.float64]:
-    """Quantiles of base + lognormal at `OPEN_PROBABILITIES`."""
+    """Return the quantiles of base + lognormal at `OPEN_PROBABILITIES`."""
     return base + np.exp(log_mean + log_sd * normal_table())
 
 

@@ -29,7 +29,7 @@ def declared_bad_hours(
     packets: int,
     draws: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and last + 1 slot of each link's bad hour in a declared stratum, (0, 0) where there is none.
+    """Sample the first and last + 1 slot of each link's bad hour in a declared stratum, (0, 0) where there is none.
 
     Args:
         stratum: a key of `STRATA`.
@@ -48,7 +48,7 @@ def declared_bad_hours(
 
 
 def natural_bad_hours(share: NDArray[np.float64], draws: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same, with each link's hours bad by its fitted `share`, links and hours independent; the call begins at any time of an hour."""
+    """Sample the same, with each link's hours bad by its fitted `share`, links and hours independent; the call begins within an hour."""
     border = int(draws.integers(1, HOUR_SLOTS + 1))
     before, after = draws.random((2, len(share))) < share
     begin = np.where(before, -ALWAYS, np.where(after, border, 0))

@@ -42,7 +42,7 @@ class WorldDraw(NamedTuple):
 
 
 def checked(name: str, value: Any, low: float, high: float) -> NDArray[np.float64]:
-    """A parameter of a world as floats.
+    """Return a parameter of a world as floats.
 
     Raises:
         ValueError: a value that is not a number from `low` to `high`.
@@ -138,7 +138,7 @@ class DrawnWorld(World):
 
 
 def number_of_links(path_links: NDArray[np.int64]) -> int:
-    """How many links there are.
+    """Return the number of links.
 
     Raises:
         ValueError: `path_links` (paths, links of a path) has a path of more than MAX_LINKS_ON_PATH links.
@@ -149,7 +149,7 @@ def number_of_links(path_links: NDArray[np.int64]) -> int:
 
 
 def blocks(world: World, slots: int) -> Iterator[NDArray[np.int32]]:
-    """Blocks (paths, BLOCK_SLOTS) of row 0, which has just been started, from slot 0 on: at least `slots` of them together."""
+    """Yield blocks (paths, BLOCK_SLOTS) of row 0, which has just been started, from slot 0 on: at least `slots` of them together."""
     for block in range(-(-slots // BLOCK_SLOTS)):
         if block:
             world.fill(np.array([0]))
@@ -173,7 +173,7 @@ def sum_paths(link_us, path_links, out):
 
 @kernel
 def add_skew(out, first_slot, skew_ppm):
-    """A receiver's clock that gains `skew_ppm` on the sender's since slot 0: each delay seems that much longer."""
+    """Add the skew of a receiver's clock that gains `skew_ppm` on the sender's since slot 0: each delay seems that much longer."""
     step_us = skew_ppm * _PPM_US
     for p in range(out.shape[0]):
         for i in range(out.shape[1]):
@@ -192,7 +192,7 @@ def forget_losses(out):
 
 @kernel
 def settle_independent(out):
-    """Sums of paths to delays: at least MIN_DELAY_US, or LOST."""
+    """Turn sums of paths into delays: at least MIN_DELAY_US, or LOST."""
     for p in range(out.shape[0]):
         for i in range(out.shape[1]):
             out[p, i] = _LOST if out[p, i] >= _LOST_BIT else max(out[p, i], _MIN_DELAY_US)
@@ -200,7 +200,7 @@ def settle_independent(out):
 
 @kernel
 def settle_in_order(out, last_delay_us):
-    """Sums of paths to delays, first-in-first-out within a path.
+    """Turn sums of paths into delays, first-in-first-out within a path.
 
     First-in-first-out is defined as though every slot were sent on the path: adding hops at the send slot is not FIFO by itself, so it is
     applied again here. `last_delay_us` (paths,) is the delay in the slot before, carried over from block to block; a lost slot has one too.
@@ -214,7 +214,7 @@ def settle_in_order(out, last_delay_us):
 
 @kernel
 def _settle_stretch(row_us, last):
-    """Some slots of one path; where none overtakes, as nearly always, they need not be gone through one after the other."""
+    """Settle some slots of one path; where none overtakes, as nearly always, they need not be gone through one after the other."""
     overtakes = np.int32((row_us[0] & _DELAY_BITS) < np.int32(last - _SLOT_US))
     for i in range(1, row_us.size):
         before, now = np.int32(row_us[i - 1] & _DELAY_BITS), np.int32(row_us[i] & _DELAY_BITS)
@@ -245,7 +245,7 @@ def add_to_history(block, sums):
 
 
 def history_from_sums(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(paths, 3) of n, mean ms and population sd ms; zeros for a path of which nothing arrived."""
+    """Return (paths, 3) of n, mean ms and population sd ms; zeros for a path on which nothing arrived."""
     n = np.maximum(sums[:, 0], 1.0)
     mean = sums[:, 1] / n
     variance = np.maximum(sums[:, 2] / n - mean * mean, 0.0)

@@ -41,20 +41,20 @@ class WorldLinks(NamedTuple):
 
 
 def relays_of(pair: str, count: int) -> list[str]:
-    """The first `count` data centres that are not an end of the pair."""
+    """Return the first `count` data centres that are not an end of the pair."""
     ends = pair.split("-")
     return [city for city in DATA_CENTRES if city not in ends][:count]
 
 
 def split_of(pair: str) -> str:
-    """Split of a pair: 3, 1 and 1 of every five by a hash of its two cities, so that both directions are in one split."""
+    """Return the split of a pair: 3, 1 and 1 of every five by a hash of its two cities, so that both directions are in one split."""
     number = int.from_bytes(hashlib.sha256("-".join(sorted(pair.split("-"))).encode()).digest()[:8], "big")
     return ("train", "train", "train", "validation", "test")[number % 5]
 
 
 @functools.cache
 def load_sample() -> WorldLinks:
-    """The shipped sample of pairs; see `vcgym.network.fitting.world`.
+    """Load the shipped sample of pairs; see `vcgym.network.fitting.world`.
 
     Raises:
         DataError: content that does not match its card, or is not as it must be.

@@ -1,16 +1,16 @@
 """Features as an agent sees them, computed from the records that have reached its location, never from the simulator."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import allocate, update
-from vcgym.envs.call.features.call import CALL_FEATURES, CALL_STATE, clear_call, hear_call, write_call
-from vcgym.envs.call.features.forecast import ForecastState, write_forecasts
+from vcgym.envs.call.features.added import measure_added
+from vcgym.envs.call.features.call import CALL_FEATURES, CALL_STATE, CALL_WIDTH, clear_call, hear_call, write_call
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part
-from vcgym.envs.call.features.path import PATH_FEATURES, PATH_STATE, clear_path, hear_path, write_paths
+from vcgym.envs.call.features.path import PATH_FEATURES, PATH_STATE, PATH_WIDTH, clear_path, hear_path, write_paths
 from vcgym.envs.call.feed import read_next, unread
 from vcgym.envs.call.paths import BEGINNINGS, FEED_ROWS, awaits_level, record_in_hand
 from vcgym.envs.call.prefetching import ask_for_beginnings, ask_for_records
@@ -18,16 +18,19 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
 
-def call_layout(path_names: tuple[str, ...], forecast: tuple[Feature, ...] = (), *others: Part) -> ObservationLayout:
+def call_layout(
+    path_names: tuple[str, ...], *others: Part, of_path: tuple[Feature, ...] = (), of_call: tuple[Feature, ...] = ()
+) -> ObservationLayout:
     """Return the parts of an observation of calls.
 
     Args:
         path_names: of the paths; () for an agent at the receiver, which knows of none.
-        forecast: features that each path has behind its own.
         others: parts behind those of the call.
+        of_path: features that each path has behind its own.
+        of_call: features that the call has behind its own.
     """
-    of_paths = [Part("paths", (*PATH_FEATURES, *forecast), path_names)] if path_names else []
-    return ObservationLayout(*of_paths, Part("call", CALL_FEATURES), *others)
+    of_paths = [Part("paths", (*PATH_FEATURES, *of_path), path_names)] if path_names else []
+    return ObservationLayout(*of_paths, Part("call", (*CALL_FEATURES, *of_call)), *others)
 
 
 class FeatureState(NamedTuple):
@@ -35,12 +38,12 @@ class FeatureState(NamedTuple):
 
     paths: NDArray  # (sessions, paths) of PATH_STATE
     call: NDArray  # (sessions,) of CALL_STATE
-    forecast: ForecastState
+    added: Any  # of the features that are added
 
 
-def allocate_features(sessions: int, paths: int, forecast: NamedTuple) -> FeatureState:
-    """Return a state that has heard nothing, with a forecaster of `vcgym.envs.call.features.forecast`."""
-    return FeatureState(np.zeros((sessions, paths), PATH_STATE), np.zeros(sessions, CALL_STATE), allocate(forecast, sessions, paths))
+def allocate_features(sessions: int, paths: int, added: NamedTuple) -> FeatureState:
+    """Return a state that has heard nothing, with added features (`vcgym.envs.call.features.added`)."""
+    return FeatureState(np.zeros((sessions, paths), PATH_STATE), np.zeros(sessions, CALL_STATE), allocate(added, sessions, paths))
 
 
 @kernel
@@ -52,15 +55,16 @@ def clear_features(state, s, history):
 
 
 @kernel
-def _hear(state, s, record):
+def _hear(state, s, record, added):
     delay_ms = (record.arrived_us - record.sent_us) * 0.001
     hear_path(state.paths[s, record.path], record, delay_ms)
     if record.kind == MEDIA:
         hear_call(state.call[s], record, delay_ms)
+    update(added, state.added, s, record)
 
 
 @kernel
-def observe_feed(calls, which, state, history, forecast, paths, call_rows):
+def observe_feed(calls, which, state, history, added, paths, call_rows):
     """Take in the records that have reached the router's location, then renew the features of each session of `which`.
 
     Args:
@@ -68,7 +72,7 @@ def observe_feed(calls, which, state, history, forecast, paths, call_rows):
         which: sessions.
         state: a FeatureState.
         history: (sessions, paths, 3): n, mean and sd in ms of the slots before the call.
-        forecast: parameters of the forecaster.
+        added: features that are added.
         paths: float32 (sessions, paths, features), the same array at every call: only what has changed is written.
         call_rows: float32 (sessions, features), likewise.
     """
@@ -82,15 +86,14 @@ def observe_feed(calls, which, state, history, forecast, paths, call_rows):
         now_us = call.slot * SLOT_US
         while unread(call.feed, now_us):
             record = read_next(call.feed)
-            _hear(state, s, record)
-            update(forecast, state.forecast, s, record)
+            _hear(state, s, record, added)
         write_paths(state.paths, s, now_us, history, call.to_sender.latest, paths)
-        write_forecasts(forecast, state.forecast, state.paths, s, now_us, paths)
         write_call(state.call[s], now_us, call.slot / call.packets, call.to_receiver.latest, call_rows[s])
+        measure_added(added, state.added, s, now_us, paths, PATH_WIDTH, call_rows, CALL_WIDTH)
 
 
 @kernel
-def observe_arrival(calls, which, state, receiver, call_rows):
+def observe_arrival(calls, which, state, receiver, added, paths, call_rows):
     """Take in the arrival in hand at the receiver, then renew the features of each session of `which`.
 
     Args:
@@ -98,6 +101,8 @@ def observe_arrival(calls, which, state, receiver, call_rows):
         which: sessions.
         state: a FeatureState.
         receiver: parameters of the receiver's controller.
+        added: features of the call that are added.
+        paths: float32 (sessions, 0, 0): an agent at the receiver knows of no paths.
         call_rows: float32 (sessions, features), the same array at every call.
     """
     for s in which:
@@ -106,5 +111,6 @@ def observe_arrival(calls, which, state, receiver, call_rows):
         if awaits_level(call):
             record = record_in_hand(call, receiver)
             now_us = record.arrived_us
-            _hear(state, s, record)
+            _hear(state, s, record, added)
         write_call(state.call[s], now_us, min(call.slot / call.packets, 1.0), call.receiver.level_us, call_rows[s])
+        measure_added(added, state.added, s, now_us, paths, 0, call_rows, CALL_WIDTH)

@@ -1,4 +1,4 @@
-"""Records as an observation: what has reached the place since the last decision, row by row in order of arrival, nothing left out."""
+"""Records as an observation: all that have reached the location since the last decision, one a row, in order of arrival."""
 
 from vcgym.envs.call.feed import read_next, unread
 from vcgym.envs.call.paths import awaits_level, record_in_hand

@@ -1,4 +1,4 @@
-"""What reports have told the sender, as records at the place of an agent: as old as a command from there."""
+"""Packet feedback at the location of an agent: as old there as a command from there to the sender."""
 
 from vcgym.envs.call.sender.in_flight import place_of
 from vcgym.network.kernels.jit import kernel

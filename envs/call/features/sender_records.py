@@ -1,4 +1,4 @@
-"""Records as an observation: for Rate what reports have told since the last decision, for SendOrder what waits."""
+"""Records as an observation: for Rate the packet feedback since the last decision, for SendOrder the queued packets."""
 
 from vcgym.baselines.records import NOT_ARRIVED
 from vcgym.envs.call.sender.events import is_done

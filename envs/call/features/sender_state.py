@@ -1,4 +1,4 @@
-"""What the sender makes of reports: numbers that features show, from the fates of packets alone."""
+"""Sender-side statistics computed from packet feedback."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ SENSES = np.dtype(
 
 @kernel
 def clear_senses(senses):
-    """Nothing heard yet."""
+    """Forget all reports."""
     senses.reports = senses.report_us = senses.span_us = senses.packets = senses.lost = senses.bytes = 0
     senses.newest_us = senses.newest_sent_us = -1
     senses.floor_us = senses.queueing_us = senses.before_us = senses.rate_bps = senses.lost_share = 0.0
@@ -36,7 +36,7 @@ def clear_senses(senses):
 
 @kernel
 def feel_report(senses, report_us):
-    """A new report begins; what the one before told is smoothed in."""
+    """Begin a new report, and smooth in the one before."""
     if senses.packets > 0 and senses.span_us > 0:
         rate_bps = senses.bytes * 8e6 / senses.span_us
         share = senses.lost / senses.packets
@@ -52,7 +52,7 @@ def feel_report(senses, report_us):
 
 @kernel
 def feel_packet(senses, fate):
-    """One packet of the newest report."""
+    """Take in one packet of the newest report."""
     senses.packets += 1
     if fate.arrived_us < 0:
         senses.lost += 1

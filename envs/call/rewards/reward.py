@@ -32,8 +32,10 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.plugins import load_plugin, plugin_names
 
 PATHS, SENDER = "paths", "sender"  # stages of a call whose counters a reward may read
+PLUGINS = "vcgym.rewards"  # entry points of installed packages: classes of rewards
 REMEMBERED = 8  # numbers of a session in the state that is allocated by default
 
 R = TypeVar("R", bound=type)
@@ -119,16 +121,16 @@ def require_reward(given: Any, named: Mapping[str, Any], stages: tuple[str, ...]
     """Return the reward that is given, or the one of that name.
 
     Args:
-        given: a name, or the parameters of a reward.
+        given: a name, of `named` or of a plug-in, or the parameters of a reward.
         named: rewards by name.
         stages: whose counters it may read.
 
     Raises:
         ValueError: it is neither, or reads the counters of another stage.
     """
-    if isinstance(given, str) and given in named:
-        return named[given]
+    if isinstance(given, str):
+        given = named[given] if given in named else load_plugin(PLUGINS, given)() if given in plugin_names(PLUGINS) else given
     if type(given) not in earned.versions or getattr(type(given), "reads", None) not in stages:
-        allowed = f"{', '.join(named)}, or parameters of a reward that reads {' or '.join(stages)}"
+        allowed = f"{', '.join((*named, *plugin_names(PLUGINS)))}, or parameters of a reward that reads {' or '.join(stages)}"
         raise ValueError(f"reward = {given!r}: allowed are {allowed}")
     return given

@@ -1,1 +1,1 @@
-"""What prediction is worth to routing: VCRoute with each predictor inside calls, against what it could know at best."""
+"""Value of prediction to routing: VCRoute with each predictor inside calls, against what it could know at best."""

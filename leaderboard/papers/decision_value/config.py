@@ -1,4 +1,4 @@
-"""What vcgym-decision-value takes: typed counterpart of conf/decision_value.yaml."""
+"""Arguments of vcgym-decision-value: typed counterpart of conf/decision_value.yaml."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 
 
 class DecisionValueConfig(Config):
-    """Which worlds, and where the page goes.
+    """Worlds of the study, and the folder of its page.
 
     Attributes:
         seeds: worlds per pair, in units of `vcgym.leaderboard.papers.decision_value.outcomes.PARTS`.

@@ -1,4 +1,4 @@
-"""What correcting a predictor while the call runs buys, where the world drifts away from what it was trained on.
+"""Gain of correcting a predictor while the call runs, where the world drifts away from what it was trained on.
 
 Each packet's forecast is taken down as it leaves and compared with what it then took, so calls are played from outside, a decision per
 packet, by the same rule with its step and with a step of 0, which corrects nothing.
@@ -39,7 +39,7 @@ class Drift(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Label of the drift."""
         receiver = "" if isinstance(self.receiver, WMJitter) else f"over {type(self.receiver).__name__}"
         return ", ".join(filter(None, (self.scenario, self.mode, self.stratum, receiver)))
 
@@ -77,7 +77,7 @@ def _play(system: str, router: VCRouteOnline, receiver: NamedTuple, part: Part, 
 
 
 def _forecasts(state: VCRouteOnlineState, path: NDArray[np.int64], slot: int) -> NDArray[np.float64]:
-    """What was just expected of the packet of this slot; NaN where one path is left and none is forecast."""
+    """Return the delay just expected of the packet of this slot; NaN where one path is left and none is forecast."""
     sessions = np.arange(len(path))
     expected, w = state.emissions.expected[:, slot % AWAITED], state.weights[sessions, path]
     forecasts = [e.forecast_ms + correction(v, e.transmit_ms, e.jitter_ms) for e, v in zip(expected, w, strict=True)]

@@ -1,4 +1,4 @@
-"""Who is compared: VCRoute with everything that can reward it, in three kinds that choose among more and more alike.
+"""Participants of the study: VCRoute with everything that can reward it, in three kinds that choose among more and more alike.
 
 Within a kind nothing but the reward differs, and every one meets the same worlds with the same draws of its own.
 """
@@ -30,7 +30,7 @@ ABOUT = {
 
 
 class Reward(NamedTuple):
-    """What teaches VCRoute: its name, what it is, and the rule of a kind that is taught so."""
+    """Reward of VCRoute: its name, a description, and the rule of each kind with it."""
 
     name: str
     about: str

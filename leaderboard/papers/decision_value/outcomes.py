@@ -1,4 +1,4 @@
-"""What every entrant made of the same worlds, each world drawn once for all of one kind."""
+"""Outcomes of every participant on the same worlds, each world drawn once for all of one kind."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ PARTS = (Part("wonderproxy", "paper", 1), Part("wonderproxy", "correlated", 2), 
 
 
 def label(part: Part) -> str:
-    """What a part is called."""
+    """Return the label of a part."""
     return f"{part.scenario}, {part.mode}"
 
 
 @unlock_test_split()
 def draw_worlds(part: Part, scenario: Scenario, stratum: str | None = None) -> list[WorldDraw]:
-    """The worlds of a part, all of one stratum if it is given."""
+    """Return the worlds of a part, all of one stratum if it is given."""
     return [scenario.draw(part.split, seed, pair, stratum) for pair, seed in worlds(part, scenario)]
 
 

@@ -41,7 +41,7 @@ def page(
     training: Training,
     table: DelayTable,
 ) -> str:
-    """The whole page as Markdown.
+    """Return the whole page as Markdown.
 
     Args:
         results: of each part that was played and each kind.

@@ -28,7 +28,7 @@ def drifts(with_series: bool) -> list[Drift]:
 
 
 def parts(with_series: bool) -> list[Part]:
-    """What is played; series only where they are found."""
+    """Return the parts that are played; measured series only where they are found."""
     return [part for part in PARTS if with_series or part.mode != "replay"]
 
 
@@ -63,5 +63,5 @@ def write_decision_value(
 
 
 def steps(with_series: bool) -> int:
-    """How many pieces of work there are."""
+    """Return the number of pieces of work."""
     return len(parts(with_series)) * len(KINDS) + len(drifts(with_series))

@@ -1,4 +1,4 @@
-"""What a packet costs by a clock: the upper bound that stands beside the paper's cost of choosing a path."""
+"""Cost of a packet by a clock: the upper bound that stands beside the paper's cost of choosing a path."""
 
 import math
 import time

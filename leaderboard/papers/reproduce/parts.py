@@ -1,7 +1,7 @@
 """The calls behind the verdicts, played in parts; a finished part is kept (`vcgym.leaderboard.kept`) and is not played again.
 
 A part is a few worlds of one setting, each drawn once for all systems: a row per system and world, as of
-`vcgym.leaderboard.papers.truth.outcomes.play_worlds`.
+`vcgym.leaderboard.papers.vcroute.outcomes.play_worlds`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ import pyarrow as pa
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.paired_rollout import every_pair
 from vcgym.leaderboard.kept import kept
-from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM, forecast_worlds
-from vcgym.leaderboard.papers.truth.outcomes import LEAST_WORLDS, Setting, play_worlds
+from vcgym.leaderboard.papers.vcroute.forecasts import SYSTEM, forecast_worlds
+from vcgym.leaderboard.papers.vcroute.outcomes import LEAST_WORLDS, Setting, play_worlds
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 def settings_of(scenario: str) -> list[Setting]:
-    """The kinds of worlds in which statements about a scenario are looked at, labelled by mode; replay has series of other places."""
+    """Return the kinds of worlds in which statements about a scenario are judged, labelled by mode; replay has series of other places."""
     found = [Setting(PAPER, scenario, scenario, "paper", {"burst": "worst"})]
     if scenario == "wonderproxy":  # elsewhere a link has one law
         found.append(Setting(MEDIAN, scenario, scenario, "paper", {"burst": "median"}))

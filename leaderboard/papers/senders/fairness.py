@@ -1,4 +1,4 @@
-"""How calls share a bottleneck: each rule of the rate against itself and the others, and cases of RFC 8867.
+"""Fairness of calls that share a bottleneck: each rule of the rate against itself and the others, and cases of RFC 8867.
 
 pair          two calls from the beginning, 120 s, 2 Mbit/s, 25 ms each way, a queue of 0.3 s; measured in the second half
 late          as that, the other call begins after 20 s

@@ -1,1 +1,1 @@
-"""Which claims of the VCRoute paper hold, in which world, in which accounting: `vcgym-truth`."""
+"""Claims of the VCRoute paper, judged by world and accounting: `vcgym-truth`."""

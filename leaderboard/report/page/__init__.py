@@ -1,1 +1,1 @@
-"""What the report page shows, part by part; `vcgym.leaderboard.report.publish` puts them together, page.js moves them."""
+"""Parts of the report page; `vcgym.leaderboard.report.publish` puts them together, page.js moves them."""

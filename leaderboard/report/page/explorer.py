@@ -1,5 +1,6 @@
-"""What the page draws on demand, as compact JSON: delay distributions of each pair, and a few sessions over time."""
+"""Data that the page draws on demand, as compact JSON: delay distributions of each pair, and a few sessions over time."""
 
+from collections.abc import Collection
 from itertools import groupby
 from typing import Any
 
@@ -15,12 +16,11 @@ FIGURES = {
     "cloud": "As the paper's Figures 12 and 13, from public statistics",
     "synthetic": "As the paper's Figure 17",
 }
-PAPER = ("DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM")
 
 
-def drawn_at_first(systems: list[str], kinds: dict[str, str]) -> list[str]:
-    """Return the paper's systems, the best one, and the agents: a figure holds no more."""
-    return [name for place, name in enumerate(systems) if place == 0 or name in PAPER or kinds[name] == "agent"][:9]
+def drawn_at_first(systems: list[str], kinds: dict[str, str], named: Collection[str]) -> list[str]:
+    """Return the best system, those that are `named`, and the agents: a figure holds no more."""
+    return [name for number, name in enumerate(systems) if number == 0 or name in named or kinds[name] == "agent"][:9]
 
 
 def curves(cdfs: Cdfs, board: str, systems: list[str], of_accounting: str) -> list[dict[str, Any]]:

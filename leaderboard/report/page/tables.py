@@ -103,7 +103,7 @@ def _value(primary: Column, line: Line, axis: Axis | None) -> list[tuple[str, st
 
 
 def _body(columns: Columns, name: str, worlds: int, axis: Axis | None, lines: list[_Row]) -> Body:
-    primary, metric = columns.primary, columns.metric
+    primary = columns.primary
     scale = robust([row.primary for row in lines], min_step=columns.min_step)
     rows = [
         {
@@ -115,7 +115,7 @@ def _body(columns: Columns, name: str, worlds: int, axis: Axis | None, lines: li
             "interval": f"{format_value(primary, row.primary.low)} to {format_value(primary, row.primary.high)}",
             "mark": scale.interval(row.primary),
             "groups": [
-                [(_key(row.values[name]), format_value(metric[name], row.values[name])) for name in names] for _, names in columns.groups
+                [(_key(row.values[one.name]), format_value(one, row.values[one.name])) for one in few] for _, few in columns.grouped
             ],
             "bands": " / ".join(f"{100.0 * share:.0f}" for share in row.bands.values()),
         }

@@ -35,7 +35,7 @@ _WITHOUT_REPLY = re.compile(
 
 
 class _Replies(NamedTuple):
-    """What a log holds, without duplicates; one entry per reply, in order of the log."""
+    """Replies in a log, without duplicates; one entry per reply, in order of the log."""
 
     line: NDArray[np.int64]
     stamp: list[str]  # empty where the log has none
@@ -44,7 +44,7 @@ class _Replies(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What `ping` itself counted, from the line it ends with."""
+    """Counts of `ping` itself, from the line it ends with."""
 
     line: int
     sent: int
@@ -52,7 +52,7 @@ class _Said(NamedTuple):
 
 
 def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limit_bytes: int = MAX_CONTENT_BYTES) -> Trace:
-    """A trace from the log of one run of `ping`, plain or .gz.
+    """Read a trace from the log of one run of `ping`, plain or .gz.
 
     Send times come from the stamps of `ping -D` (seconds, when the reply was seen) less the round trip. A log without stamps carries no
     times: the spacing of its pings must then be given, and ping n is taken as sent at n * interval_ms.
@@ -159,7 +159,7 @@ def _stamps_us(path: Path, replies: _Replies) -> NDArray[np.int64]:
 
 
 def _refuse_contradicting_stamps(path: Path, line: NDArray[np.int64], seq: NDArray[np.int64], sent_us: NDArray[np.int64]) -> None:
-    """Numbers are given in order of sending: a higher one was sent later, and many lost between two took their time."""
+    """Refuse numbers that contradict the stamps: a higher one was sent later, and many lost between two took their time."""
     by_number = np.argsort(seq, kind="stable")
     apart = np.maximum(np.diff(seq[by_number]) - 1, 0)
     short = np.flatnonzero(np.diff(sent_us[by_number]) < apart * _MIN_SPACING_US - _STAMP_ERROR_US)

@@ -50,11 +50,11 @@ class Arrivals:
 
     @property
     def sent_us(self) -> NDArray[np.int64]:
-        """Media time of each packet, int64 (n,); its clock shares no zero with `arrived_us`."""
+        """Return the media time of each packet, int64 (n,); its clock shares no zero with `arrived_us`."""
         return np.rint(self.timestamp * (1e6 / self.sample_rate_hz)).astype(np.int64)
 
     def to_trace(self, floor_ms: float) -> Trace:
-        """What a replay needs: send times and one-way delays.
+        """Return the trace that a replay needs: send times and one-way delays.
 
         The log fixes delays only up to a constant, so the smallest one must be given. Missing sequence numbers are lost packets; a log
         without numbers shows no loss. What the two clocks drift apart stays in the delays.
@@ -81,7 +81,7 @@ def import_rtp(
     sequence_column: str | None = "rtp.seq",
     limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Arrivals:
-    """Arrivals from a CSV file, plain or .gz, in order of arrival.
+    """Read arrivals from a CSV file, plain or .gz, in order of arrival.
 
     Timestamps and sequence numbers are unwrapped from one packet to the next: a step of less than half their range, ahead or back (RFC
     3550, appendix A.1). A packet whose sequence number came before is a copy made by the network and is left out. Rows of one stream only:

@@ -16,7 +16,7 @@ DELAY_US = (1_500.0, 1_500_000.0)  # the median
 
 
 def unit_us(path: Path, field: str, unit: str) -> float:
-    """Microseconds in a `unit`.
+    """Return the microseconds in a `unit`.
 
     Raises:
         TraceError: no such unit.

@@ -60,7 +60,7 @@ class Pairs(NamedTuple):
 
 
 def import_raw(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Bursts:
-    """Every burst of the raw file (columns source, destination, timestamp, min, avg, max, mdev), plain or .gz.
+    """Read every burst of the raw file (columns source, destination, timestamp, min, avg, max, mdev), plain or .gz.
 
     Raises:
         TraceError: an unreadable or truncated file, a missing column, a value out of range, min, avg and max out of order, another unit.
@@ -74,7 +74,7 @@ def import_raw(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Bur
 
 
 def import_grouped(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Pairs:
-    """The medians of the grouped file (columns source, destination, min, avg, max, mdev), plain or .gz.
+    """Read the medians of the grouped file (columns source, destination, min, avg, max, mdev), plain or .gz.
 
     Servers' pings to themselves are left out.
 
@@ -99,7 +99,7 @@ def import_grouped(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) ->
 
 
 def burst_medians(bursts: Bursts) -> Pairs:
-    """Each statistic's median over the bursts of a pair: what the grouped file holds."""
+    """Return each statistic's median over the bursts of a pair: what the grouped file holds."""
     order, starts = _by_pair(bursts)
     counts = np.diff(np.append(starts, len(order)))
     medians = []
@@ -111,7 +111,7 @@ def burst_medians(bursts: Bursts) -> Pairs:
 
 
 def pooled(bursts: Bursts) -> Pairs:
-    """All pings of a pair taken together: least, mean, greatest, and standard deviation from mean squares; every burst counts alike."""
+    """Pool all pings of a pair: minimum, mean, maximum, and standard deviation from mean squares; every burst counts alike."""
     order, starts = _by_pair(bursts)
     counts = np.diff(np.append(starts, len(order)))
     mean = np.add.reduceat(bursts.avg_ms[order], starts) / counts
@@ -135,7 +135,7 @@ def write_pairs(pairs: Pairs, path: Path) -> Card:
 
 
 def _by_pair(bursts: Bursts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Order of the bursts by pair, a server's pings to itself left out, and where in it each pair begins."""
+    """Order the bursts by pair, a server's pings to itself left out; return where in it each pair begins, too."""
     order = np.lexsort((bursts.destination, bursts.source))
     order = order[bursts.source[order] != bursts.destination[order]]
     if not len(order):

@@ -21,7 +21,7 @@ def test_no_number_of_paths_makes_a_width_ambiguous(paths):
         for rate_held in (False, True):
             for orders_held in (False, True):
                 sender = remote_features(rate_held, orders_held)
-                layout = call_layout(names, forecast, Part("sender", sender))
+                layout = call_layout(names, Part("sender", sender), of_path=forecast)
                 shapes = {name: part.shape for name, part in layout.parts.items()}
                 assert shapes == {"paths": (paths, 9 + len(forecast)), "call": (12,), "sender": (len(sender),)}
                 flat = np.arange(2.0 * len(layout.features)).reshape(2, -1)

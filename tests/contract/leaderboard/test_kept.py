@@ -120,12 +120,12 @@ USERS = {
     ),
     "part of a reproduction": (
         part_of_a_reproduction,
-        {"leaderboard.results.call_metrics", "leaderboard.papers.truth.outcomes", "leaderboard.results.cdf", "baselines.routers.direct"},
+        {"leaderboard.results.call_metrics", "leaderboard.papers.vcroute.outcomes", "leaderboard.results.cdf", "baselines.routers.direct"},
         {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
     ),
     "forecasts of a reproduction": (
         forecasts_of_a_reproduction,
-        {"leaderboard.papers.reproduce.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.routers.vcroute.vcroute"},
+        {"leaderboard.papers.vcroute.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.routers.vcroute.vcroute"},
         {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
     ),
     "oracles": (

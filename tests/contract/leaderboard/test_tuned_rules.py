@@ -119,6 +119,6 @@ def test_a_parameter_that_no_rule_has_is_refused():
 def test_draws_stay_within_their_domain():
     domains = [domain for space in SPACES.values() for domain in space.values()]
     for domain in domains:
-        drawn = [domain.drawn().sample() for _ in range(50)]
+        drawn = [domain.to_ray().sample() for _ in range(50)]
         assert all(value in domain.choices if domain.choices else domain.low <= value <= domain.high for value in drawn)
     assert len(list(chain.from_iterable(SPACES.values()))) == len(domains)

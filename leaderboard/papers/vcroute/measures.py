@@ -1,4 +1,4 @@
-"""How ours is found: one function per kind of statement, from the calls of one scenario in one mode to a value with its interval.
+"""Measures of our values: one function per kind of statement, from the calls of one scenario in one mode to a value with its interval.
 
 Means over worlds carry the paired bootstrap interval of `vcgym.leaderboard.statistics`. What no sampling touches, and an extreme over all
 worlds, is its own interval.
@@ -18,9 +18,9 @@ from scipy import stats
 
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW_US
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.leaderboard.papers.reproduce import published as p
-from vcgym.leaderboard.papers.reproduce.forecasts import FIGURES, sums
-from vcgym.leaderboard.papers.truth.outcomes import STATISTICS
+from vcgym.leaderboard.papers.vcroute import statements as p
+from vcgym.leaderboard.papers.vcroute.forecasts import FIGURES, sums
+from vcgym.leaderboard.papers.vcroute.outcomes import STATISTICS
 from vcgym.leaderboard.statistics import Estimate, difference, means, pair_worlds
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES
 from vcgym.network.scenarios.linked import Linked
@@ -36,12 +36,12 @@ class MissingError(Exception):
 
 
 class Material(NamedTuple):
-    """What one scenario in one mode came to.
+    """Results of one scenario in one mode.
 
     Attributes:
         scenario: the worlds, or None where there are none of that mode.
         results: one row per system and world.
-        forecasts: one row per call of VCR-WM, of `vcgym.leaderboard.papers.reproduce.forecasts`.
+        forecasts: one row per call of VCR-WM, of `vcgym.leaderboard.papers.vcroute.forecasts`.
         cost_ms: time of a packet by a clock, whatever the worlds.
     """
 

@@ -1,4 +1,4 @@
-"""How well the predictor of VCR-WM forecasts the end-to-end delay of each packet, pair by pair: what Tables III and IV are about.
+"""Accuracy of the predictor of VCR-WM on the end-to-end delay of each packet, pair by pair: Tables III and IV.
 
 The forecast of a packet is that of the path it takes, from what was fed back of it as the packet left (`vcgym.envs.call.logging_router`);
 a packet whose

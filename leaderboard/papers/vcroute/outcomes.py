@@ -33,7 +33,7 @@ class Setting(NamedTuple):
     arguments: Mapping[str, Any] = MappingProxyType({})
 
     def worlds(self, packets: int) -> Scenario:
-        """The scenario that draws them, for calls of that length."""
+        """Return the scenario that draws them, for calls of that length."""
         return Scenario(self.scenario, self.mode, packets, **self.arguments)
 
 
@@ -61,7 +61,7 @@ STATISTICS = {
 
 
 def settings(scenario: str) -> list[Setting]:
-    """The kinds of worlds in which a claim about `scenario` is looked at; measured series stand in for WonderProxy in mode replay."""
+    """Return the kinds of worlds in which a claim about `scenario` is judged; measured series stand in for WonderProxy in mode replay."""
     bursts = ("median", "worst") if scenario == "wonderproxy" else ("worst",)  # elsewhere a link has one law
     found = [
         Setting(f"paper, {burst} burst" if len(bursts) > 1 else "paper", scenario, scenario, "paper", {"burst": burst}) for burst in bursts
@@ -85,7 +85,7 @@ def play(setting: Setting, systems: Mapping[str, System], seeds: int, packets: i
 
 
 def play_worlds(scenario: Scenario, draws: Sequence[WorldDraw], systems: Mapping[str, System], threads: int) -> pa.Table:
-    """As `play`, on worlds already drawn; the seed of a row is the world's place in `draws`."""
+    """Play systems on worlds already drawn; the seed of a row is the world's index in `draws`. See `play`."""
     batches = batches_together(scenario, list(systems.values()), len(draws), log=True)
     play_together(batches, draws, threads)
     identity = {

@@ -1,0 +1,158 @@
+"""Features added to those of each path or of the call, from any module: parameters, a decorator, and functions chosen by their class.
+
+    allocate, init, update                       as of a rule (`vcgym.baselines.rule`): the state, its start, one record that has come
+    measure(params, state, s, now_us, out)       write the feature of each path into `out` (paths,), or of the call into `out` (1,)
+
+They stand behind the other features of their part, in the order in which they are given.
+
+Example:
+    The share of a path's records that were discarded, from any module::
+
+        @added_feature(PATHS, Feature("late", "share of records", 0, 1, "newest_age"))
+        class LateOfPath(NamedTuple):
+            gain: float = 0.05
+
+        @allocate.register(LateOfPath)
+        def _allocate(params, sessions, paths):
+            return np.zeros((sessions, paths))
+
+        @init.register(LateOfPath)
+        def _init(params, state, s, start, key):
+            state[s, :] = 0.0
+
+        @update.register(LateOfPath)
+        def _update(params, state, s, record):
+            state[s, record.path] += params.gain * (record.late - state[s, record.path])
+
+        @measure.register(LateOfPath)
+        def _measure(params, state, s, now_us, out):
+            for path in range(out.size):
+                out[path] = state[s, path]
+
+        gymnasium.make("vcgym/Relay-v0", features=(LateOfPath(),))
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from vcgym.baselines.rule import allocate, init, update
+from vcgym.envs.call.features.layout import Feature
+from vcgym.network.kernels.generic import class_constant, generic
+from vcgym.network.kernels.plugins import load_plugin, plugin_names
+from vcgym.network.kernels.ranges import one_of
+
+PATHS, CALL = "paths", "call"  # parts of an observation that features may be added to
+PLUGINS = "vcgym.features"  # entry points of installed packages: classes of features
+
+C = TypeVar("C", bound=type)
+
+
+def added_feature(part: str, feature: Feature) -> Callable[[C], C]:
+    """Return a decorator that states what a class of features adds, and to which part, PATHS or CALL."""
+    one_of("part", part, (PATHS, CALL))
+
+    def state(cls: C) -> C:
+        cls.part, cls.feature = part, feature  # type: ignore[attr-defined]
+        return cls
+
+    return state
+
+
+@generic(abstract=True)
+def measure(params: Any, state: Any, s: int, now_us: int, out: Any) -> None:
+    """Write the feature of each path of session `s` into `out` (paths,), or of the call into `out` (1,)."""
+
+
+class NoFeatures(NamedTuple):
+    """Nothing is added."""
+
+
+class Added(NamedTuple):
+    """A feature and those behind it; as state: theirs."""
+
+    first: Any
+    rest: Any
+
+
+is_of_paths = class_constant(lambda cls: getattr(cls, "part", None) == PATHS)
+
+
+@generic()
+def measure_added(
+    added: Any, state: Any, s: int, now_us: int, paths: Any, path_column: int, call: Any, call_column: int
+) -> None:  # fmt: skip
+    """Write the added features of session `s` into `paths` and `call`, (sessions, ..., features), from these columns on."""
+
+
+@measure_added.register(Added)
+def _measure_added(added, state, s, now_us, paths, path_column, call, call_column):
+    if is_of_paths(added.first):
+        measure(added.first, state.first, s, now_us, paths[s, :, path_column])
+        measure_added(added.rest, state.rest, s, now_us, paths, path_column + 1, call, call_column)
+    else:
+        measure(added.first, state.first, s, now_us, call[s, call_column : call_column + 1])
+        measure_added(added.rest, state.rest, s, now_us, paths, path_column, call, call_column + 1)
+
+
+@allocate.register(Added)
+def _allocate(params, sessions, paths):
+    return Added(allocate(params.first, sessions, paths), allocate(params.rest, sessions, paths))
+
+
+@allocate.register(NoFeatures)
+def _allocate_nothing(params, sessions, paths):
+    return NoFeatures()
+
+
+@init.register(Added)
+def _init(params, state, s, start, key):
+    init(params.first, state.first, s, start, key)
+    init(params.rest, state.rest, s, start, key)
+
+
+@init.register(NoFeatures)
+def _init_nothing(params, state, s, start, key):
+    pass
+
+
+@update.register(Added)
+def _update(params, state, s, record):
+    update(params.first, state.first, s, record)
+    update(params.rest, state.rest, s, record)
+
+
+def chain(given: Sequence[Any]) -> Added | NoFeatures:
+    """Return features, each given as parameters or by the name of a plug-in, as one.
+
+    Raises:
+        ValueError: a class that adds no feature, or an unknown name.
+    """
+    chained: Added | NoFeatures = NoFeatures()
+    for one in reversed(given):
+        found = load_plugin(PLUGINS, one)() if isinstance(one, str) and one in plugin_names(PLUGINS) else one
+        if type(found) not in measure.versions or not hasattr(type(found), "feature"):
+            named = "".join(f", {name}" for name in plugin_names(PLUGINS))
+            raise ValueError(f"features holds {one!r}: allowed are parameters of classes with the decorator added_feature{named}")
+        chained = Added(found, chained)
+    return chained
+
+
+def features_of(added: Added | NoFeatures, part: str) -> tuple[Feature, ...]:
+    """Return the features that are added to a part, in order."""
+    if isinstance(added, NoFeatures):
+        return ()
+    first = (type(added.first).feature,) if type(added.first).part == part else ()
+    return (*first, *features_of(added.rest, part))
+
+
+def fingerprint(params: Any) -> str:
+    """Return classes and numbers of nested parameters as text; numbers of arrays as the SHA-256 of them all."""
+    if not isinstance(params, tuple):
+        return str(params)
+    if any(isinstance(value, np.ndarray) for value in params):
+        content = b"".join(np.asarray(value).tobytes() for value in params)
+        return f"{type(params).__name__} {hashlib.sha256(content).hexdigest()}"
+    return f"{type(params).__name__}({', '.join(map(fingerprint, params))})"

@@ -1,0 +1,41 @@
+"""Playing systems from Python: names or systems of one's own, on any suite, without scripts."""
+
+import pytest
+
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite
+from vcgym.leaderboard.play import play
+from vcgym.leaderboard.results.sender_columns import RATE
+
+CALLS = Suite("tiny", "v0", 200, (Part("table1", "paper", 1),))
+SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), RATE)
+
+
+def test_a_name_and_a_system_of_ones_own_play_the_same_worlds(tmp_path):
+    rows = play("DRT-WM", suite=CALLS, named={"mine": System(Direct(), FixedLag(60.0))}, folder=tmp_path).to_pylist()
+    worlds = {name: [(row["pair"], row["seed"]) for row in rows if row["system"] == name] for name in ("DRT-WM", "mine")}
+    assert worlds["DRT-WM"] == worlds["mine"] and len(worlds["mine"]) == len(rows) // 2
+    assert {row["system"]: row["kind"] for row in rows} == {"DRT-WM": "rule", "mine": "rule"}
+    files = sorted((tmp_path / "cells").iterdir())
+    assert play("DRT-WM", suite=CALLS, folder=tmp_path).num_rows == len(rows) // 2
+    assert sorted((tmp_path / "cells").iterdir()) == files  # nothing was played again
+
+
+def test_senders_play_by_the_same_function(tmp_path):
+    mine = System(rate=FixedRate(500.0), scheduler=Fifo(), pacing=2.5)
+    rows = play("FIXED", suite=SENDERS, named={"half": mine}, folder=tmp_path).to_pylist()
+    kbps = {row["system"]: row["throughput_kbps"] for row in rows}
+    assert kbps["half"] == pytest.approx(0.5 * kbps["FIXED"], rel=0.1)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match=r"suite = 'last'.*first"):
+        play("DRT-WM", suite="last")
+    with pytest.raises(ValueError, match="systems has 'SKY-NET'"):
+        play("SKY-NET", suite="correlated-v0")
+    with pytest.raises(ValueError, match="systems is empty"):
+        play(suite=next(iter(SUITES)))

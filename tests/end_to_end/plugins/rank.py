@@ -1,0 +1,33 @@
+"""Rank a stranger's router and rate controller on its own scenario and on a bottleneck; print the ranks and what was played."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from vcgym.baselines.configured import rule_from
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
+from vcgym.leaderboard.report.run import run_suite
+from vcgym.leaderboard.results.sender_columns import RATE
+
+PATHS = Suite("stranger", "v0", 300, (Part("two-roads", "paper", seeds=3, split="validation"),))
+SENDERS = Suite("stranger-rate", "v0", 300, (Part("rate", BOTTLENECK, seeds=3, split="validation", stratum="wifi"),), RATE)
+ROUTERS = {
+    "NEW-WM": System(router=rule_from({"_target_": "newest-best"}, "router"), receiver=WMJitter()),
+    "DRT-WM": System(router=Direct(), receiver=WMJitter()),
+}
+RATES = {
+    "HALF": System(rate=rule_from({"_target_": "half-rate"}, "rate"), scheduler=Fifo(), pacing=2.5),
+    "FIXED": System(rate=FixedRate(), scheduler=Fifo(), pacing=2.5),
+}
+found = {}
+for suite, systems in ((PATHS, ROUTERS), (SENDERS, RATES)):
+    page = run_suite(suite, prepare(suite), systems, Path(suite.name), lambda done, note: None)
+    rows = pq.read_table(page.with_name("results.parquet")).to_pylist()
+    found[suite.name] = {name: sum(row["system"] == name for row in rows) for name in systems}
+print(json.dumps(found))  # noqa: T201

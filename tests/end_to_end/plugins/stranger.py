@@ -1,0 +1,141 @@
+"""A package of a stranger: a router, a rate controller, a feature, a reward and a scenario, offered as entry points."""
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.envs.call.features.added import PATHS, added_feature, measure
+from vcgym.envs.call.features.layout import Feature
+from vcgym.envs.call.rewards.reward import PATHS as OF_PATHS
+from vcgym.envs.call.rewards.reward import earned, reward
+from vcgym.network.scenarios.recipe import Layout, Recipe
+from vcgym.network.scenarios.synthetic import normal_table
+from vcgym.network.worlds.paper import PaperWorld
+
+ENTRY_POINTS = """
+[vcgym.rules]
+newest-best = stranger:NewestBest
+half-rate = stranger:HalfRate
+[vcgym.features]
+late-of-path = stranger:LateOfPath
+[vcgym.rewards]
+steady = stranger:Steady
+[vcgym.scenarios]
+two-roads = stranger:TwoRoads
+"""
+
+
+@rule(Control.PATH)
+class NewestBest(NamedTuple):
+    """Take the path whose newest packet was fastest."""
+
+
+@allocate.register(NewestBest)
+def _allocate(params, sessions, paths):
+    return np.zeros((sessions, paths))
+
+
+@init.register(NewestBest)
+def _init(params, state, s, start, key):
+    for path in range(state.shape[1]):
+        state[s, path] = start.mean_ms[path]
+
+
+@update.register(NewestBest)
+def _update(params, state, s, record):
+    state[s, record.path] = (record.arrived_us - record.sent_us) / 1000.0
+
+
+@decide.register(NewestBest)
+def _decide(params, state, s, now_us):
+    best = 0
+    for path in range(1, state.shape[1]):
+        if state[s, path] < state[s, best]:
+            best = path
+    return best
+
+
+@rule(Control.RATE, learns=False)
+class HalfRate(NamedTuple):
+    """Send at a share of the rate that the call begins with."""
+
+    share: float = 0.5
+
+
+@allocate.register(HalfRate)
+def _allocate_rate(params, sessions, paths):
+    return np.zeros(sessions)
+
+
+@init.register(HalfRate)
+def _init_rate(params, state, s, start, key):
+    state[s] = params.share * start.start_bps
+
+
+@decide.register(HalfRate)
+def _decide_rate(params, state, s, now_us):
+    return np.int64(state[s])
+
+
+@added_feature(PATHS, Feature("late_of_path", "share of records", 0, 1, "newest_age"))
+class LateOfPath(NamedTuple):
+    """Smoothed share of a path's packets that were discarded."""
+
+    gain: float = 0.05
+
+
+@allocate.register(LateOfPath)
+def _allocate_late(params, sessions, paths):
+    return np.zeros((sessions, paths))
+
+
+@init.register(LateOfPath)
+def _init_late(params, state, s, start, key):
+    state[s, :] = 0.0
+
+
+@update.register(LateOfPath)
+def _update_late(params, state, s, record):
+    state[s, record.path] += params.gain * (record.late - state[s, record.path])
+
+
+@measure.register(LateOfPath)
+def _measure_late(params, state, s, now_us, out):
+    for path in range(out.size):
+        out[path] = state[s, path]
+
+
+@reward(OF_PATHS)
+class Steady(NamedTuple):
+    """A price per tick concealed and per change of path."""
+
+    price: float = 0.1
+
+
+@earned.register(Steady)
+def _earned(reward, state, accounts, s):
+    books = accounts.calls[s].books
+    concealed, changes = books.ticks_concealed - state[s, 0], books.path_changes - state[s, 1]
+    state[s, 0], state[s, 1] = books.ticks_concealed, books.path_changes
+    return -concealed - reward.price * changes
+
+
+class TwoRoads(Recipe):
+    """A slow and steady path beside a fast and shaky one."""
+
+    modes = ("paper",)
+
+    def __init__(self, settings):
+        self.strata = {"independent": 1.0}
+        self.layout = Layout(("steady", "shaky"), np.arange(2)[:, None], hashlib.sha256(b"two roads").hexdigest())
+
+    def pairs(self, split):
+        return ["here-there"]
+
+    def world(self, sessions):
+        return PaperWorld(sessions, self.layout.path_links)
+
+    def parameters(self, split, pair, stratum, draws):
+        return {"quantiles_ms": np.array([normal_table(120.0, 5.0), normal_table(80.0, 60.0)]), "loss": np.zeros(2)}

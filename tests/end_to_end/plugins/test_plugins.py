@@ -1,0 +1,47 @@
+"""A package that nobody here knows adds a router, a rate controller, a feature, a reward and a scenario; nothing of vcgym is touched."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+FILES = ("stranger.py", "train.py", "rank.py")
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """A folder with the package and its entry points, as an installer leaves them."""
+    for name in FILES:
+        shutil.copy(HERE / name, tmp_path)
+    metadata = tmp_path / "stranger-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
+    source = (HERE / "stranger.py").read_text()
+    (metadata / "entry_points.txt").write_text(source.split('ENTRY_POINTS = """')[1].split('"""')[0])
+    return tmp_path
+
+
+def run(script, folder, python_path):
+    environment = os.environ | {"PYTHONPATH": python_path(folder)}
+    result = subprocess.run([sys.executable, script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def test_an_agent_trains_with_everything_of_a_stranger(installed, python_path):
+    found = run("train.py", installed, python_path)
+    assert found["paths"][-1] == "late_of_path" and len(found["paths"]) == 10
+    assert found["allowed"]
+    assert found["target_kbps"] == pytest.approx(150.0)  # half of the 300 kbit/s that a call begins with
+    assert found["router_paths"] == [0, 1]
+
+
+def test_a_stranger_is_ranked(installed, python_path):
+    found = run("rank.py", installed, python_path)
+    assert found == {"stranger": {"NEW-WM": 3, "DRT-WM": 3}, "stranger-rate": {"HALF": 3, "FIXED": 3}}
+    assert (installed / "stranger" / "report.html").is_file()
