@@ -184,6 +184,13 @@ def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) ->
     """Tell an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity`)."""
 
 
+def for_kernels(params: Any) -> Any:
+    """Return parameters with each enum as its integer: numba would take a millisecond to type an enum, at every call of a kernel."""
+    if isinstance(params, enum.Enum):
+        return params.value
+    return type(params)(*map(for_kernels, params)) if isinstance(params, tuple) and hasattr(params, "_fields") else params
+
+
 @allocating_kernel
 def start_row(params, state, s, history, key):
     """Start row `s` of a router or a receiver on `history` (paths, 3): samples, mean and standard deviation (ms) of each path."""

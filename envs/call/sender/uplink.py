@@ -80,7 +80,7 @@ class UplinkBatch(Bare):
         own["keeps_order"] = keeps_order
         self.senders = self.sending.senders
         self.inside: Uplink = Uplink(
-            own.view(np.recarray),
+            own,
             self.sending.senders,
             self.sending.tables,
             self.sending.rate,

@@ -33,12 +33,12 @@ _CALL_PACKETS = 6000  # of the call over time
 
 def page(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
     """Return the page as text."""
-    return _template("reproduce.html.j2").render(**_told(rows, worlds, config, systems), pictures=list(_pictures(worlds, systems)))
+    return _template("reproduce.html.j2").render(**_context(rows, worlds, config, systems), pictures=list(_pictures(worlds, systems)))
 
 
 def document(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
     """Return reproduction.md: shares, what the gains depend on, and the table in the paper's own accounting."""
-    return _template("reproduction.md.j2").render(**_told(rows, worlds, config, systems), table=_table(rows))
+    return _template("reproduction.md.j2").render(**_context(rows, worlds, config, systems), table=_table(rows))
 
 
 def _table(rows: Rows) -> str:
@@ -67,7 +67,7 @@ def _template(name: str) -> jinja2.Template:
     ).get_template(name)
 
 
-def _told(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> dict[str, Any]:
+def _context(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> dict[str, Any]:
     lines = _lines(rows)
 
     def ours(statement: str, mode: str, accounting: str = ACCOUNTINGS[0]) -> str:

@@ -11,7 +11,7 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.cost import packet_cost_ms
 from vcgym.leaderboard.papers.reproduce.page import document, page
-from vcgym.leaderboard.papers.reproduce.parts import Part, calls_of, forecasts_of, parts_of, settings_of
+from vcgym.leaderboard.papers.reproduce.parts import PlayedPart, calls_of, forecasts_of, parts_of, settings_of
 from vcgym.leaderboard.papers.reproduce.verdicts import verdicts
 from vcgym.leaderboard.papers.vcroute.forecasts import SYSTEM
 from vcgym.leaderboard.papers.vcroute.measures import Material
@@ -24,7 +24,7 @@ _FORECAST = ("wonderproxy", "cloud")  # scenarios of Tables III and IV
 _LOOKED_UP = "table1"  # of which only the table of links is looked at
 
 
-def parts_to_play(config: ReproduceConfig) -> list[Part]:
+def parts_to_play(config: ReproduceConfig) -> list[PlayedPart]:
     """Every part of every setting that statements are about and whose data are there."""
     return [
         part
@@ -35,7 +35,7 @@ def parts_to_play(config: ReproduceConfig) -> list[Part]:
     ]
 
 
-def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: list[Part], on_progress: OnProgress) -> Path:
+def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: list[PlayedPart], on_progress: OnProgress) -> Path:
     """Play what is not there yet, judge every statement, and write verdicts.parquet, reproduce.html and reproduction.md.
 
     Args:

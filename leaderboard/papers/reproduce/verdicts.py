@@ -62,7 +62,7 @@ def unit_of(measure: Any) -> str:
         return STATISTICS[measure.statistic].unit
     if isinstance(measure, p.Worst | p.BestPair | p.GainGap):
         return "%"
-    if isinstance(measure, p.Path | p.DirectRange | p.Cost):
+    if isinstance(measure, p.PublishedPath | p.DirectRange | p.Cost):
         return "ms"
     if isinstance(measure, p.Link | p.Forecast):
         return "ms" if measure.what.endswith("_ms") else "%" if measure.what != "r2" else ""

@@ -34,7 +34,7 @@ class Link(Record):
     what: Literal["rtt_ms", "loss"]
 
 
-class Path(Record):
+class PublishedPath(Record):
     """Mean one-way delay (ms) of the direct path of a pair, or of the one over the relay `via`."""
 
     of: Literal["path"]
@@ -152,7 +152,8 @@ class Nothing(Record):
 
 
 Measure = Annotated[
-    Link | Path | PathRatio | DirectRange | Value | Change | Worst | BestPair | GainGap | Forecast | Paths | Constant | Cost | Nothing,
+    Link | PublishedPath | PathRatio | DirectRange | Value | Change | Worst | BestPair | GainGap | Forecast | Paths | Constant | Cost
+    | Nothing,
     Field(discriminator="of"),
 ]
 INPUTS = (Link, Paths, Constant)

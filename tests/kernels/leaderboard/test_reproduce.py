@@ -241,7 +241,7 @@ def test_paths_are_found_by_their_relay():
     names = scenario.recipe.nodes("GR-UGA")
     means = [float(number) for number in range(scenario.paths)]
     results = calls({"DRT-BF": [1.0, 1.0]}, ["GR-UGA", "GR-UGA"], path_mean_ms=[means, means])
-    direct, via = (p.Path(of="path", scenario="wonderproxy", pair="GR-UGA", via=relay) for relay in (None, "ZA"))
+    direct, via = (p.PublishedPath(of="path", scenario="wonderproxy", pair="GR-UGA", via=relay) for relay in (None, "ZA"))
     assert found(direct, results, scenario).value == 0.0
     assert found(via, results, scenario).value == names.index("ZA")  # direct is path 0, the one-relay paths follow by number
     assert found(p.Paths(of="paths", scenario="wonderproxy"), results, scenario).value == 17.0
