@@ -12,7 +12,7 @@ from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, 
 from vcgym.envs.call.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.call.loop import play
 from vcgym.envs.call.paths import ANSWER, CALL, Paths, Tables
-from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
 from vcgym.envs.call.shares import Shares
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages
 from vcgym.network.kernels import rng
@@ -178,7 +178,7 @@ class CallBatch(Batch):
         log: bool = False,
         threads: int = 1,
         world: World | None = None,
-        uplink: Bare = BARE,
+        uplink: NoUplink = NO_UPLINK,
         interval: int | None = None,
     ) -> None:
         one_of("place", place, tuple(PLACES))

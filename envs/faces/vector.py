@@ -9,7 +9,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import start
+from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.features.added import CALL, NoFeatures, chain, features_of, fingerprint
 from vcgym.envs.call.features.added import PATHS as OF_PATHS
@@ -20,7 +20,7 @@ from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
-from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.actions import FORMS, action_space, decode
 from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
@@ -142,15 +142,16 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
         path_names = () if held.at_arrivals else world.layout.path_names
         added = {"of_path": features_of(self._added, OF_PATHS), "of_call": features_of(self._added, CALL)}
+        self._added = for_kernels(self._added)
         layout = call_layout(path_names, *([self.uplink.part] if self.uplink.part else []), **added)
         acted = action_space(action, world.paths, *self._levers)
         rewarded = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen, Accounts(self.batch.calls, self.uplink.senders)
         shown = layout, observation, self._records(world.paths)
         super().__init__(num_envs, *shown, acted, *rewarded, arguments, autoreset_mode, self.batch.shares)
 
-    def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
+    def _make_uplink(self, sessions: int, scenario: Scenario) -> NoUplink:
         """Return the stages that packets pass before they go onto a path."""
-        return BARE
+        return NO_UPLINK
 
     def _records(self, paths: int) -> dict[str, spaces.Space[Any]]:
         most = np.iinfo(np.int64).max

@@ -252,6 +252,21 @@ def test_a_broken_file_is_named_in_one_line(tmp_path):
         kept(tmp_path, (1,), table)
 
 
+def test_a_plug_in_counts_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / "stranger.py").write_text("from stranger_help import SIZE\n")
+    (tmp_path / "stranger_help.py").write_text("SIZE = 1\n")
+    metadata = tmp_path / "stranger-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[vcgym.scenarios]\nstrange = stranger:Strange\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = file_name(("strange",), keeper.__name__), file_name(("other",), keeper.__name__)
+    monkeypatch.setitem(SOURCES, "stranger_help", b"SIZE = 2\n")
+    code_hash.cache_clear()
+    after = file_name(("strange",), keeper.__name__), file_name(("other",), keeper.__name__)
+    assert after[0] != before[0] and after[1] == before[1]
+
+
 def test_versions_count(monkeypatch):
     before = file_name((1,), keeper.__name__)
     monkeypatch.setattr(np, "__version__", "0.0")
