@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.records import Record
-from vcgym.baselines.rule import allocate, decide, is_oracle, start, update
+from vcgym.baselines.rule import allocate, decide, for_kernels, is_oracle, start, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
@@ -70,8 +70,9 @@ class RulePolicy:
             episode_start = np.zeros(sessions, np.bool_)
         actions = np.empty((sessions, len(self.rules)), np.int64)
         for column, (params, rows) in enumerate(zip(self.rules, state, strict=True)):
-            start(params, rows, np.asarray(episode_start, np.bool_), history, observation["key"])
-            _act(params, rows, records, count, observation["slot"], actions[:, column])
+            compiled = for_kernels(params)
+            start(compiled, rows, np.asarray(episode_start, np.bool_), history, observation["key"])
+            _act(compiled, rows, records, count, observation["slot"], actions[:, column])
         return (actions[:, 0] if len(self.rules) == 1 else actions), state
 
 

@@ -176,12 +176,19 @@ def wake_us(params: Any, state: Any, s: int) -> int:
 
 @generic()
 def reveal_delay(params: Any, state: Any, s: int, path: int, delay_us: int) -> None:
-    """OnProgress an oracle that the packet of this slot leaves on `path` and will take `delay_us`, LOST if it never arrives."""
+    """Tell an oracle that the packet of this slot leaves on `path` and will take `delay_us`, LOST if it never arrives."""
 
 
 @generic()
 def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) -> None:
-    """OnProgress an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity`)."""
+    """Tell an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity`)."""
+
+
+def for_kernels(params: Any) -> Any:
+    """Return parameters with each enum as its integer: numba would take a millisecond to type an enum, at every call of a kernel."""
+    if isinstance(params, enum.Enum):
+        return params.value
+    return type(params)(*map(for_kernels, params)) if isinstance(params, tuple) and hasattr(params, "_fields") else params
 
 
 @allocating_kernel

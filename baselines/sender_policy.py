@@ -6,7 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.records import PacketFeedback, RateLimits
-from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, is_oracle, report_every_us, require_rule, update, wake_us
+from vcgym.baselines.rule import (
+    NEVER_US,
+    Control,
+    allocate,
+    decide,
+    for_kernels,
+    init,
+    is_oracle,
+    report_every_us,
+    require_rule,
+    update,
+    wake_us,
+)  # fmt: skip
 from vcgym.baselines.schedulers.scheduler import choose
 from vcgym.network.bottleneck.send_queue import MOST_WAITING, SEND_QUEUE, clear_send_queue, put
 from vcgym.network.kernels.jit import allocating_kernel, kernel
@@ -60,9 +72,9 @@ class RatePolicy:
             state, episode_start = allocate(self.params, sessions, 1), np.ones(sessions, np.bool_)
         elif episode_start is None:
             episode_start = np.zeros(sessions, np.bool_)
-        _start(self.params, state, np.asarray(episode_start, np.bool_), observation["history"], observation["key"])
+        _start(for_kernels(self.params), state, np.asarray(episode_start, np.bool_), observation["history"], observation["key"])
         actions = np.empty((sessions, 3), np.int64)
-        _act(self.params, state, observation["records"], observation["count"], observation["now_us"], actions)
+        _act(for_kernels(self.params), state, observation["records"], observation["count"], observation["now_us"], actions)
         return actions, state
 
 
@@ -127,7 +139,8 @@ class OrderPolicy:
         """
         actions = np.empty(len(observation["count"]), np.int64)
         queue = np.zeros(1, SEND_QUEUE).view(np.recarray)
-        _choose(self.params, queue, observation["records"], observation["count"], observation["now_us"], observation["rtt_us"], actions)
+        params, seen = for_kernels(self.params), observation
+        _choose(params, queue, seen["records"], seen["count"], seen["now_us"], seen["rtt_us"], actions)
         return actions, state
 
 

@@ -2,13 +2,15 @@
 
 The name follows from the arguments, described completely, and from code: the sources of the modules that compute, of the modules of all
 classes and functions among the arguments, and of everything that these import (`vcgym.network.kernels.sources`). A class is picked by its
-type in compiled loops, which import nothing of it; therefore its own module counts. A file that exists is complete, since it appears in
+type in compiled loops, which import nothing of it; therefore its own module counts, and so does that of a plug-in among the arguments,
+which is imported by its name. A file that exists is complete, since it appears in
 one step.
 """
 
 import hashlib
 import json
 import platform
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from io import BytesIO
@@ -21,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.leaderboard.results.files import replace_file
+from vcgym.network.kernels.plugins import plugin_modules
 from vcgym.network.kernels.sources import code_hash
 
 
@@ -126,7 +129,9 @@ def _named(thing: Any) -> str:
 
 
 def _modules(value: Any) -> Iterator[str]:
-    """Yield the modules of all classes and functions in a value."""
+    """Yield the modules of all classes and functions in a value, and of plug-ins that it names."""
+    if isinstance(value, str):
+        yield from plugin_modules(tuple(sys.path)).get(value, ())
     if isinstance(value, tuple | list):
         parts: Any = value
     else:

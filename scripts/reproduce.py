@@ -12,7 +12,7 @@ from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce
 from vcgym.leaderboard.papers.senders import reproduce as senders
-from vcgym.leaderboard.papers.truth.claims import SYSTEMS
+from vcgym.leaderboard.papers.vcroute.statements import SYSTEMS
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.scripts.schema import CONF, build
 

@@ -8,10 +8,10 @@ from rich.console import Console
 
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_systems
-from vcgym.leaderboard.papers.truth.claims import SCENARIOS, SYSTEMS
 from vcgym.leaderboard.papers.truth.config import TruthConfig
-from vcgym.leaderboard.papers.truth.outcomes import settings
 from vcgym.leaderboard.papers.truth.run import write_truth
+from vcgym.leaderboard.papers.vcroute.outcomes import settings
+from vcgym.leaderboard.papers.vcroute.statements import SYSTEMS, claimed_scenarios
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.scripts.schema import CONF, build
 
@@ -22,7 +22,7 @@ def main(composed: DictConfig) -> None:
     config = build(composed, TruthConfig)
     config.data.export()
     console = Console()
-    chosen = [setting for scenario in config.scenarios or SCENARIOS for setting in settings(scenario)]
+    chosen = [setting for scenario in config.scenarios or claimed_scenarios() for setting in settings(scenario)]
     if not os.environ.get(DATA_VARIABLE):
         chosen = [setting for setting in chosen if setting.mode != "replay"]
         console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")

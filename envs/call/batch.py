@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import allocate, start_row
+from vcgym.baselines.rule import allocate, for_kernels, start_row
 from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
 from vcgym.envs.call.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.call.loop import play
 from vcgym.envs.call.paths import ANSWER, CALL, Paths, Tables
-from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
 from vcgym.envs.call.shares import Shares
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages
 from vcgym.network.kernels import rng
@@ -178,7 +178,7 @@ class CallBatch(Batch):
         log: bool = False,
         threads: int = 1,
         world: World | None = None,
-        uplink: Bare = BARE,
+        uplink: NoUplink = NO_UPLINK,
         interval: int | None = None,
     ) -> None:
         one_of("place", place, tuple(PLACES))
@@ -188,7 +188,7 @@ class CallBatch(Batch):
         if not 0.0 <= feedback_loss < 1.0:
             raise ValueError(f"feedback_loss = {feedback_loss}: allowed is 0 <= share < 1")
         self.scenario = scenario
-        self.router, self.receiver, self.place = router, receiver, PLACES[place]
+        self.router, self.receiver, self.place = for_kernels(router), for_kernels(receiver), PLACES[place]
         self.world = scenario.world(sessions) if world is None else world
         self.packets = scenario.packets
         self.calls = np.zeros(sessions, CALL)

@@ -40,7 +40,7 @@ LOG = np.dtype((np.record, [("path", "i2"), ("arrived_us", "i8"), ("emitted_us",
 
 
 class Totals(NamedTuple):
-    """What a finished call adds up to; arrays (sessions,)."""
+    """Totals of calls over paths; arrays (sessions,)."""
 
     plans_sent: NDArray[np.int64]
     path_changes: NDArray[np.int64]

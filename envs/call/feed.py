@@ -1,4 +1,4 @@
-"""What reaches a place, in order of arrival there, and what is sent from it.
+"""Records that reach a location, in order of arrival there, and commands that leave it.
 
 A feed is a ring of records (`vcgym.baselines.rule.Record`, one int64 row each). Everything passes the receiver first and takes the same
 time from there, so the order of arrival at the receiver is the order of arrival at the place. No record is ever dropped: a full ring is
@@ -38,7 +38,7 @@ COMMANDS = np.dtype(
 
 @kernel
 def append(feed, record):
-    """A record whose `known_us` is not set yet leaves the receiver; False if the ring is full."""
+    """Append a record that leaves the receiver, its `known_us` not set yet; return False if the ring is full."""
     if feed.written - feed.read >= RECORDS:
         return False
     i = feed.written & (RECORDS - 1)
@@ -56,7 +56,7 @@ def append(feed, record):
 
 @kernel
 def unread(feed, now_us):
-    """Whether a record has reached the place by `now_us` and has not been read."""
+    """Return True if a record has reached the location by `now_us` and has not been read."""
     return feed.read < feed.written and feed.rows[feed.read & (RECORDS - 1), KNOWN] <= now_us
 
 
@@ -90,7 +90,7 @@ def command(commands, value, now_us):
 
 @kernel
 def in_force(commands, now_us):
-    """The value that holds at `now_us`."""
+    """Return the value in force at `now_us`."""
     while commands.read < commands.written and commands.effective_us[commands.read & (COMMANDS_UNDER_WAY - 1)] <= now_us:
         commands.in_force = commands.value[commands.read & (COMMANDS_UNDER_WAY - 1)]
         commands.read += 1

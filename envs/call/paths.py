@@ -83,7 +83,7 @@ FEED_ROWS = ring(CALL, "feed", "rows")
 
 
 class Tables(NamedTuple):
-    """What differs in size from call to call; first axis the session but for `probe_path`."""
+    """Arrays whose size depends on the batch; first axis the session but for `probe_path`."""
 
     player: Player
     last_used: NDArray[np.int64]  # (sessions, paths) slot in which a path last carried a media packet

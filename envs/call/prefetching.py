@@ -1,4 +1,4 @@
-"""What the next slot of a call will touch, asked for while other calls are played.
+"""Prefetching: ask for the memory of the next slot of a call while other calls are played.
 
 Calls played side by side lie far apart in memory, and together they are larger than any cache. A slot touches some twenty cache lines of
 its call: the beginnings of its parts, which lie where they lie, and places in rings, which the beginnings tell. So the beginnings are

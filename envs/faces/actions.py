@@ -26,6 +26,9 @@ def _level_us(x: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.rint(MIN_LAG_US * np.exp(LAG_RATIO_LOG * np.clip(x, 0.0, 1.0))).astype(np.int64)
 
 
+_LEVELS_US = _level_us(np.arange(LEVELS) / (LEVELS - 1))
+
+
 def action_space(
     form: str, paths: int, with_path: bool, with_level: bool, with_rate: bool = False, orders: int = 0
 ) -> spaces.Space[Any]:  # fmt: skip
@@ -81,4 +84,4 @@ def decode(
     path, level, rate, order = (next(following) if held else none for held in (with_path, with_level, with_rate, orders))
     if form == "exact":
         return Decided(path, level, rate.astype(np.float64), order)
-    return Decided(path, _level_us(level / (LEVELS - 1)) if with_level else none, rate / (LEVELS - 1), order)
+    return Decided(path, _LEVELS_US[level] if with_level else none, rate / (LEVELS - 1), order)

@@ -5,7 +5,7 @@ from typing import Any
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.call.controllers import Agent, Commanded
 from vcgym.envs.call.sender.batch import PACING
-from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
 from vcgym.envs.call.sender.uplink import UplinkBatch
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector import Held, LeverVectorEnv
@@ -59,9 +59,9 @@ class CallVectorEnv(LeverVectorEnv):
         holders = Agent(interval) if router is None else router, Commanded() if receiver is None else receiver
         super().__init__(num_envs, held, *holders, **arguments)
 
-    def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
+    def _make_uplink(self, sessions: int, scenario: Scenario) -> NoUplink:
         if self._uplink is None:
-            return BARE
+            return NO_UPLINK
         return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **self._sender)
 
 

@@ -252,7 +252,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         actions, space = np.asarray(actions), self.action_space
         # A float where an index is wanted would be cut off silently, NaN included.
         same_kind = np.can_cast(actions.dtype, space.dtype or actions.dtype, "same_kind")
-        if not same_kind or not space.contains(actions.astype(space.dtype)):
+        if not same_kind or not space.contains(actions.astype(space.dtype, copy=False)):
             raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
         return actions
 

@@ -19,7 +19,7 @@ from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
-from vcgym.envs.call.sender.no_uplink import BARE, Bare
+from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.actions import action_space, decode
 from vcgym.envs.faces.episodes import EpisodeVectorEnv, require_whole
@@ -100,9 +100,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
         shown = layout, episode.observation, self._records(world.paths)
         super().__init__(num_envs, *shown, acted, *rewarded, decisive, autoreset_mode, self.batch.shares)
 
-    def _make_uplink(self, sessions: int, scenario: Scenario) -> Bare:
+    def _make_uplink(self, sessions: int, scenario: Scenario) -> NoUplink:
         """Return the stages that packets pass before they go onto a path."""
-        return BARE
+        return NO_UPLINK
 
     def _records(self, paths: int) -> dict[str, spaces.Space[Any]]:
         most = np.iinfo(np.int64).max

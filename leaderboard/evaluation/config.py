@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
-from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAY, SUITES, Suite, replay_suite
+from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES, Suite, replay_suite
 
 
 class RayConfig(Config):
@@ -29,8 +29,9 @@ class LeaderboardConfig(Config):
         do: run the suite; add a submission and play its calls; verify the agents' scores by replaying their actions; page: one page over
             all suites whose results lie beside each other; fairness: let calls of each rate rule share a bottleneck.
         list: print the systems that play the suite, with their rules, parameters and sources, and do nothing else.
-        suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`, or replay: traces of your own.
-        traces: with suite=replay, and only then: a folder or files of traces, see `vcgym.network.scenarios.replay`.
+        suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`; or replay, rate-replay: traces of your own.
+        traces: with these two suites, and only then: a folder or files of traces, see `vcgym.network.scenarios.replay`, or of capacity
+            traces, see `vcgym.network.bottleneck.capacity_file`.
         packets: with suite=replay, length of the calls in slots of 10 ms.
         systems: names of systems, at least one; None: all that fit the suite.
         train: the training of the agent of calls over paths; it is done once, and goes on where it was stopped. None: none.
@@ -61,16 +62,17 @@ class LeaderboardConfig(Config):
     @field_validator("suite")
     @classmethod
     def _known(cls, suite: str) -> str:
-        if suite not in (*SUITES, REPLAY):
-            raise ValueError(f"suite is {suite!r}; allowed: {', '.join((*SUITES, REPLAY))}")
+        if suite not in (*SUITES, *REPLAYS):
+            raise ValueError(f"suite is {suite!r}; allowed: {', '.join((*SUITES, *REPLAYS))}")
         return suite
 
     @model_validator(mode="after")
-    def _only_replay_takes_traces(self) -> Self:
-        if (self.suite == REPLAY) != (self.traces is not None):
-            raise ValueError(f"suite is {self.suite!r}, traces is {self.traces}; allowed: traces=FOLDER with suite={REPLAY}, and only then")
-        if self.suite != REPLAY and self.packets != PACKETS:
-            raise ValueError(f"suite is {self.suite!r}, packets is {self.packets}; allowed: {PACKETS}, but with suite={REPLAY}")
+    def _only_replays_take_traces(self) -> Self:
+        if (self.suite in REPLAYS) != (self.traces is not None):
+            allowed = f"traces=FOLDER with suite={' or '.join(REPLAYS)}, and only then"
+            raise ValueError(f"suite is {self.suite!r}, traces is {self.traces}; allowed: {allowed}")
+        if self.suite != "replay" and self.packets != PACKETS:
+            raise ValueError(f"suite is {self.suite!r}, packets is {self.packets}; allowed: {PACKETS}, but with suite=replay")
         return self
 
     def played_suite(self) -> Suite:
@@ -82,7 +84,7 @@ class LeaderboardConfig(Config):
         if self.traces is None:
             return SUITES[self.suite]
         files = self.traces if isinstance(self.traces, builtins.list) else [self.traces]
-        return replay_suite([str(file) for file in files], self.packets)
+        return replay_suite(self.suite, [str(file) for file in files], self.packets)
 
     @field_validator("train")
     @classmethod

@@ -80,7 +80,7 @@ def play_sender_agent(agent: PublishedAgent, scenario: SendingScenario, which: S
         OverflowError: a call sends more packets than are kept.
     """
     policy = agent.policy()
-    envs = sender_envs(agent, scenario.name, len(which), "test", data=scenario.data, log_packets=MAX_PACKETS)
+    envs = sender_envs(agent, scenario, len(which), "test", log_packets=MAX_PACKETS)
     observation, _ = envs.reset(seed=[seed for _, seed in which], options={"kind": which[0][0]})
     found: dict[int, tuple[SharedLink, dict[str, float], Mapping[str, DelayCdf]]] = {}
     began = time.perf_counter()
@@ -95,7 +95,7 @@ def play_sender_agent(agent: PublishedAgent, scenario: SendingScenario, which: S
     return _rollout([link for link, _, _ in measured], measured, decision_us, time.perf_counter() - began)
 
 
-def sender_envs(agent: PublishedAgent, scenario: str, num_envs: int, split: str, **others: Any) -> Any:
+def sender_envs(agent: PublishedAgent, scenario: str | SendingScenario, num_envs: int, split: str, **others: Any) -> Any:
     """Return the environments of an agent on worlds of a scenario."""
     arguments = dict(agent.arguments) | {"scenario": scenario, "send_queue": None}
     return gymnasium.make_vec(

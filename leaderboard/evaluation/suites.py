@@ -8,8 +8,9 @@ stress-v0       what goes wrong on purpose
 scale-v0        9 to 900 paths, and places no system was made for
 order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as S1
 calls-v0        every kind of `calls`, 30 calls each
-replay          traces of your own (`replay_suite`)
 rate-v0         every kind of `rate`, and of `rate-measured` where the measured traces are there, 30 calls each
+replay          traces of your own, one a path (`replay_suite`)
+rate-replay     capacity traces of your own
 """
 
 import os
@@ -50,7 +51,7 @@ class Part(NamedTuple):
     split: str = "test"
     stratum: str | None = None
     first_seed: int = 0
-    traces: tuple[str, ...] = ()  # of scenario replay
+    traces: tuple[str, ...] = ()  # of scenarios replay and rate-replay
 
     def open(self, packets: int) -> AnyScenario:
         """Make the scenario, for calls over paths of `packets` slots.
@@ -59,7 +60,7 @@ class Part(NamedTuple):
             DataError: data that is missing or broken.
         """
         if self.mode == BOTTLENECK:
-            return SendingScenario(self.scenario)
+            return SendingScenario(self.scenario, traces=self.traces or None)
         return Scenario(self.scenario, self.mode, packets, traces=self.traces or None)
 
 
@@ -152,17 +153,26 @@ SUITES = {
 }
 
 
-REPLAY = "replay"
+REPLAYS = {"replay": CALL, "rate-replay": RATE}
+"""Suites of traces of your own, scenarios of the same names, and the columns of their rows."""
 
 
-def replay_suite(traces: Sequence[str], packets: int = PACKETS) -> Suite:
-    """Make the suite of traces of your own: a part of `REPLAY_SEEDS` worlds per pair; its version names the data.
+def replay_suite(name: str, traces: Sequence[str], packets: int = PACKETS) -> Suite:
+    """Make a suite of `REPLAYS`: `REPLAY_SEEDS` worlds per pair, or `RUNS` over a bottleneck; its version names the data.
+
+    Args:
+        name: a key of `REPLAYS`.
+        traces: files, or a folder of them.
+        packets: length of calls over paths, in slots.
 
     Raises:
-        DataError: see `vcgym.network.scenarios.replay`.
+        DataError: traces that cannot be played.
     """
-    part = Part("replay", "replay", REPLAY_SEEDS, traces=tuple(traces))
-    return Suite(REPLAY, data_hash(part.open(packets))[:8], packets, (part,))
+    if REPLAYS[name] is CALL:
+        part = Part(name, "replay", REPLAY_SEEDS, traces=tuple(traces))
+    else:
+        part, packets = Part(name, BOTTLENECK, RUNS, stratum="replay", traces=tuple(traces)), 0
+    return Suite(name, data_hash(part.open(packets))[:8], packets, (part,), REPLAYS[name])
 
 
 def playable(suite: Suite) -> list[Part]:

@@ -101,7 +101,7 @@ DEFAULT_SETS = {
 }
 
 
-class Cell(NamedTuple):
+class FitCell(NamedTuple):
     """One fit: a method on the rows of a set, judged on those that the holdout kept from it."""
 
     method: str
@@ -160,10 +160,10 @@ class TrainPredictorConfig(Config):
             raise ValueError(f"champion is {self.champion!r}; allowed: a method of kind dnn, as only those run inside calls")
         return self
 
-    def cells(self) -> list["Cell"]:
+    def cells(self) -> list["FitCell"]:
         """Every fit of the study."""
         return [
-            Cell(method, rows, holdout, seed)
+            FitCell(method, rows, holdout, seed)
             for rows in self.sets
             for holdout in self.holdouts
             for method in self.methods

@@ -34,7 +34,7 @@ ROWS, CARD = "rows.parquet", "card.json"
 _WORLDS_TOGETHER = 32  # as many calls as are held in memory, times the systems
 
 
-class World(NamedTuple):
+class PlayedWorld(NamedTuple):
     """A drawn world and what names it."""
 
     split: str
@@ -80,16 +80,16 @@ def build(config: PredictorDataConfig, systems: Mapping[str, System], on_progres
 
 
 @unlock_test_split()
-def draw_worlds(scenario: Scenario, part: DataPart, split: str) -> list[World]:
+def draw_worlds(scenario: Scenario, part: DataPart, split: str) -> list[PlayedWorld]:
     """Worlds of a part in one split; no two share a seed."""
     pairs = scenario.pairs(split)
     if part.pairs is not None:
         pairs = pairs[:: max(1, len(pairs) // part.pairs)][: part.pairs]
     named = [(pair, place * part.seeds + n) for place, pair in enumerate(pairs) for n in range(part.seeds)]
-    return [World(split, seed, scenario.draw(split, seed, pair)) for pair, seed in named]
+    return [PlayedWorld(split, seed, scenario.draw(split, seed, pair)) for pair, seed in named]
 
 
-def _play(scenario: Scenario, worlds: list[World], systems: Mapping[str, System], each: int, threads: int) -> list[pa.Table]:
+def _play(scenario: Scenario, worlds: list[PlayedWorld], systems: Mapping[str, System], each: int, threads: int) -> list[pa.Table]:
     """Rows of each call of each system, one table a call."""
     noted = [(Noted(pair.router, scenario.packets), pair.receiver) for pair in systems.values()]
     batches = batches_together(scenario, noted, len(worlds), log=True)
@@ -101,7 +101,7 @@ def _play(scenario: Scenario, worlds: list[World], systems: Mapping[str, System]
     ]
 
 
-def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: World, each: int) -> pa.Table:
+def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: PlayedWorld, each: int) -> pa.Table:
     """At most `each` rows of one finished call of a `Noted` router."""
     assert isinstance(batch.router, Noted)
     log, notes = batch.tables.log[row], batch.router_state.notes[row]

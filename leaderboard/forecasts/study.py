@@ -15,7 +15,7 @@ from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.registry import register_predictor
 from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.agents.training.study import require_same_study
-from vcgym.leaderboard.forecasts.config import Cell, TrainPredictorConfig
+from vcgym.leaderboard.forecasts.config import FitCell, TrainPredictorConfig
 from vcgym.leaderboard.forecasts.figures import draw
 from vcgym.leaderboard.forecasts.scores import by_group, scores
 from vcgym.leaderboard.forecasts.table import ALL_MODES
@@ -98,13 +98,13 @@ def _chosen(config: TrainPredictorConfig, name: str, rows: Rows) -> Rows:
     return rows.take(held)
 
 
-def _possible(config: TrainPredictorConfig, cell: Cell, data: Data) -> bool:
+def _possible(config: TrainPredictorConfig, cell: FitCell, data: Data) -> bool:
     """Return True if the set has rows, and, to hold out pairs, enough of them."""
     rows = _chosen(config, cell.rows, data.rows)
     return len(rows) > 0 and (cell.holdout != "pair" or len(set(zip(rows["scenario"], rows["pair"], strict=True))) >= FEWEST_PAIRS)
 
 
-def scored(config: TrainPredictorConfig, cell: Cell, data: Data, tracking: Tracking, study: Run) -> dict[str, Any]:
+def scored(config: TrainPredictorConfig, cell: FitCell, data: Data, tracking: Tracking, study: Run) -> dict[str, Any]:
     """Return the scores of one fit, done now or kept."""
     home = config.folder / cell.method / cell.rows / cell.holdout / f"seed-{cell.seed}"
 
@@ -118,7 +118,7 @@ def scored(config: TrainPredictorConfig, cell: Cell, data: Data, tracking: Track
     return found
 
 
-def _fit(config: TrainPredictorConfig, cell: Cell, data: Data, home: Path, run: Run) -> dict[str, Any]:
+def _fit(config: TrainPredictorConfig, cell: FitCell, data: Data, home: Path, run: Run) -> dict[str, Any]:
     alone = {"methods": {cell.method: config.methods[cell.method]}, "sets": {cell.rows: config.sets[cell.rows]}}
     run.config(config.model_copy(update=alone | {"holdouts": [cell.holdout], "seeds": [cell.seed]}))
     _log_rows(run, config.rows, data)
@@ -144,7 +144,7 @@ def _coverage(fitted: Fitted, rows: Rows) -> dict[str, float]:
     return {"between_quantiles": float(np.mean((low <= rows.target_ms) & (rows.target_ms <= high)))}
 
 
-def _judge(config: TrainPredictorConfig, cell: Cell, judged: Rows, fitted: Fitted) -> list[dict[str, Any]]:
+def _judge(config: TrainPredictorConfig, cell: FitCell, judged: Rows, fitted: Fitted) -> list[dict[str, Any]]:
     """Scores pair by pair, over all splits; the column split says which pairs were never learnt from."""
     rows = _chosen(config, cell.rows, judged)
     forecast_ms = fitted.predict(rows)
@@ -155,7 +155,7 @@ def _judge(config: TrainPredictorConfig, cell: Cell, judged: Rows, fitted: Fitte
     ]
 
 
-def _crown(config: TrainPredictorConfig, cell: Cell, data: Data, fitted: Fitted, scored: dict[str, float], run: Run) -> None:
+def _crown(config: TrainPredictorConfig, cell: FitCell, data: Data, fitted: Fitted, scored: dict[str, float], run: Run) -> None:
     """Publish the network of one fit and register it.
 
     Raises:

@@ -23,7 +23,7 @@ COLUMNS: dict[str, str] = {
 """`headroom.parquet`: one row per cell and `what`; of the rooms, values are differences to the best published system."""
 
 
-class Line(NamedTuple):
+class HeadroomLine(NamedTuple):
     """One row of a cell: a system's means, or, for a room, the difference of two systems' means on the same worlds."""
 
     what: str
@@ -54,7 +54,7 @@ def headroom(results: pa.Table) -> list[dict[str, Any]]:
     return found
 
 
-def _lines(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
+def _lines(rows: Iterable[Mapping[str, Any]]) -> list[HeadroomLine]:
     means = _means(rows)
     kinds = {row["system"]: row["kind"] for row in rows}
     rules = [name for name in means if kinds[name] == "rule"]
@@ -63,14 +63,14 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
     agent = _best(means, [name for name in means if kinds[name] == "agent"])
     named = {"best published": published, "best tuned rule": tuned, "best agent": agent, "informed": ANCHORS.informed}
     named |= {name.removeprefix("oracle_").replace("_", " k = "): name for name in JOINT}
-    lines = [Line(what, name, means[name]) for what, name in named.items() if name in means]
+    lines = [HeadroomLine(what, name, means[name]) for what, name in named.items() if name in means]
     if published in means:
         ways = {
             "room": ANCHORS.hundred,
             "room, routing": f"oracle_routing_{published}",
             "room, playout": f"oracle_playout_{published}",
         }
-        lines += [Line(what, name, _minus(means[name], means[published])) for what, name in ways.items() if name in means]
+        lines += [HeadroomLine(what, name, _minus(means[name], means[published])) for what, name in ways.items() if name in means]
     return lines
 
 

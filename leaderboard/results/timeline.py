@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from vcgym.envs.call.batch import Played
 
 BINS = 200  # at most
-World = tuple[str, int]  # pair and seed
+WorldName = tuple[str, int]  # pair and seed
 
 
-def watched(worlds: list[World]) -> list[World]:
+def watched(worlds: list[WorldName]) -> list[WorldName]:
     """Return the sessions of a part of a suite that are kept: its first world, and one half-way through its list."""
     return sorted({worlds[0], worlds[len(worlds) // 2]})
 

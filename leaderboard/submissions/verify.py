@@ -1,4 +1,4 @@
-"""Is a score what the actions come to? Every logged call is played again from its actions alone, and its row of results made anew."""
+"""Verification of scores: every logged call is played again from its actions alone, and its row of results is computed anew."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -25,14 +25,14 @@ from vcgym.network.scenarios.splits import unlock_test_split
 AGENT = "agent"  # rows of the log are of agents, and name no kind
 TOLERANCE = 1e-9  # of floats, across platforms; integers and words must be the same
 
-World = tuple[Any, ...]
+WorldKey = tuple[Any, ...]
 
 
 class Verdict(NamedTuple):
     """Outcome of the replay of one row of results; `said` names the columns that differ, or what else is wrong."""
 
     system: str
-    world: World
+    world: WorldKey
     equal: bool
     said: str
 
@@ -74,15 +74,15 @@ def _suite(log: Sequence[dict[str, Any]]) -> Suite | None:
     return known[named.pop()]
 
 
-def _world(row: dict[str, Any]) -> World:
+def _world(row: dict[str, Any]) -> WorldKey:
     return tuple(row[name] for name in WORLD)
 
 
 def _system(
-    name: str, suite: Suite | None, log: dict[World, dict[str, Any]], claimed: dict[World, dict[str, Any]],
+    name: str, suite: Suite | None, log: dict[WorldKey, dict[str, Any]], claimed: dict[WorldKey, dict[str, Any]],
     on_progress: Callable[[int], None],
 ) -> Iterator[Verdict]:  # fmt: skip
-    replayed: dict[World, dict[str, Any] | str] = {}
+    replayed: dict[WorldKey, dict[str, Any] | str] = {}
     for part, scenario in prepare(suite) if suite else ():
         assert isinstance(scenario, Scenario)  # a log names the length of calls over paths
         replayed |= _replay(part, scenario, log)
@@ -98,11 +98,11 @@ def _system(
             yield Verdict(name, world, not differs, ", ".join(differs))
 
 
-def _replay(part: Part, scenario: Scenario, log: dict[World, dict[str, Any]]) -> dict[World, dict[str, Any] | str]:
+def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]]) -> dict[WorldKey, dict[str, Any] | str]:
     """For each world of a part: its row of metrics, or why there is none."""
     which = worlds(part, scenario)
     names = [(part.mode, part.scenario, stratum, part.split, *world) for world, stratum in zip(which, _strata(part, scenario), strict=True)]
-    found: dict[World, dict[str, Any] | str] = {name: _fault(log.get(name), scenario) for name in names}
+    found: dict[WorldKey, dict[str, Any] | str] = {name: _fault(log.get(name), scenario) for name in names}
     sound = [number for number, name in enumerate(names) if not found[name]]
     if sound:
         logged = [(log[names[number]]["path"], log[names[number]]["level"]) for number in sound]

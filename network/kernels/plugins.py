@@ -1,5 +1,6 @@
 """Objects that installed packages offer as entry points: rules, scenarios, rewards and features by name."""
 
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -14,3 +15,18 @@ def load_plugin(group: str, name: str) -> Any:
     for plugin in entry_points(group=group, name=name):
         return plugin.load()
     return None
+
+
+@cache
+def plugin_modules(path: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return the modules of all objects that packages offer to vcgym, by the objects' names.
+
+    Args:
+        path: `sys.path`, on which the packages are found.
+    """
+    found: dict[str, list[str]] = {}
+    offered = entry_points()
+    for group in offered.groups:
+        for plugin in offered.select(group=group) if group.startswith("vcgym.") else ():
+            found.setdefault(plugin.name, []).append(plugin.module)
+    return found

@@ -1,6 +1,6 @@
 """Packet feedback at the location of an agent: as old there as a command from there to the sender."""
 
-from vcgym.envs.call.sender.in_flight import place_of
+from vcgym.envs.call.sender.in_flight import ring_index
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
@@ -20,16 +20,16 @@ def show_told(uplink, calls, which, shown, fates, count):
     Returns:
         False if they do not fit.
     """
-    flight, exits = uplink.tables.flight, uplink.tables.exits
+    flight, departures = uplink.tables.flight, uplink.tables.departures
     for s in which:
         now_us = (calls[s].slot - uplink.own[s].status_slots) * SLOT_US
         count[s] = 0
-        while shown[s] < uplink.senders[s].reported and exits.known_us[s, place_of(shown[s])] <= now_us:
+        while shown[s] < uplink.senders[s].reported and departures.known_us[s, ring_index(shown[s])] <= now_us:
             if count[s] == fates.shape[1]:
                 return False
-            place, row = place_of(shown[s]), fates[s, count[s]]
+            place, row = ring_index(shown[s]), fates[s, count[s]]
             row[0], row[1], row[2] = shown[s], flight.size_bytes[s, place], flight.sent_us[s, place]
-            row[3], row[4] = exits.told_us[s, place], exits.known_us[s, place]
+            row[3], row[4] = departures.told_us[s, place], departures.known_us[s, place]
             shown[s] += 1
             count[s] += 1
     return True

@@ -5,7 +5,7 @@ Rates stand on the log scale between the call's smallest and largest target, -1 
 
 from vcgym.envs.call.features.layout import Feature, columns
 from vcgym.envs.call.features.scales import LIMIT, PER_100_MS, PER_SECOND, rate_position, within
-from vcgym.envs.call.sender.in_flight import place_of
+from vcgym.envs.call.sender.in_flight import ring_index
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
 
@@ -81,6 +81,6 @@ def observe_order_senders(senders, flight, which, out):
     for s in which:
         sender = senders[s]
         write_sender(sender, out[s])
-        since_us = sender.now_us - flight.sent_us[s, place_of(sender.packets - 1)] if sender.packets > 0 else sender.now_us
+        since_us = sender.now_us - flight.sent_us[s, ring_index(sender.packets - 1)] if sender.packets > 0 else sender.now_us
         out[s, SENDER.since_sent] = within(since_us * 0.001 * PER_100_MS, 0.0, LIMIT)
         out[s, SENDER.filled] = sender.queue.waiting / sender.queue.limit

@@ -2,7 +2,7 @@
 
 from vcgym.baselines.records import NOT_ARRIVED
 from vcgym.envs.call.sender.events import is_done
-from vcgym.envs.call.sender.in_flight import LOST, place_of
+from vcgym.envs.call.sender.in_flight import LOST, ring_index
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
 
@@ -31,7 +31,7 @@ def show_fates(senders, flight, which, told, records, count):
         if sender.reported - first > records.shape[1]:
             return False
         for packet in range(first, sender.reported):
-            place, row = place_of(packet), records[s, count[s]]
+            place, row = ring_index(packet), records[s, count[s]]
             arrived_us = flight.arrived_us[s, place]
             row[0], row[1], row[2] = packet, flight.size_bytes[s, place], flight.sent_us[s, place]
             row[3], row[4] = arrived_us if arrived_us != LOST else NOT_ARRIVED, sender.now_us

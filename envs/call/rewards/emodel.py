@@ -34,7 +34,7 @@ class EModel(NamedTuple):
 
 @allocate_state.register(EModel)
 def _allocate(reward, sessions):
-    return np.zeros(sessions, _TICKS).view(np.recarray)
+    return np.zeros(sessions, _TICKS)
 
 
 @begin.register(EModel)
@@ -61,7 +61,7 @@ class AudioEModel(NamedTuple):
 
 @allocate_state.register(AudioEModel)
 def _allocate_audio(reward, sessions):
-    return np.zeros(sessions, _PACKETS).view(np.recarray)
+    return np.zeros(sessions, _PACKETS)
 
 
 @begin.register(AudioEModel)

@@ -20,7 +20,7 @@ class EventDelay(NamedTuple):
 
 @allocate_state.register(EventDelay)
 def _allocate(reward, sessions):
-    return np.zeros(sessions, _STATE).view(np.recarray)
+    return np.zeros(sessions, _STATE)
 
 
 @begin.register(EventDelay)

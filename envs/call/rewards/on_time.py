@@ -24,7 +24,7 @@ class OnTime(NamedTuple):
 
 @allocate_state.register(OnTime)
 def _allocate(reward, sessions):
-    return np.zeros(sessions, _STATE).view(np.recarray)
+    return np.zeros(sessions, _STATE)
 
 
 @begin.register(OnTime)

@@ -53,7 +53,7 @@ class Utility(NamedTuple):
 
 @allocate_state.register(Utility)
 def _allocate(reward, sessions):
-    return np.zeros(sessions, _STATE).view(np.recarray)
+    return np.zeros(sessions, _STATE)
 
 
 @begin.register(Utility)

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import Control, allocate, require_rule
+from vcgym.baselines.rule import Control, allocate, for_kernels, require_rule
 from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.call.sender.events import LOGGED, SENDER, Sender, Tables
-from vcgym.envs.call.sender.in_flight import allocate_exits, allocate_flight
+from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
 from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_others
 from vcgym.envs.call.stages import NoPaths, Stages
 from vcgym.network.bottleneck.capacity import CapacityTrace, choose_trace, pool
@@ -28,7 +28,7 @@ BY_PACKET = 0.0  # chances as far apart as packets of mean size are at the targe
 
 
 class SendingTotals(NamedTuple):
-    """What finished calls add up to; by kind, video 0, audio 1; arrays (sessions, 2)."""
+    """Totals of packets by media, video 0, audio 1; arrays (sessions, 2)."""
 
     created: NDArray[np.int64]
     rejected: NDArray[np.int64]
@@ -61,7 +61,7 @@ class SendingBatch(Batch):
         seconds: length of the longest call.
         threads: how many threads share the sessions; without effect on the result.
         calls: largest number of other calls among the flows.
-        goes_on: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so that a call is played from slot to slot.
+        followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so that a call is played from slot to slot.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class SendingBatch(Batch):
         seconds: float = 600.0,
         threads: int = 1,
         calls: int = 0,
-        goes_on: bool = False,
+        followed_by_paths: bool = False,
     ) -> None:
         require_rule("order", order, Control.ORDER, stand_ins=True)
         super().__init__(sessions, threads)
         for name, value, low, high in (("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0)):
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
-        self.rate, self.order, self.pacing, self.calls = rate, order, pacing, calls
+        self.rate, self.order, self.pacing, self.calls = for_kernels(rate), for_kernels(order), pacing, calls
         self.traces = {id(trace): place for place, trace in enumerate(traces)}
         self.series, sizes = {}, [np.ones(1, np.int64)]
         for which in series:
@@ -99,7 +99,7 @@ class SendingBatch(Batch):
         self.tables = Tables(
             dumbbell,
             allocate_flight(sessions),
-            allocate_exits(sessions if goes_on else 0),
+            allocate_departures(sessions if followed_by_paths else 0),
             frame_bytes,
             np.zeros((sessions, log_packets), LOGGED),
             np.zeros((sessions, int(seconds) + 1)),
@@ -159,11 +159,11 @@ class SendingBatch(Batch):
         return SendingTotals(**{name: counts[name].copy() for name in SendingTotals._fields})
 
     def log(self, row: int) -> NDArray[np.void]:
-        """The packets of one call that were kept, in order of sending, of LOGGED."""
+        """Return the packets of one call that were kept, in order of sending, of LOGGED."""
         return self.tables.log[row, : self.senders["packets"][row]].copy()
 
     def log_of_other(self, row: int, call: int) -> NDArray[np.void]:
-        """The same of the other call number `call` of one row, in time of the first call.
+        """Return the same of the other call number `call` of one row, in time of the first call.
 
         Raises:
             ValueError: a call that is not there.

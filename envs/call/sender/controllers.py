@@ -41,7 +41,7 @@ ORDERS = OrderCommanded._fields
 
 
 class Asked(NamedTuple):
-    """What a rate agent said besides the rate; first axis the session."""
+    """Requests of a rate agent besides the rate; first axis the session."""
 
     every_us: NDArray[np.int64]  # how long the receiver collects; 0: as usual in the call
     wake_us: NDArray[np.int64]  # when it wants to be asked though no report has come

@@ -1,4 +1,4 @@
-"""What is in the queue beside the first call of a bottleneck, chosen by a class: flows alone, or flows and other calls (others.py)."""
+"""Cross traffic at the bottleneck of a call, chosen by a class: flows alone, or flows and other calls (other_calls.py)."""
 
 from typing import Any, NamedTuple
 

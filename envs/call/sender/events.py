@@ -5,7 +5,7 @@ again, capture of audio and video, a chance to send. Between a report and the ne
 every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the
 pacing rate has passed; what was not sent is not saved up.
 
-A sender that has `FLYING` packets on their way of which no report has told waits for one. An agent that holds the rate
+A sender that has `MAX_IN_FLIGHT` packets on their way of which no report has told waits for one. An agent that holds the rate
 is also asked when the call is set up, before anything is known.
 
 A lost report's packets come with the next one. Reports are small and meet no queue. After the end nothing more is sent, and what is on its
@@ -26,7 +26,17 @@ from vcgym.baselines.rule import COMMANDED, NEVER_US, OUTSIDE, decide, decided, 
 from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 from vcgym.envs.call.features.sender_state import SENSES, feel_packet, feel_report
 from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
-from vcgym.envs.call.sender.in_flight import FLYING, LOST, NOT_YET, Exits, Flight, goes_on, place_of, reported_by, take_off
+from vcgym.envs.call.sender.in_flight import (
+    LOST,
+    MAX_IN_FLIGHT,
+    NOT_YET,
+    Departures,
+    Flight,
+    followed_by_paths,
+    on_send,
+    reported_by,
+    ring_index,
+)
 from vcgym.envs.call.stages import DECIDE, DONE, GOES_ON, PAUSED, leave
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, carry
 from vcgym.network.bottleneck.send_queue import AUDIO, KINDS, SEND_QUEUE, VIDEO, item_at, put, take_out
@@ -105,11 +115,11 @@ LOGGED = np.dtype(
 
 
 class Tables(NamedTuple):
-    """What the calls share with their bottlenecks, and what differs in size; first axis the session."""
+    """Bottlenecks, and arrays whose size depends on the batch; first axis the session."""
 
     dumbbell: Dumbbell
     flight: Flight
-    exits: Exits
+    departures: Departures
     series: np.ndarray  # frame sizes of all series
     log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
     targets: np.ndarray  # (sessions, seconds) mean target of each second of the call, bit/s
@@ -118,27 +128,27 @@ class Tables(NamedTuple):
 
 @kernel
 def _counts(sender, created_us):
-    """1 for a packet that the totals count, else 0."""
+    """Return 1 for a packet that the totals count, else 0."""
     return 1 if created_us >= sender.counts_from_us else 0
 
 
 @kernel
 def _audio_us(sender):
-    """When audio is captured next, or NEVER_US."""
+    """Return when audio is captured next, or NEVER_US."""
     at_us = sender.audio_number * sender.audio_every_us
     return at_us if sender.audio_every_us > 0 and at_us < sender.ends_us else np.int64(NEVER_US)
 
 
 @kernel
 def _video_us(sender):
-    """When a frame is captured next, or NEVER_US."""
+    """Return when a frame is captured next, or NEVER_US."""
     at_us = sender.frame * sender.source.frame_us
     return at_us if sender.has_video and at_us < sender.ends_us else np.int64(NEVER_US)
 
 
 @kernel
 def _capture(sender, tables, order, s):
-    """What source is due, and of two due at once which first, by a coin."""
+    """Capture from each source that is due; a coin decides which of two comes first."""
     audio, video = _audio_us(sender) <= sender.now_us, _video_us(sender) <= sender.now_us
     video_first = video and rng.uniform(rng.stream_key(sender.seed, 1, rng.SOURCE), sender.frame) < 0.5
     if video_first:
@@ -178,18 +188,18 @@ def _enqueue(sender, order, size_bytes, kind, frame):
 
 @kernel
 def _send(sender, tables, s, i):
-    """The i-th oldest packet leaves; there is room in flight, or there would be no chance to send."""
+    """Send the i-th oldest packet; there is room in flight, or there would be no opportunity."""
     item = item_at(sender.queue, i)
     enters_us = sender.begins_us + sender.now_us
     out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, sender.packets, enters_us, item.size_bytes, sender.loss)
     out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
     arrived_us = np.int64(LOST)
     if out_us >= 0:
-        arrived_us = np.int64(NOT_YET) if goes_on(tables.exits) else out_us + sender.forward_us
-    if goes_on(tables.exits):
-        place = place_of(sender.packets)
-        tables.exits.out_us[s, place], tables.exits.number[s, place] = out_us, item.frame
-    take_off(tables.flight, s, sender.packets, item, sender.now_us, arrived_us)
+        arrived_us = np.int64(NOT_YET) if followed_by_paths(tables.departures) else out_us + sender.forward_us
+    if followed_by_paths(tables.departures):
+        place = ring_index(sender.packets)
+        tables.departures.out_us[s, place], tables.departures.number[s, place] = out_us, item.frame
+    on_send(tables.flight, s, sender.packets, item, sender.now_us, arrived_us)
     if sender.packets < tables.log.shape[1]:
         logged = tables.log[s, sender.packets]
         logged.created_us, logged.sent_us, logged.arrived_us = item.created_us, sender.now_us, arrived_us
@@ -216,7 +226,7 @@ def _order(sender, tables, s, answer):
 
 @kernel
 def settle_packet(sender, flight, s, place):
-    """Book what became of a packet."""
+    """Count the outcome of a packet."""
     if not _counts(sender, flight.created_us[s, place]):
         return
     counts = sender.counts[flight.kind[s, place]]
@@ -232,7 +242,7 @@ def settle_packet(sender, flight, s, place):
 
 @kernel
 def _report(sender, tables, s, rate, rate_state):
-    """A report is back: learn from it. False if it was lost on the way or told of nothing."""
+    """Learn from a report that is back; return False if it was lost on the way or told of nothing."""
     flight, now_us, report_us = tables.flight, sender.now_us, sender.report_us
     number = sender.reports
     sender.reports += 1
@@ -245,7 +255,7 @@ def _report(sender, tables, s, rate, rate_state):
     least_rtt_us = np.int64(NEVER_US)
     feel_report(sender.senses, report_us)
     for packet in range(sender.reported, past):
-        place = place_of(packet)
+        place = ring_index(packet)
         arrived_us = flight.arrived_us[s, place]
         there = LOST != arrived_us <= report_us
         sent_us, size = flight.sent_us[s, place], flight.size_bytes[s, place]
@@ -253,8 +263,8 @@ def _report(sender, tables, s, rate, rate_state):
         if decided(rate) != OUTSIDE:
             update(rate, rate_state, s, feedback)
         feel_packet(sender.senses, feedback)
-        if goes_on(tables.exits):
-            tables.exits.told_us[s, place], tables.exits.known_us[s, place] = feedback.arrived_us, now_us
+        if followed_by_paths(tables.departures):
+            tables.departures.told_us[s, place], tables.departures.known_us[s, place] = feedback.arrived_us, now_us
         else:
             settle_packet(sender, flight, s, place)
         if there:
@@ -279,18 +289,18 @@ def _ask(sender, tables, s, rate, rate_state):
 
 
 @kernel
-def _flying(sender, exits, s):
-    """Packets sent whose places are still needed."""
-    told_of = min(sender.reported, exits.settled[s]) if goes_on(exits) else sender.reported
+def _in_flight(sender, departures, s):
+    """Return how many packets were sent whose ring places are still needed."""
+    told_of = min(sender.reported, departures.settled[s]) if followed_by_paths(departures) else sender.reported
     return sender.packets - told_of
 
 
 @kernel
-def next_us(sender, exits, rate, rate_state, s):
-    """When the next event of the call itself is."""
+def next_us(sender, departures, rate, rate_state, s):
+    """Return when the next event of the call itself is."""
     at_us = min(sender.report_us + sender.backward_us, sender.until_us, wake_us(rate, rate_state, s))
     at_us = min(at_us, _audio_us(sender), _video_us(sender))
-    if sender.queue.waiting > 0 and _flying(sender, exits, s) < FLYING:
+    if sender.queue.waiting > 0 and _in_flight(sender, departures, s) < MAX_IN_FLIGHT:
         at_us = min(at_us, sender.chance_us)
     return max(at_us, sender.now_us)
 
@@ -310,7 +320,7 @@ def _note_target(sender, tables, s, until_us):
 @kernel
 def _finish(sender, tables, s):
     for packet in range(sender.reported, sender.packets):
-        settle_packet(sender, tables.flight, s, place_of(packet))
+        settle_packet(sender, tables.flight, s, ring_index(packet))
     sender.reported = sender.packets
     sender.phase = _DONE
     return DONE
@@ -318,10 +328,10 @@ def _finish(sender, tables, s):
 
 @kernel
 def take_turn(sender, tables, s, rate, rate_state, order, at_us):
-    """The next event of the call itself, at `at_us`. Returns why the call has to wait, or GOES_ON."""
+    """Play the next event of the call itself, at `at_us`; return why the call has to wait, or GOES_ON."""
     sender.now_us = at_us
     is_back = sender.report_us + sender.backward_us <= at_us
-    if at_us >= sender.until_us and not goes_on(tables.exits):
+    if at_us >= sender.until_us and not followed_by_paths(tables.departures):
         return _finish(sender, tables, s)
     if at_us >= sender.until_us and not is_back:  # who decides at that instant knows the report that is back at it
         return PAUSED
@@ -349,7 +359,7 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
 
 @kernel
 def play_sender(sender, tables, s, rate, rate_state, order):
-    """Play a call until it has to wait; returns why."""
+    """Play a sender until it has to wait; return why."""
     if sender.phase == _SET_UP and decided(rate) == OUTSIDE:
         sender.phase = _RATE_ANSWERED
         return DECIDE
@@ -360,7 +370,7 @@ def play_sender(sender, tables, s, rate, rate_state, order):
         _order(sender, tables, s, sender.answer_order)
     sender.phase = _GOES_ON
     while True:
-        at_us = next_us(sender, tables.exits, rate, rate_state, s)
+        at_us = next_us(sender, tables.departures, rate, rate_state, s)
         run_beside(tables.others, tables.dumbbell, s, at_us)
         _note_target(sender, tables, s, at_us)
         why = take_turn(sender, tables, s, rate, rate_state, order, at_us)

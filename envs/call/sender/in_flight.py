@@ -1,7 +1,7 @@
 """Packets of a call on their way: what became of each is told when a report is back.
 
 Behind the bottleneck there is a way of constant length, and what became of a packet is fixed when it leaves the sender; or there are paths,
-and it is fixed when the packet comes out (`Exits`, vcgym.envs.uplink), where a later packet may overtake an earlier one.
+and it is fixed when the packet comes out (`Departures`, vcgym.envs.uplink), where a later packet may overtake an earlier one.
 """
 
 from typing import NamedTuple
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
 
-FLYING = 8192  # packets sent and not reported; a power of two
-_MASK = FLYING - 1
+MAX_IN_FLIGHT = 8192  # packets sent and not reported; a power of two
+_MASK = MAX_IN_FLIGHT - 1
 LOST = -1
 NOT_YET = 1 << 62  # has not come out of the bottleneck
 
 
 class Flight(NamedTuple):
-    """By packet number modulo FLYING; first axis the session."""
+    """By packet number modulo MAX_IN_FLIGHT; first axis the session."""
 
     created_us: NDArray[np.int64]
     expires_us: NDArray[np.int64]
@@ -28,10 +28,10 @@ class Flight(NamedTuple):
     kind: NDArray[np.int64]
 
 
-class Exits(NamedTuple):
-    """Of packets that go on over paths, by packet number modulo FLYING; first axis the session, of length 0 without paths."""
+class Departures(NamedTuple):
+    """Packets that leave the bottleneck onto paths, by number modulo MAX_IN_FLIGHT; first axis the session, of length 0 without paths."""
 
-    out_us: NDArray[np.int64]  # (sessions, FLYING) when it comes out of the bottleneck; not of those it dropped
+    out_us: NDArray[np.int64]  # (sessions, MAX_IN_FLIGHT) when it comes out of the bottleneck; not of those it dropped
     number: NDArray[np.int64]  # of the audio packet or the video frame
     told_us: NDArray[np.int64]  # the arrival that the sender was told, or LOST: passed over by a later one
     known_us: NDArray[np.int64]  # when it was told
@@ -39,26 +39,26 @@ class Exits(NamedTuple):
     settled: NDArray[np.int64]  # the first packet that may still arrive
 
 
-def allocate_exits(sessions: int) -> Exits:
+def allocate_departures(sessions: int) -> Departures:
     """Room for `sessions` calls, none for a way of constant length."""
-    ring, mark = (sessions, FLYING), (sessions,)
-    return Exits(*(np.zeros(shape, np.int64) for shape in (ring, ring, ring, ring, mark, mark)))
+    ring, mark = (sessions, MAX_IN_FLIGHT), (sessions,)
+    return Departures(*(np.zeros(shape, np.int64) for shape in (ring, ring, ring, ring, mark, mark)))
 
 
 @kernel
-def goes_on(exits):
-    """Whether paths follow the bottleneck."""
-    return exits.next.size > 0
+def followed_by_paths(departures):
+    """Return True if paths follow the bottleneck."""
+    return departures.next.size > 0
 
 
 def allocate_flight(sessions: int) -> Flight:
     """Room for `sessions` calls."""
-    return Flight(*(np.zeros((sessions, FLYING), np.int64) for _ in Flight._fields))
+    return Flight(*(np.zeros((sessions, MAX_IN_FLIGHT), np.int64) for _ in Flight._fields))
 
 
 @kernel
-def take_off(flight, s, packet, item, sent_us, arrived_us):
-    """Packet number `packet` leaves."""
+def on_send(flight, s, packet, item, sent_us, arrived_us):
+    """Note packet number `packet`, which leaves the sender."""
     place = packet & _MASK
     flight.created_us[s, place], flight.expires_us[s, place] = item.created_us, item.expires_us
     flight.sent_us[s, place], flight.arrived_us[s, place] = sent_us, arrived_us
@@ -66,14 +66,14 @@ def take_off(flight, s, packet, item, sent_us, arrived_us):
 
 
 @kernel
-def place_of(packet):
-    """Where a packet stands in the arrays."""
+def ring_index(packet):
+    """Return the ring index of a packet."""
     return packet & _MASK
 
 
 @kernel
 def reported_by(flight, s, first, sent, report_us):
-    """One past the newest packet that a report of `report_us` tells of: the last to have arrived, and all before it."""
+    """Return one past the newest packet that a report of `report_us` tells of: the last to have arrived, and all before it."""
     past = first
     for packet in range(first, sent):
         if LOST != flight.arrived_us[s, packet & _MASK] <= report_us:

@@ -12,7 +12,7 @@ from vcgym.envs.call.sender.events import SENDER
 from vcgym.network.kernels.ranges import one_of
 
 
-class Bare:
+class NoUplink:
     """The sender of a call without an uplink, and the interface of one with it (vcgym.envs.call.sender.uplink).
 
     Attributes:
@@ -72,7 +72,7 @@ class Bare:
         """
 
     def outcomes(self) -> dict[str, NDArray[Any]]:
-        """What infos say of a session that is over."""
+        """Return what infos show of finished sessions."""
         return {}
 
     def kind(self, row: int) -> str:
@@ -80,11 +80,11 @@ class Bare:
         return ""
 
     def take_kind(self, row: int, kind: str) -> None:
-        """The inverse of `kind`."""
+        """Set the kind of a row, as `kind` returned it."""
 
     def living(self) -> dict[str, Any]:
         """Everything that moves."""
         return {}
 
 
-BARE = Bare()
+NO_UPLINK = NoUplink()

@@ -20,7 +20,7 @@ from vcgym.envs.call.features.sender import write_sender
 from vcgym.envs.call.feed import COMMANDS, command, in_force
 from vcgym.envs.call.paths import delay_on, send
 from vcgym.envs.call.sender.events import Tables, play_sender, set_target, settle_packet
-from vcgym.envs.call.sender.in_flight import LOST, place_of
+from vcgym.envs.call.sender.in_flight import LOST, ring_index
 from vcgym.envs.call.stages import GOES_ON, capture, is_commanded, is_draining, leave, pass_on, sent_onto_path_us
 from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel
@@ -76,7 +76,7 @@ def _pass_on(sender, s, now_us):
 @is_draining.register(Uplink)
 def _is_draining(sender, s, slot, packets):
     row = sender.senders[s]
-    return slot < packets + SLOTS and (row.queue.waiting > 0 or sender.tables.exits.settled[s] < row.packets)
+    return slot < packets + SLOTS and (row.queue.waiting > 0 or sender.tables.departures.settled[s] < row.packets)
 
 
 @sent_onto_path_us.register(Uplink)
@@ -110,22 +110,22 @@ def _leave(sender, paths, s):
 @kernel
 def _depart(sender, paths, s):
     """Send everything that leaves the bottleneck in this slot, in order, onto the path in force."""
-    row, flight, exits = sender.senders[s], sender.tables.flight, sender.tables.exits
-    while exits.next[s] < row.packets:
-        place = place_of(exits.next[s])
+    row, flight, departures = sender.senders[s], sender.tables.flight, sender.tables.departures
+    while departures.next[s] < row.packets:
+        place = ring_index(departures.next[s])
         if flight.arrived_us[s, place] != LOST:
-            out_us = exits.out_us[s, place]
+            out_us = departures.out_us[s, place]
             if out_us >= row.until_us:
                 return
             path = in_force(paths.calls[s].to_sender, out_us)
             arrives_us = _arrives_us(sender, s, path, out_us, delay_on(paths, s, path))
             if flight.kind[s, place] == AUDIO:
-                packet = exits.number[s, place]
+                packet = departures.number[s, place]
                 sender.out_us[s, packet & (SLOTS - 1)] = out_us
                 if not send(paths, s, packet, path, out_us, arrives_us):
                     arrives_us = np.int64(LOST)
             flight.arrived_us[s, place] = arrives_us
-        exits.next[s] += 1
+        departures.next[s] += 1
 
 
 @kernel
@@ -142,19 +142,19 @@ def _arrives_us(sender, s, path, out_us, delay):
 
 @kernel
 def _settle(sender, tables, s):
-    """Book what became of each packet, once it and all before it have arrived or been lost."""
-    exits = tables.exits
-    while exits.settled[s] < exits.next[s]:
-        place = place_of(exits.settled[s])
+    """Count the outcome of each packet, once it and all before it have arrived or been lost."""
+    departures = tables.departures
+    while departures.settled[s] < departures.next[s]:
+        place = ring_index(departures.settled[s])
         if tables.flight.arrived_us[s, place] > sender.until_us:
             return
         settle_packet(sender, tables.flight, s, place)
-        exits.settled[s] += 1
+        departures.settled[s] += 1
 
 
 @kernel
 def _send_status(uplink, call, s):
-    """The sender's features leave for the place, if they will be the newest there at a decision."""
+    """Send the sender's features to the agent's location, if they will be the newest there at a decision."""
     there = call.slot + 1 + uplink.own[s].status_slots
     if there % call.interval == 0:
         write_sender(uplink.senders[s], uplink.statuses[s, (there // call.interval) & (STATUSES - 1)])
@@ -162,7 +162,7 @@ def _send_status(uplink, call, s):
 
 @kernel
 def prepare(uplink, s, to_sender_us):
-    """Nothing is under way any more; all that is known at the place is how the sender begins."""
+    """Forget what is under way; all that the location knows is how the sender begins."""
     own = uplink.own[s]
     own.status_slots = -(-to_sender_us // SLOT_US)
     uplink.last_us[s, :] = 0

@@ -15,7 +15,7 @@ from vcgym.baselines.rule import allocate
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender
 from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
 from vcgym.envs.call.sender.events import LOGGED, SENDER, Tables, next_us, take_turn
-from vcgym.envs.call.sender.in_flight import allocate_exits, allocate_flight
+from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
 from vcgym.envs.call.stages import GOES_ON
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, run_flows
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
@@ -50,7 +50,7 @@ def allocate_others(dumbbell: Dumbbell, calls: int, frame_bytes: NDArray[np.int6
         return Alone()
     rows = len(dumbbell.outages) * calls
     log = np.zeros((rows, log_packets), LOGGED)
-    tables = Tables(dumbbell, allocate_flight(rows), allocate_exits(0), frame_bytes, log, np.zeros((rows, 0)))
+    tables = Tables(dumbbell, allocate_flight(rows), allocate_departures(0), frame_bytes, log, np.zeros((rows, 0)))
     rate = NamedRate()
     return Others(
         calls, np.zeros(rows, SENDER), tables, rate, allocate(rate, rows, 1), np.zeros((rows, 1, 3)), np.zeros(rows, np.int64)
@@ -96,5 +96,5 @@ def _take_turn(others, flow, s):
     at_us = flow.next_us - sender.begins_us
     order = NamedOrder(others.order[row])
     why = take_turn(sender, others.tables, row, others.rate, others.rate_state, order, at_us)
-    following_us = next_us(sender, others.tables.exits, others.rate, others.rate_state, row)
+    following_us = next_us(sender, others.tables.departures, others.rate, others.rate_state, row)
     flow.next_us = NEVER_US if why != GOES_ON else sender.begins_us + following_us

@@ -15,7 +15,7 @@ from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN
 from vcgym.envs.call.feed import clear_commands
 from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
-from vcgym.envs.call.sender.no_uplink import Bare
+from vcgym.envs.call.sender.no_uplink import NoUplink
 from vcgym.envs.call.sender.onto_paths import OWN, STATUSES, Uplink, prepare
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -37,11 +37,11 @@ def _start(uplink, s, start_bps, to_sender_us):
     clear_commands(own.rate, start_bps, to_sender_us)
     clear_commands(own.order, 0, to_sender_us)
     own.answer_bps = own.answer_order = 0
-    uplink.tables.exits.next[s] = uplink.tables.exits.settled[s] = 0
+    uplink.tables.departures.next[s] = uplink.tables.departures.settled[s] = 0
     prepare(uplink, s, to_sender_us)
 
 
-class UplinkBatch(Bare):
+class UplinkBatch(NoUplink):
     """Senders whose packets go on over the paths of calls.
 
     Args:
@@ -74,13 +74,13 @@ class UplinkBatch(Bare):
         holders = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
         self.scenario, self.rate_held, self.orders_held = world, rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
-            sessions, *holders, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls, goes_on=True
+            sessions, *holders, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls, followed_by_paths=True
         )
         own = np.zeros(sessions, OWN)
         own["keeps_order"] = keeps_order
         self.senders = self.sending.senders
         self.inside: Uplink = Uplink(
-            own.view(np.recarray),
+            own,
             self.sending.senders,
             self.sending.tables,
             self.sending.rate,
@@ -97,16 +97,16 @@ class UplinkBatch(Bare):
         self._told = np.zeros(sessions, np.int64)
 
     def refuse(self, split: str, kind: str | None) -> None:
-        """As of Bare."""
+        """See `NoUplink`."""
         self.scenario.draw(split, 0, kind)
 
     def draw(self, row: int, split: str, seed: int, kind: str | None = None) -> None:
-        """As of Bare."""
+        """See `NoUplink`."""
         # Of its own key: the paths are drawn from the seed itself.
         self.links[row] = self.scenario.draw(split, int(rng.stream_key(np.uint64(seed), 3, rng.SCENARIO)), kind)
 
     def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None:
-        """As of Bare."""
+        """See `NoUplink`."""
         link = self.links[row]
         assert link is not None
         # A report takes whole slots, at least one: nothing it tells of is still to come out of the bottleneck.
@@ -122,7 +122,7 @@ class UplinkBatch(Bare):
         self._told[row] = 0
 
     def answer(self, rate: NDArray[np.float64], is_place: bool, order: NDArray[np.int64]) -> None:
-        """As of Bare."""
+        """See `NoUplink`."""
         senders = self.sending.senders
         if is_place:
             rate = senders["least_bps"] * (senders["most_bps"] / senders["least_bps"]) ** rate
@@ -130,11 +130,11 @@ class UplinkBatch(Bare):
         self.inside.own["answer_order"] = order
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
-        """As of Bare."""
+        """See `NoUplink`."""
         observe_remote(self.inside, calls, rows, self.rate_held, self.orders_held, out)
 
     def records(self) -> dict[str, spaces.Space[Any]]:
-        """As of Bare."""
+        """See `NoUplink`."""
         return {
             "fates": spaces.Box(-1, np.iinfo(np.int64).max, (FATES_SHOWN, FATE_WIDTH), np.int64),
             "fates_count": spaces.Box(0, FATES_SHOWN, (), np.int64),
@@ -142,7 +142,7 @@ class UplinkBatch(Bare):
         }
 
     def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        """As of Bare."""
+        """See `NoUplink`."""
         shown["fates"][rows] = 0
         shown["rates"][rows] = self.sending.history[rows]
         if not show_told(self.inside, calls, rows, self._told, shown["fates"], shown["fates_count"]):
@@ -160,14 +160,14 @@ class UplinkBatch(Bare):
         }
 
     def living(self) -> dict[str, Any]:
-        """As of Bare."""
+        """See `NoUplink`."""
         own = {"uplink.history": self.sending.history, "uplink.told": self._told}
         return own | {"uplink": self.inside._replace(rate=(), order=())}
 
     def kind(self, row: int) -> str:
-        """As of Bare."""
+        """See `NoUplink`."""
         return self._kinds[row]
 
     def take_kind(self, row: int, kind: str) -> None:
-        """As of Bare."""
+        """See `NoUplink`."""
         self._kinds[row] = kind

@@ -19,8 +19,8 @@ from vcgym.baselines.routers.vcroute.emissions import AWAITED
 from vcgym.baselines.routers.vcroute.online import VCRouteOnline, VCRouteOnlineState, correction
 from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.suites import Part, worlds
-from vcgym.leaderboard.papers.decision_value.entrants import KINDS
 from vcgym.leaderboard.papers.decision_value.outcomes import identity
+from vcgym.leaderboard.papers.decision_value.participants import KINDS
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split

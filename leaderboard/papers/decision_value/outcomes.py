@@ -7,7 +7,7 @@ import pyarrow as pa
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.evaluation.suites import Part, worlds
-from vcgym.leaderboard.papers.decision_value.entrants import KINDS, REWARDS
+from vcgym.leaderboard.papers.decision_value.participants import KINDS, REWARDS
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split

@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from vcgym.leaderboard.evaluation.suites import Part
 from vcgym.leaderboard.papers.decision_value.drift import AS_TRAINED, CORRECTED, KIND, Drift
-from vcgym.leaderboard.papers.decision_value.entrants import ABOUT, BASIS, KINDS, REFERENCE, REWARDS
 from vcgym.leaderboard.papers.decision_value.outcomes import label
+from vcgym.leaderboard.papers.decision_value.participants import ABOUT, BASIS, KINDS, REFERENCE, REWARDS
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.statistics import Estimate, Paired, difference, means, pair_worlds
 from vcgym.predictors.published import Training

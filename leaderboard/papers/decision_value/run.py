@@ -8,9 +8,9 @@ from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.leaderboard.evaluation.suites import Part
 from vcgym.leaderboard.papers.decision_value.drift import Drift, play_drift
-from vcgym.leaderboard.papers.decision_value.entrants import KINDS
 from vcgym.leaderboard.papers.decision_value.outcomes import PARTS, label, play
 from vcgym.leaderboard.papers.decision_value.page import page
+from vcgym.leaderboard.papers.decision_value.participants import KINDS
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.scenarios.stress import STRESS
 from vcgym.predictors.published import SHIPPED, read_card, shipped_network, shipped_table

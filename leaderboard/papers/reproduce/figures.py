@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.papers.reproduce.forecasts import RELATIVE_ERRORS
+from vcgym.leaderboard.papers.vcroute.forecasts import RELATIVE_ERRORS
 from vcgym.leaderboard.report.figure import Stroke, as_svg, strokes, style
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS, GRID_MS
 from vcgym.network.kernels.slots import SLOT_US

@@ -10,14 +10,16 @@ import numpy as np
 import pyarrow.compute as pc
 
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.papers.judge import CANNOT, NOT, REPRODUCED, WORDS
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.figures import distributions, over_time, relative_errors
-from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM
-from vcgym.leaderboard.papers.reproduce.measures import Material, MissingError, of_pairs
 from vcgym.leaderboard.papers.reproduce.parts import CORRELATED, MEDIAN, PAPER, REPLAY
-from vcgym.leaderboard.papers.reproduce.published import LATE_LEARNS
-from vcgym.leaderboard.papers.reproduce.rules import REPRODUCED
-from vcgym.leaderboard.papers.reproduce.verdicts import INPUT, WORDS, Worlds, shares, shown
+from vcgym.leaderboard.papers.reproduce.verdicts import Worlds, shares
+from vcgym.leaderboard.papers.vcroute.forecasts import SYSTEM
+from vcgym.leaderboard.papers.vcroute.measures import Material, MissingError, of_pairs
+from vcgym.leaderboard.papers.vcroute.statements import LATE_LEARNS
+from vcgym.leaderboard.papers.verdicts import INPUT, shown, verdict_cell
+from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS
 
 Rows = Sequence[Mapping[str, Any]]
@@ -31,12 +33,27 @@ _CALL_PACKETS = 6000  # of the call over time
 
 def page(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
     """Return the page as text."""
-    return _template("reproduce.html.j2").render(**_told(rows, worlds, config, systems), pictures=list(_pictures(worlds, systems)))
+    return _template("reproduce.html.j2").render(**_context(rows, worlds, config, systems), pictures=list(_pictures(worlds, systems)))
 
 
 def document(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
-    """reproduction.md: shares, what the gains depend on, and the table in the paper's own accounting."""
-    return _template("reproduction.md.j2").render(**_told(rows, worlds, config, systems))
+    """Return reproduction.md: shares, what the gains depend on, and the table in the paper's own accounting."""
+    return _template("reproduction.md.j2").render(**_context(rows, worlds, config, systems), table=_table(rows))
+
+
+def _table(rows: Rows) -> str:
+    headings = ("statement", "source", "published", *MODES)
+    lines = []
+    for line in _lines(rows).values():
+        if line["accounting"] != ACCOUNTINGS[1]:
+            text = line["text"] + (LATE_LEARNS if LATE_LEARNS in line["statement"] else "")
+            lines.append([text, line["source"], line["published"], *(_explained(line["cells"][mode], mode) for mode in MODES)])
+    return markdown_table(headings, lines, headings)
+
+
+def _explained(row: Mapping[str, Any] | None, mode: str) -> str:
+    """Return the cell of a verdict; why something cannot be judged is said once in a line."""
+    return verdict_cell(row, row["verdict"] == NOT or (row["verdict"] == CANNOT and mode == MODES[0])) if row else ""
 
 
 def _template(name: str) -> jinja2.Template:
@@ -50,7 +67,7 @@ def _template(name: str) -> jinja2.Template:
     ).get_template(name)
 
 
-def _told(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> dict[str, Any]:
+def _context(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> dict[str, Any]:
     lines = _lines(rows)
 
     def ours(statement: str, mode: str, accounting: str = ACCOUNTINGS[0]) -> str:
@@ -84,7 +101,7 @@ def _told(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[
 
 
 def _lines(rows: Rows) -> dict[tuple[str, str], dict[str, Any]]:
-    """(statement, accounting) -> what is said of it, with its row of each mode."""
+    """Return a line for each statement and accounting, with its row of each mode."""
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         line = lines.setdefault((row["statement"], row["accounting"]), {**row, "cells": dict.fromkeys(MODES)})
@@ -93,16 +110,11 @@ def _lines(rows: Rows) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _cell(row: Mapping[str, Any] | None) -> str:
-    """Value and interval as a table shows them; a number that is its own interval stands alone."""
-    if row is None or row["ours"] != row["ours"]:
-        return ""
-    value, low, high = (shown(row[name], row["unit"]) for name in ("ours", "low", "high"))
-    unit = f" {row['unit']}" if row["unit"] else ""
-    return f"{value}{unit}" if low == high or not low else f"{value} [{low}, {high}]{unit}"
+    return shown(row) if row else ""
 
 
 def _pictures(worlds: Worlds, systems: Mapping[str, System]) -> Iterator[tuple[str, str]]:
-    """Caption and SVG of every picture whose worlds were played."""
+    """Yield caption and SVG of every picture whose worlds were played."""
     for mode in (PAPER, MEDIAN, CORRELATED):
         for number, host in _WONDERPROXY.items():
             yield from _panels(worlds, mode, f"Figure {number}: {host}", [("wonderproxy", f"{host}-*")])

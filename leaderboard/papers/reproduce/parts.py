@@ -1,7 +1,7 @@
 """The calls behind the verdicts, played in parts; a finished part is kept (`vcgym.leaderboard.kept`) and is not played again.
 
 A part is a few worlds of one setting, each drawn once for all systems: a row per system and world, as of
-`vcgym.leaderboard.papers.truth.outcomes.play_worlds`.
+`vcgym.leaderboard.papers.vcroute.outcomes.play_worlds`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ import pyarrow as pa
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.paired_rollout import every_pair
 from vcgym.leaderboard.kept import kept
-from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM, forecast_worlds
-from vcgym.leaderboard.papers.truth.outcomes import LEAST_WORLDS, Setting, play_worlds
+from vcgym.leaderboard.papers.vcroute.forecasts import SYSTEM, forecast_worlds
+from vcgym.leaderboard.papers.vcroute.outcomes import LEAST_WORLDS, Setting, play_worlds
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
@@ -27,7 +27,7 @@ REPLAY_PACKETS = 14_000  # of a replayed call at most: the last fifth of the sho
 _WORLDS = 4  # of a part
 
 
-class Part(NamedTuple):
+class PlayedPart(NamedTuple):
     """Some worlds of a setting.
 
     Attributes:
@@ -52,12 +52,12 @@ def settings_of(scenario: str) -> list[Setting]:
     return [*found, Setting(REPLAY, scenario, "leo", "replay")] if scenario == "wonderproxy" else found
 
 
-def parts_of(setting: Setting, seeds: int, packets: int, least: int = LEAST_WORLDS) -> Iterator[Part]:
+def parts_of(setting: Setting, seeds: int, packets: int, least: int = LEAST_WORLDS) -> Iterator[PlayedPart]:
     """All worlds of a setting, `seeds` for each pair and `least` at least, a few to a part."""
     scenario = setting.worlds(packets_of(setting, packets))
     draws = every_pair(scenario, seeds, least)
     for first in range(0, len(draws), _WORLDS):
-        yield Part(setting, scenario, draws[first : first + _WORLDS], first)
+        yield PlayedPart(setting, scenario, draws[first : first + _WORLDS], first)
 
 
 def packets_of(setting: Setting, packets: int) -> int:
@@ -67,7 +67,7 @@ def packets_of(setting: Setting, packets: int) -> int:
     return min(packets, SCALE_PACKETS) if setting.about.startswith("synthetic-") else packets
 
 
-def calls_of(part: Part, systems: Mapping[str, System], folder: Path, threads: int) -> pa.Table:
+def calls_of(part: PlayedPart, systems: Mapping[str, System], folder: Path, threads: int) -> pa.Table:
     """Return the calls of all systems on the worlds of a part, from their file if it is there, else played and kept."""
 
     def play() -> pa.Table:
@@ -78,13 +78,13 @@ def calls_of(part: Part, systems: Mapping[str, System], folder: Path, threads: i
     return kept(folder, ("calls", *_follows_from(part, systems)), play)
 
 
-def forecasts_of(part: Part, system: System, folder: Path, threads: int) -> pa.Table:
+def forecasts_of(part: PlayedPart, system: System, folder: Path, threads: int) -> pa.Table:
     """Return the forecasts of a system's predictor, summed over its packets on the worlds of a part, kept likewise."""
     follows_from = ("forecasts", *_follows_from(part, {SYSTEM: system}))
     return kept(folder, follows_from, lambda: forecast_worlds(part.scenario, part.draws, system, threads))
 
 
-def _follows_from(part: Part, systems: Mapping[str, System]) -> tuple[Any, ...]:
+def _follows_from(part: PlayedPart, systems: Mapping[str, System]) -> tuple[Any, ...]:
     setting, scenario = part.setting, part.scenario
     worlds = [(draw.pair, draw.stratum, draw.seed) for draw in part.draws]
     return setting.scenario, setting.mode, setting.arguments, scenario.packets, scenario.layout.card, worlds, part.first, systems

@@ -10,12 +10,13 @@ from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.cost import packet_cost_ms
-from vcgym.leaderboard.papers.reproduce.forecasts import SYSTEM
-from vcgym.leaderboard.papers.reproduce.measures import Material
 from vcgym.leaderboard.papers.reproduce.page import document, page
-from vcgym.leaderboard.papers.reproduce.parts import Part, calls_of, forecasts_of, parts_of, settings_of
-from vcgym.leaderboard.papers.reproduce.published import load_published
-from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS, scenario_of, verdicts
+from vcgym.leaderboard.papers.reproduce.parts import PlayedPart, calls_of, forecasts_of, parts_of, settings_of
+from vcgym.leaderboard.papers.reproduce.verdicts import verdicts
+from vcgym.leaderboard.papers.vcroute.forecasts import SYSTEM
+from vcgym.leaderboard.papers.vcroute.measures import Material
+from vcgym.leaderboard.papers.vcroute.statements import load_statements, scenario_of
+from vcgym.leaderboard.papers.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import replace_file, write
 from vcgym.network.traces.cards import DATA_VARIABLE
 
@@ -23,23 +24,23 @@ _FORECAST = ("wonderproxy", "cloud")  # scenarios of Tables III and IV
 _LOOKED_UP = "table1"  # of which only the table of links is looked at
 
 
-def parts_to_play(config: ReproduceConfig) -> list[Part]:
+def parts_to_play(config: ReproduceConfig) -> list[PlayedPart]:
     """Every part of every setting that statements are about and whose data are there."""
     return [
         part
-        for scenario in dict.fromkeys(filter(None, map(scenario_of, load_published())))
+        for scenario in dict.fromkeys(filter(None, map(scenario_of, load_statements())))
         for setting in settings_of(scenario)
         if scenario != _LOOKED_UP and (setting.mode != "replay" or os.environ.get(DATA_VARIABLE))
         for part in parts_of(setting, config.seeds, config.call_packets, config.least)
     ]
 
 
-def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: list[Part], on_progress: OnProgress) -> Path:
+def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: list[PlayedPart], on_progress: OnProgress) -> Path:
     """Play what is not there yet, judge every statement, and write verdicts.parquet, reproduce.html and reproduction.md.
 
     Args:
         config: what to play and where to write.
-        systems: by name, those of `vcgym.leaderboard.papers.truth.claims.SYSTEMS`.
+        systems: by name, those of `vcgym.leaderboard.papers.vcroute.statements.SYSTEMS`.
         parts: of `parts_to_play`.
         on_progress: called with the number of parts are done, and which one comes next.
 
@@ -62,7 +63,7 @@ def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: lis
     }
     for setting in settings_of(_LOOKED_UP):
         worlds[_LOOKED_UP, setting.label] = Material(setting.worlds(config.call_packets), None, None)
-    rows = verdicts(load_published(), worlds, packet_cost_ms(systems[SYSTEM]))
+    rows = verdicts(load_statements(), worlds, packet_cost_ms(systems[SYSTEM]))
     write(VERDICTS, rows, config.folder / "verdicts.parquet")
     replace_file(config.folder / "reproduction.md", document(rows, worlds, config, systems).encode())
     replace_file(config.folder / "reproduce.html", page(rows, worlds, config, systems).encode())

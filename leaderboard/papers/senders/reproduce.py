@@ -21,9 +21,9 @@ from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.rate.gcc.loss import HIGH, LOW
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.sender_rollout import play_sender
-from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED, judge
-from vcgym.leaderboard.papers.reproduce.verdicts import ANY, INPUT, OUTCOME, VERDICTS
+from vcgym.leaderboard.papers.judge import CANNOT, REPRODUCED, WORDS
 from vcgym.leaderboard.papers.senders.statements import SendingStatement, Term, load_statements
+from vcgym.leaderboard.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import replace_file, write
 from vcgym.leaderboard.statistics import Estimate
@@ -38,7 +38,6 @@ MBPS = (0.5, 1.0, 1.5, 2.0, 3.0)
 WORKS_MS = (200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0, 20_000.0)
 WIFI_MBPS = 4.0
 ENCODER_KBPS = 2500.0  # S4
-WORDS = (REPRODUCED, NOT, CANNOT)
 
 Played = Mapping[tuple[str, str, str], list[dict[str, float]]]
 """Setting's label, kind and sender to the metrics of its runs."""
@@ -129,17 +128,12 @@ def _values(term: Term, played: Played, label: str) -> np.ndarray:
 
 
 def verdicts(statement: SendingStatement, played: Played) -> Iterable[dict[str, Any]]:
+    """Yield the verdict of each setting that was played."""
     for label in dict.fromkeys(label for label, _, _ in played) or ("any",):
         ours = measured(statement, played, label)
-        verdict, reason = judge(statement, ours)
-        if statement.share_of is not None and np.isnan(ours.value):
-            reason = "what it is to be a share of is 0"
-        noted = f"{reason}; {statement.note}" if statement.note and reason != statement.note else reason
-        yield {
-            "statement": statement.id, "source": statement.source, "kind": statement.kind, "text": statement.text, "mode": label,
-            "accounting": ANY, "published": statement.published, "ours": ours.value, "low": ours.low, "high": ours.high,
-            "unit": statement.unit, "verdict": verdict, "reason": noted, "origin": INPUT if statement.constant else OUTCOME,
-        }  # fmt: skip
+        nothing = statement.share_of is not None and np.isnan(ours.value)
+        cannot = (CANNOT, "what it is to be a share of is 0") if nothing else None
+        yield verdict_row(statement, label, ours, statement.unit, is_input=bool(statement.constant), cannot=cannot)
 
 
 def page(rows: list[dict[str, Any]]) -> str:
@@ -156,19 +150,7 @@ def page(rows: list[dict[str, Any]]) -> str:
     for names, found in groups.items():
         lines = {row["statement"]: [f"{row['text']} ({row['source']})", row["published"]] for row in found}
         for row in found:
-            lines[row["statement"]].append(_cell(row))
+            lines[row["statement"]].append(verdict_cell(row, row["verdict"] != REPRODUCED))
         headings = ["statement", "published", *names]
         parts.append(markdown_table(headings, lines.values(), tuple(headings)))
     return "\n".join(parts)
-
-
-def _cell(row: Mapping[str, Any]) -> str:
-    shown = f" {_ends(row)}" if row["ours"] == row["ours"] else ""
-    word = f"**{row['verdict']}**" if row["verdict"] == REPRODUCED else row["verdict"]
-    return f"{word}{shown}{'' if row['verdict'] == REPRODUCED else ': ' + row['reason']}"
-
-
-def _ends(row: Mapping[str, Any]) -> str:
-    factor = 100.0 if row["unit"] in ("%", "points") else 1.0
-    value, low, high = (f"{factor * row[name]:.3g}" for name in ("ours", "low", "high"))
-    return f"{value} {row['unit']}" if low == high else f"{value} [{low}, {high}] {row['unit']}"

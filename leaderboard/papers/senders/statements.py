@@ -1,26 +1,22 @@
 """Statements of S1 (SBPN) and S4 (GCC over Wi-Fi), as data: `vcgym.data/published_sending.json`, read and checked.
 
 S1 tells its results in words and pictures: orderings, and one size. A statement is measured as a weighted sum of means, run by run paired,
-and judged by the rule that stands with it (`vcgym.leaderboard.papers.reproduce.rules`).
+and judged by the rule that stands with it (`vcgym.leaderboard.papers.judge`).
 """
 
 import importlib.resources
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from vcgym.leaderboard.papers.reproduce.published import Judged, each_once
+from vcgym.leaderboard.papers.statements import Record, Statement, each_once
 from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.network.traces.cards import Carded, parse_carded
 
 FILE = "published_sending.json"
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Term(_Record):
+class Term(Record):
     """Mean of a metric of a sender on worlds of a kind, times a weight."""
 
     weight: float = 1.0
@@ -35,7 +31,7 @@ class Term(_Record):
         return self
 
 
-class SendingStatement(Judged):
+class SendingStatement(Statement):
     """One statement of S1 or S4.
 
     Attributes:

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
-from vcgym.leaderboard.papers.truth.claims import SCENARIOS
+from vcgym.leaderboard.papers.vcroute.statements import claimed_scenarios
 
 
 class TruthConfig(Config):
@@ -31,7 +31,7 @@ class TruthConfig(Config):
     @field_validator("scenarios")
     @classmethod
     def _claimed(cls, scenarios: list[str] | None) -> list[str] | None:
-        unknown = sorted(set(scenarios or ()) - set(SCENARIOS))
+        unknown = sorted(set(scenarios or ()) - set(claimed_scenarios()))
         if unknown:
-            raise ValueError(f"scenarios has {unknown}; allowed: {', '.join(SCENARIOS)}")
+            raise ValueError(f"scenarios has {unknown}; allowed: {', '.join(claimed_scenarios())}")
         return scenarios

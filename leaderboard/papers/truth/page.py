@@ -1,18 +1,29 @@
-"""docs/truth.md and its figure, from verdicts: the same bytes for the same results."""
+"""docs/truth.md and its figure: the statements of the truth table in every kind of world. The same bytes for the same results.
 
-from collections.abc import Iterable, Iterator, Sequence
+lower        holds: the interval lies below 0;          reversed: above 0;                   else it does not hold
+equal        holds: it lies within the accepted range;  else it does not hold
+not higher   holds: its upper end is in that range;     reversed: its lower end is beyond;   else it does not hold
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 import pyarrow as pa
 
-from vcgym.leaderboard.papers.truth import verdicts
-from vcgym.leaderboard.papers.truth.claims import CLAIMS, FIGURES, REFERENCE, Claim, Figure
-from vcgym.leaderboard.papers.truth.outcomes import LEAST_WORLDS, STATISTICS, Setting
+from vcgym.leaderboard.papers.judge import CANNOT, HIGHER, LARGER, REPRODUCED, REVERSED, SMALLER, judge
 from vcgym.leaderboard.papers.truth.ranking import ranking
+from vcgym.leaderboard.papers.vcroute.measures import Material, MissingError, measured, of_pairs
+from vcgym.leaderboard.papers.vcroute.outcomes import LEAST_WORLDS, STATISTICS, Setting
+from vcgym.leaderboard.papers.vcroute.statements import REFERENCE, Change, Value, VCRouteStatement, load_claims, scenario_of
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS
 from vcgym.leaderboard.statistics import Estimate, Paired, difference, pair_worlds
 
 Results = Sequence[tuple[Setting, pa.Table]]
+Played = Sequence[tuple[Setting, Material]]
+
+HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "no value"
+NEGLIGIBLE_DELAY, NEGLIGIBLE_LOSS = 0.01, 0.001
 
 _TOP = """# What holds of the paper's evaluation, and in which world
 
@@ -38,82 +49,114 @@ looked at in every kind of world we can draw, in both accountings: `event`, the 
 
 def page(results: Results, seeds: int, packets: int) -> str:
     """Return the whole page as Markdown, from the results of each setting that was played."""
-    shares = {"delay": verdicts.DELAY_MARGIN, "loss": verdicts.LOSS_MARGIN} | {
-        "slight": verdicts.NEGLIGIBLE_DELAY, "rare": verdicts.NEGLIGIBLE_LOSS,
-    }  # fmt: skip
-    percent = {name: 100.0 * share for name, share in shares.items()}
+    percent = {"delay": 5.0, "loss": 1.0, "slight": 100.0 * NEGLIGIBLE_DELAY, "rare": 100.0 * NEGLIGIBLE_LOSS}
     parts = [_TOP.format(**percent, seeds=seeds, packets=packets, least=LEAST_WORLDS)]
     for title, family in (("WonderProxy", "wonderproxy"), ("Cloud", "cloud"), ("Scale", "synthetic-")):
-        here = [(setting, table) for setting, table in results if setting.about.startswith(family)]
-        claims = [claim for claim in CLAIMS if any(claim.scenario == setting.about for setting, _ in here)]
-        figures = [figure for figure in FIGURES if any(figure.scenario == setting.about for setting, _ in here)]
+        here = [(setting, Material(None, table, None)) for setting, table in results if setting.about.startswith(family)]
+        looked_at = {setting.about for setting, _ in here}
+        statements = [one for one in load_claims() if scenario_of(one) in looked_at]
+        claims = [one for one in statements if isinstance(one.measure, Change)]
+        numbers = [one for one in statements if isinstance(one.measure, Value)]
         if claims:
             parts += [f"## {title}\n", *(_claims(claims, here, accounting) for accounting in ACCOUNTINGS)]
-        if figures:
-            parts += [_figures(figures, here, accounting) for accounting in ACCOUNTINGS]
+        if numbers:
+            parts += [_numbers(numbers, here, accounting) for accounting in ACCOUNTINGS]
         parts += [_systems(here)] if here else []
     return "\n".join([*parts, *ranking(results)])
 
 
-def _labels(here: Results) -> list[str]:
+def _claims(claims: Iterable[VCRouteStatement], here: Played, accounting: str) -> str:
+    heading = f"### Claims, {accounting}\n\n"
+    rows = [[_said(one), one.published, *_cells(one, here, accounting, claim_cell)] for one in claims]
+    return heading + markdown_table(["claim", "published", *_labels(here)], rows, text=("claim", "published"))
+
+
+def _numbers(numbers: Iterable[VCRouteStatement], here: Played, accounting: str) -> str:
+    heading = f"### Numbers, {accounting}: ours beside the published, bold where within\n\n"
+    rows = [[_named(one), one.published, *_cells(one, here, accounting, number_cell)] for one in numbers]
+    return heading + markdown_table(["number", "published", *_labels(here)], rows, text=("number", "published"))
+
+
+def _labels(here: Played) -> list[str]:
     return list(dict.fromkeys(setting.label for setting, _ in here))
 
 
-def _claims(claims: Iterable[Claim], here: Results, accounting: str) -> str:
-    labels = _labels(here)
-    rows = []
-    for claim in claims:
-        found = {s.label: verdicts.verdict(claim, table, accounting) for s, table in here if s.about == claim.scenario}
-        rows.append([_said(claim), claim.published or "-", *(_verdict(claim, found.get(label)) for label in labels)])
-    return f"### Claims, {accounting}\n\n" + markdown_table(["claim", "published", *labels], rows, text=("claim", "published"))
+def _cells(
+    statement: VCRouteStatement, here: Played, accounting: str, cell: Callable[[VCRouteStatement, Estimate], str]
+) -> list[str]:  # fmt: skip
+    """Return the cell of each label; "" where the setting has none of the pairs that are meant."""
+    found = {}
+    for setting, material in here:
+        if setting.about == scenario_of(statement):
+            with suppress(MissingError):
+                found[setting.label] = cell(statement, measured(statement.measure, material, accounting))
+    return [found.get(label, "") for label in _labels(here)]
 
 
-def _said(claim: Claim) -> str:
-    what = {"mean_ms": "mean delay", "p50_ms": "median delay", "loss": "loss"}[claim.statistic]
-    words = f"{claim.system} {claim.direction} {'than' if claim.direction != 'equal' else 'to'} {claim.reference}, {what}"
-    where = [claim.scenario] * claim.scenario.startswith("synthetic") + [claim.pair.removeprefix("*-")] * (claim.pair != "*")
+def _said(statement: VCRouteStatement) -> str:
+    measure = statement.measure
+    assert isinstance(measure, Change)
+    what = {"mean_ms": "mean delay", "p50_ms": "median delay", "loss": "loss"}[measure.statistic]
+    words = f"{measure.system} {statement.rule} {'than' if statement.rule != 'equal' else 'to'} {measure.reference}, {what}"
+    where = [measure.scenario] * measure.scenario.startswith("synthetic") + [measure.pair.removeprefix("*-")] * (measure.pair != "*")
     return f"{words} ({', '.join(where)})" if where else words
 
 
-def _verdict(claim: Claim, found: verdicts.Verdict | None) -> str:
-    if found is None:
-        return ""
-    size = verdicts.compared_in_size(claim, found)
-    word = f"**{found.word}**" if found.word == verdicts.HOLDS and size in ("", "larger") else found.word
-    return f"{word} {size} {_percent(found.change)}".replace("  ", " ")
+def _named(statement: VCRouteStatement) -> str:
+    measure = statement.measure
+    assert isinstance(measure, Value)
+    return f"{measure.system} {measure.pair}, {measure.statistic.removesuffix('_ms').replace('_', ' ')}"
+
+
+def claim_cell(statement: VCRouteStatement, change: Estimate) -> str:
+    """Return the verdict in the page's words, the size beside the published one, and the change in percent or points."""
+    word, size = in_words(statement, change)
+    bold = f"**{word}**" if word == HOLDS and size in ("", "larger") else word
+    return f"{bold} {size} {_percent(change)}".replace("  ", " ")
+
+
+def in_words(statement: VCRouteStatement, change: Estimate) -> tuple[str, str]:
+    """Return the judge's verdict as a word of the page, and how the size compares.
+
+    Returns:
+        HOLDS, FAILS, REVERSED or UNKNOWN; and of a claim that something is lower, "negligible" if the whole interval is within
+        `NEGLIGIBLE_DELAY` or `NEGLIGIBLE_LOSS` of none, else "smaller" or "larger" if it lies beyond the published size, else "".
+        The size of a change of loss is not compared: the paper does not say whether it means percent or points.
+    """
+    assert isinstance(statement.measure, Change)
+    loss = statement.measure.statistic == "loss"
+    verdict, reason = judge(statement, change)
+    sizes = {SMALLER: "smaller", LARGER: "larger"}
+    if verdict == CANNOT:
+        return UNKNOWN, ""
+    word = REVERSED if reason in (REVERSED, HIGHER) else HOLDS if verdict == REPRODUCED or reason in sizes else FAILS
+    if statement.rule != "lower" or word == FAILS:
+        return word, ""
+    if max(-change.low, change.high) < (NEGLIGIBLE_LOSS if loss else NEGLIGIBLE_DELAY):
+        return word, "negligible"
+    return word, "" if loss else sizes.get(reason, "")
+
+
+def number_cell(statement: VCRouteStatement, ours: Estimate) -> str:
+    """Return a value, bold where it lies in the accepted range; its interval is left aside."""
+    assert isinstance(statement.measure, Value)
+    verdict, _ = judge(statement, Estimate(ours.value, ours.value, ours.value))
+    if verdict == CANNOT:
+        return "n/a"
+    share = STATISTICS[statement.measure.statistic].unit == "%"
+    value = f"{100.0 * ours.value:.2g} %" if share else f"{ours.value:.0f}"
+    return f"**{value}**" if verdict == REPRODUCED else value
 
 
 def _percent(change: Estimate) -> str:
     return f"{100.0 * change.value:+.1f} [{100.0 * change.low:+.1f}, {100.0 * change.high:+.1f}]"
 
 
-def _figures(figures: Iterable[Figure], here: Results, accounting: str) -> str:
-    labels = _labels(here)
+def _systems(here: Played) -> str:
+    """Return the means of every system in every setting, and their differences to the reference."""
     rows = []
-    for figure in figures:
-        unit = STATISTICS[figure.statistic].unit
-        name = figure.statistic.removesuffix("_ms").replace("_", " ")
-        found = {s.label: verdicts.number(figure, table, accounting) for s, table in here if s.about == figure.scenario}
-        cells = [_number(found.get(label), unit) for label in labels]
-        rows.append([f"{figure.system} {figure.pair}, {name}", figure.published, *cells])
-    heading = f"### Numbers, {accounting}: ours beside the published, bold where within\n\n"
-    return heading + markdown_table(["number", "published", *labels], rows, text=("number", "published"))
-
-
-def _number(found: verdicts.Number | None, unit: str) -> str:
-    if found is None:
-        return ""
-    if found.within is None:
-        return "n/a"
-    value = f"{100.0 * found.value:.2g} %" if unit == "%" else f"{found.value:.0f}"
-    return f"**{value}**" if found.within else value
-
-
-def _systems(here: Results) -> str:
-    """Means of every system in every setting, and by how much they differ from the reference."""
-    rows = []
-    for setting, table in here:
-        paired = pair_worlds(table)
+    for setting, material in here:
+        paired = pair_worlds(of_pairs(material.results, "*"))
         where = f"{setting.scenario}, {setting.label} ({paired.row.shape[1]})"
         rows += [[where, system, *_means(paired, system)] for system in paired.systems]
     heading = f"### Systems: mean end-to-end delay and loss, and the change to {REFERENCE}\n\n"
@@ -122,7 +165,7 @@ def _systems(here: Results) -> str:
 
 
 def _means(paired: Paired, system: str) -> Iterator[str]:
-    """Cells: delay and loss, accounting by accounting."""
+    """Yield the cells: delay and loss, accounting by accounting."""
     for accounting in ACCOUNTINGS:
         for statistic in ("mean_ms", "loss"):
             column, loss = STATISTICS[statistic].column.format(accounting), statistic == "loss"

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 from matplotlib.figure import Figure
 
-from vcgym.leaderboard.papers.truth.claims import REFERENCE
-from vcgym.leaderboard.papers.truth.outcomes import Setting
+from vcgym.leaderboard.papers.vcroute.outcomes import Setting
+from vcgym.leaderboard.papers.vcroute.statements import REFERENCE
 from vcgym.leaderboard.report.figure import as_svg, strokes, style
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.call_columns import CALL

@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.papers.truth.outcomes import Setting, play
 from vcgym.leaderboard.papers.truth.page import page
 from vcgym.leaderboard.papers.truth.ranking import PICTURE, picture
+from vcgym.leaderboard.papers.vcroute.outcomes import Setting, play
 from vcgym.leaderboard.results.files import replace_file
 
 
@@ -19,8 +19,8 @@ def write_truth(
     """Play `systems` in each of the chosen settings; write truth.md and its picture to `folder`.
 
     Args:
-        chosen: from `vcgym.leaderboard.papers.truth.outcomes.settings`.
-        systems: by name, those of `vcgym.leaderboard.papers.truth.claims.SYSTEMS`.
+        chosen: from `vcgym.leaderboard.papers.vcroute.outcomes.settings`.
+        systems: by name, those of `vcgym.leaderboard.papers.vcroute.statements.SYSTEMS`.
         seeds: worlds per pair; fewer than two leave claims about one pair without an interval.
         packets: length of the calls.
         threads: how many threads share the calls; without effect on the results.

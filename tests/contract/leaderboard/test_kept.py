@@ -120,12 +120,12 @@ USERS = {
     ),
     "part of a reproduction": (
         part_of_a_reproduction,
-        {"leaderboard.results.call_metrics", "leaderboard.papers.truth.outcomes", "leaderboard.results.cdf", "baselines.routers.direct"},
+        {"leaderboard.results.call_metrics", "leaderboard.papers.vcroute.outcomes", "leaderboard.results.cdf", "baselines.routers.direct"},
         {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
     ),
     "forecasts of a reproduction": (
         forecasts_of_a_reproduction,
-        {"leaderboard.papers.reproduce.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.routers.vcroute.vcroute"},
+        {"leaderboard.papers.vcroute.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.routers.vcroute.vcroute"},
         {"baselines.routers.via", "leaderboard.papers.reproduce.page"},
     ),
     "oracles": (
@@ -250,6 +250,21 @@ def test_a_broken_file_is_named_in_one_line(tmp_path):
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(ValueError, match=r"^.*\.parquet is not a complete cell file; delete it to recompute \(.*\)$"):
         kept(tmp_path, (1,), table)
+
+
+def test_a_plug_in_counts_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / "stranger.py").write_text("from stranger_help import SIZE\n")
+    (tmp_path / "stranger_help.py").write_text("SIZE = 1\n")
+    metadata = tmp_path / "stranger-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[vcgym.scenarios]\nstrange = stranger:Strange\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = file_name(("strange",), keeper.__name__), file_name(("other",), keeper.__name__)
+    monkeypatch.setitem(SOURCES, "stranger_help", b"SIZE = 2\n")
+    code_hash.cache_clear()
+    after = file_name(("strange",), keeper.__name__), file_name(("other",), keeper.__name__)
+    assert after[0] != before[0] and after[1] == before[1]
 
 
 def test_versions_count(monkeypatch):

@@ -44,6 +44,22 @@ def test_from_a_log_of_ping_to_a_row_of_the_leaderboard(tmp_path):
     assert "direct" in (tmp_path / "outputs" / "leaderboard" / "replay" / "cards.json").read_text()
 
 
+def test_from_a_log_of_throughput_to_a_row_of_the_leaderboard(tmp_path):
+    rows = "".join(f"{n},{900 + 400 * (n % 3)}\n" for n in range(300))
+    (tmp_path / "drive.csv").write_text(f"second,kbps\n{rows}")
+    columns = ["format.time_column=second", "format.time_unit=s", "format.rate_column=kbps", "format.rate_unit=kbps"]
+    names = ["file=drive.csv", "output=capacity/drive.csv.gz"]
+    done = call(tmp_path, "vcgym.scripts.data", "do=import", "format=throughput", *columns, *names)
+    assert done.returncode == 0, done.stderr
+    assert "300 entries over 300.0 s, mean 1.30 Mbit/s" in done.stdout
+    board = [BOARD[0], "suite=rate-replay", "traces=capacity", "train=null", "systems=[GCC-WEBRTC,FIXED]"]
+    done = call(tmp_path, *board)
+    assert done.returncode == 0, done.stderr
+    found = pq.read_table(tmp_path / "outputs" / "leaderboard" / "rate-replay" / "results.parquet").to_pylist()
+    assert len(found) == 60 and {row["trace"] for row in found} == {"drive"}
+    assert all(row["capacity_kbps"] == pytest.approx(1300.0, rel=0.05) for row in found)
+
+
 def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
     done = call(tmp_path, *BOARD)
     assert done.returncode == 1 and "Traceback" not in done.stderr
@@ -53,4 +69,4 @@ def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "trace measured/home: slots of 10 ms in its test part is 74; allowed: at least 1324" in done.stderr
     done = call(tmp_path, BOARD[0], "suite=first", "traces=measured")
-    assert done.returncode == 1 and "allowed: traces=FOLDER with suite=replay, and only then" in done.stderr
+    assert done.returncode == 1 and "allowed: traces=FOLDER with suite=replay or rate-replay, and only then" in done.stderr

@@ -4,9 +4,9 @@ import pytest
 
 from vcgym.leaderboard.papers.decision_value import run
 from vcgym.leaderboard.papers.decision_value.drift import Drift
-from vcgym.leaderboard.papers.decision_value.entrants import BASIS, KINDS, REFERENCE, REWARDS
 from vcgym.leaderboard.papers.decision_value.outcomes import PARTS, label
 from vcgym.leaderboard.papers.decision_value.page import _verdict
+from vcgym.leaderboard.papers.decision_value.participants import BASIS, KINDS, REFERENCE, REWARDS
 from vcgym.leaderboard.statistics import Estimate
 
 PART = next(part for part in PARTS if label(part) == "wonderproxy, correlated")

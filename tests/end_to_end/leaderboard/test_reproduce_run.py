@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 import pytest
 
 from vcgym.baselines.systems import load_systems
+from vcgym.leaderboard.papers.judge import WORDS
 from vcgym.leaderboard.papers.reproduce import run
 from vcgym.leaderboard.papers.reproduce.config import PAPER_PACKETS, ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.parts import MEDIAN, MODES
-from vcgym.leaderboard.papers.reproduce.published import load_published
-from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS, WORDS
-from vcgym.leaderboard.papers.truth.claims import SYSTEMS
+from vcgym.leaderboard.papers.vcroute.statements import SYSTEMS, load_statements
+from vcgym.leaderboard.papers.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import read
 
 WRITTEN = ("verdicts.parquet", "reproduction.md", "reproduce.html")
@@ -46,7 +46,7 @@ def written(tmp_path_factory, no_clock):
 
 def test_every_statement_has_a_verdict_in_every_mode(written):
     table = read(VERDICTS, written / "verdicts.parquet")
-    names = {statement.id for statement in load_published()}
+    names = {statement.id for statement in load_statements()}
     for mode in MODES:
         rows = [row for row in table.to_pylist() if row["mode"] == mode]
         assert {row["statement"] for row in rows} == names
@@ -82,7 +82,7 @@ def test_the_document_has_a_line_for_every_statement(written):
     lines = (written / "reproduction.md").read_text().splitlines()
     head = lines.index("| statement | source | published | paper | paper, median burst | correlated | replay |")
     rows = lines[head + 2 :]
-    assert len(rows) == len(load_published())
+    assert len(rows) == len(load_statements())
     assert all(row.count(" | ") == 6 for row in rows)
     assert not any("nan" in line.split() for line in lines)
 

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import pytest
 
 from vcgym.baselines.systems import load_systems
-from vcgym.leaderboard.papers.truth.claims import CLAIMS, SYSTEMS
-from vcgym.leaderboard.papers.truth.outcomes import settings
 from vcgym.leaderboard.papers.truth.run import write_truth
+from vcgym.leaderboard.papers.vcroute.outcomes import settings
+from vcgym.leaderboard.papers.vcroute.statements import SYSTEMS, Change, load_claims
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,10 @@ def test_every_claim_has_a_verdict_in_every_world(written):
     for accounting in ("event", "clocked"):
         begin = lines.index(f"### Claims, {accounting}")
         rows = [line.strip("| ").split(" | ") for line in lines[begin + 4 : lines.index("", begin + 4)]]
-        claimed = [claim for claim in CLAIMS if claim.scenario == "wonderproxy"]
+        claimed = [one for one in load_claims() if isinstance(one.measure, Change) and one.measure.scenario == "wonderproxy"]
         assert len(rows) == len(claimed)
         for claim, cells in zip(claimed, rows, strict=True):
-            assert cells[0].startswith(f"{claim.system} {claim.direction}")
+            assert cells[0].startswith(f"{claim.measure.system} {claim.rule}")
             assert len(cells) == 2 + 6
             for cell in cells[2:]:
                 assert any(word in cell for word in ("holds", "does not hold", "reversed", "no value"))

@@ -116,9 +116,9 @@ class Steady(NamedTuple):
 
 @earned.register(Steady)
 def _earned(reward, state, accounts, s):
-    books = accounts.calls[s].books
-    concealed, changes = books.ticks_concealed - state[s, 0], books.path_changes - state[s, 1]
-    state[s, 0], state[s, 1] = books.ticks_concealed, books.path_changes
+    counters = accounts.calls[s].counters
+    concealed, changes = counters.ticks_concealed - state[s, 0], counters.path_changes - state[s, 1]
+    state[s, 0], state[s, 1] = counters.ticks_concealed, counters.path_changes
     return -concealed - reward.price * changes
 
 

@@ -35,7 +35,7 @@ from vcgym.network.playout.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 from vcgym.network.playout.slot_window import WINDOW_SLOTS
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.world import DrawnRows, World, WorldDraw
+from vcgym.network.worlds.world import World, WorldDraw
 
 SLOT = 10_000
 
@@ -316,25 +316,22 @@ class Given(World):
     """A world of delays written down, one session."""
 
     def __init__(self, delays, history):
-        self.paths, self.history = len(delays), history[None]
-        blocks = -(-delays.shape[1] // BLOCK_SLOTS)
-        whole = np.full((len(delays), blocks * BLOCK_SLOTS), LOST, np.int32)
-        whole[:, : delays.shape[1]] = delays
-        self._blocks = [whole[None, :, first : first + BLOCK_SLOTS].copy() for first in range(0, whole.shape[1], BLOCK_SLOTS)]
-        self.rows = DrawnRows(np.zeros(1, np.int64))
-        self.delay_us = self._blocks[0]
+        super().__init__(1, len(delays))
+        self.history[0] = history
+        self._slots = np.full((len(delays), -(-delays.shape[1] // BLOCK_SLOTS) * BLOCK_SLOTS), LOST, np.int32)
+        self._slots[:, : delays.shape[1]] = delays
 
     def start(self, row, draw):
         self._begin(row, draw)
+        self.fill(np.array([row]))
         return self.history[0]
 
     def _begin(self, row, draw):
-        self.rows.block[0] = 0
-        self.delay_us = self._blocks[0]
+        self._next = 0
 
     def fill(self, which):
-        self.rows.block[0] += 1
-        self.delay_us = self._blocks[self.rows.block[0]]
+        self.delay_us[0] = self._slots[:, self._next : self._next + BLOCK_SLOTS]
+        self._next += BLOCK_SLOTS
 
 
 HISTORY = np.array([[1024.0, 60.0, 20.0], [1024.0, 70.0, 20.0], [0.0, 0.0, 0.0], [1.0, 90.0, 0.0], [1024.0, 61.0, 0.0]])

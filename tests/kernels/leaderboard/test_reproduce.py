@@ -8,13 +8,14 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from vcgym.leaderboard.papers.reproduce import published as p
-from vcgym.leaderboard.papers.reproduce.forecasts import RELATIVE_ERRORS
-from vcgym.leaderboard.papers.reproduce.measures import Material, MissingError, measured
+from vcgym.leaderboard.papers.judge import CANNOT, NOT, REPRODUCED, WORDS, judge
 from vcgym.leaderboard.papers.reproduce.parts import MEDIAN, MODES, REPLAY_PACKETS, SCALE_PACKETS, packets_of, parts_of, settings_of
-from vcgym.leaderboard.papers.reproduce.published import FILE, LATE_LEARNS, Statement, load_published, parse_published
-from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED, judge
-from vcgym.leaderboard.papers.reproduce.verdicts import INPUT, VERDICTS, WORDS, scenario_of, shares, shown, verdicts
+from vcgym.leaderboard.papers.reproduce.verdicts import shares, verdicts
+from vcgym.leaderboard.papers.vcroute import statements as p
+from vcgym.leaderboard.papers.vcroute.forecasts import RELATIVE_ERRORS
+from vcgym.leaderboard.papers.vcroute.measures import Material, MissingError, measured
+from vcgym.leaderboard.papers.vcroute.statements import FILE, LATE_LEARNS, VCRouteStatement, load_statements, parse_statements, scenario_of
+from vcgym.leaderboard.papers.verdicts import INPUT, VERDICTS, shown
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.scenarios.scenario import Scenario
@@ -22,13 +23,13 @@ from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 
 NAN = float("nan")
-STATEMENTS = load_published()
+STATEMENTS = load_statements()
 BY_ID = {statement.id: statement for statement in STATEMENTS}
 
 
 def statement(rule, accepted=None, **more):
     nothing = {"id": "x", "source": "here", "kind": "X", "text": "x", "published": "x", "measure": {"of": "nothing"}}
-    return Statement.model_validate(nothing | {"rule": rule, "accepted": accepted} | more)
+    return VCRouteStatement.model_validate(nothing | {"rule": rule, "accepted": accepted} | more)
 
 
 @pytest.mark.parametrize(
@@ -105,13 +106,14 @@ def test_a_statement_that_cannot_be_judged_is_refused(change, message):
 
 def test_a_changed_number_is_refused():
     text = (shipped() / FILE).read_text()
-    assert len(parse_published(text).statements) == len(STATEMENTS) - sum(LATE_LEARNS in one.id for one in STATEMENTS)
+    of_the_file = [one for one in parse_statements(text).statements if one.reproduced]
+    assert len(of_the_file) == len(STATEMENTS) - sum(LATE_LEARNS in one.id for one in STATEMENTS)
     with pytest.raises(DataError, match="sha256"):
-        parse_published(text.replace('"8 to 12 % lower"', '"8 to 13 % lower"'))
+        parse_statements(text.replace('"8 to 12 % lower"', '"8 to 13 % lower"'))
     document = json.loads(text)
     document["statements"].append(document["statements"][0])
     with pytest.raises(DataError, match="allowed: each id once"):
-        parse_published(json.dumps(document))
+        parse_statements(json.dumps(document))
 
 
 def test_every_table_figure_and_number_is_there():
@@ -239,7 +241,7 @@ def test_paths_are_found_by_their_relay():
     names = scenario.recipe.nodes("GR-UGA")
     means = [float(number) for number in range(scenario.paths)]
     results = calls({"DRT-BF": [1.0, 1.0]}, ["GR-UGA", "GR-UGA"], path_mean_ms=[means, means])
-    direct, via = (p.Path(of="path", scenario="wonderproxy", pair="GR-UGA", via=relay) for relay in (None, "ZA"))
+    direct, via = (p.PublishedPath(of="path", scenario="wonderproxy", pair="GR-UGA", via=relay) for relay in (None, "ZA"))
     assert found(direct, results, scenario).value == 0.0
     assert found(via, results, scenario).value == names.index("ZA")  # direct is path 0, the one-relay paths follow by number
     assert found(p.Paths(of="paths", scenario="wonderproxy"), results, scenario).value == 17.0
@@ -290,4 +292,11 @@ def test_shares_take_one_reading_and_leave_inputs_out():
 
 
 def test_how_a_value_is_shown():
-    assert [shown(0.1234, "%"), shown(-0.005, "points"), shown(123.456, "ms"), shown(NAN, "ms")] == ["12.3", "-0.5", "123.5", ""]
+    def row(ours, low, high, unit):
+        return {"ours": ours, "low": low, "high": high, "unit": unit}
+
+    assert shown(row(0.1234, 0.1, 0.15, "%")) == "12.3 [10, 15] %"
+    assert shown(row(-0.005, -0.005, -0.005, "points")) == "-0.5 points"
+    assert shown(row(123.456, NAN, NAN, "ms")) == "123.5 ms"
+    assert shown(row(NAN, NAN, NAN, "ms")) == ""
+    assert shown(row(0.98, 0.98, 0.98, "")) == "0.98"

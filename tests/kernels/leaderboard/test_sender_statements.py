@@ -5,10 +5,10 @@ import json
 import pytest
 
 from vcgym.baselines.systems import system_names
-from vcgym.leaderboard.papers.reproduce.rules import CANNOT, NOT, REPRODUCED
-from vcgym.leaderboard.papers.reproduce.verdicts import VERDICTS
+from vcgym.leaderboard.papers.judge import CANNOT, NOT, REPRODUCED
 from vcgym.leaderboard.papers.senders.reproduce import measured, page, verdicts
 from vcgym.leaderboard.papers.senders.statements import FILE, SendingStatement, Term, load_statements, parse_statements
+from vcgym.leaderboard.papers.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.network.scenarios.sending_scenarios import SendingScenario

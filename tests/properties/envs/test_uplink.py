@@ -77,7 +77,7 @@ def assert_accounts(env):
         assert totals.created[0, kind] == gone + waiting.count(kind) + sent[kind]
         assert totals.delivered[0, kind] + totals.lost[0, kind] <= sent[kind]
     settled = totals.delivered[0].sum() + totals.lost[0].sum()
-    assert settled == env.uplink.inside.tables.exits.settled[0] <= env.uplink.inside.tables.exits.next[0] <= sender.packets
+    assert settled == env.uplink.inside.tables.departures.settled[0] <= env.uplink.inside.tables.departures.next[0] <= sender.packets
     return totals
 
 

@@ -18,9 +18,9 @@ from scipy import stats
 
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW_US
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.leaderboard.papers.reproduce import published as p
-from vcgym.leaderboard.papers.reproduce.forecasts import FIGURES, sums
-from vcgym.leaderboard.papers.truth.outcomes import STATISTICS
+from vcgym.leaderboard.papers.vcroute import statements as p
+from vcgym.leaderboard.papers.vcroute.forecasts import FIGURES, sums
+from vcgym.leaderboard.papers.vcroute.outcomes import STATISTICS
 from vcgym.leaderboard.statistics import Estimate, difference, means, pair_worlds
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES
 from vcgym.network.scenarios.linked import Linked
@@ -41,7 +41,7 @@ class Material(NamedTuple):
     Attributes:
         scenario: the worlds, or None where there are none of that mode.
         results: one row per system and world.
-        forecasts: one row per call of VCR-WM, of `vcgym.leaderboard.papers.reproduce.forecasts`.
+        forecasts: one row per call of VCR-WM, of `vcgym.leaderboard.papers.vcroute.forecasts`.
         cost_ms: time of a packet by a clock, whatever the worlds.
     """
 
@@ -113,7 +113,7 @@ def _cost(measure: p.Cost, material: Material, accounting: str) -> Estimate:
 
 
 @measured.register
-def _path(measure: p.Path, material: Material, accounting: str) -> Estimate:
+def _path(measure: p.PublishedPath, material: Material, accounting: str) -> Estimate:
     return _mean_of(_of_system(material, measure.pair, DIRECT), lambda rows: _path_means(rows, _place(measure, material)))
 
 
@@ -213,7 +213,7 @@ def _path_means(rows: pa.Table, path: int) -> np.ndarray:
     return np.array([means[path] for means in rows["path_mean_ms"].to_pylist()])
 
 
-def _place(measure: p.Path, material: Material) -> int:
+def _place(measure: p.PublishedPath, material: Material) -> int:
     """Index of the path over a relay; nodes of a call are the sender, the other endpoints in order, the receiver."""
     if measure.via is None:
         return 0

@@ -1,4 +1,4 @@
-"""When ours counts as the published: one rule per statement, declared with it before anything is measured.
+"""The judge of all papers: when ours counts as the published, by the rule that stands with the statement.
 
     within       ours, with its interval, overlaps the accepted range, and the interval is no wider than half of what it is held against
     at most      the upper end of the interval is at most the accepted high end
@@ -15,14 +15,16 @@ interval (NaN) cannot be judged.
 
 import math
 
-from vcgym.leaderboard.papers.reproduce.published import Judged
+from vcgym.leaderboard.papers.statements import Statement
 from vcgym.leaderboard.statistics import Estimate
 
-REPRODUCED, NOT, CANNOT = "reproduced", "not", "cannot"
+REPRODUCED, NOT, CANNOT = WORDS = "reproduced", "not", "cannot"
+REVERSED, HIGHER = "reversed", "higher than published"
+SMALLER, LARGER = "the direction holds, the size is smaller", "the direction holds, the size is larger"
 
 
-def judge(statement: Judged, ours: Estimate) -> tuple[str, str]:
-    """Verdict on what was measured, and the reason for it."""
+def judge(statement: Statement, ours: Estimate) -> tuple[str, str]:
+    """Return the verdict on a measured value, one of `WORDS`, and the reason for it."""
     low, high = ours.low, ours.high
     if statement.rule == "none":
         return CANNOT, statement.note
@@ -35,7 +37,7 @@ def judge(statement: Judged, ours: Estimate) -> tuple[str, str]:
     if statement.rule == "within":
         return _within(ours, least, most)
     if statement.rule == "at most" or statement.rule == "not higher":
-        return (REPRODUCED, "as low as published") if high <= most else (NOT, _beyond(low > most, "higher than published"))
+        return (REPRODUCED, "as low as published") if high <= most else (NOT, _beyond(low > most, HIGHER))
     if statement.rule == "at least":
         return (REPRODUCED, "as high as published") if low >= least else (NOT, _beyond(high < least, "lower than published"))
     if least <= low and high <= most:
@@ -57,16 +59,16 @@ def _within(ours: Estimate, least: float, most: float) -> tuple[str, str]:
     return REPRODUCED, "interval meets the published range"
 
 
-def _direction(statement: Judged, ours: Estimate) -> tuple[str, str]:
+def _direction(statement: Statement, ours: Estimate) -> tuple[str, str]:
     low, high = (ours.low, ours.high) if statement.rule == "lower" else (-ours.high, -ours.low)
     if low > 0.0:
-        return NOT, "reversed"
+        return NOT, REVERSED
     if high >= 0.0:
         return NOT, "no difference that the worlds tell"
     if statement.accepted is not None:
         least, most = statement.accepted
         if -low < least:
-            return NOT, "the direction holds, the size is smaller"
+            return NOT, SMALLER
         if -high > most:
-            return NOT, "the direction holds, the size is larger"
+            return NOT, LARGER
     return REPRODUCED, "the direction holds" + (", and so does the size" if statement.accepted is not None else "")

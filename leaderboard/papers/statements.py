@@ -1,0 +1,67 @@
+"""A statement of a paper: one published number or direction, and the rule by which ours counts as the same.
+
+Statements are data, a JSON file per paper in `vcgym.data`. What a statement is measured by is the paper's own affair; rule, verdict and
+table are those of all papers (`judge`, `verdicts`).
+"""
+
+from typing import Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+Rule = Literal["within", "at most", "at least", "lower", "higher", "equal", "not higher", "none"]
+
+
+class Record(BaseModel):
+    """A part of a statements file: immutable, without unknown fields or NaN."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Statement(Record):
+    """One published number or direction, and the rule by which ours counts as the same.
+
+    Attributes:
+        id: its name.
+        source: table, figure or section.
+        kind: T in a table, X in the text, F a picture alone.
+        text: its subject.
+        published: as printed.
+        rule: when ours counts as the same; see `vcgym.leaderboard.papers.judge`.
+        accepted: the published value or range, with its declared tolerance, in the unit of the measure.
+        note: a remark for the reader.
+    """
+
+    id: str
+    source: str
+    kind: Literal["T", "X", "F"]
+    text: str
+    published: str
+    rule: Rule
+    accepted: tuple[float, float] | None = None
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _can_be_judged(self) -> Self:
+        if self.accepted is None and self.rule in ("within", "at most", "at least", "equal", "not higher"):
+            raise ValueError(f"{self.id}: rule {self.rule!r} without a range; allowed: accepted [low, high]")
+        if self.accepted is not None and self.accepted[0] > self.accepted[1]:
+            raise ValueError(f"{self.id}: accepted is {self.accepted}; allowed: low <= high")
+        if self.rule == "none" and not self.note:
+            raise ValueError(f"{self.id}: rule none without a note; allowed: a note that says why")
+        return self
+
+
+StatementT = TypeVar("StatementT", bound=Statement)
+
+
+def each_once(statements: tuple[StatementT, ...]) -> tuple[StatementT, ...]:
+    """Return the statements, each of another id.
+
+    Raises:
+        ValueError: naming the ids.
+    """
+    names = [statement.id for statement in statements]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"two statements are called {twice}; allowed: each id once")
+    return statements

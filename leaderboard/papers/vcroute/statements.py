@@ -1,0 +1,233 @@
+"""Statements of the VCRoute paper (arXiv 2310.05054), as data: `vcgym.data/published_vcroute.json`, read and checked.
+
+A statement about WMJitter with `readings` is looked at twice: as the listing is printed (WM), and as the published code has it,
+where late packets teach (WML, `vcgym.baselines.receivers.wmjitter`).
+"""
+
+import importlib.resources
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from vcgym.leaderboard.papers.statements import Record, Statement, each_once
+from vcgym.leaderboard.papers.vcroute.outcomes import STATISTICS
+from vcgym.network.scenarios.scenario import MODES
+from vcgym.network.traces.cards import Carded, parse_carded
+
+FILE = "published_vcroute.json"
+LATE_LEARNS = " (late packets teach)"
+
+SYSTEMS = ("DRT-BF", "DRT-WM", "DRT-WML", "VIA-BF", "VIA-WM", "VIA-WML", "VCR-BF", "VCR-WM", "VCR-WML")
+"""The paper's five; VCR-BF, which it leaves out; and WML, WMJitter taught by late packets too, as in the code published with it."""
+
+REFERENCE = "DRT-BF"
+"""The system that every other is set beside: the worst of the five, says the paper."""
+
+
+class Link(Record):
+    """Round trip (ms) or loss (share) of a link of Table I, or of two by `via`."""
+
+    of: Literal["link"]
+    source: str
+    destination: str
+    via: str | None = None
+    what: Literal["rtt_ms", "loss"]
+
+
+class PublishedPath(Record):
+    """Mean one-way delay (ms) of the direct path of a pair, or of the one over the relay `via`."""
+
+    of: Literal["path"]
+    scenario: str
+    pair: str
+    via: str | None = None
+
+
+class PathRatio(Record):
+    """Mean one-way delay of the direct path of `pair` as a share of that of the pair `to`."""
+
+    of: Literal["path_ratio"]
+    scenario: str
+    pair: str
+    to: str
+
+
+class DirectRange(Record):
+    """Least or largest over all pairs of the mean one-way delay (ms) of the direct path."""
+
+    of: Literal["direct_range"]
+    scenario: str
+    end: Literal["least", "largest"]
+    pair: str = "*"
+
+
+class Value(Record):
+    """A statistic (`vcgym.leaderboard.papers.vcroute.outcomes.STATISTICS`) of one system over the pairs of a shell pattern."""
+
+    of: Literal["value"]
+    scenario: str
+    pair: str
+    system: str
+    statistic: str
+
+
+class Change(Record):
+    """Change of a statistic's mean from `reference` to `system`: a share of the reference's mean, or a difference."""
+
+    of: Literal["change"]
+    scenario: str
+    pair: str
+    system: str
+    reference: str
+    statistic: str
+    relative: bool = True
+
+
+class Worst(Record):
+    """Share of calls in which `system` has the largest mean delay, it and those it is `among`."""
+
+    of: Literal["worst"]
+    scenario: str
+    system: str
+    among: tuple[str, ...]
+    pair: str = "*"
+
+
+class BestPair(Record):
+    """The change of the mean delay in the pair where it falls most."""
+
+    of: Literal["best_pair"]
+    scenario: str
+    system: str
+    reference: str
+    pair: str = "*"
+
+
+class GainGap(Record):
+    """Mean relative change of the delay of a call over the pairs `pairs`, less that over the pairs `others`."""
+
+    of: Literal["gain_gap"]
+    scenario: str
+    system: str
+    reference: str
+    pairs: str
+    others: str
+
+
+class Forecast(Record):
+    """A figure of the predictor, or of the delays it is to predict, over the packets of VCR-WM."""
+
+    of: Literal["forecast"]
+    scenario: str
+    pair: str
+    what: Literal["rmse_ms", "r2", "within_10_percent", "target_low_ms", "target_high_ms", "target_mean_ms", "target_sd_ms"]
+
+
+class Paths(Record):
+    """Number of paths of a pair."""
+
+    of: Literal["paths"]
+    scenario: str
+    pair: str = "*"
+
+
+class Constant(Record):
+    """A constant of WMJitter."""
+
+    of: Literal["constant"]
+    name: Literal["window_ms", "percentile"]
+
+
+class Cost(Record):
+    """Time (ms) that a system takes for a packet, by a clock."""
+
+    of: Literal["cost"]
+    system: str
+
+
+class Nothing(Record):
+    """Nothing of ours can stand beside it."""
+
+    of: Literal["nothing"]
+
+
+Measure = Annotated[
+    Link | PublishedPath | PathRatio | DirectRange | Value | Change | Worst | BestPair | GainGap | Forecast | Paths | Constant | Cost
+    | Nothing,
+    Field(discriminator="of"),
+]
+INPUTS = (Link, Paths, Constant)
+"""Inputs of ours: reproduced by construction, and not counted among reproduced statements."""
+
+
+class VCRouteStatement(Statement):
+    """A statement of the VCRoute paper.
+
+    Attributes:
+        measure: how ours is found.
+        readings: looked at in both readings of WMJitter.
+        truth: looked at in the truth table, as printed or in both readings of WMJitter; "no": not there.
+        reproduced: looked at in the reproduction.
+    """
+
+    measure: Measure
+    readings: bool = False
+    truth: Literal["no", "printed", "both"] = "no"
+    reproduced: bool = True
+
+    @model_validator(mode="after")
+    def _names_what_there_is(self) -> Self:
+        named = self.measure.model_dump()
+        for name, known in (("scenario", MODES), ("system", SYSTEMS), ("reference", SYSTEMS), ("statistic", STATISTICS)):
+            if name in named and named[name] not in known:
+                raise ValueError(f"{self.id}: {name} is {named[name]!r}; allowed: {', '.join(known)}")
+        return self
+
+
+class Statements(Carded):
+    """The file: a card and the statements."""
+
+    statements: Annotated[tuple[VCRouteStatement, ...], AfterValidator(each_once)]
+
+
+def load_statements() -> tuple[VCRouteStatement, ...]:
+    """Return the statements of the reproduction, those with two readings twice, in the order of the file."""
+    wanted = (one for one in _all() if one.reproduced)
+    return tuple(reading for one in wanted for reading in ((one, late_learning(one)) if one.readings else (one,)))
+
+
+def load_claims() -> tuple[VCRouteStatement, ...]:
+    """Return the statements of the truth table: as printed, then those that are looked at in the published code's reading too."""
+    claims = [one for one in _all() if one.truth != "no"]
+    return (*claims, *(late_learning(one) for one in claims if one.truth == "both"))
+
+
+def _all() -> tuple[VCRouteStatement, ...]:
+    return parse_statements(importlib.resources.files("vcgym.data").joinpath(FILE).read_text(encoding="utf-8")).statements
+
+
+def parse_statements(text: str) -> Statements:
+    """Validate the JSON text of the file.
+
+    Raises:
+        DataError: a field that is wrong, or content that does not match the card's hash.
+    """
+    return parse_carded(Statements, FILE, text)
+
+
+def late_learning(statement: VCRouteStatement) -> VCRouteStatement:
+    """Return the statement with WMJitter as in the published code, where late packets teach."""
+    named = statement.measure.model_dump()
+    changed = {name: f"{named[name]}L" for name in ("system", "reference") if named.get(name, "").endswith("-WM")}
+    measure = statement.measure.model_copy(update=changed)
+    return statement.model_copy(update={"id": statement.id + LATE_LEARNS, "measure": measure})
+
+
+def scenario_of(statement: VCRouteStatement) -> str | None:
+    """Return the scenario whose calls a statement is about, None if it is about none."""
+    return "table1" if isinstance(statement.measure, Link) else getattr(statement.measure, "scenario", None)
+
+
+def claimed_scenarios() -> tuple[str, ...]:
+    """Return the scenarios that the truth table is about."""
+    return tuple(dict.fromkeys(filter(None, map(scenario_of, load_claims()))))

@@ -1,0 +1,68 @@
+"""Verdicts as rows of a file: `verdicts.parquet` of one paper, `sending_verdicts.parquet` of others."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from vcgym.leaderboard.papers.judge import REPRODUCED, judge
+from vcgym.leaderboard.papers.statements import Statement
+from vcgym.leaderboard.results.files import Layout
+from vcgym.leaderboard.statistics import Estimate
+
+INPUT, OUTCOME = "input", "outcome"
+ANY = "any"  # accounting of what is no delay of a packet
+NOTHING = Estimate(math.nan, math.nan, math.nan)
+
+_COLUMNS = dict.fromkeys(("statement", "source", "kind", "text", "mode", "accounting", "published"), "string") | {
+    "ours": "float64", "low": "float64", "high": "float64", "unit": "string", "verdict": "string", "reason": "string", "origin": "string",
+}  # fmt: skip
+VERDICTS = Layout(
+    pa.schema([pa.field(name, pa.type_for_alias(kind), nullable=False) for name, kind in _COLUMNS.items()]),
+    ("statement", "mode", "accounting"),
+)
+"""`low` and `high` are the ends of the 95 % interval of `ours`, all three NaN where nothing of ours can be had.
+
+`origin` is INPUT where the number is one that we put in ourselves, so that it is reproduced by construction, else OUTCOME.
+"""
+
+
+def verdict_row(
+    statement: Statement, mode: str, ours: Estimate, unit: str, *, accounting: str = ANY, is_input: bool = False,
+    cannot: tuple[str, str] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the row of `VERDICTS` of one statement in one mode.
+
+    Args:
+        statement: what is judged.
+        mode: kind of worlds.
+        ours: the measured value.
+        unit: of `ours`; shares in "%" or "points" are shown times 100.
+        accounting: of a packet's delay.
+        is_input: the number is an input of ours.
+        cannot: verdict and reason where nothing could be measured.
+    """
+    verdict, reason = cannot or judge(statement, ours)
+    noted = f"{reason}; {statement.note}" if statement.note and reason != statement.note else reason
+    return {
+        "statement": statement.id, "source": statement.source, "kind": statement.kind, "text": statement.text, "mode": mode,
+        "accounting": accounting, "published": statement.published, "ours": ours.value, "low": ours.low, "high": ours.high,
+        "unit": unit, "verdict": verdict, "reason": noted, "origin": INPUT if is_input else OUTCOME,
+    }  # fmt: skip
+
+
+def verdict_cell(row: Mapping[str, Any], explain: bool) -> str:
+    """Return the cell of a verdict in a table: the word, bold if reproduced, the value, and the reason if that is to be explained."""
+    word = f"**{row['verdict']}**" if row["verdict"] == REPRODUCED else row["verdict"]
+    return f"{word} {shown(row)}".rstrip() + (f": {row['reason']}" if explain else "")
+
+
+def shown(row: Mapping[str, Any]) -> str:
+    """Return value and interval of a row as text; a number that is its own interval stands alone, "" where there is none."""
+    if math.isnan(row["ours"]):
+        return ""
+    factor, digits = (100.0, 3) if row["unit"] in ("%", "points") else (1.0, 4)
+    value, low, high = (f"{factor * row[name]:.{digits}g}" for name in ("ours", "low", "high"))
+    interval = "" if low == high or math.isnan(row["low"]) else f" [{low}, {high}]"
+    return f"{value}{interval} {row['unit']}".rstrip()
