@@ -8,7 +8,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import start
+from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.features.added import CALL, Added, NoFeatures, chain, features_of, fingerprint
 from vcgym.envs.call.features.added import PATHS as OF_PATHS
@@ -94,6 +94,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
         path_names = () if held.at_arrivals else world.layout.path_names
         added = {"of_path": features_of(self._added, OF_PATHS), "of_call": features_of(self._added, CALL)}
+        self._added = for_kernels(self._added)
         layout = call_layout(path_names, *([self.uplink.part] if self.uplink.part else []), **added)
         acted = action_space(episode.action, world.paths, *self._levers)
         rewarded = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen, Accounts(self.batch.calls, self.uplink.senders)
