@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
 
 class PacketFeedback(NamedTuple):
-    """What a receiver report says of one packet, told to a rate rule."""
+    """Outcome of one packet in a receiver report, told to a rate rule."""
 
     packet: int  # number, from 0 in order of sending
     size_bytes: int  # all headers included

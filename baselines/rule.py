@@ -33,7 +33,7 @@ _RULES: list[type] = []  # every class that the decorator `rule` has seen
 
 
 class Control(enum.StrEnum):
-    """What a rule sets."""
+    """Quantity that a rule sets."""
 
     PATH = "path"
     LAG = "lag"  # of the watermark behind the newest packet
@@ -43,7 +43,7 @@ class Control(enum.StrEnum):
 
 
 class Decided(enum.IntEnum):
-    """Where a decision is made: by the rule inside the loop, by an agent outside it, or far away and sent as a command."""
+    """Origin of a decision: made by the rule inside the loop, by an agent outside it, or far away and sent as a command."""
 
     INSIDE = 0
     OUTSIDE = 1
@@ -54,7 +54,7 @@ INSIDE, OUTSIDE, COMMANDED = map(int, Decided)  # as `decided` has them inside k
 
 
 class Facts(NamedTuple):
-    """What the decorator `rule` says of a class."""
+    """Statement of the decorator `rule` about a class."""
 
     control: Control
     learns: bool
@@ -94,7 +94,7 @@ def rule(
 
 
 def facts_of(cls: type) -> Facts:
-    """Return what a class of rules states.
+    """Return the facts that a class of rules states.
 
     Raises:
         TypeError: it is no class of rules.

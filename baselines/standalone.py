@@ -36,7 +36,7 @@ class Emissions(NamedTuple):
 
 
 def levels(params: Any, sent_us: ArrayLike, arrived_us: ArrayLike, packet_us: int = 10_000) -> NDArray[np.int64]:
-    """Level (us, int64) of receiver rule `params` after each arrival; arguments as for `emissions`."""
+    """Return the lag or target (us, int64) of receiver rule `params` after each arrival; arguments as for `emissions`."""
     return emissions(params, sent_us, arrived_us, packet_us).level_us
 
 

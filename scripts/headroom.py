@@ -19,7 +19,7 @@ def main(composed: DictConfig) -> None:
     config = build(composed, HeadroomConfig)
     config.data.export()
     played = results.read(results.RESULTS, config.results / "results.parquet")
-    drawn, ranked = worlds(played), set(played["system"].to_pylist())
+    drawn, ranked = worlds(played, config.own_traces()), set(played["system"].to_pylist())
     published = load_systems([name for name in ANCHORS.published if name in ranked])
     with progress("headroom", len(drawn)) as on_progress:
         page = write_headroom(config.results, drawn, published, config.folder, config.threads, on_progress)

@@ -98,7 +98,8 @@ def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console:
 
 def _verify(config: LeaderboardConfig, console: Console) -> int:
     try:
-        verdicts = verify(config.folder, lambda done, name: console.print(f"replayed {done} calls of {name}", highlight=False))
+        own = config.played_suite() if config.traces else None
+        verdicts = verify(config.folder, lambda done, name: console.print(f"replayed {done} calls of {name}", highlight=False), own)
     except ValueError as error:  # a file that is not what a run writes
         sys.exit(f"vcgym-leaderboard: {error}")
     for verdict in verdicts:

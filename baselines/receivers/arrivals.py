@@ -7,7 +7,7 @@ _LOW, _HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 def integers(name: str, values: ArrayLike, low: int = _LOW, high: int = _HIGH) -> NDArray[np.int64]:
-    """`values` as int64 (n,).
+    """Return `values` as int64 (n,).
 
     Raises:
         ValueError: no list of integers, or one outside [low, high].

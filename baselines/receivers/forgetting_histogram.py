@@ -126,7 +126,7 @@ def _raise_factor(histogram, forget_factor, start_weight):
 
 @kernel
 def cheapest_bucket(histogram, first, bucket_us, base_us, us_per_loss_percent):
-    """Bucket i >= `first` of the least max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i, the lowest on ties.
+    """Return the lowest bucket i >= `first` of the smallest max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i.
 
     From where the wait alone costs as much as the best so far, no bucket can be cheaper.
     """

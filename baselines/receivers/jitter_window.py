@@ -91,7 +91,7 @@ def _append(window, delay_us, expiry_us):
 
 @kernel
 def _look_through(window):
-    """The entries count the longer, the newer they are: when the best one leaves, so have all before it."""
+    """Find the smallest delay among the entries after the best one: when that one leaves, so have all before it."""
     first = window.best + 1
     while window.expiry_us[first & _MASK] < window.newest_us - JITTER_WINDOW_US:
         first += 1

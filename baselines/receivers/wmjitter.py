@@ -88,7 +88,7 @@ LAG = np.dtype(
 
 
 def allocate_lag(params: NamedTuple, sessions: int) -> np.recarray:
-    """Rows of LAG to be started by `reset_lag`; refuses constants of CalculateLag outside their ranges."""
+    """Return rows of LAG to be started by `reset_lag`; refuse constants of CalculateLag outside their ranges."""
     require_within(
         params,
         bucket_ms=(0.001, 1000.0),
@@ -114,7 +114,7 @@ def reset_lag(params, lag, start_us):
 
 @kernel
 def calculate_lag(params, lag, sent_us, arrived_us):
-    """Algorithm 2 for one arrived packet; the lag (us) is left in `lag.lag_us`."""
+    """Run Algorithm 2 for one arrived packet; the lag (us) is left in `lag.lag_us`."""
     bucket_us = microseconds(params.bucket_ms)
     jitter_us = accumulated_jitter(lag.window, sent_us, arrived_us)
     in_order = sent_us > lag.newest_us

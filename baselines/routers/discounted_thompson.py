@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.routers.draws import FARTHEST_SD, draw_below
-from vcgym.baselines.routers.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
+from vcgym.baselines.routers.history import imputed_means, imputed_variances
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -70,7 +70,7 @@ def _allocate(params, sessions, paths):
 
 @init.register(DiscountedThompson)
 def _init(params, state, s, start, key):
-    mean_ms, variance_ms2 = usual_means(start), usual_variances(start, params.variance_floor_ms2, UNKNOWN_VARIANCE_MS2)
+    mean_ms, variance_ms2 = imputed_means(start), imputed_variances(start, params.variance_floor_ms2)
     for path in range(start.mean_ms.size):
         arm = state.arm[s, path]
         arm.usual_ms = mean_ms[path]
@@ -109,7 +109,7 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def fading(params, state, s, at_us):
-    """exp(-(at - reference) / memory), after moving the reference to `at_us` if it lies too far behind."""
+    """Return exp(-(at - reference) / memory), after moving the reference to `at_us` if it lies too far behind."""
     call = state.call[s]
     memories = (at_us - call.reference_us) / (1000.0 * params.memory_ms)
     fade = math.exp(-max(memories, -FARTHEST_BACK))

@@ -29,7 +29,7 @@ _BARS = _bar_table()
 
 @kernel
 def bar(limit_ms, mean_ms, sd_ms):
-    """What the 64 random bits of a draw from N(mean, sd^2) cannot exceed if it is to lie below `limit_ms`; sd > 0."""
+    """Return an upper bound on the 64 random bits of a draw from N(mean, sd^2) below `limit_ms`; sd > 0."""
     limit_sd = min(max((limit_ms - mean_ms) / sd_ms, -FARTHEST_SD), FARTHEST_SD)
     return _BARS[np.uint64((limit_sd + FARTHEST_SD) * _PER_SD)]
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.routers.history import usual_means
+from vcgym.baselines.routers.history import imputed_means
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -68,7 +68,7 @@ def _allocate(params, sessions, paths):
 def _init(params, state, s, start, key):
     state.call[s].path = -1
     state.call[s].reference_us = 0
-    mean_ms = usual_means(start)
+    mean_ms = imputed_means(start)
     for path in range(start.mean_ms.size):
         arm = state.arm[s, path]
         arm.usual_ms = mean_ms[path]
@@ -107,7 +107,7 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def fading(params, state, s, at_us):
-    """2^(-(at - reference) / half life), after moving the reference to `at_us` if it lies too far behind."""
+    """Return 2^(-(at - reference) / half life), after moving the reference to `at_us` if it lies too far behind."""
     call = state.call[s]
     half_lives = (at_us - call.reference_us) / (1000.0 * params.half_life_ms)
     fade = math.exp(-math.log(2.0) * max(half_lives, -FARTHEST_BACK))

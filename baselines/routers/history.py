@@ -12,7 +12,7 @@ UNKNOWN_VARIANCE_MS2 = 1000.0  # where no path has a known one: that of VCRoute'
 
 
 @allocating_kernel
-def usual_means(start):
+def imputed_means(start):
     """Return each path's historical mean (ms), (paths,); one without history takes the median of the others', or 0 where none has any."""
     usual_ms = start.mean_ms.copy()
     usual_ms[start.samples < 1] = known_median(start.mean_ms, start.samples, 1, 0.0)
@@ -20,7 +20,7 @@ def usual_means(start):
 
 
 @allocating_kernel
-def usual_variances(start, floor_ms2, otherwise_ms2):
+def imputed_variances(start, floor_ms2, otherwise_ms2=UNKNOWN_VARIANCE_MS2):
     """Return each path's variance in history (ms^2), (paths,), at least `floor_ms2`.
 
     A path of fewer than two samples takes the median of the others', or `otherwise_ms2` where none has a variance.

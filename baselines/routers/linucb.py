@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.routers.history import usual_means
+from vcgym.baselines.routers.history import imputed_means
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -69,7 +69,7 @@ def _allocate(params, sessions, paths):
 
 @init.register(LinUCB)
 def _init(params, state, s, start, key):
-    mean_ms = usual_means(start)
+    mean_ms = imputed_means(start)
     for path in range(start.mean_ms.size):
         arm = state.arm[s, path]
         arm.usual = mean_ms[path] / SCALE_MS
@@ -111,13 +111,13 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def age_s(arm, now_us):
-    """Age of what was heard last of a path, at most 10 s."""
+    """Return the age of the newest feedback of a path, at most 10 s."""
     return min((now_us - arm.sent_us) / 1e6, MOST_AGE_S)
 
 
 @kernel
 def lowest_index(params, state, s, now_us):
-    """The path of the smallest index, the lowest on ties; x' A^-1 x is written out, as A^-1 is symmetric."""
+    """Return the path of the smallest index, the lowest on ties; x' A^-1 x is written out, as A^-1 is symmetric."""
     a, b, c, d = state.theta[s, 0], state.theta[s, 1], state.theta[s, 2], state.theta[s, 3]
     inverse = state.inverse
     aa, bb, cc, dd = inverse[s, 0, 0], inverse[s, 1, 1], inverse[s, 2, 2], inverse[s, 3, 3]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.routers.draws import draw_below
-from vcgym.baselines.routers.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
+from vcgym.baselines.routers.history import imputed_means, imputed_variances
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -69,14 +69,14 @@ def _allocate(params, sessions, paths):
 
 @init.register(SlidingThompson)
 def _init(params, state, s, start, key):
-    mean_ms, variance_ms2 = usual_means(start), usual_variances(start, params.variance_floor_ms2, UNKNOWN_VARIANCE_MS2)
+    mean_ms, variance_ms2 = imputed_means(start), imputed_variances(start, params.variance_floor_ms2)
     for path in range(start.mean_ms.size):
         arm = state.arm[s, path]
         arm.usual_ms = mean_ms[path]
         arm.usual_sd_ms = math.sqrt(variance_ms2[path])
         arm.heard = 0
         arm.sum_us = 0
-        believe(params, arm)
+        update_posterior(params, arm)
     state.call[s].taken = 0
     state.call[s].key = stream_key(key, 0, POLICY)
 
@@ -89,13 +89,13 @@ def _update(params, state, s, record):
         gone = state.arm[s, heard.path]
         gone.heard -= 1
         gone.sum_us -= heard.delay_us
-        believe(params, gone)
+        update_posterior(params, gone)
     heard.path = record.path
     heard.delay_us = record.arrived_us - record.sent_us
     arm = state.arm[s, record.path]
     arm.heard += 1
     arm.sum_us += heard.delay_us
-    believe(params, arm)
+    update_posterior(params, arm)
     state.call[s].taken += 1
 
 
@@ -113,8 +113,8 @@ def _decide(params, state, s, now_us):
 
 
 @kernel
-def believe(params, arm):
-    """Mean and standard deviation of a path's draws, from what the window holds of it."""
+def update_posterior(params, arm):
+    """Set mean and standard deviation of a path's draws from its packets in the window."""
     known = params.prior_packets + arm.heard
     arm.mean_ms = (params.prior_packets * arm.usual_ms + arm.sum_us / 1000.0) / known
     arm.sd_ms = arm.usual_sd_ms / math.sqrt(known)

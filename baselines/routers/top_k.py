@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.routers.history import usual_means
+from vcgym.baselines.routers.history import imputed_means
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
@@ -27,7 +27,7 @@ CONFIDENCE_Z = 1.96  # two-sided 95 %
 
 
 class Choice(enum.IntEnum):
-    """How the set of paths is chosen."""
+    """Selection of the set of paths."""
 
     INTERVAL = 0
     BEST_FIVE = 1
@@ -76,7 +76,7 @@ def start_kept(params, kept, arms, s, start):
         s: the row that is written.
         start: PathHistory.
     """
-    mean_ms = usual_means(start)
+    mean_ms = imputed_means(start)
     for path in range(start.mean_ms.size):
         bound(arms[s, path].kept, start.samples[path], mean_ms[path], start.sd_ms[path])
     choose(params, kept, arms, s)
@@ -84,8 +84,8 @@ def start_kept(params, kept, arms, s, start):
 
 
 @kernel
-def is_settled(params, kept):
-    """Whether one path is left and will stay the only one, so that nothing learnt can matter."""
+def has_converged(params, kept):
+    """Return True if one path is left and will stay the only one, so that nothing learnt can matter."""
     return kept.count == 1 and params.refresh_s == 0.0
 
 
@@ -151,7 +151,7 @@ def choose(params, kept, arms, s):
 
 @kernel
 def _choose_overlapping(arms, s):
-    """From the path of the lowest bound on, all that overlap with one chosen, until none is left that does."""
+    """Choose, from the path of the lowest bound on, all that overlap with one chosen, until none is left that does."""
     lowest = 0
     for path in range(arms.shape[1]):
         if arms[s, path].kept.low_ms < arms[s, lowest].kept.low_ms:
@@ -188,12 +188,12 @@ def _choose_below_mean_bound(arms, s):
 
 
 @kernel
-def mean_bound(arms, s, least_chosen):
-    """Mean of the finite upper bounds (ms) of the paths whose `chosen` is at least `least_chosen`; 0 where none is finite."""
+def mean_bound(arms, s, min_chosen):
+    """Return the mean of the finite upper bounds (ms) of the paths whose `chosen` is at least `min_chosen`; 0 where none is finite."""
     total_ms, bounded = 0.0, 0
     for path in range(arms.shape[1]):
         mine = arms[s, path].kept
-        if mine.chosen >= least_chosen and mine.high_ms < math.inf:
+        if mine.chosen >= min_chosen and mine.high_ms < math.inf:
             total_ms += mine.high_ms
             bounded += 1
     return total_ms / max(1, bounded)

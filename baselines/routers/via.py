@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, is_settled, mean_bound, refresh, require_top_k, start_kept, watch
+from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, has_converged, mean_bound, refresh, require_top_k, start_kept, watch
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -47,7 +47,7 @@ ARM = np.dtype(
         np.record,
         [
             ("decided", "i8"),  # n
-            ("rarity", "f8"),  # 1 / sqrt(n)
+            ("exploration_scale", "f8"),  # 1 / sqrt(n)
             ("heard", "i8"),  # packets fed back
             ("cost_ms", "f8"),  # sum over them
             ("mean_ms", "f8"),  # their mean, or what stands in for it
@@ -88,7 +88,7 @@ def _init(params, state, s, start, key):
 
 @update.register(Via)
 def _update(params, state, s, record):
-    if is_settled(params.topk, state.call[s].kept):
+    if has_converged(params.topk, state.call[s].kept):
         return
     arm = state.arm[s, record.path]
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
@@ -106,33 +106,33 @@ def _decide(params, state, s, now_us):
         call.scale_ms = scale_of(params, arms, s)
     if params.epsilon > 0.0 and uniform(call.key, 2 * slot) < params.epsilon:
         path = np.int64(uniform(call.key, 2 * slot + 1) * arms.shape[1])
-    elif is_settled(params.topk, call.kept):
+    elif has_converged(params.topk, call.kept):
         return arms[s, 0].kept.nth
     else:
         path = lowest_index(params, call, arms, s)
     arm = arms[s, path]
     arm.decided += 1
-    arm.rarity = 1.0 / math.sqrt(arm.decided)
+    arm.exploration_scale = 1.0 / math.sqrt(arm.decided)
     call.decided += 1
     return path
 
 
 @kernel
 def scale_of(params, arms, s):
-    """w: mean upper bound (ms) of the kept paths that have one; the default if none has, or if it is not positive."""
+    """Return w: mean upper bound (ms) of the kept paths that have one; the default if none has, or if it is not positive."""
     scale_ms = mean_bound(arms, s, 1)
     return scale_ms if scale_ms > 0.0 else params.scale_without_history_ms
 
 
 @kernel
 def width(scale, decided, ucb_c):
-    """W sqrt(c ln T): how far the index of an arm decided once lies below its mean cost; `decided` >= 1 is T."""
+    """Return W sqrt(c ln T), the distance of the index of an arm decided once below its mean cost; `decided` >= 1 is T."""
     return scale * math.sqrt(ucb_c * math.log(decided))
 
 
 @kernel
 def lowest_index(params, call, arms, s):
-    """The kept path of the smallest index, the lowest path on ties; one never decided comes first."""
+    """Return the kept path of the smallest index, the lowest path on ties; one never decided comes first."""
     width_ms = width(call.scale_ms, max(1, call.decided), params.ucb_c)
     best, best_ms = -1, math.inf
     for i in range(call.kept.count):
@@ -140,7 +140,7 @@ def lowest_index(params, call, arms, s):
         arm = arms[s, path]
         if arm.decided == 0:
             return path
-        index_ms = arm.mean_ms - width_ms * arm.rarity
+        index_ms = arm.mean_ms - width_ms * arm.exploration_scale
         if best < 0 or index_ms < best_ms:
             best, best_ms = path, index_ms
     return best

@@ -57,13 +57,13 @@ def _allocate(params, sessions, paths):
 
 @kernel
 def is_expired(params, item, now_us, rtt_us):
-    """Whether it would come too late if it left now; what comes just in time is sent."""
+    """Return True if a packet would come too late if it left now; one that comes just in time is sent."""
     return item.expires_us - now_us < params.way * rtt_us
 
 
 @kernel
 def _goes_before(params, item, other, now_us):
-    """Whether a packet goes before an older one."""
+    """Return True if a packet goes before an older one."""
     if params.weight > 0.0:
         return _score(params, item, now_us) > _score(params, other, now_us)
     if item.kind != other.kind:
@@ -78,7 +78,7 @@ def _score(params, item, now_us):
 
 @kernel
 def best_of(params, queue, now_us):
-    """Place of the packet that goes first."""
+    """Return the index of the packet that goes first."""
     best = 0
     for i in range(1, queue.waiting):
         if _goes_before(params, item_at(queue, i), item_at(queue, best), now_us):

@@ -16,13 +16,21 @@ class HeadroomConfig(Config):
             leaderboard.md anew, with anchored scores.
         folder: keeps in `worlds` one file per world that is done; runs may share it.
         threads: how many threads share the worlds; without effect on the results.
-        data: where measured series lie; needed if the run played replay worlds.
+        data: where measured series lie; needed if the run played them.
+        traces: folder or files of traces of your own; needed if the run played them.
     """
 
     results: AbsolutePath = Path("outputs/leaderboard/first")
     folder: AbsolutePath = Path("outputs/headroom")
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     data: DataConfig = Field(default_factory=DataConfig)
+    traces: AbsolutePath | Annotated[list[AbsolutePath], Field(min_length=1)] | None = None
+
+    def own_traces(self) -> list[str] | None:
+        """Return the files or the folder of your own traces."""
+        if self.traces is None:
+            return None
+        return [str(file) for file in (self.traces if isinstance(self.traces, list) else [self.traces])]
 
 
 class OracleCheckConfig(Config):

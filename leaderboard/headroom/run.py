@@ -54,12 +54,12 @@ def write_headroom(
     return publish(run)
 
 
-def worlds(played: pa.Table) -> list[Drawn]:
-    """Each world of a run's results, drawn again."""
+def worlds(played: pa.Table, traces: Sequence[str] | None = None) -> list[Drawn]:
+    """Sample each world of a run's results again; `traces` of your own, if the run played them."""
     rows = {tuple(row[name] for name in WORLD): row for row in played.select(list(IDENTITY | CALL.identity)).to_pylist()}
     scenarios: dict[tuple[str, str, int], Scenario] = {}
     for row in rows.values():
         key = row["scenario"], row["mode"], row["packets"]
         if key not in scenarios:
-            scenarios[key] = Scenario(*key)
+            scenarios[key] = Scenario(*key, traces=traces if row["scenario"] == "replay" else None)
     return [drawn(row, scenarios[row["scenario"], row["mode"], row["packets"]]) for _, row in sorted(rows.items())]

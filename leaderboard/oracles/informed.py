@@ -14,7 +14,7 @@ import numpy as np
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import path_history
-from vcgym.baselines.routers.history import usual_means
+from vcgym.baselines.routers.history import imputed_means
 from vcgym.network.kernels.jit import allocating_kernel
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.playout.quality import CONCEALED_PRICE, REDUCED_SLOPE_PER_MS
@@ -32,7 +32,7 @@ def informed_sequence(delay_us, history):
     """(packets,) path of each packet, from delays (paths, packets) in us, LOST where lost, and history (paths, 3): n, mean ms, sd ms."""
     paths, packets = delay_us.shape
     path = np.empty(packets, np.int16)
-    mean_ms, deviation_ms, loss = usual_means(path_history(history)), 0.8 * history[:, 2], np.zeros(paths)
+    mean_ms, deviation_ms, loss = imputed_means(path_history(history)), 0.8 * history[:, 2], np.zeros(paths)
     using = -1
     for i in range(packets):
         cost = mean_ms + DEVIATIONS * deviation_ms + LOSS_MS * loss

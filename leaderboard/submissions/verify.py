@@ -1,7 +1,7 @@
 """Verification of scores: every logged call is played again from its actions alone, and its row of results is computed anew."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,12 +37,13 @@ class Verdict(NamedTuple):
     said: str
 
 
-def verify(folder: Path, on_progress: OnProgress) -> list[Verdict]:
+def verify(folder: Path, on_progress: OnProgress, own: Suite | None = None) -> list[Verdict]:
     """Replay `actions.parquet` and compare with `results.parquet`, both in `folder`.
 
     Args:
         folder: of a finished run.
-        on_progress: called with the number of calls were replayed, and of whom.
+        on_progress: called with the number of calls that were replayed, and of whom.
+        own: a suite of your own traces that the run may have played.
 
     Returns:
         One verdict for each agent and world: those of the log, of the results, and of the suite.
@@ -52,7 +53,7 @@ def verify(folder: Path, on_progress: OnProgress) -> list[Verdict]:
     """
     log = results.read(results.ACTIONS, folder / "actions.parquet").to_pylist()
     claimed = results.read(results.RESULTS, folder / "results.parquet").to_pylist()
-    suite = _suite(log)
+    suite = _suite(log, [*SUITES.values(), *([own] if own else [])])
     found: list[Verdict] = []
     for name in sorted({row["system"] for row in (*log, *claimed) if row.get("kind", AGENT) == AGENT}):
         logged, of_results = ({_world(row): row for row in rows if row["system"] == name} for rows in (log, claimed))
@@ -64,11 +65,11 @@ def _report_progress(on_progress: OnProgress, name: str, before: int, done: int)
     on_progress(before + done, name)
 
 
-def _suite(log: Sequence[dict[str, Any]]) -> Suite | None:
+def _suite(log: Sequence[dict[str, Any]], suites: Iterable[Suite]) -> Suite | None:
     named = {(row["suite"], row["suite_version"], row["packets"]) for row in log}
     if not named:
         return None
-    known = {(suite.name, suite.version, suite.packets): suite for suite in SUITES.values()}
+    known = {(suite.name, suite.version, suite.packets): suite for suite in suites}
     if len(named) != 1 or not named <= known.keys():
         raise ValueError(f"actions.parquet is of suites (name, version, packets) {sorted(named)}; allowed: one of {sorted(known)}")
     return known[named.pop()]

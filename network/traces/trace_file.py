@@ -8,6 +8,7 @@ A file is CSV, plain or gzip, in one of two forms:
 
 import gzip
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -116,7 +117,8 @@ def write_new(path: Path, content: bytes) -> None:
     except OSError as error:
         raise DataError(path, "file", f"{type(error).__name__}: {error.strerror}", "a new file in a folder that can be written") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def refuse_existing(path: Path) -> None:

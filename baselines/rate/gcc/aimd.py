@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from vcgym.baselines.rate.gcc.grouping import WEBRTC
-from vcgym.baselines.rate.gcc.kalman import OVERUSE, STEADY, UNDERUSE
+from vcgym.baselines.rate.gcc.overuse import NORMAL, OVERUSE, UNDERUSE
 from vcgym.network.kernels.jit import kernel
 
 HOLD, INCREASE, DECREASE = 0, 1, 2
@@ -51,72 +51,72 @@ def start_aimd(aimd, start_bps, now_us):
 
 
 @kernel
-def control(aimd, form, verdict, received_bps, rtt_us, now_us, beta=BETA, growth=GROWTH):
-    """One update; `received_bps` negative: none yet, the last one holds. Returns the target in bit/s."""
+def control(aimd, variant, usage, received_bps, rtt_us, now_us, beta=BETA, growth=GROWTH):
+    """Update once and return the target in bit/s; `received_bps` negative: none yet, the last one holds."""
     if received_bps >= 0.0:
         aimd.received_bps = received_bps
-    if verdict == OVERUSE:
+    if usage == OVERUSE:
         aimd.state = DECREASE
-    elif verdict == UNDERUSE:
+    elif usage == UNDERUSE:
         aimd.state = HOLD
-    elif verdict == STEADY and aimd.state == HOLD:
+    elif usage == NORMAL and aimd.state == HOLD:
         aimd.state, aimd.changed_us = INCREASE, now_us
     if aimd.state == INCREASE:
-        _increase(aimd, form, rtt_us, now_us, growth)
+        _increase(aimd, variant, rtt_us, now_us, growth)
     elif aimd.state == DECREASE:
-        _decrease(aimd, form, beta)
+        _decrease(aimd, variant, beta)
         aimd.state, aimd.changed_us = HOLD, now_us
     aimd.target_bps = max(aimd.target_bps, LEAST_BPS)
     return aimd.target_bps
 
 
 @kernel
-def deviation_kbps(aimd, form):
-    """Standard deviation of the rates seen at decreases."""
-    return math.sqrt(aimd.variance * aimd.capacity_kbps) if form == WEBRTC else math.sqrt(aimd.variance)
+def deviation_kbps(aimd, variant):
+    """Return the standard deviation (kbit/s) of the rates seen at decreases."""
+    return math.sqrt(aimd.variance * aimd.capacity_kbps) if variant == WEBRTC else math.sqrt(aimd.variance)
 
 
 @kernel
 def packet_bits(target_bps):
-    """Mean size of a packet at that rate: frames at 30 per second in equal packets of at most 1200 bytes."""
+    """Return the mean size (bit) of a packet at a rate: frames at 30 per second in equal packets of at most 1200 bytes."""
     frame = target_bps / 30.0
     return frame / math.ceil(frame / 9600.0)
 
 
 @kernel
-def _near_capacity(aimd, form):
+def _near_capacity(aimd, variant):
     if aimd.capacity_kbps < 0.0:
         return False
     off_kbps = aimd.received_bps / 1000.0 - aimd.capacity_kbps
-    if off_kbps > _SPREADS * deviation_kbps(aimd, form):
+    if off_kbps > _SPREADS * deviation_kbps(aimd, variant):
         aimd.capacity_kbps = _NONE
-        aimd.variance = aimd.variance if form == WEBRTC else 0.0
+        aimd.variance = aimd.variance if variant == WEBRTC else 0.0
         return False
-    return form == WEBRTC or off_kbps >= -_SPREADS * deviation_kbps(aimd, form)
+    return variant == WEBRTC or off_kbps >= -_SPREADS * deviation_kbps(aimd, variant)
 
 
 @kernel
-def _increase(aimd, form, rtt_us, now_us, growth):
+def _increase(aimd, variant, rtt_us, now_us, growth):
     dt_s = (now_us - aimd.changed_us) * 1e-6
     response_s = rtt_us * 1e-6 + 0.1
-    near = _near_capacity(aimd, form)
+    near = _near_capacity(aimd, variant)
     aimd.changed_us = now_us
-    if near and form == WEBRTC:
+    if near and variant == WEBRTC:
         more_bps = max(packet_bits(aimd.target_bps) / (2.0 * response_s), 4000.0) * dt_s
     elif near:
         more_bps = max(1000.0, 0.5 * min(dt_s / response_s, 1.0) * packet_bits(aimd.target_bps))
     else:
         more_bps = aimd.target_bps * (growth ** min(dt_s, 1.0) - 1.0)
-        more_bps = max(more_bps, 1000.0) if form == WEBRTC else more_bps
-    most_bps = 1.5 * aimd.received_bps + (10_000.0 if form == WEBRTC else 0.0)
+        more_bps = max(more_bps, 1000.0) if variant == WEBRTC else more_bps
+    most_bps = 1.5 * aimd.received_bps + (10_000.0 if variant == WEBRTC else 0.0)
     if aimd.target_bps < most_bps:
         aimd.target_bps = min(aimd.target_bps + more_bps, most_bps)
 
 
 @kernel
-def _decrease(aimd, form, beta):
+def _decrease(aimd, variant, beta):
     received_kbps = aimd.received_bps / 1000.0
-    if form == WEBRTC:
+    if variant == WEBRTC:
         lower_bps = beta * aimd.received_bps
         lower_bps = lower_bps - 5000.0 if lower_bps > 5000.0 else lower_bps
         if lower_bps > aimd.target_bps and aimd.capacity_kbps >= 0.0:

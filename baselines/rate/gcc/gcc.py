@@ -20,12 +20,13 @@ import numpy as np
 
 from vcgym.baselines.rate.gcc.aimd import AIMD, BETA, GROWTH, control, start_aimd
 from vcgym.baselines.rate.gcc.grouping import DRAFT, GROUPS, WEBRTC, add, clear_groups
-from vcgym.baselines.rate.gcc.kalman import KALMAN, OVERUSE, add_scalar, clear_kalman
+from vcgym.baselines.rate.gcc.kalman import KALMAN, add_scalar, clear_kalman
 from vcgym.baselines.rate.gcc.loss import HIGH, LOSS, LOW, control_draft, control_webrtc, count, start_loss
-from vcgym.baselines.rate.gcc.overuse import DETECTOR, K_DOWN_DRAFT, K_DOWN_WEBRTC, K_UP_DRAFT, K_UP_WEBRTC, clear_detector, judge
+from vcgym.baselines.rate.gcc.overuse import DETECTOR, K_DOWN_DRAFT, K_DOWN_WEBRTC, K_UP_DRAFT, K_UP_WEBRTC, OVERUSE, clear_detector, judge
 from vcgym.baselines.rate.gcc.received_rate import RECEIVED, clear_received, receive
 from vcgym.baselines.rate.gcc.trendline import MOST_COUNTED, TRENDLINE, add_variation, clear_trendline
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
@@ -110,75 +111,90 @@ class GccState(NamedTuple):
     gcc: np.recarray  # (sessions,) of STATE
 
 
-@allocate.register(GccWebrtc)
-def _allocate_webrtc(params, sessions, paths):
-    require_within(params, **_RANGES)
+@generic(abstract=True)
+def _variant(params):
+    """Return WEBRTC or DRAFT."""
+
+
+@generic(abstract=True)
+def _trend(params, gcc, departures_ms):
+    """Return the modified trend of a new sample, and the trend."""
+
+
+@generic(abstract=True)
+def _loss_target_bps(params, gcc, now_us):
+    """Return the target of the loss controller after a report."""
+
+
+@allocate.register(GccWebrtc, GccDraft)
+def _allocate(params, sessions, paths):
+    noise = {"noise_share": (0.0, 0.1)} if isinstance(params, GccDraft) else {}
+    require_within(params, **_RANGES, **noise)
     return GccState(np.zeros(sessions, STATE).view(np.recarray))
 
 
-@allocate.register(GccDraft)
-def _allocate_draft(params, sessions, paths):
-    require_within(params, noise_share=(0.0, 0.1), **_RANGES)
-    return GccState(np.zeros(sessions, STATE).view(np.recarray))
-
-
-@init.register(GccWebrtc)
-def _init_webrtc(params, state, s, start, key):
+@init.register(GccWebrtc, GccDraft)
+def _init(params, state, s, start, key):
     _start(state.gcc[s], start)
 
 
-@init.register(GccDraft)
-def _init_draft(params, state, s, start, key):
-    _start(state.gcc[s], start)
-
-
-@update.register(GccWebrtc)
-def _update_webrtc(params, state, s, record):
+@update.register(GccWebrtc, GccDraft)
+def _update(params, state, s, record):
     gcc = state.gcc[s]
     _hear(gcc, record)
     if record.arrived_us >= 0 and add(
-        gcc.groups, WEBRTC, params.prefilter, record.sent_us, record.arrived_us, record.known_us, record.size_bytes
+        gcc.groups, _variant(params), params.prefilter, record.sent_us, record.arrived_us, record.known_us
     ):
         departures_ms = gcc.groups.departures_us / 1000.0
-        modified = add_variation(gcc.trendline, gcc.groups.variation_us / 1000.0, _whole_ms(gcc.groups.at_us))
-        judge(
-            gcc.detector, modified, gcc.trendline.slope, gcc.trendline.n, departures_ms, gcc.groups.at_us, params.k_up, params.k_down
-        )
-
-
-@update.register(GccDraft)
-def _update_draft(params, state, s, record):
-    gcc = state.gcc[s]
-    _hear(gcc, record)
-    if record.arrived_us >= 0 and add(
-        gcc.groups, DRAFT, params.prefilter, record.sent_us, record.arrived_us, record.known_us, record.size_bytes
-    ):
-        departures_ms = gcc.groups.departures_us / 1000.0
-        trend = add_scalar(gcc.kalman, gcc.groups.variation_us / 1000.0, departures_ms, params.noise_share)
-        gcc.trendline.n = min(gcc.trendline.n + 1, MOST_COUNTED)
-        modified = gcc.trendline.n * trend
+        modified, trend = _trend(params, gcc, departures_ms)
         judge(gcc.detector, modified, trend, gcc.trendline.n, departures_ms, gcc.groups.at_us, params.k_up, params.k_down)
 
 
-@decide.register(GccWebrtc)
-def _decide_webrtc(params, state, s, now_us):
+@decide.register(GccWebrtc, GccDraft)
+def _decide(params, state, s, now_us):
     gcc = state.gcc[s]
-    _control_delay(gcc, WEBRTC, now_us, params.beta, params.growth)
+    _control_delay(gcc, _variant(params), now_us, params.beta, params.growth)
+    gcc.loss.target_bps = _loss_target_bps(params, gcc, now_us)
+    return _settle(gcc)
+
+
+@_variant.register(GccWebrtc)
+def _variant_webrtc(params):
+    return WEBRTC
+
+
+@_variant.register(GccDraft)
+def _variant_draft(params):
+    return DRAFT
+
+
+@_trend.register(GccWebrtc)
+def _trend_webrtc(params, gcc, departures_ms):
+    modified = add_variation(gcc.trendline, gcc.groups.variation_us / 1000.0, _whole_ms(gcc.groups.at_us))
+    return modified, gcc.trendline.slope
+
+
+@_trend.register(GccDraft)
+def _trend_draft(params, gcc, departures_ms):
+    trend = add_scalar(gcc.kalman, gcc.groups.variation_us / 1000.0, departures_ms, params.noise_share)
+    gcc.trendline.n = min(gcc.trendline.n + 1, MOST_COUNTED)
+    return gcc.trendline.n * trend, trend
+
+
+@_loss_target_bps.register(GccWebrtc)
+def _loss_target_webrtc(params, gcc, now_us):
     # libwebrtc keeps one target, so that what delay forbids is the loss controller's new start.
     may_bps = control_webrtc(gcc.loss, gcc.rtt_us, now_us, params.loss_low, params.loss_high)
-    gcc.loss.target_bps = min(may_bps, gcc.aimd.target_bps)
+    target_bps = min(may_bps, gcc.aimd.target_bps)
     if gcc.rtt_us > _BACKOFF_RTT_US and now_us - gcc.shrunk_us >= _BACKOFF_EVERY_US:
-        gcc.loss.target_bps *= _BACKOFF
+        target_bps *= _BACKOFF
         gcc.shrunk_us = now_us
-    return _settle(gcc)
+    return target_bps
 
 
-@decide.register(GccDraft)
-def _decide_draft(params, state, s, now_us):
-    gcc = state.gcc[s]
-    _control_delay(gcc, DRAFT, now_us, params.beta, params.growth)
-    gcc.loss.target_bps = control_draft(gcc.loss, params.loss_low, params.loss_high)
-    return _settle(gcc)
+@_loss_target_bps.register(GccDraft)
+def _loss_target_draft(params, gcc, now_us):
+    return control_draft(gcc.loss, params.loss_low, params.loss_high)
 
 
 @kernel
@@ -187,7 +203,7 @@ def _start(gcc, start):
     gcc.rtt_us, gcc.known_us, gcc.shrunk_us = _RTT_START_US, -1, 0
     clear_groups(gcc.groups)
     clear_trendline(gcc.trendline)
-    clear_kalman(gcc.kalman, 50.0)
+    clear_kalman(gcc.kalman)
     clear_detector(gcc.detector)
     clear_received(gcc.received)
     start_aimd(gcc.aimd, start.start_bps, 0)
@@ -201,12 +217,12 @@ def _whole_ms(at_us):
 
 @kernel
 def _hear(gcc, record):
-    """What every packet of a report tells, whatever the form."""
+    """Take in one packet of a report, as both variants do."""
     if record.known_us != gcc.known_us:
         if gcc.known_us >= 0 and record.known_us - gcc.known_us > _SILENCE_US:
             clear_groups(gcc.groups)
             clear_trendline(gcc.trendline)
-            clear_kalman(gcc.kalman, 50.0)
+            clear_kalman(gcc.kalman)
             clear_detector(gcc.detector)
         gcc.known_us = record.known_us
         gcc.rtt_us = 1 << 40
@@ -217,20 +233,23 @@ def _hear(gcc, record):
 
 
 @kernel
-def _control_delay(gcc, form, now_us, beta, growth):
-    """Once per report; over-use again only a round trip after the last change, or where far less arrives than is asked."""
+def _control_delay(gcc, variant, now_us, beta, growth):
+    """Control the delay-based target after a report.
+
+    Over-use counts again only a round trip after the last change, or where far less arrives than is asked.
+    """
     if gcc.rtt_us >= 1 << 40:
         gcc.rtt_us = _RTT_START_US
     received_bps = gcc.received.estimate_kbps * 1000.0 if gcc.received.estimate_kbps >= 0.0 else -1.0
-    verdict = gcc.detector.verdict
-    if verdict == OVERUSE:
+    usage = gcc.detector.usage
+    if usage == OVERUSE:
         if received_bps < 0.0:
             gcc.aimd.target_bps, gcc.aimd.changed_us = gcc.aimd.target_bps / 2.0, now_us
             return
         waits_us = min(max(gcc.rtt_us, 10_000), 200_000)
         if now_us - gcc.aimd.changed_us < waits_us and received_bps >= 0.5 * gcc.aimd.target_bps:
             return
-    control(gcc.aimd, form, verdict, received_bps, gcc.rtt_us, now_us, beta, growth)
+    control(gcc.aimd, variant, usage, received_bps, gcc.rtt_us, now_us, beta, growth)
 
 
 @kernel
@@ -242,7 +261,7 @@ def _settle(gcc):
 
 
 def stages(state: GccState) -> dict[str, Any]:
-    """What the stages hold, for plots: arrays (sessions,)."""
+    """Return the values of the stages, for plots: arrays (sessions,)."""
     gcc = state.gcc
     return {
         "received_kbps": gcc["received"]["estimate_kbps"].copy(),

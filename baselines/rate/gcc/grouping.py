@@ -28,7 +28,7 @@ _CLOCK_JUMP_US = 3_000_000
 _REORDERED = 3  # groups in a row that force a new beginning
 
 _GROUP = np.dtype(
-    [("first_sent_us", "i8"), ("sent_us", "i8"), ("first_arrived_us", "i8"), ("complete_us", "i8"), ("known_us", "i8"), ("bytes", "i8")]
+    [("first_sent_us", "i8"), ("sent_us", "i8"), ("first_arrived_us", "i8"), ("complete_us", "i8"), ("known_us", "i8")]
 )
 
 GROUPS = np.dtype(
@@ -42,7 +42,6 @@ GROUPS = np.dtype(
             # The newest sample.
             ("variation_us", "i8"),
             ("departures_us", "i8"),
-            ("bytes_more", "i8"),
             ("at_us", "i8"),
         ],
     )
@@ -56,19 +55,19 @@ def clear_groups(groups):
 
 
 @kernel
-def add(groups, form, prefilter, sent_us, arrived_us, known_us, size_bytes):
-    """One packet, in order of arrival; True if there is a new sample."""
-    if form == WEBRTC:
-        return add_webrtc(groups, prefilter, sent_us, arrived_us, known_us, size_bytes)
-    return add_draft(groups, prefilter, sent_us, arrived_us, known_us, size_bytes)
+def add(groups, variant, prefilter, sent_us, arrived_us, known_us):
+    """Add one packet, in order of arrival; return True if there is a new sample."""
+    if variant == WEBRTC:
+        return add_webrtc(groups, prefilter, sent_us, arrived_us, known_us)
+    return add_draft(groups, prefilter, sent_us, arrived_us, known_us)
 
 
 @kernel
-def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us, size_bytes):
-    """As libwebrtc does."""
+def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
+    """Add one packet as libwebrtc does."""
     group = groups.open
     if groups.complete == 0:
-        _open(groups, sent_us, arrived_us, known_us, size_bytes)
+        _open(groups, sent_us, arrived_us, known_us)
         return False
     if sent_us < group.first_sent_us:
         return False
@@ -78,7 +77,7 @@ def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us, size_bytes):
         or (gap_us < sent_us - group.sent_us and gap_us <= _BURST_GAP_US and arrived_us - group.first_arrived_us < _LONGEST_BURST_US)
     )
     if burst or sent_us - group.first_sent_us <= GROUP_US:
-        _join(group, sent_us, arrived_us, known_us, size_bytes)
+        _join(group, sent_us, arrived_us, known_us)
         return False
     sampled = groups.complete == 2
     if sampled:
@@ -94,45 +93,44 @@ def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us, size_bytes):
         groups.reordered = 0
         _sample(groups, arrived_us)
     _close(groups)
-    _open(groups, sent_us, arrived_us, known_us, size_bytes)
+    _open(groups, sent_us, arrived_us, known_us)
     return sampled
 
 
 @kernel
-def add_draft(groups, prefilter, sent_us, arrived_us, known_us, size_bytes):
-    """As the draft says."""
+def add_draft(groups, prefilter, sent_us, arrived_us, known_us):
+    """Add one packet as the draft says."""
     group = groups.open
     if groups.complete == 0:
-        _open(groups, sent_us, arrived_us, known_us, size_bytes)
+        _open(groups, sent_us, arrived_us, known_us)
         return False
     since_us, gap_us = sent_us - group.first_sent_us, arrived_us - group.complete_us
     if gap_us < 0 or since_us <= 0:
         return False
     if since_us <= GROUP_US or (prefilter and gap_us <= _BURST_GAP_US and gap_us < since_us):
-        _join(group, sent_us, arrived_us, known_us, size_bytes)
+        _join(group, sent_us, arrived_us, known_us)
         return False
     sampled = groups.complete == 2
     if sampled:
         _sample(groups, arrived_us)
     _close(groups)
-    _open(groups, sent_us, arrived_us, known_us, size_bytes)
+    _open(groups, sent_us, arrived_us, known_us)
     return sampled
 
 
 @kernel
-def _open(groups, sent_us, arrived_us, known_us, size_bytes):
+def _open(groups, sent_us, arrived_us, known_us):
     group = groups.open
     group.first_sent_us = group.sent_us = sent_us
     group.first_arrived_us = group.complete_us = arrived_us
-    group.known_us, group.bytes = known_us, size_bytes
+    group.known_us = known_us
     groups.complete = max(groups.complete, 1)
 
 
 @kernel
-def _join(group, sent_us, arrived_us, known_us, size_bytes):
+def _join(group, sent_us, arrived_us, known_us):
     group.sent_us = max(group.sent_us, sent_us)
     group.complete_us, group.known_us = arrived_us, known_us
-    group.bytes += size_bytes
 
 
 @kernel
@@ -140,7 +138,7 @@ def _close(groups):
     before, group = groups.before, groups.open
     before.first_sent_us, before.sent_us = group.first_sent_us, group.sent_us
     before.first_arrived_us, before.complete_us = group.first_arrived_us, group.complete_us
-    before.known_us, before.bytes = group.known_us, group.bytes
+    before.known_us = group.known_us
     groups.complete = 2
 
 
@@ -148,5 +146,4 @@ def _close(groups):
 def _sample(groups, arrived_us):
     groups.departures_us = groups.open.sent_us - groups.before.sent_us
     groups.variation_us = groups.open.complete_us - groups.before.complete_us - groups.departures_us
-    groups.bytes_more = groups.open.bytes - groups.before.bytes
     groups.at_us = arrived_us

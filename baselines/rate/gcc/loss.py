@@ -50,14 +50,14 @@ def start_loss(loss, start_bps):
 
 @kernel
 def count(loss, lost):
-    """One packet of a report."""
+    """Count one packet of a report."""
     loss.packets += 1
     loss.lost += 1 if lost else 0
 
 
 @kernel
 def control_draft(loss, low=LOW, high=HIGH):
-    """After a report; returns the target."""
+    """Return the target after a report."""
     if loss.packets > 0:
         loss.share = loss.lost / loss.packets
         loss.packets = loss.lost = 0
@@ -70,7 +70,7 @@ def control_draft(loss, low=LOW, high=HIGH):
 
 @kernel
 def control_webrtc(loss, rtt_us, now_us, low=LOW, high=HIGH):
-    """After a report; returns the target."""
+    """Return the target after a report."""
     if loss.packets >= _LEAST_PACKETS:
         loss.share = np.float64((loss.lost * 256) // loss.packets) / 256.0
         loss.share_us, loss.cut = now_us, 0
@@ -88,7 +88,7 @@ def control_webrtc(loss, rtt_us, now_us, low=LOW, high=HIGH):
 
 @kernel
 def _remember(loss, now_us):
-    """Targets of the last second that none later has fallen below: the oldest is the least."""
+    """Remember the targets of the last second that no later one has fallen below: the oldest is the smallest."""
     while loss.oldest < loss.newest and now_us - loss.then_us[loss.oldest % _HISTORY] >= _SECOND_US:
         loss.oldest += 1
     while loss.oldest < loss.newest and loss.then_bps[(loss.newest - 1) % _HISTORY] >= loss.target_bps:

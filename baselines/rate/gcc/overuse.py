@@ -13,15 +13,16 @@ libwebrtc: k_up 0.0087, k_down 0.039. Draft-02: 0.01 and 0.00018, so that its th
 
 import numpy as np
 
-from vcgym.baselines.rate.gcc.kalman import OVERUSE, STEADY, UNDERUSE
 from vcgym.network.kernels.jit import kernel
+
+NORMAL, OVERUSE, UNDERUSE = 0, 1, 2  # bandwidth usage, as libwebrtc calls it
 
 K_UP_WEBRTC, K_DOWN_WEBRTC = 0.0087, 0.039
 K_UP_DRAFT, K_DOWN_DRAFT = 0.01, 0.00018  # draft-02 5.4
 START_THRESHOLD_MS = 12.5  # the same
-_LEAST_MS, _MOST_MS = 6.0, 600.0  # the same
+_MIN_MS, _MAX_MS = 6.0, 600.0  # the same
 _OUTLIER_MS = 15.0  # the same
-_LONGEST_DT_MS = 100.0
+_MAX_DT_MS = 100.0
 _OVERUSE_MS = 10.0  # the same
 _NOT_STARTED = -1.0
 
@@ -29,7 +30,7 @@ DETECTOR = np.dtype(
     (
         np.record,
         [
-            ("verdict", "i8"),  # STEADY, OVERUSE or UNDERUSE
+            ("usage", "i8"),  # NORMAL, OVERUSE or UNDERUSE
             ("threshold_ms", "f8"),
             ("timer_ms", "f8"),
             ("over", "i8"),  # samples above the threshold in a row
@@ -43,38 +44,38 @@ DETECTOR = np.dtype(
 @kernel
 def clear_detector(detector):
     """Begin anew."""
-    detector.verdict, detector.threshold_ms, detector.timer_ms = STEADY, START_THRESHOLD_MS, _NOT_STARTED
+    detector.usage, detector.threshold_ms, detector.timer_ms = NORMAL, START_THRESHOLD_MS, _NOT_STARTED
     detector.over, detector.trend_before, detector.at_us = 0, 0.0, -1
 
 
 @kernel
 def judge(detector, modified, trend, samples, departures_ms, at_us, k_up, k_down):
-    """One sample: `modified` is compared with the threshold, `trend` (slope or offset) must not fall. Returns the verdict."""
+    """Take in one sample and return the usage: `modified` is compared with the threshold, `trend` (slope or offset) must not fall."""
     if samples < 2:
-        detector.verdict = STEADY
-        return detector.verdict
+        detector.usage = NORMAL
+        return detector.usage
     if modified > detector.threshold_ms:
         detector.timer_ms = departures_ms / 2.0 if detector.timer_ms == _NOT_STARTED else detector.timer_ms + departures_ms
         detector.over += 1
         if detector.timer_ms > _OVERUSE_MS and detector.over > 1 and trend >= detector.trend_before:
             detector.timer_ms, detector.over = 0.0, 0
-            detector.verdict = OVERUSE
+            detector.usage = OVERUSE
     else:
-        detector.verdict = UNDERUSE if modified < -detector.threshold_ms else STEADY
+        detector.usage = UNDERUSE if modified < -detector.threshold_ms else NORMAL
         detector.timer_ms, detector.over = _NOT_STARTED, 0
     detector.trend_before = trend
     adapt(detector, modified, at_us, k_up, k_down)
-    return detector.verdict
+    return detector.usage
 
 
 @kernel
 def adapt(detector, modified, at_us, k_up, k_down):
     """Let the threshold follow |T|."""
     size = abs(modified)
-    dt_ms = 0.0 if detector.at_us < 0 else min((at_us - detector.at_us) / 1000.0, _LONGEST_DT_MS)
+    dt_ms = 0.0 if detector.at_us < 0 else min((at_us - detector.at_us) / 1000.0, _MAX_DT_MS)
     detector.at_us = at_us
     if size > detector.threshold_ms + _OUTLIER_MS:
         return
     k = k_up if size >= detector.threshold_ms else k_down
     moved_ms = detector.threshold_ms + k * (size - detector.threshold_ms) * dt_ms
-    detector.threshold_ms = min(max(moved_ms, _LEAST_MS), _MOST_MS)
+    detector.threshold_ms = min(max(moved_ms, _MIN_MS), _MAX_MS)

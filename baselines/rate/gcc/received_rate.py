@@ -38,7 +38,7 @@ def clear_received(received):
 
 @kernel
 def receive(received, at_ms, size_bytes):
-    """A packet arrived at a whole ms."""
+    """Count a packet that arrived at a whole ms."""
     window_ms = _FIRST_WINDOW_MS if received.estimate_kbps < 0.0 else _WINDOW_MS
     if received.at_ms >= 0 and at_ms >= received.at_ms:
         gap_ms = at_ms - received.at_ms

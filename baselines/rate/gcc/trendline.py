@@ -43,7 +43,7 @@ def clear_trendline(trend):
 
 @kernel
 def add_variation(trend, variation_ms, at_ms):
-    """One sample, at a whole ms; returns the modified trend."""
+    """Take in one sample, at a whole ms, and return the modified trend."""
     if trend.n == 0:
         trend.first_ms = at_ms
     trend.accumulated_ms += variation_ms

@@ -14,19 +14,19 @@ _HALVINGS = 60
 
 @kernel
 def slowdown(p):
-    """f(p)."""
+    """Return f(p)."""
     return math.sqrt(2.0 * p / 3.0) + 12.0 * math.sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p)
 
 
 @kernel
 def throughput_bps(size_bytes, rtt_s, p):
-    """X."""
+    """Return X in bit/s."""
     return 8.0 * size_bytes / (rtt_s * slowdown(p))
 
 
 @kernel
 def loss_rate_of(size_bytes, rtt_s, rate_bps):
-    """The p at which X is `rate_bps`, by bisection; 1 where even that much loss leaves more."""
+    """Return the p at which X is `rate_bps`, by bisection; 1 where even that much loss leaves more."""
     wanted = 8.0 * size_bytes / (rtt_s * rate_bps)
     low, high = 0.0, 1.0
     if slowdown(high) <= wanted:

@@ -44,14 +44,14 @@ INTERVALS = np.dtype(
 
 @kernel
 def clear_intervals(intervals):
-    """Nothing lost yet."""
+    """Forget all losses."""
     intervals.closed = intervals.arrived = intervals.first = intervals.after = 0
     intervals.event_packet = intervals.newest_packet = -1
 
 
 @kernel
 def packet_fate(intervals, packet, sent_us, lost, rtt_us, size_bytes, received_bps):
-    """One packet, in order of sending; returns how many loss events begin.
+    """Take in one packet, in order of sending, and return how many loss events begin.
 
     Args:
         intervals: what has been lost so far.
@@ -94,7 +94,7 @@ def _lose(intervals, packet, sent_us, rtt_us, size_bytes, received_bps):
 
 @kernel
 def close_interval(intervals, length):
-    """A closed interval becomes the newest."""
+    """Make a closed interval the newest one."""
     for i in range(CLOSED - 1, 0, -1):
         intervals.interval[i] = intervals.interval[i - 1]
     intervals.interval[0] = length
@@ -103,13 +103,13 @@ def close_interval(intervals, length):
 
 @kernel
 def weight(i, n):
-    """w_i of n: 1 for the newer half, then falling to 0 (RFC 5348 5.4)."""
+    """Return w_i of n: 1 for the newer half, then falling to 0 (RFC 5348 5.4)."""
     return 1.0 if 2 * i < n else 2.0 * (n - i) / (n + 2)
 
 
 @kernel
 def mean_interval(intervals, open_length, n=CLOSED):
-    """I_mean, with an open interval of `open_length` packets, over n closed ones at most."""
+    """Return I_mean, with an open interval of `open_length` packets, over n closed ones at most."""
     closed = min(intervals.closed, n)
     if closed == 0:
         return open_length
@@ -124,7 +124,7 @@ def mean_interval(intervals, open_length, n=CLOSED):
 
 @kernel
 def loss_event_rate(intervals, n=CLOSED):
-    """p; 0 before the first event."""
+    """Return p; 0 before the first event."""
     if intervals.closed == 0:
         return 0.0
     return 1.0 / max(mean_interval(intervals, np.float64(intervals.newest_packet - intervals.event_packet + 1), n), 1.0)

@@ -137,7 +137,7 @@ def _wake_us(params, state, s):
 
 @kernel
 def initial_bps(tfrc):
-    """W_init / R (RFC 5348 4.2, RFC 3390 with the packet size for the segment size)."""
+    """Return W_init / R (RFC 5348 4.2, RFC 3390 with the packet size for the segment size)."""
     size = tfrc.size_bytes
     return 8.0 * min(4.0 * size, max(2.0 * size, _INITIAL_BYTES)) / (tfrc.rtt_us * 1e-6)
 
@@ -163,7 +163,7 @@ def _on_report(tfrc, params, now_us):
 
 @kernel
 def _on_silence(tfrc, params, now_us):
-    """RFC 5348 4.4."""
+    """Lower the rate when no report has come (RFC 5348 4.4)."""
     p = loss_event_rate(tfrc.intervals, params.intervals)
     idle = params.idle_rule != IdleRule.NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us
     if p == 0.0 or tfrc.reports == 0:

@@ -42,7 +42,7 @@ _NONE_MS = np.iinfo(np.int64).min
 
 
 class DelayState(NamedTuple):
-    """What the delay manager remembers. Plain arrays (sessions,), int64."""
+    """State of the delay manager. Plain arrays (sessions,), int64."""
 
     history: ArrivalHistory
     underrun: Histogram
@@ -54,7 +54,7 @@ class DelayState(NamedTuple):
 
 
 def allocate_delay(sessions: int, room: int) -> DelayState:
-    """Rows to be started by `reset_delay`; `room` as for `allocate_history`."""
+    """Return rows to be started by `reset_delay`; `room` as for `allocate_history`."""
     columns = (np.zeros(sessions, np.int64) for _ in range(4))
     return DelayState(allocate_history(sessions, room), allocate_histogram(sessions), allocate_histogram(sessions), *columns)
 

@@ -24,7 +24,7 @@ class Histogram(NamedTuple):
 
 
 def allocate_histogram(sessions: int) -> Histogram:
-    """Rows to be started by `reset_histogram`."""
+    """Return rows to be started by `reset_histogram`."""
     return Histogram(np.zeros((sessions, BUCKETS), np.int64), np.zeros(sessions, np.int64), np.zeros(sessions, np.int64))
 
 
@@ -77,7 +77,7 @@ def _settle(histogram, s, excess):
 
 @kernel
 def quantile_bucket(histogram, s, quantile):
-    """Smallest bucket up to which at least `quantile` of the probability lies."""
+    """Return the smallest bucket up to which at least `quantile` of the probability lies."""
     wanted = int(quantile * ONE)
     reached = histogram.probability[s, 0]
     bucket = 0
@@ -89,7 +89,7 @@ def quantile_bucket(histogram, s, quantile):
 
 @kernel
 def cheapest_bucket(histogram, s, bucket_us, base_us, us_per_loss_percent):
-    """Bucket i of the least max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i, the lowest on ties."""
+    """Return bucket i of the smallest max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i, the lowest on ties."""
     beyond = ONE
     best, best_cost = 0, np.iinfo(np.int64).max
     for i in range(BUCKETS):

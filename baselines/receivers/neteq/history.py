@@ -39,7 +39,7 @@ class ArrivalHistory(NamedTuple):
 
 
 def allocate_history(sessions: int, room: int) -> ArrivalHistory:
-    """Rows to be started by `reset_history`; `room` is the number of different timestamps that 2000 ms can hold, both ends included."""
+    """Return rows to be started by `reset_history`; `room`: how many timestamps 2000 ms can hold, both ends included."""
     rings, columns = ([np.zeros(shape, np.int64) for _ in range(4)] for shape in ((sessions, room), sessions))
     return ArrivalHistory(*rings[:2], *columns[:2], *rings[2:], *columns[2:])
 
@@ -55,13 +55,13 @@ def reset_history(history, s):
 
 @kernel
 def newest_timestamp(history, s):
-    """Of the packets in row `s`, which must hold one."""
+    """Return the newest timestamp in row `s`, which must hold a packet."""
     return history.timestamp[s, (history.first[s] + history.length[s] - 1) % history.timestamp.shape[1]]
 
 
 @kernel
 def relative_delay_ms(history, s, timestamp, arrived_ms, samples_per_ms):
-    """Delay (whole ms, at least 0) of a packet against ref; row `s` must hold a packet."""
+    """Return the delay (whole ms, at least 0) of a packet against ref; row `s` must hold a packet."""
     ref = history.fast_first[s]
     waited_ms = arrived_ms - history.fast_arrived_ms[s, ref]
     return max(0, waited_ms - (timestamp // samples_per_ms - history.fast_timestamp[s, ref] // samples_per_ms))

@@ -42,7 +42,7 @@ class NetEQ(NamedTuple):
 def target_levels(
     params: NetEQ, timestamps: ArrayLike, packet_samples: ArrayLike, sample_rate_hz: int, arrived_us: ArrayLike
 ) -> NDArray[np.int64]:
-    """Target level (whole ms) after each arrival of one RTP stream.
+    """Return the target level (whole ms) after each arrival of one RTP stream.
 
     Args:
         params: parameters.
@@ -70,7 +70,7 @@ def target_levels(
 
 @kernel
 def unwrap(last, timestamp):
-    """The unwrapped timestamp nearest to unwrapped `last` that equals `timestamp` modulo 2^32; half the circle away is backward."""
+    """Return the unwrapped timestamp nearest to unwrapped `last` that equals `timestamp` modulo 2^32; half the circle away is backward."""
     return last + (timestamp - last + 2**31) % 2**32 - 2**31
 
 

@@ -52,7 +52,7 @@ EMISSIONS = np.dtype(
 
 @kernel
 def start_emissions(emissions):
-    """Nothing sent, nothing heard."""
+    """Forget all packets."""
     emissions.passed = 0
     emissions.watermark_us = _BEGINNING_US
     emissions.last = _NOBODY
@@ -62,7 +62,7 @@ def start_emissions(emissions):
 
 @kernel
 def expect_emission(emissions, packet, path, transmit_ms, jitter_ms, forecast_ms):
-    """A packet leaves on `path`."""
+    """Remember a packet that leaves on `path`."""
     mine = emissions.expected[packet & _MASK]
     mine.packet = packet
     mine.path = path
@@ -74,7 +74,7 @@ def expect_emission(emissions, packet, path, transmit_ms, jitter_ms, forecast_ms
 
 @kernel
 def settle_last(emissions, lag_us):
-    """The lag that the last arrival set is known: move the watermark. What it lets go can then be taken with `next_emitted`."""
+    """Move the watermark by the lag that the last arrival set. What it lets go can then be taken with `next_emitted`."""
     if emissions.last == _NOBODY or emissions.last_late == 1:
         return
     mine = emissions.expected[emissions.last & _MASK]
@@ -85,7 +85,7 @@ def settle_last(emissions, lag_us):
 
 @kernel
 def next_emitted(emissions):
-    """Place in the table of the next packet that the last arrival let go; -1: no more. It came out as that packet arrived."""
+    """Return the index in the table of the next packet that the last arrival let go; -1: no more. It came out as that packet arrived."""
     while emissions.passed * SLOT_US <= emissions.watermark_us:
         place = emissions.passed & _MASK
         mine = emissions.expected[place]

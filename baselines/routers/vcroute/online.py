@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.routers.top_k import is_settled, refresh
+from vcgym.baselines.routers.top_k import has_converged
 from vcgym.baselines.routers.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute, VCRouteState, learn, lowest_draw, require_predicted
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute, VCRouteState, learn, predictor_inputs, require_predicted, sample_path
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -74,41 +74,38 @@ def _init(params, state, s, start, key):
 
 @update.register(VCRouteOnline)
 def _update(params, state, s, record):
-    if is_settled(params.route.topk, state.route.call[s].kept):
+    if has_converged(params.route.topk, state.route.call[s].kept):
         return
     update(params.route, state.route, s, record)
     if record.kind != MEDIA:
         return
     emissions = state.emissions[s]
     settle_last(emissions, record.lag_us)
-    place = next_emitted(emissions)
-    while place >= 0:
-        packet = emissions.expected[place]
+    index = next_emitted(emissions)
+    while index >= 0:
+        packet = emissions.expected[index]
         e2e_ms = (emissions.last_arrived_us - packet.packet * SLOT_US) / 1000.0
         correct(state.weights[s, packet.path], packet, e2e_ms, params.step)
-        place = next_emitted(emissions)
+        index = next_emitted(emissions)
     hear_arrival(emissions, record)
 
 
 @decide.register(VCRouteOnline)
 def _decide(params, state, s, now_us):
     route, beliefs = params.route, state.route
-    call, arms, slot = beliefs.call[s], beliefs.arm, slot_at(now_us)
-    refresh(route.topk, call.kept, arms, s, now_us)
-    if is_settled(route.topk, call.kept):
-        return arms[s, 0].kept.nth
-    path = lowest_draw(beliefs, s, slot)
-    transmit_ms = arms[s, path].newest_ms
-    jitter_ms = decide(route.jitter, beliefs.jitter, s, now_us) / 1000.0
+    path, is_only = sample_path(route, beliefs, s, now_us)
+    if is_only:
+        return path
+    transmit_ms, jitter_ms = predictor_inputs(route, beliefs, s, path, now_us)
     forecast_ms = predict_e2e(route.predictor, transmit_ms, jitter_ms)
-    expect_emission(state.emissions[s], slot, path, transmit_ms, jitter_ms, forecast_ms)
+    expect_emission(state.emissions[s], slot_at(now_us), path, transmit_ms, jitter_ms, forecast_ms)
     learn(route, beliefs, s, path, forecast_ms + correction(state.weights[s, path], transmit_ms, jitter_ms))
     return path
 
 
 @kernel
 def correction(w, transmit_ms, jitter_ms):
-    """What w adds to a forecast (ms)."""
+    """Return the correction of a forecast (ms) by w."""
     return w.bias_ms + w.transmit_ms * (PER_100_MS * transmit_ms) + w.jitter_ms * (PER_100_MS * jitter_ms)
 
 

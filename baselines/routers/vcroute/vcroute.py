@@ -43,10 +43,10 @@ import numpy as np
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.routers.draws import bar, draw_below
-from vcgym.baselines.routers.history import usual_means, usual_variances
-from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, is_settled, refresh, require_top_k, start_kept, watch
-from vcgym.baselines.routers.vcroute.screening import AIM, MANY, TOGETHER, Bars, allocate_bars, hold_against, renew_limit, start_aim
+from vcgym.baselines.routers.draws import bar
+from vcgym.baselines.routers.history import imputed_means, imputed_variances
+from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, has_converged, refresh, require_top_k, start_kept, watch
+from vcgym.baselines.routers.vcroute.screening import AIM, Bars, allocate_bars, lowest_draw, start_aim
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -159,8 +159,8 @@ def require_predicted(route: VCRoute) -> None:
 @init.register(VCRoute)
 def _init(params, state, s, start, key):
     start_kept(params.topk, state.call[s].kept, state.arm, s, start)
-    mean_ms = usual_means(start)
-    variance_ms2 = usual_variances(start, params.variance_floor_ms2, 1.0 / params.tau_prior_per_ms2)
+    mean_ms = imputed_means(start)
+    variance_ms2 = imputed_variances(start, params.variance_floor_ms2, 1.0 / params.tau_prior_per_ms2)
     for path in range(start.mean_ms.size):
         arm = state.arm[s, path]
         arm.mu_ms = 0.0
@@ -177,7 +177,7 @@ def _init(params, state, s, start, key):
 
 @update.register(VCRoute)
 def _update(params, state, s, record):
-    if is_settled(params.topk, state.call[s].kept):
+    if has_converged(params.topk, state.call[s].kept):
         return
     arm = state.arm[s, record.path]
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
@@ -195,30 +195,26 @@ def _update(params, state, s, record):
 
 @decide.register(VCRoute)
 def _decide(params, state, s, now_us):
-    call, arms, slot = state.call[s], state.arm, slot_at(now_us)
-    refresh(params.topk, call.kept, arms, s, now_us)
-    if is_settled(params.topk, call.kept):
-        return arms[s, 0].kept.nth
-    if params.loss_reward_ms > 0.0:
-        count_lost(params, state, s, slot)
-    path = lowest_draw(state, s, slot)
+    path, is_only = sample_path(params, state, s, now_us)
+    if is_only:
+        return path
     if params.reward == RewardSource.PREDICTED:
-        jitter_ms = decide(params.jitter, state.jitter, s, now_us) / 1000.0
-        learn(params, state, s, path, predict_e2e(params.predictor, arms[s, path].newest_ms, jitter_ms))
+        transmit_ms, jitter_ms = predictor_inputs(params, state, s, path, now_us)
+        learn(params, state, s, path, predict_e2e(params.predictor, transmit_ms, jitter_ms))
     else:
-        call.unheard[slot % _RING] = path
+        state.call[s].unheard[slot_at(now_us) % _RING] = path
     return path
 
 
 @kernel
-def believe(mu_ms, tau, tau0, x_ms):
-    """Belief (mu, tau) after one observation `x_ms` of precision `tau0`."""
+def update_posterior(mu_ms, tau, tau0, x_ms):
+    """Return the belief (mu, tau) after one observation `x_ms` of precision `tau0`."""
     return (tau * mu_ms + tau0 * x_ms) / (tau + tau0), tau + tau0
 
 
 @kernel
 def draw_sd(tau, tau0, sample):
-    """Standard deviation (ms) of a draw: of the next observation (PREDICTIVE) or of its mean alone (MEAN)."""
+    """Return the standard deviation (ms) of a draw: of the next observation (PREDICTIVE) or of its mean alone (MEAN)."""
     return math.sqrt(1.0 / tau + 1.0 / tau0 if sample == Sample.PREDICTIVE else 1.0 / tau)
 
 
@@ -229,74 +225,35 @@ def learn(params, state, s, path, x_ms):
     tau = arm.tau
     if params.discount < 1.0:
         tau = max(params.tau_prior_per_ms2, params.discount * tau)
-    arm.mu_ms, arm.tau = believe(arm.mu_ms, tau, arm.tau0, x_ms)
+    arm.mu_ms, arm.tau = update_posterior(arm.mu_ms, tau, arm.tau0, x_ms)
     arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
     if state.bars.bar.shape[1] > 0:
         state.bars.bar[s, path] = bar(state.call[s].aim.limit_ms, arm.mu_ms, arm.sd_ms)
 
 
 @kernel
-def lowest_draw(state, s, slot):
-    """The kept path of the smallest draw, the lowest path on ties."""
-    call, arms = state.call[s], state.arm
-    if state.bars.bar.shape[1] > 0 and call.kept.count >= MANY:
-        return _lowest_of_many(call, arms, state.bars, s, slot)
-    return _lowest_of_all(call, arms, s, slot)[0]
+def sample_path(params, state, s, now_us):
+    """Return the kept path of the smallest draw, and False; or the only path there will be, and True: then nothing is to be learnt."""
+    call, arms, slot = state.call[s], state.arm, slot_at(now_us)
+    refresh(params.topk, call.kept, arms, s, now_us)
+    if has_converged(params.topk, call.kept):
+        return arms[s, 0].kept.nth, True
+    if params.loss_reward_ms > 0.0:
+        count_lost(params, state, s, slot)
+    return lowest_draw(state, s, slot), False
 
 
 @kernel
-def _lowest_of_all(call, arms, s, slot):
-    best, best_ms = -1, math.inf
-    for i in range(call.kept.count):
-        path = arms[s, i].kept.nth
-        arm = arms[s, path]
-        draw_ms = draw_below(best_ms, arm.mu_ms, arm.sd_ms, call.key, slot * arms.shape[1] + path)
-        if draw_ms < best_ms:
-            best, best_ms = path, draw_ms
-    return best, best_ms
-
-
-@kernel
-def _lowest_of_many(call, arms, bars, s, slot):
-    if renew_limit(call.aim, slot):
-        _raise_bars(call, arms, bars, s)
-    best, best_ms = _lowest_passing(call, arms, bars, s, slot * arms.shape[1])
-    if best < 0:
-        best, best_ms = _lowest_of_all(call, arms, s, slot)
-        call.aim.limit_ms = best_ms
-        _raise_bars(call, arms, bars, s)
-    call.aim.highest_ms = max(call.aim.highest_ms, best_ms)
-    return best
-
-
-@kernel
-def _raise_bars(call, arms, bars, s):
-    for path in range(arms.shape[1]):
-        bars.bar[s, path] = bar(call.aim.limit_ms, arms[s, path].mu_ms, arms[s, path].sd_ms)
-
-
-@kernel
-def _lowest_passing(call, arms, bars, s, counter):
-    """The kept path of the smallest draw below the limit, and that draw; -1 if there is none."""
-    best, best_ms = -1, call.aim.limit_ms
-    hold_against(bars, s, call.key, counter)
-    passes = bars.passes[s]
-    words = passes.view(np.uint64)
-    for word in range(words.size):
-        if words[word] != 0:
-            for path in range(word * TOGETHER, min((word + 1) * TOGETHER, arms.shape[1])):
-                if passes[path] == 1:
-                    draw_ms = draw_below(best_ms, arms[s, path].mu_ms, arms[s, path].sd_ms, call.key, counter + path)
-                    if draw_ms < best_ms and arms[s, path].kept.chosen == 1:
-                        best, best_ms = path, draw_ms
-    return best, best_ms
+def predictor_inputs(params, state, s, path, now_us):
+    """Return the newest fed-back delay of a path and the lag of CalculateLag, in ms."""
+    return state.arm[s, path].newest_ms, decide(params.jitter, state.jitter, s, now_us) / 1000.0
 
 
 @kernel
 def count_lost(params, state, s, slot):
     """Teach the path decided `loss_after_packets` ago that its packet is lost, if it was not heard of."""
-    call, place = state.call[s], (slot - params.loss_after_packets) % _RING
-    path = call.unheard[place]
+    call, index = state.call[s], (slot - params.loss_after_packets) % _RING
+    path = call.unheard[index]
     if path >= 0:
         learn(params, state, s, path, params.loss_reward_ms)
-        call.unheard[place] = -1
+        call.unheard[index] = -1

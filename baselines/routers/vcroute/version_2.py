@@ -16,12 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.routers.history import UNKNOWN_VARIANCE_MS2, usual_means, usual_variances
-from vcgym.baselines.routers.top_k import is_settled, refresh
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute, VCRouteState, learn, lowest_draw, require_predicted
+from vcgym.baselines.routers.history import imputed_means, imputed_variances
+from vcgym.baselines.routers.top_k import has_converged
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute, VCRouteState, learn, predictor_inputs, require_predicted, sample_path
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.kernels.slots import slot_at
 from vcgym.predictors.predictor import predict_e2e
 
 
@@ -54,7 +53,7 @@ def _allocate(params, sessions, paths):
 @init.register(VCRouteV2)
 def _init(params, state, s, start, key):
     init(params.route, state.route, s, start, key)
-    mean_ms, variance_ms2 = usual_means(start), usual_variances(start, 0.0, UNKNOWN_VARIANCE_MS2)
+    mean_ms, variance_ms2 = imputed_means(start), imputed_variances(start, 0.0)
     for path in range(start.mean_ms.size):
         recent = state.recent[s, path]
         recent.mean_ms = mean_ms[path]
@@ -63,7 +62,7 @@ def _init(params, state, s, start, key):
 
 @update.register(VCRouteV2)
 def _update(params, state, s, record):
-    if is_settled(params.route.topk, state.route.call[s].kept):
+    if has_converged(params.route.topk, state.route.call[s].kept):
         return
     update(params.route, state.route, s, record)
     recent, gain = state.recent[s, record.path], params.spread_gain
@@ -75,12 +74,9 @@ def _update(params, state, s, record):
 @decide.register(VCRouteV2)
 def _decide(params, state, s, now_us):
     route, beliefs = params.route, state.route
-    call, arms = beliefs.call[s], beliefs.arm
-    refresh(route.topk, call.kept, arms, s, now_us)
-    if is_settled(route.topk, call.kept):
-        return arms[s, 0].kept.nth
-    path = lowest_draw(beliefs, s, slot_at(now_us))
-    jitter_ms = decide(route.jitter, beliefs.jitter, s, now_us) / 1000.0
-    delay_ms = predict_e2e(route.predictor, arms[s, path].newest_ms, jitter_ms)
+    path, is_only = sample_path(route, beliefs, s, now_us)
+    if is_only:
+        return path
+    delay_ms = predict_e2e(route.predictor, *predictor_inputs(route, beliefs, s, path, now_us))
     learn(route, beliefs, s, path, delay_ms + params.spread_weight * math.sqrt(state.recent[s, path].variance_ms2))
     return path

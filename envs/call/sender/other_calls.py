@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.other_calls import NamedOrder, NamedRate
-from vcgym.baselines.rule import allocate
+from vcgym.baselines.rule import allocate, for_kernels
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender
 from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
 from vcgym.envs.call.sender.events import LOGGED, SENDER, Tables, next_us, take_turn
@@ -53,7 +53,7 @@ def allocate_others(dumbbell: Dumbbell, calls: int, frame_bytes: NDArray[np.int6
     tables = Tables(dumbbell, allocate_flight(rows), allocate_departures(0), frame_bytes, log, np.zeros((rows, 0)))
     rate = NamedRate()
     return Others(
-        calls, np.zeros(rows, SENDER), tables, rate, allocate(rate, rows, 1), np.zeros((rows, 1, 3)), np.zeros(rows, np.int64)
+        calls, np.zeros(rows, SENDER), tables, for_kernels(rate), allocate(rate, rows, 1), np.zeros((rows, 1, 3)), np.zeros(rows, np.int64)
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vcgym.baselines.records import path_history
 from vcgym.baselines.routers.draws import FARTHEST_SD, bar, draw_below
-from vcgym.baselines.routers.vcroute.screening import MANY, TOGETHER, allocate_bars, hold_against
+from vcgym.baselines.routers.vcroute.screening import MANY, TOGETHER, allocate_bars, screen
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute, learn, lowest_draw
 from vcgym.baselines.rule import allocate, init
 from vcgym.network.kernels.rng import bits64, normal, normal_quantile
@@ -76,7 +76,7 @@ def test_bars_are_for_many_paths():
 def test_paths_pass_whose_bits_do_not_exceed_their_bars():
     bars = allocate_bars(2, MANY)
     bars.bar[1] = np.linspace(0, 2**64 - 2**12, MANY).astype(np.uint64)
-    hold_against(bars, 1, np.uint64(7), 900)
+    screen(bars, 1, np.uint64(7), 900)
     expected = [normal(np.uint64(7), 900 + path) <= normal_quantile(max(bars.bar[1, path] / 2**64, 1e-300)) for path in range(MANY)]
     assert bars.passes[1].tolist() == expected
     assert 0 < sum(expected) < MANY

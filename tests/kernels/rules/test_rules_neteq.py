@@ -132,7 +132,7 @@ def streams(draw):
 VARIANTS = [
     NetEQ(),
     NetEQ(tick_ms=1, resample_interval_ms=0),
-    NetEQ(reorder_optimizer=0, minimum_delay_ms=50),
+    NetEQ(reorder_optimizer=False, minimum_delay_ms=50),
     NetEQ(maximum_delay_ms=130, minimum_delay_ms=150, max_packets=9),
 ]
 

@@ -244,7 +244,7 @@ def test_lag_of_a_window_equals_plain_counting(packets, spacing_us):
     sent, arrived = [spacing_us // 10_000 * value for value in packets[0]], [spacing_us // 10_000 * value for value in packets[1]]
     twin = TwinWindowLag()
     expected = [twin(s, a) for s, a in zip(sent, arrived, strict=True)]
-    assert levels(WMJitter(memory=Memory.WINDOW, update_on_late=1), sent, arrived).tolist() == expected
+    assert levels(WMJitter(memory=Memory.WINDOW, update_on_late=True), sent, arrived).tolist() == expected
 
 
 def twin_published(levels_us, sent_us, arrived_us):
@@ -288,7 +288,7 @@ def test_published_buffer_loses_what_comes_out_behind_a_newer_packet_and_not_wha
     assert result.emitted_us[packets.index(4)] == 60_000
 
 
-RULES = [FixedLag(30.0), CountTarget(45.0), WMJitter(), WMJitter(update_on_late=1), NetEqTarget()]
+RULES = [FixedLag(30.0), CountTarget(45.0), WMJitter(), WMJitter(update_on_late=True), NetEqTarget()]
 
 
 @pytest.mark.parametrize("params", RULES)
@@ -306,7 +306,7 @@ def test_mechanisms_equal_a_priority_queue(params, packets):
 @given(packets=arrivals())
 def test_levels_equal_the_listing(params, packets):
     result = emissions(params, *packets)
-    teaches_late = isinstance(params, NetEqTarget) or params.update_on_late == 1
+    teaches_late = isinstance(params, NetEqTarget) or params.update_on_late
     lag, twin = 80_000, TwinLag(params.ms_per_loss_percent)
     for i, (sent, arrived) in enumerate(zip(*packets, strict=True)):
         if teaches_late or not result.late[i]:
@@ -321,7 +321,7 @@ def test_first_packet_holds_eighty_ms_and_the_second_takes_the_quantile():
 def test_a_late_packet_teaches_only_where_it_is_said_to():
     sent = [10_000 * k for k in range(20)] + [0, 200_000]
     arrived = [10_000 * k for k in range(20)] + [195_000, 200_000]
-    printed, published = emissions(WMJitter(), sent, arrived), emissions(WMJitter(update_on_late=1), sent, arrived)
+    printed, published = emissions(WMJitter(), sent, arrived), emissions(WMJitter(update_on_late=True), sent, arrived)
     assert printed.late[20] and published.late[20]
     assert printed.level_us[21] == 10_000
     assert published.level_us[21] == 200_000  # the late one waits in the histogram for the next in-order packet

@@ -15,7 +15,7 @@ from vcgym.baselines.routers.random_path import RandomPath
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.routers.top_k import Choice, TopK, choose
 from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
-from vcgym.baselines.routers.vcroute.vcroute import RewardSource, Sample, VCRoute, believe, draw_sd
+from vcgym.baselines.routers.vcroute.vcroute import RewardSource, Sample, VCRoute, draw_sd, update_posterior
 from vcgym.baselines.routers.via import Via, width
 from vcgym.baselines.rule import allocate, decide, init, reveal_delay, update
 from vcgym.envs.call.batch import CallBatch
@@ -197,7 +197,7 @@ def test_belief_by_hand():
     """R2: mean and precision after 200, 220, 210; R3: the order as printed gives other means and is not ours."""
     mu, tau, tau0, means, precisions = 0.0, 0.001, 1 / 400, [], []
     for x in (200.0, 220.0, 210.0):
-        mu, tau = believe(mu, tau, tau0, x)
+        mu, tau = update_posterior(mu, tau, tau0, x)
         means.append(mu)
         precisions.append(tau)
     assert means == pytest.approx([142.857, 175.0, 185.294], abs=5e-4)
@@ -219,7 +219,7 @@ def test_samples_until_the_starting_belief_weighs_one_percent(sd_ms, samples):
     """R4: 10 samples at a standard deviation of 10 ms, 990 at 100 ms."""
     mu, tau, taken = 0.0, 0.001, 0
     while mu < 99.0 * (1 - 1e-12):
-        mu, tau = believe(mu, tau, 1 / sd_ms**2, 100.0)
+        mu, tau = update_posterior(mu, tau, 1 / sd_ms**2, 100.0)
         taken += 1
     assert taken == samples
 
@@ -282,7 +282,7 @@ def test_oracle_learns_the_true_delay_of_what_leaves_and_nothing_from_records():
         update(params, state, 1, media(0, packet, 90_000))
     assert (state.arm == before).all()
     for delay_us, x_ms in ((123_000, 123.0), (LOST, 700.0)):
-        mu, tau = believe(state.arm[1, 3].mu_ms, state.arm[1, 3].tau, state.arm[1, 3].tau0, x_ms)
+        mu, tau = update_posterior(state.arm[1, 3].mu_ms, state.arm[1, 3].tau, state.arm[1, 3].tau0, x_ms)
         reveal_delay(params, state, 1, 3, delay_us)
         assert (state.arm[1, 3].mu_ms, state.arm[1, 3].tau) == (mu, tau)
     silent = started(OracleVCRoute())
