@@ -1,5 +1,6 @@
 """The tables of docs/envs.md, made from the code: ``python -m vcgym.envs.tables > docs/envs.md``."""
 
+import dataclasses
 import inspect
 import re
 import sys
@@ -225,8 +226,14 @@ def _defaults() -> str:
 def _defaults_of(envs: Mapping[str, type], base: type, held_elsewhere: tuple[str, ...], own: dict[str, str]) -> str:
     """Defaults of the arguments of `envs`, those of their `base` included, and what they mean."""
     shared = dict(inspect.signature(base).parameters)
+    shared.pop("arguments", None)
+    groups = getattr(base, "settings", ())
+    for field in (field for group in groups for field in dataclasses.fields(group)):
+        shared[field.name] = inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default)
     # What the docstring says of each argument; getdoc takes the common indentation away.
-    meanings = dict(re.findall(r"^    (\w+): (.+?)\.?$", inspect.getdoc(base) or "", re.MULTILINE))
+    described = "\n".join(inspect.getdoc(one) or "" for one in (base, *groups))
+    meanings = dict(re.findall(r"^    (\w+): (.+?)\.?$", described, re.MULTILINE))
+    meanings.pop("arguments", None)
     for name in held_elsewhere:
         del shared[name], meanings[name]
     signatures = [shared | dict(inspect.signature(env).parameters) for env in envs.values()]

@@ -1,5 +1,6 @@
 """The config of an environment, and the arguments that it may set."""
 
+import dataclasses
 import importlib
 import inspect
 from typing import Any
@@ -64,7 +65,9 @@ def env_defaults(env_id: str) -> dict[str, Any]:
         defaults = {p.name: p.default for p in parameters if p.name not in _OWN_ARGUMENTS and p.default is not p.empty} | defaults
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             break
-    return defaults | spec.kwargs
+    groups = [field for group in getattr(creator, "settings", ()) for field in dataclasses.fields(group)]
+    grouped = {field.name: field.default for field in groups if field.name not in _OWN_ARGUMENTS}
+    return grouped | defaults | spec.kwargs
 
 
 def _constructors(creator: Any) -> list[Any]:

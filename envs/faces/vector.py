@@ -1,6 +1,5 @@
 """The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
 
-from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.envs.call.features.added import CALL, NoFeatures, chain, features_of, fingerprint
+from vcgym.envs.call.features.added import CALL, Added, NoFeatures, chain, features_of, fingerprint
 from vcgym.envs.call.features.added import PATHS as OF_PATHS
 from vcgym.envs.call.features.forecast import forecast_by
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
@@ -22,14 +21,14 @@ from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
 from vcgym.envs.call.stages import DONE
-from vcgym.envs.faces.actions import FORMS, action_space, decode
-from vcgym.envs.faces.episodes import OBSERVATIONS, EpisodeVectorEnv, require_whole
+from vcgym.envs.faces.actions import action_space, decode
+from vcgym.envs.faces.episodes import EpisodeVectorEnv, require_whole
 from vcgym.envs.faces.render import picture
-from vcgym.network.kernels.ranges import one_of
+from vcgym.envs.faces.settings import GROUPS, EpisodeSettings, grouped
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.playout.quality import mos, rating
-from vcgym.network.scenarios.scenario import TAU_MS, RecipeMaker, Scenario
+from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay()})
@@ -53,29 +52,13 @@ class LeverVectorEnv(EpisodeVectorEnv):
         held: which levers the agent holds.
         router: who holds the path: `vcgym.envs.call.controllers.Agent`, or parameters of a rule.
         receiver: who holds the level: a holder of `vcgym.envs.call.controllers`, or parameters of a rule.
-        scenario: name, see `vcgym.network.scenarios.scenario`; a class of `Recipe` from anywhere; or a `Scenario`, whose settings hold.
-        mode: how its statistics become packets: correlated, paper or replay.
-        split: train or validation; test is the leaderboard's.
-        packets: length of a call, 1 to 1,000,000.
-        reward: emodel, event, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
-        observation: features (a flat Box), dict (its parts) or records.
-        action: discrete, continuous or exact.
-        features: added to those of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
-        predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
-        place: of the router's lever: sender, central or receiver.
-        feedback_loss: share of feedback that is lost, 0 <= share < 1.
-        probe_rate: probes per second on each idle path, >= 0.
-        data: folder of measured data; None: the environment variable VCGYM_DATA.
-        burst: of mode paper: which measured burst its draws are fitted to, worst or median.
-        tau_ms: of mode correlated: correlation time of queueing, 0 to 60,000.
-        traces: of scenario replay: a folder or files of traces.
-        threads: how many threads share the sessions; without effect on the result.
-        log: keep per-packet outcomes, for `played`.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
+        arguments: fields of the settings of `vcgym.envs.faces.settings`.
     """
 
     reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum")
+    settings = GROUPS
 
     def __init__(
         self,
@@ -83,71 +66,40 @@ class LeverVectorEnv(EpisodeVectorEnv):
         held: Held,
         router: NamedTuple,
         receiver: NamedTuple,
-        scenario: str | RecipeMaker | Scenario = "wonderproxy",
-        mode: str = "correlated",
-        split: str = "train",
-        packets: int = 6000,
-        reward: Any = "emodel",
-        observation: str = "features",
-        action: str = "discrete",
-        features: Sequence[Any] = (),
-        predictor: Any = None,
-        place: str = "central",
-        feedback_loss: float = 0.0,
-        probe_rate: float = 1.0,
-        data: str | None = None,
-        burst: str = "worst",
-        tau_ms: float = TAU_MS,
-        traces: str | Sequence[str] | None = None,
-        threads: int = 1,
-        log: bool = False,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
+        **arguments: Any,
     ) -> None:
-        require_whole(
-            num_envs=(num_envs, 1, 1 << 20),
-            interval=(held.interval, 1, RECORDS_SHOWN // 2),
-            packets=(packets, 1, 1_000_000),
-            threads=(threads, 1, 256),
-        )
-        for name, value, bound in (("feedback_loss", feedback_loss, "0 <= share < 1"), ("probe_rate", probe_rate, "0 to 100")):
-            if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
-                raise ValueError(f"{name} = {value!r}: allowed are numbers, {bound}")
-        for name, chosen, allowed in (("observation", observation, OBSERVATIONS), ("action", action, FORMS)):
-            one_of(name, chosen, allowed)
+        require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(held.interval, 1, RECORDS_SHOWN // 2))
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        world = scenario if isinstance(scenario, Scenario) else Scenario(scenario, mode, packets, data, burst, tau_ms, traces)
-        world.pairs(split)  # refuses an unknown split
-        if predictor is not None and (held.at_arrivals or observation == "records"):
-            kind = type(predictor).__name__
-            raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
-        self._added = chain([*([] if predictor is None else [forecast_by(predictor)]), *features])
-        if held.at_arrivals and features_of(self._added, OF_PATHS):
-            raise ValueError(f"features = {features!r}: allowed are features of the call for an agent at the receiver")
-        self.held, self.split = held, split
-        self.action_form = action
+        settings, location, episode = grouped(arguments)
+        world = settings.make()
+        self._added = _added_features(episode, held)
+        self.held, self.split, self.action_form = held, settings.split, episode.action
         self.uplink = self._make_uplink(num_envs, world)
+        at = location.place, location.feedback_loss, location.probe_rate
         self.batch = CallBatch(
-            world, num_envs, router, receiver, place, feedback_loss, probe_rate, log, threads, uplink=self.uplink, interval=held.interval
-        )
+            world, num_envs, router, receiver, *at, episode.log, episode.threads, uplink=self.uplink, interval=held.interval
+        )  # fmt: skip
         self._no_paths = np.zeros((num_envs, 0, 0), np.float32)
         self._features = allocate_features(num_envs, world.paths, self._added)
-        chosen = require_reward(reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
+        chosen = require_reward(episode.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
         # The data included.
-        arguments = (
-            router, receiver, world.name, world.mode, split, world.packets, chosen, observation, action, place, feedback_loss, probe_rate,
-            burst, float(tau_ms), log, world.layout.card, fingerprint(self._added), held.interval, *self.uplink.arguments,
+        decisive = (
+            router, receiver, world.name, world.mode, settings.split, world.packets, chosen, episode.observation, episode.action, *at,
+            settings.burst, float(settings.tau_ms), episode.log, world.layout.card, fingerprint(self._added), held.interval,
+            *self.uplink.arguments,
         )  # fmt: skip
         self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
         path_names = () if held.at_arrivals else world.layout.path_names
         added = {"of_path": features_of(self._added, OF_PATHS), "of_call": features_of(self._added, CALL)}
         self._added = for_kernels(self._added)
         layout = call_layout(path_names, *([self.uplink.part] if self.uplink.part else []), **added)
-        acted = action_space(action, world.paths, *self._levers)
+        acted = action_space(episode.action, world.paths, *self._levers)
         rewarded = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen, Accounts(self.batch.calls, self.uplink.senders)
-        shown = layout, observation, self._records(world.paths)
-        super().__init__(num_envs, *shown, acted, *rewarded, arguments, autoreset_mode, self.batch.shares)
+        shown = layout, episode.observation, self._records(world.paths)
+        super().__init__(num_envs, *shown, acted, *rewarded, decisive, autoreset_mode, self.batch.shares)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> NoUplink:
         """Return the stages that packets pass before they go onto a path."""
@@ -258,3 +210,19 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self.batch.draws = [WorldDraw(of[0], of[1], int(of[2]), {}) if of else None for of in named]
         for row, of in enumerate(named):
             self.uplink.take_kind(row, of[3] if of else "")
+
+
+def _added_features(episode: EpisodeSettings, held: Held) -> Added | NoFeatures:
+    """Return the features that are added, the forecast of a predictor first.
+
+    Raises:
+        ValueError: features that do not fit the observation.
+    """
+    predictor, features = episode.predictor, episode.features or ()
+    if predictor is not None and (held.at_arrivals or episode.observation == "records"):
+        kind = type(predictor).__name__
+        raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
+    added = chain([*([] if predictor is None else [forecast_by(predictor)]), *features])
+    if held.at_arrivals and features_of(added, OF_PATHS):
+        raise ValueError(f"features = {features!r}: allowed are features of the call for an agent at the receiver")
+    return added

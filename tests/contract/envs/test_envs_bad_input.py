@@ -56,11 +56,11 @@ def test_interval(path_env_id, interval):
 @pytest.mark.parametrize(
     ("path_env_id", "arguments", "message"),
     [
-        ("vcgym/Relay-v0", {"receiver": Direct()}, r"receiver = Direct\(\): allowed are parameters of a receiver rule"),
-        ("vcgym/Relay-v0", {"receiver": "wmjitter"}, "receiver = 'wmjitter': allowed are parameters of a receiver rule"),
-        ("vcgym/Relay-v0", {"receiver": Agent()}, r"receiver = Agent\(interval=1\): allowed are parameters of a receiver rule"),
-        ("vcgym/Playout-v0", {"router": WMJitter()}, r"router = WMJitter\(.*\): allowed are parameters of a router rule"),
-        ("vcgym/Playout-v0", {"router": None}, "router = None: allowed are parameters of a router rule"),
+        ("vcgym/Relay-v0", {"receiver": Direct()}, r"receiver = Direct\(\): allowed are rules that control lag or target"),
+        ("vcgym/Relay-v0", {"receiver": "wmjitter"}, "receiver = 'wmjitter': allowed are rules that control lag or target"),
+        ("vcgym/Relay-v0", {"receiver": Agent()}, r"receiver = Agent\(interval=1\): allowed are rules that control lag or target"),
+        ("vcgym/Playout-v0", {"router": WMJitter()}, r"router = WMJitter\(.*\): allowed are rules that control path"),
+        ("vcgym/Playout-v0", {"router": None}, "router = None: allowed are rules that control path"),
         ("vcgym/Playout-v0", {"mechanism": "heap"}, "mechanism = 'heap': allowed are watermark, count"),
     ],
 )

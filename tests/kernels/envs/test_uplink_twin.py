@@ -5,11 +5,9 @@ video frames are asked of the source; that these do what they say is shown besid
 """
 
 import heapq
-import importlib.util
 import itertools
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -17,6 +15,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from twins import session
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.receivers.wmjitter import WMJitter
@@ -44,16 +43,6 @@ from vcgym.network.worlds.world import WorldDraw
 
 SLOT = 10_000
 ORDERS = (Fifo(), Sbpn(), Sbpn(discard=Discard.WHEN_FULL))
-
-
-def _session_twin():
-    spec = importlib.util.spec_from_file_location("session_twin", Path(__file__).with_name("test_session_twin.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CALL = _session_twin()
 
 
 class OneWorld:
@@ -245,11 +234,11 @@ def twin(delays, keeps_order, packets, history, seed, probes, place, feedback_lo
     control_us = round(history[0, 1] * 1000.0)
     to_sender_us = round(control_us * place)
     feedback_us = control_us - to_sender_us
-    to_receiver = CALL.Commands(80_000, feedback_us)
-    paths, rates, orders = (CALL.Commands(first, to_sender_us) for first in (0, int(1000.0 * link.rates_kbps[0]), 0))
+    to_receiver = session.Commands(80_000, feedback_us)
+    paths, rates, orders = (session.Commands(first, to_sender_us) for first in (0, int(1000.0 * link.rates_kbps[0]), 0))
     report_us = max(-(-control_us // SLOT), 1) * SLOT
     sender = Sender(link, rate, ORDERS[0] if order is None else order, pacing, packets * SLOT, report_us, feedback_loss)
-    receiver = CALL.Receiver(WATERMARK if level is None else buffer_type(level.params))
+    receiver = session.Receiver(WATERMARK if level is None else buffer_type(level.params))
     wire, feed, used, arrivals, order_sent = [], [], {}, {}, 0
     coming_out, last_us, flows = [], {}, cross_traffic(link, 2 * packets * SLOT + 10**7)
     log = {"path": [-1] * packets, "arrived_us": [-1] * packets, "probes_sent": 0}
@@ -345,7 +334,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, place, feedback_lo
     log["path_changes"] = sum(a != b for a, b in itertools.pairwise(taken))
     paid = [at_us - packet * SLOT for packet, at_us in receiver.emitted.items()]
     log["return_event"] = -sum(paid) / 100_000.0 - LOSS_PRICE * (packets - len(paid) - len(left))
-    return log | CALL._heard(packets, arrivals), sender
+    return log | session.heard(packets, arrivals), sender
 
 
 def assert_same_sender(totals, row, sender):
@@ -378,11 +367,11 @@ WORLDS = [("wonderproxy", "correlated"), ("table1", "paper")]
 
 def slots_drawn(recipe, draw, packets):
     """Delays for longer than the call, for what is drained, and the history."""
-    return CALL.world_of(recipe, draw, packets + 1024)
+    return session.world_of(recipe, draw, packets + 1024)
 
 
 def inside(rule, history, key):
-    return CALL.Inside(rule, history, key)
+    return session.Inside(rule, history, key)
 
 
 @pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
@@ -403,7 +392,7 @@ def test_rules_inside(rules, link):
         probes = max(round(100 / probe_rate), recipe.paths)
         arguments = (packets, history, draw.seed, probes, PLACES[place], feedback_loss, link, 2.5, levers)
         expected, sender = twin(delays, mode == "correlated", *arguments)
-        CALL.assert_equal(batch.played(), 0, expected)
+        session.assert_equal(batch.played(), 0, expected)
         assert_same_sender(uplink.sending.totals(), 0, sender)
         assert float(uplink.sending.senders["target_bps"][0]) == sender.target
 
@@ -440,7 +429,7 @@ def test_commands_of_an_agent(link, held):
     levers.append(rules.get("order"))
     arguments = (packets, history, draw.seed, 100, 0.5, 0.1, link, 2.5, levers, [tuple(map(int, decided)) for decided in plan])
     expected, sender = twin(delays, True, *arguments)
-    CALL.assert_equal(env.played(), 0, expected)
+    session.assert_equal(env.played(), 0, expected)
     assert_same_sender(env.uplink.sending.totals(), 0, sender)
 
 
@@ -449,4 +438,4 @@ def test_a_given_draw_is_a_world():
     recipe = Scenario("table1", "paper", 40)
     draw = recipe.draw("train", 1)
     assert isinstance(draw, WorldDraw)
-    np.testing.assert_array_equal(CALL.world_of(recipe, draw, 40)[0], slots_drawn(recipe, draw, 40)[0][:, :512])
+    np.testing.assert_array_equal(session.world_of(recipe, draw, 40)[0], slots_drawn(recipe, draw, 40)[0][:, :512])
