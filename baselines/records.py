@@ -1,4 +1,4 @@
-"""What rules are told: the start of a call, and then one record after another.
+"""Input of rules: the start of a call, and then one record after another.
 
 Times are int64 microseconds of the call; `known_us` is when a record reached the location of the rule.
 """

@@ -1,4 +1,4 @@
-"""What routers read out of `PathHistory`: one-way delays of each path from before the call.
+"""Readings of `PathHistory`: one-way delays of each path from before the call.
 
 Where a rule needs a mean or a variance of every path, one that has none takes the median of the others'. Left out: Via's prediction of
 unmeasured paths by tomography (Jiang et al., SIGCOMM 2016).

@@ -76,7 +76,7 @@ class LocationSettings:
 
 @dataclass(frozen=True)
 class EpisodeSettings:
-    """What an agent observes, decides and is rewarded for.
+    """Observation, action and reward of an agent.
 
     Attributes:
         reward: emodel, event, or parameters of a reward (`vcgym.envs.call.rewards.reward`).

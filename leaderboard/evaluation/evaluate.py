@@ -7,6 +7,7 @@ from pathlib import Path
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import Cell
+from vcgym.leaderboard.evaluation.compile_ahead import compile_ahead
 from vcgym.leaderboard.evaluation.work_units import play_cells
 from vcgym.leaderboard.results.files import replace_file
 
@@ -40,11 +41,17 @@ def evaluate(
 
 def _play(pieces: list[dict[str, Cell]], threads: int, workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
     if workers == 0 and address is None:
+        compile_ahead(_systems_of_calls(pieces), threads)
         yield from (play_cells(piece, threads) for piece in pieces)
         return
     from vcgym.leaderboard.evaluation.on_ray import play_on_ray  # Ray is an extra, and slow to import
 
     yield from play_on_ray(pieces, workers, address)
+
+
+def _systems_of_calls(pieces: list[dict[str, Cell]]) -> list[System]:
+    systems = (cell.system for piece in pieces for cell in piece.values())
+    return [system for system in systems if isinstance(system, System) and system.router is not None]
 
 
 def _pieces(cells: Mapping[str, Cell]) -> list[dict[str, Cell]]:

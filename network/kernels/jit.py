@@ -94,7 +94,7 @@ class _Cache(FunctionCache):
     def _entered(self, sig: Any) -> bool:
         """Enter the overload's folder; return False if some of its code stands in no file, so that nothing can be cached."""
         try:
-            code = code_hash(frozenset([self._py_func.__module__, *_modules(normalize_signature(sig)[0])]))
+            code = code_hash(frozenset([self._py_func.__module__, *modules_of(normalize_signature(sig)[0])]))
         except LookupError:
             return False
         self._impl.locator.folder = cache_home() / "kernels" / code[:2] / code
@@ -102,10 +102,10 @@ class _Cache(FunctionCache):
         return True
 
 
-def _modules(kind: Any) -> Iterator[str]:
-    """Yield the modules of all classes in a type, or in a tuple of types."""
+def modules_of(kind: Any) -> Iterator[str]:
+    """Yield the modules of all classes in a numba type, or in a tuple of types."""
     if hasattr(kind, "instance_class"):
         yield kind.instance_class.__module__
     for part in vars(kind).values() if isinstance(kind, types.Type) else kind:
         if isinstance(part, types.Type | tuple):
-            yield from _modules(part)
+            yield from modules_of(part)

@@ -1,5 +1,6 @@
 """The house stands: rooms, links, lists and pins agree, the wheel holds what the folders hold, and both checkers see what they should."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ HOME = Path(__file__).parents[3]
 CONFIG = tomllib.loads((HOME / "pyproject.toml").read_text())
 ROOMS = sorted(folder.parent.name for folder in HOME.glob("*/__init__.py"))
 BIN = Path(sys.executable).parent
+CLAUSES = {"What", "Whether", "How", "Who", "Which", "Of", "As"}
 
 
 def copy_of_the_house(to: Path) -> Path:
@@ -91,6 +93,19 @@ def test_a_planted_type_error_is_reported(tmp_path: Path) -> None:
     report = run(BIN / "mypy", "--package", "vcgym.network", cwd=house)
     assert report.returncode == 1
     assert "network/planted.py:2: error: Incompatible return value type" in report.stdout
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room not in ("conf", "data")])
+def test_docstrings_begin_with_a_verb_or_a_noun(room: str) -> None:
+    """The linter's D401 asks this of functions alone, and lets clauses pass."""
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    clauses = [
+        f"{path.relative_to(HOME)}: {text.splitlines()[0]}"
+        for path in sorted((HOME / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, kinds) and (text := ast.get_docstring(node)) and text.split()[0] in CLAUSES
+    ]
+    assert clauses == []
 
 
 def test_importing_the_environments_loads_no_learning_library(tmp_path: Path) -> None:
