@@ -9,7 +9,7 @@ import pytest
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.player import Packet, Twin
 from vcgym.baselines import rule
-from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
+from vcgym.baselines.records import MEDIA, PROBE, RateLimits, Record, path_history
 from vcgym.baselines.rule import buffer_type
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
@@ -27,13 +27,14 @@ class Inside:
     def __init__(self, params, history, key):
         self.params = params
         self.state = rule.allocate(params, 1, len(history))
-        rule.init(params, self.state, 0, path_history(history), key)
+        start = RateLimits(*history[0]) if rule.facts_of(type(params)).control is rule.Control.RATE else path_history(history)
+        rule.init(params, self.state, 0, start, key)
 
     def learn(self, record):
         rule.update(self.params, self.state, 0, record)
 
-    def decide(self, slot):
-        return int(rule.decide(self.params, self.state, 0, slot * 10_000))
+    def decide(self, now_us):
+        return int(rule.decide(self.params, self.state, 0, now_us))
 
 
 @dataclass
@@ -135,7 +136,7 @@ def twin(delays, packets, history, seed, probes, place, feedback_loss, route, le
                 receiver.level_us = to_receiver.at(at_us)
             else:
                 level.learn(seen)
-                receiver.level_us = level.decide(slot)
+                receiver.level_us = level.decide(slot * SLOT)
             if not late:
                 receiver.accept(packet, at_us)
             arrivals[packet] = (at_us, late, receiver.level_us, len(arrivals))
@@ -154,7 +155,7 @@ def twin(delays, packets, history, seed, probes, place, feedback_loss, route, le
             else:
                 while feed and feed[0].known_us <= now_us:
                     route.learn(feed.pop(0))
-                to_sender.send(route.decide(slot), now_us)
+                to_sender.send(route.decide(slot * SLOT), now_us)
             path = to_sender.at(now_us)
             receiver.lose_patience(slot, now_us)
             used[path] = slot

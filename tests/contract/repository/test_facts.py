@@ -40,7 +40,6 @@ FACTS = {
     "G1": "groups with and without the filter of bursts",
     "G2": "a step of the adaptive threshold",
     "G3": "over-use on the second group",
-    "G4": "two-state Kalman filter",
     "G5": "trendline",
     "G6": "changes of the target",
     "G7": "capacity estimate",

@@ -257,7 +257,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, place, feedback_lo
                 receiver.level_us = to_receiver.at(at_us)
             else:
                 level.learn(seen)
-                receiver.level_us = level.decide(slot)
+                receiver.level_us = level.decide(slot * SLOT)
             if not late:
                 receiver.accept(packet, at_us)
             arrivals[packet] = (at_us, late, receiver.level_us, len(arrivals))
@@ -281,7 +281,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, place, feedback_lo
             if route is not None:
                 while feed and feed[0].known_us <= now_us:
                     route.learn(feed.pop(0))
-                paths.send(route.decide(slot), now_us)
+                paths.send(route.decide(slot * SLOT), now_us)
             path = paths.at(now_us)
             used[path] = slot
             for idle in range(len(delays)) if probes else ():

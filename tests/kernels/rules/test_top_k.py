@@ -131,7 +131,7 @@ def test_a_path_that_turned_bad_is_left_at_the_next_refresh_only(rule):
 @pytest.mark.parametrize(
     ("topk", "message"),
     [
-        (TopK(choice=3), r"TopK\.choice is 3; allowed range is \[0, 2\]"),
+        (TopK(choice=3), r"TopK\.choice is 3; allowed: Choice\.INTERVAL, Choice\.BEST_FIVE, Choice\.PUBLISHED"),
         (TopK(refresh_s=-1.0), r"TopK\.refresh_s is -1\.0; allowed range is \[0\.0, 1000000\.0\]"),
     ],
 )

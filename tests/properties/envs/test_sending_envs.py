@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.send_order import SendOrderVectorEnv
 from vcgym.network.bottleneck.capacity import rate_trace
@@ -185,7 +186,9 @@ def test_the_future_does_not_leak(env_id, observation, what):
     elif what == "call":
         worlds[1] = worlds[1]._replace(flows=(OtherCall("tfrc", starts_s=border_us / 1e6),))
     for which, world in ((env, worlds[0]), (changed, worlds[1])):
-        which.batch = type(which.batch)(1, which.batch.rate, which.batch.order, [level, falls], 1, (), which.batch.pacing, calls=1)
+        rate = which.batch.rate if env_id == RATE else Tfrc()
+        which.batch = type(which.batch)(1, rate, which.batch.order, [level, falls], 1, (), which.batch.pacing, calls=1)
+        which.accounts = which.accounts._replace(senders=which.batch.senders)
         which.scenario.draw = lambda split, seed, kind=None, world=world: world
     seen, _ = env.reset(seed=0)
     other, _ = changed.reset(seed=0)
