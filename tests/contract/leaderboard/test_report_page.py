@@ -282,13 +282,13 @@ def test_a_session_opens_with_its_path_changes_and_systems_come_and_go(folder, v
     figure = section.locator("figure.session")
     assert figure.locator("svg.chart").get_attribute("aria-label").startswith("places, A>B0, user-node, seed 0")
     first = section.locator("fieldset input").evaluate_all("all => all.filter(one => one.checked).map(one => one.value)")
-    assert len(first) == figure.locator(".told li").count() > 2
+    assert len(first) == figure.locator(".summary li").count() > 2
     changes = 3 * sum(SYSTEMS.index(name) > 0 for name in first)  # three changes in two hundred bins, of all but the first system
     assert figure.locator(".change").count() == changes
-    assert "3 path changes, 90 packets missing" in figure.locator(".told li").last.inner_text()
+    assert "3 path changes, 90 packets missing" in figure.locator(".summary li").last.inner_text()
     curves_before = section.locator(".panels figure").first.locator("polyline").count()
     section.locator(f'fieldset input[value="{first[-1]}"]').press("Space")  # by keyboard
-    assert figure.locator(".told li").count() == len(first) - 1
+    assert figure.locator(".summary li").count() == len(first) - 1
     assert section.locator(".panels figure").first.locator("polyline").count() == curves_before - 1
 
 
