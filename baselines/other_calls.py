@@ -38,7 +38,7 @@ class NamedRateState(NamedTuple):
 
 @rule(Control.ORDER, learns=False)
 class NamedOrder(NamedTuple):
-    """An order rule; made anew for each call, as these rules remember nothing."""
+    """A scheduler; made anew for each call, as these rules remember nothing."""
 
     which: int  # of ORDERS
 

@@ -125,7 +125,7 @@ class OrderPolicy:
         episode_start: NDArray[np.bool_] | None = None,
         deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], Any]:
-        """Choose for the chance to send.
+        """Choose for the transmission opportunity.
 
         Args:
             observation: records (S, L, 5) int64: created_us, expires_us, size_bytes, kind, frame, of which the first `count` (S,) are

@@ -1,4 +1,4 @@
-"""Gymnasium environments of calls, one per lever and one for two of them. Importing this room registers their ids."""
+"""Gymnasium environments of calls, one per control and one for two of them. Importing this room registers their ids."""
 
 import gymnasium
 

@@ -78,7 +78,7 @@ _OWN_ARGUMENTS = {
     "uplink": "scenario of a bottleneck before the paths, see `vcgym.network.scenarios.sending_scenarios`; None: packets leave at once",
     "rate": "with an uplink, rule that holds the rate; None: the agent does",
     "order": "with an uplink, rule that holds the order of sending; None: the agent does",
-    "pacing": "with an uplink: chances to send come so many times as fast as the target; 0: packets of mean size in a row, at the target",
+    "pacing": "with an uplink: transmission opportunities per packet time at the target; 0: packets of mean size in a row, at the target",
 }
 _RECORD_MEANING = {
     "kind": "0 media, 1 probe",
@@ -121,7 +121,7 @@ x = level / {LEVELS - 1}; continuous: x = (value + 1) / 2. In continuous form th
 microseconds, and no grid in between.
 
 With an uplink the rate follows, on the same scales from the call's least to its largest target, exact in bit/s (0: as it is), and the
-order: {", ".join(f"{i} `{name}`" for i, name in enumerate(ORDERS))}. A lever that a rule holds has no place in the action; one lever
+order: {", ".join(f"{i} `{name}`" for i, name in enumerate(ORDERS))}. A control that a rule sets is not in the action; one control
 alone is `Discrete`."""
 _REWARDS = {
     "`emodel`": f"""per 10-ms tick that is not silent: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, with P the playout \

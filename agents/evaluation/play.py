@@ -21,7 +21,7 @@ class Policy(Protocol):
 
 
 class Playthrough(NamedTuple):
-    """One episode of each session.
+    """Result of one episode of each session.
 
     Attributes:
         returns: (sessions,) float64, sum of rewards.

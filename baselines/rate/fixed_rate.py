@@ -16,7 +16,7 @@ class FixedRate(NamedTuple):
 
 
 class FixedRateState(NamedTuple):
-    """Nothing is remembered."""
+    """Empty state."""
 
     rows: np.ndarray
 

@@ -15,7 +15,7 @@ class CountTarget(NamedTuple):
 
 
 class CountTargetState(NamedTuple):
-    """Nothing is remembered."""
+    """Empty state."""
 
 
 @allocate.register(CountTarget)

@@ -15,7 +15,7 @@ class FixedLag(NamedTuple):
 
 
 class FixedLagState(NamedTuple):
-    """Nothing is remembered."""
+    """Empty state."""
 
 
 @allocate.register(FixedLag)

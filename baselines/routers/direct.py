@@ -11,7 +11,7 @@ class Direct(NamedTuple):
 
 
 class DirectState(NamedTuple):
-    """Nothing is remembered."""
+    """Empty state."""
 
 
 @allocate.register(Direct)

@@ -1,6 +1,7 @@
 """SBPN1 and SBPN2, send buffers that know what their packets are worth (the seed paper on SBPN, section 3), and its authors' further ideas.
 
-At a chance to send, the best packet is the one of the highest priority, of equals the one that expires first, of equals the oldest.
+At a transmission opportunity, the best packet is the one of the highest priority, of equals the one that expires first, of equals the
+oldest.
 
     SBPN1   if it would come too late, expiry < now + way RTT, it is thrown away and the next one looked at
     SBPN2   the same, but a packet that is the only one waiting is sent even so: packets keep flowing, the receiver keeps reporting a rate,

@@ -1,4 +1,4 @@
-"""A batch of calls: worlds, sessions and the levers' holders, stepped together."""
+"""A batch of calls: worlds, sessions and controllers, stepped together."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -142,28 +142,28 @@ def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_rece
 
 
 @allocating_kernel
-def _init_rule(lever, state, s, history, key):
-    start_row(lever, state, s, history[s], key)
+def _init_rule(params, state, s, history, key):
+    start_row(params, state, s, history[s], key)
 
 
 class CallBatch(Batch):
-    """Calls of one scenario, each on its own world, with the same holders of the levers.
+    """Calls of one scenario, each on its own world, with the same controllers.
 
     Args:
         scenario: where worlds come from.
         sessions: how many calls are played side by side, >= 1.
         router: parameters of a router rule, or `vcgym.envs.call.controllers.Agent`.
         receiver: parameters of a receiver rule, `Agent` or `CountAgent` (asked at each arrival), or `Commanded`.
-        place: where the router's lever is decided: sender, central or receiver. With c the mean delay of the direct path in the history,
-            feedback takes the part of c that lies between receiver and place, a command to the sender the rest, and a command to the
-            receiver as long as feedback.
-        feedback_loss: share of media records that never reach the router's place, 0 <= share < 1; answers to probes are not lost.
+        place: location of the router: sender, central or receiver. With c the mean delay of the direct path in the history,
+            feedback takes the part of c that lies between the receiver and that location, a command to the sender the rest, and a
+            command to the receiver as long as feedback.
+        feedback_loss: share of media records that never reach the router's location, 0 <= share < 1; answers to probes are not lost.
         probe_rate: probes per second on each idle path, >= 0; at most one probe leaves per slot, so that many paths are probed less often.
         log: keep per-packet outcomes for `played`.
         threads: how many threads share the sessions.
         world: a world of `sessions` rows to play on, drawn beforehand or shared with other batches; None: one of the batch's own.
         uplink: what packets pass before they go onto a path.
-        interval: slots from decision to decision of an agent at the router's place; None: as the router says.
+        interval: slots from decision to decision of an agent at the router's location; None: as the router says.
     """
 
     def __init__(
@@ -223,11 +223,11 @@ class CallBatch(Batch):
         _init_rule(self.router, self.router_state, row, self.history, self.key(row, "router"))
         _init_rule(self.receiver, self.receiver_state, row, self.history, self.key(row, "receiver"))
 
-    def key(self, row: int, lever: str) -> np.uint64:
-        """Key for the own draws of whoever holds a lever, unrelated to the world's."""
+    def key(self, row: int, controller: str) -> np.uint64:
+        """Return the key for own draws of `controller`, "router" or "receiver", unrelated to the world's."""
         draw = self.draws[row]
         assert draw is not None
-        return np.uint64(rng.stream_key(np.uint64(draw.seed), ("router", "receiver").index(lever), rng.POLICY))
+        return np.uint64(rng.stream_key(np.uint64(draw.seed), ("router", "receiver").index(controller), rng.POLICY))
 
     @property
     def stages(self) -> Stages:
@@ -247,7 +247,7 @@ class CallBatch(Batch):
         return totals_of(self.calls["counters"], self.calls["receiver"])
 
     def played(self) -> Played:
-        """All sessions packet by packet; needs ``log=True``."""
+        """Return all sessions packet by packet; needs ``log=True``."""
         log = {name: self.tables.log[name].copy() for name in LOG.names or ()}
         return Played(packet_us=SLOT_US, **log, totals=self.totals(), windows=self.tables.windows.copy())
 

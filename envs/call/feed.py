@@ -99,7 +99,7 @@ def in_force(commands, now_us):
 
 @kernel
 def clear_feed(feed, delay_us):
-    """Nothing under way; `delay_us` from the receiver to the place."""
+    """Empty the feed; `delay_us` from the receiver to the place."""
     feed.written = 0
     feed.read = 0
     feed.delay_us = delay_us
@@ -107,7 +107,7 @@ def clear_feed(feed, delay_us):
 
 @kernel
 def clear_commands(commands, initial_value, delay_us):
-    """Nothing under way; `initial_value` in force."""
+    """Drop all commands; `initial_value` in force."""
     commands.written = 0
     commands.read = 0
     commands.latest = initial_value

@@ -36,9 +36,9 @@ def action_space(
     if form == "continuous":
         return spaces.Box(-1.0, 1.0, (paths * with_path + with_level + with_rate + orders,), np.float32)
     sizes = {"path": paths * with_path, "level": LEVELS * with_level, "rate": LEVELS * with_rate, "order": orders}
-    held = {lever: size for lever, size in sizes.items() if size}
+    held = {control: size for control, size in sizes.items() if size}
     if form == "exact" and not held.keys() <= {"path", "order"}:
-        most = np.array([{"level": EXACT_MOST_US, "rate": EXACT_MOST_BPS}.get(lever, size - 1) for lever, size in held.items()])
+        most = np.array([{"level": EXACT_MOST_US, "rate": EXACT_MOST_BPS}.get(control, size - 1) for control, size in held.items()])
         return spaces.Box(np.zeros_like(most), most, dtype=np.int64) if len(most) > 1 else spaces.Box(0, int(most[0]), (), np.int64)
     if len(held) == 1:
         return spaces.Discrete(next(iter(held.values())))

@@ -56,8 +56,8 @@ class CallVectorEnv(LeverVectorEnv):
         self._uplink = uplink
         self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}
         held = Held(path=router is None, level=receiver is None, at_arrivals=False, interval=interval)
-        holders = Agent(interval) if router is None else router, Commanded() if receiver is None else receiver
-        super().__init__(num_envs, held, *holders, **arguments)
+        controllers = Agent(interval) if router is None else router, Commanded() if receiver is None else receiver
+        super().__init__(num_envs, held, *controllers, **arguments)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> NoUplink:
         if self._uplink is None:
@@ -66,12 +66,12 @@ class CallVectorEnv(LeverVectorEnv):
 
 
 def _require_levers(uplink: Any, **rules: Any) -> None:
-    """Refuse levers that are not there, and a call that leaves nothing to decide."""
+    """Refuse controls that are not there, and a call that leaves nothing to decide."""
     if uplink is None:
-        for lever in ("rate", "order"):
-            if rules[lever] is not None:
-                raise ValueError(f"{lever} = {rules.pop(lever)!r}: allowed is None without an uplink")
-        rules = {lever: rule for lever, rule in rules.items() if lever in ("router", "receiver")}
+        for control in ("rate", "order"):
+            if rules[control] is not None:
+                raise ValueError(f"{control} = {rules.pop(control)!r}: allowed is None without an uplink")
+        rules = {control: rule for control, rule in rules.items() if control in ("router", "receiver")}
     if all(rule is not None for rule in rules.values()):
         raise ValueError(f"{', '.join(rules)} are all held by rules: allowed is at least one None, held by the agent")
 

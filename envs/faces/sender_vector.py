@@ -41,7 +41,7 @@ class SendingVectorEnv(EpisodeVectorEnv):
         split: train or validation; test is the leaderboard's.
         seconds: length of a call, 0.1 to 3600; None: as the scenario says.
         send_queue: packets that may wait at the sender, 1 to 1024; None: as the scenario says.
-        pacing: chances to send come so many times as fast as the target, 0 to 1000; 0: packets of mean size in a row, at the target.
+        pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: packets of mean size in a row, at the target.
         reward: utility (Rate alone), emodel or on_time (SendOrder alone), or parameters of a reward (`vcgym.envs.call.rewards.reward`).
         observation: features (a flat Box), dict (its parts) or records.
         action: form of the action.

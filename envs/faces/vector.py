@@ -49,9 +49,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
 
     Args:
         num_envs: how many calls are played side by side, >= 1.
-        held: which levers the agent holds.
+        held: controls that the agent sets.
         router: who holds the path: `vcgym.envs.call.controllers.Agent`, or parameters of a rule.
-        receiver: who holds the level: a holder of `vcgym.envs.call.controllers`, or parameters of a rule.
+        receiver: controller of the level: one of `vcgym.envs.call.controllers`, or parameters of a rule.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
         arguments: fields of the settings of `vcgym.envs.faces.settings`.
@@ -187,7 +187,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         return picture(self.batch, row)
 
     def played(self) -> Played:
-        """Every call packet by packet, as it stands; needs ``log=True``."""
+        """Return every call packet by packet, as it stands; needs ``log=True``."""
         return self.batch.played()
 
     def _living(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class Link:
     leaves_us: deque[float] = field(default_factory=deque)
 
     def offer(self, now_us: float, size_bytes: int) -> float | None:
-        """When a packet will have left, or None: no room."""
+        """Return when a packet will have left, or None if there is no room."""
         while self.leaves_us and self.leaves_us[0] <= now_us:
             self.leaves_us.popleft()
         if len(self.leaves_us) >= self.limit_packets:

@@ -63,7 +63,7 @@ def import_time(effort: Effort) -> Iterator[Record]:
 
 
 def warm_start(effort: Effort) -> Iterator[Record]:
-    """From starting Python to the first step of `vcgym/Call-v0`, kernels in the cache."""
+    """Measure the time from starting Python to the first step of `vcgym/Call-v0`, kernels in the cache."""
     yield _start("warm_start_s", _FIRST_STEP, effort.rounds)
 
 

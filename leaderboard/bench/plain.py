@@ -109,7 +109,7 @@ class Player:
         self._operation_us, self._first_us = -WINDOW_US, NEVER
 
     def arrive(self, unit: int, arrived_us: int, late: bool, lag_us: int) -> None:
-        """One packet, late or not, and the lag in force after it."""
+        """Take in one packet, late or not, and the lag in force after it."""
         sent_us = unit * SLOT_US
         self._newest_us = max(self._newest_us, sent_us)
         self._delays.append((sent_us, arrived_us - sent_us))
@@ -167,7 +167,7 @@ class Player:
 
 
 def forward(delays_us: Sequence[int]) -> Heard:
-    """One call of a packet per 10 ms on one path; `delays_us[k]` is what it does to packet k, below 0 a loss."""
+    """Play one call of a packet per 10 ms on one path; `delays_us[k]` is what it does to packet k, below 0 a loss."""
     packets = len(delays_us)
     arrivals = sorted((k * SLOT_US + delay_us, k) for k, delay_us in enumerate(delays_us) if delay_us >= 0)
     lag, player, emitted_us = Lag(), Player(packets), [NEVER] * packets

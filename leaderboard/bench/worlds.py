@@ -17,7 +17,7 @@ SCENARIOS = {"paper": "wonderproxy", "correlated": "wonderproxy", "replay": "leo
 
 
 def generation(mode: str, effort: Effort) -> Iterator[Record | Absent]:
-    """Two figures for each number of threads, taken together: slots x paths per second, and its inverse per slot."""
+    """Measure two figures for each number of threads, taken together: slots x paths per second, and its inverse per slot."""
     blocks = effort.part(BLOCKS)
     try:
         scenario = Scenario(SCENARIOS[mode], mode, blocks * BLOCK_SLOTS)

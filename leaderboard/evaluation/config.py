@@ -13,7 +13,7 @@ from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES, Suite,
 
 
 class RayConfig(Config):
-    """Where a Ray cluster is.
+    """Location of a Ray cluster.
 
     Attributes:
         address: of a running cluster, "auto" for the one this machine belongs to; None: none.

@@ -15,7 +15,7 @@ from vcgym.network.worlds.world import WorldDraw
 
 
 def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, ...]], sessions: int, log: bool = False) -> list[CallBatch]:
-    """One batch of calls for each pair of rules (router, receiver, and whatever else stands behind them), all on one world."""
+    """Return one batch of calls for each pair of rules (router, receiver, and whatever else stands behind them), all on one world."""
     world = scenario.world(sessions)
     return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver, *_ in pairs]
 

@@ -87,7 +87,7 @@ _APART = 1000  # seeds between strata: their worlds share no draw
 
 
 def _each_stratum(scenario: str, seeds: dict[str, int]) -> tuple[Part, ...]:
-    """One part for each stratum, no two with a seed in common."""
+    """Return one part for each stratum, no two with a seed in common."""
     return tuple(
         Part(scenario, "correlated", n, stratum=stratum, first_seed=_APART * number) for number, (stratum, n) in enumerate(seeds.items())
     )

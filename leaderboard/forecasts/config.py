@@ -161,7 +161,7 @@ class TrainPredictorConfig(Config):
         return self
 
     def cells(self) -> list["FitCell"]:
-        """Every fit of the study."""
+        """Return every fit of the study."""
         return [
             FitCell(method, rows, holdout, seed)
             for rows in self.sets

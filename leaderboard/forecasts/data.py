@@ -102,7 +102,7 @@ def _play(scenario: Scenario, worlds: list[PlayedWorld], systems: Mapping[str, S
 
 
 def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: PlayedWorld, each: int) -> pa.Table:
-    """At most `each` rows of one finished call of a `Noted` router."""
+    """Return at most `each` rows of one finished call of a `Noted` router."""
     assert isinstance(batch.router, Noted)
     log, notes = batch.tables.log[row], batch.router_state.notes[row]
     there = (notes["transmit_ms"] != UNHEARD) & (log["emitted_us"] >= 0) & ~log["flushed"]

@@ -146,7 +146,7 @@ def _changes(path: NDArray[np.int16]) -> dict[str, Any]:
 
 
 def plan_metrics(seen: Seen, plan: Plan) -> dict[str, Any]:
-    """Every metric of a result row for a plan, in expectation over the losses it does not see."""
+    """Return every metric of a result row for a plan, in expectation over the losses it does not see."""
     units = np.arange(len(plan.path))
     heard = plan.played_tick >= 0
     chance, delay_us = seen.chance[plan.path, units], seen.delay_us[plan.path, units]

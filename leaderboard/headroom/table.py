@@ -75,7 +75,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> list[HeadroomLine]:
 
 
 def _means(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
-    """By system: the mean of each measured column; of a world without a value nothing is taken."""
+    """Return by system the mean of each measured column; a world without a value is left out."""
     by_system: dict[str, list[list[float]]] = {}
     for row in rows:
         by_system.setdefault(row["system"], []).append([row[name] for name in MEASURED])

@@ -117,7 +117,7 @@ def stage(seen: Seen, levels: int | None = None) -> Stage:
 
 
 def _start_tops(need: NDArray[np.int64], lowest: int, levels: int) -> NDArray[np.int64]:
-    """By first unit: a start at unit u and level q needs every unit v < u to be under way on some path: v + its need > u + q."""
+    """Mark by first unit: a start at unit u and level q needs every unit v < u to be under way on some path: v + its need > u + q."""
     slowest = np.where((need < 0).any(axis=0), 1 << 30, need.max(axis=0))[:START_UNITS]
     tops = [levels - 1]
     latest = 1 << 30
@@ -194,7 +194,7 @@ def _pair_value(need, chance, switched, first, levels, price, pair):
 
 @allocating_kernel
 def _step(need, chance, units, margin, levels, base, price, tick, free, following, now, room, best):
-    """One tick: `now` (2, layers, paths, places) from `following`; place q + 1 holds level q.
+    """Solve one tick: `now` (2, layers, paths, places) from `following`; place q + 1 holds level q.
 
     To be written over: room (4, layers, paths, places), best (places,).
     """

@@ -140,7 +140,7 @@ def _search(staged: Stage, changes: tuple[int, ...], gap: float) -> list[Best]:
 def _mixed(
     staged: Stage, changes: tuple[int, ...], plans: list[list[Plan]], cuts: list[list[_Cut]], best: list[Best], gap: float
 ) -> list[Best]:  # fmt: skip
-    """Where plan and bound still lie apart: one price up to some tick, another one after, in either order, bisected to the knee."""
+    """Close the duality gap: one price up to some tick, another one after it, in either order. Bisect the tick to the knee."""
     lowest_ms = staged.lowest * _LEVEL_MS
     for n in range(len(changes)):
         if best[n].bound - best[n].rating <= gap or changes[n] == 0:

@@ -20,7 +20,7 @@ class Script(NamedTuple):
 
 
 class ScriptState(NamedTuple):
-    """Nothing is remembered."""
+    """Empty state."""
 
 
 @allocate.register(Script)
@@ -43,7 +43,7 @@ def _decide(params, state, s, now_us):
 def play_script(
     scenario: Scenario, draw: WorldDraw, path: NDArray[np.int16], receiver: Any, world: World | None = None
 ) -> Played:  # fmt: skip
-    """One call on a drawn world, or on `world` made from it, with path sequence (packets,) and a receiver rule."""
+    """Play one call on a drawn world, or on `world` made from it, with path sequence (packets,) and a receiver rule."""
     batch = CallBatch(scenario, 1, Script(path[None]), receiver, place="sender", probe_rate=0.0, log=True, world=world)
     batch.start(0, draw)
     batch.play(np.arange(1))

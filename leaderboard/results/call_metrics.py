@@ -21,7 +21,7 @@ TICK_MS = UNIT_US / 1000.0
 
 
 def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
-    """One row per session of a finished batch.
+    """Return one row per session of a finished batch.
 
     Args:
         played: S finished sessions.

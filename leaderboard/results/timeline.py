@@ -17,7 +17,7 @@ def watched(worlds: list[WorldName]) -> list[WorldName]:
 
 
 def timeline(played: "Played", s: int) -> dict[str, Any]:
-    """One session in bins of equally many packets, at most `BINS`; the last one may hold fewer.
+    """Return one session in bins of equally many packets, at most `BINS`; the last one may hold fewer.
 
     Returns:
         packets_per_bin; and, one number for each bin: median and largest event end-to-end delay in whole ms, rounded (-1: nothing was

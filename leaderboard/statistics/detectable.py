@@ -23,7 +23,7 @@ LEAST_FREEDOM = 10  # a standard error from so many is itself within a quarter o
 
 
 class Detectable(NamedTuple):
-    """In the metric's unit; NaN where systems cannot be compared, or the worlds are too few to say.
+    """Detectable differences in the metric's unit; NaN where systems cannot be compared, or the worlds are too few to say.
 
     Attributes:
         alone: for two systems named beforehand.

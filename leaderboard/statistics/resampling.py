@@ -67,7 +67,7 @@ class Spread(NamedTuple):
         return self.centre + factor * (low - self.centre), self.centre + factor * (high - self.centre)
 
     def estimates(self, plain: bool = False) -> list[Estimate]:
-        """One per entry of a one-dimensional statistic."""
+        """Return one per entry of a one-dimensional statistic."""
         low, high = self.interval(plain)
         return [Estimate(*map(float, three)) for three in zip(self.centre, low, high, strict=True)]
 

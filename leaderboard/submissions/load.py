@@ -1,4 +1,4 @@
-"""From a submission's folder to a policy: card, weights, and for ONNX a trial, in this order; each step refuses before the next begins."""
+"""Loading of a submission's folder as a policy: card, weights, and for ONNX a trial. Each step refuses before the next begins."""
 
 import math
 from collections.abc import Iterable

@@ -100,7 +100,7 @@ def _system(
 
 
 def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]]) -> dict[WorldKey, dict[str, Any] | str]:
-    """For each world of a part: its row of metrics, or why there is none."""
+    """Return for each world of a part its row of metrics, or why there is none."""
     which = worlds(part, scenario)
     names = [(part.mode, part.scenario, stratum, part.split, *world) for world, stratum in zip(which, _strata(part, scenario), strict=True)]
     found: dict[WorldKey, dict[str, Any] | str] = {name: _fault(log.get(name), scenario) for name in names}

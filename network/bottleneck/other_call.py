@@ -23,7 +23,7 @@ class OtherCall(NamedTuple):
     Attributes:
         rate: a key of RATES; fixed: the start rate, always.
         order: a key of ORDERS.
-        pacing: chances to send come so many times as fast as the target; 0: by packets of mean size; inf: what is captured leaves at once.
+        pacing: transmission opportunities per packet time at the target; 0: by packets of mean size; inf: what is captured leaves at once.
         audio: None: none.
         video: None: none.
         rates_kbps: start, least and largest target.

@@ -10,7 +10,7 @@ from vcgym.network.traces.cards import load_links
 
 
 class Table1(TableLinked):
-    """Any city may call any other; pairs are split by how far apart they stand in the table."""
+    """Worlds of Table I: any city may call any other; pairs are split by how far apart they stand in the table."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings, load_links("table1"))

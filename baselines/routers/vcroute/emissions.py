@@ -1,4 +1,4 @@
-"""When packets came out of the receiver, worked out at the sender from what is fed back, to teach a predictor.
+"""Emission times of packets at the receiver, worked out at the sender from what is fed back, to teach a predictor.
 
 A record tells when a packet arrived and which lag was then in force, so the receiver's watermark (VCRoute paper, Algorithm 1, as in
 `vcgym.network.playout.receiver`) can be moved along: the lag that an arrival sets stands in the record of the next one, so each arrival

@@ -32,7 +32,7 @@ holds a control delay later (`vcgym.envs.call.batch`: from the historical mean o
 at the
 sender, the paper's case without plan delay). The belief updated is that of the path decided, even while the plan before still holds.
 
-Left out: a control delay that follows the control path's current delay, for delays belong to the lever and not to the rule.
+Left out: a control delay that follows the control path's current delay, since delays belong to the control and not to the rule.
 """
 
 import enum

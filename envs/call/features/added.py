@@ -67,7 +67,7 @@ def measure(params: Any, state: Any, s: int, now_us: int, out: Any) -> None:
 
 
 class NoFeatures(NamedTuple):
-    """Nothing is added."""
+    """Absence of added features."""
 
 
 class Added(NamedTuple):

@@ -22,7 +22,7 @@ def _show(records, s, i, record):
 
 @kernel
 def show_feed(calls, which, records, count):
-    """At the router's place: move what has arrived there into `records` (sessions, RECORDS_SHOWN, 8); False if it does not fit."""
+    """Move what has arrived at the router's location into `records` (sessions, RECORDS_SHOWN, 8); False if it does not fit."""
     for s in which:
         call = calls[s]
         now_us = call.slot * SLOT_US
@@ -37,7 +37,7 @@ def show_feed(calls, which, records, count):
 
 @kernel
 def show_arrival(calls, which, receiver_lever, records, count):
-    """At the receiver: the arrival in hand is the one record."""
+    """Write the arrival in hand, the one record at the receiver."""
     for s in which:
         call = calls[s]
         count[s] = 0

@@ -1,4 +1,4 @@
-"""A batch of calls over shared bottlenecks, one each: worlds, senders and the holders of their levers, stepped together."""
+"""A batch of calls over shared bottlenecks, one each: worlds, senders and controllers, stepped together."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ def _start_outages(outages, s, seed, works_ms, low_ms, high_ms):
 
 
 class SendingBatch(Batch):
-    """Calls over bottlenecks, each on its own world, with the same holders of the levers.
+    """Calls over bottlenecks, each on its own world, with the same controllers.
 
     Args:
         sessions: how many, >= 1.
@@ -56,7 +56,7 @@ class SendingBatch(Batch):
         traces: every trace that a world may have.
         flows: largest number of other flows beside a call.
         series: every series of frame sizes that a world may have.
-        pacing: chances to send come so many times as fast as the target; BY_PACKET: see there.
+        pacing: transmission opportunities come so many times as fast as the target; BY_PACKET: see there.
         log_packets: how many packets of each call are kept, for `log`.
         seconds: length of the longest call.
         threads: how many threads share the sessions; without effect on the result.

@@ -30,7 +30,7 @@ class RateCommanded(NamedTuple):
 
 @rule(Control.ORDER, learns=False, decided=Decided.COMMANDED)
 class OrderCommanded(NamedTuple):
-    """One of several schedulers is active, by commands that are on their way to the sender; ORDERS names them."""
+    """Stand-in of an agent: one of several schedulers is active, by commands that are on their way to the sender; ORDERS names them."""
 
     fifo: Any = Fifo()
     sbpn2: Any = Sbpn()

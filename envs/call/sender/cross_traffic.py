@@ -7,7 +7,7 @@ from vcgym.network.kernels.generic import generic
 
 
 class Alone(NamedTuple):
-    """No other call may be there."""
+    """Absence of other calls."""
 
 
 @generic(abstract=True)

@@ -1,8 +1,9 @@
 """The sender of a call that shares a bottleneck: sources fill the sender's queue, a rule or an agent says what leaves and how fast.
 
 Events, in order of time; of equal ones this order: cross traffic and other calls, a report that is back, a rule that wanted to be asked
-again, capture of audio and video, a chance to send. Between a report and the next the receiver collects; a report tells what became of
-every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share of the
+again, capture of audio and video, a transmission opportunity. Between a report and the next the receiver collects; a report tells what
+became of every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share
+of the
 pacing rate has passed; what was not sent is not saved up.
 
 A sender that has `MAX_IN_FLIGHT` packets on their way of which no report has told waits for one. An agent that holds the rate
@@ -90,7 +91,7 @@ SENDER = np.dtype(
             ("audio_number", "i8"),
             ("has_video", "i8"),
             ("frame", "i8"),
-            ("chance_us", "i8"),  # the next chance to send
+            ("chance_us", "i8"),  # the next transmission opportunity
             ("pacing", "f8"),  # chances come so many times as fast as the target; 0: by packets of mean size, at the target
             ("target_bps", "f8"),
             ("least_bps", "f8"),
@@ -215,7 +216,7 @@ def _send(sender, tables, s, i):
 
 @kernel
 def _order(sender, tables, s, answer):
-    """Do what was chosen for the chance to send."""
+    """Do what was chosen for the transmission opportunity."""
     if answer >= 0:
         _send(sender, tables, s, answer)
         return

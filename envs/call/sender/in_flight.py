@@ -18,7 +18,7 @@ NOT_YET = 1 << 62  # has not come out of the bottleneck
 
 
 class Flight(NamedTuple):
-    """By packet number modulo MAX_IN_FLIGHT; first axis the session."""
+    """Packets by number modulo MAX_IN_FLIGHT; first axis the session."""
 
     created_us: NDArray[np.int64]
     expires_us: NDArray[np.int64]

@@ -61,7 +61,7 @@ class NoUplink:
         """Write the features of `part` into `out` (sessions, features)."""
 
     def records(self) -> dict[str, spaces.Space[Any]]:
-        """Parts that it adds to an observation of records."""
+        """Return the parts that it adds to an observation of records."""
         return {}
 
     def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
@@ -76,14 +76,14 @@ class NoUplink:
         return {}
 
     def kind(self, row: int) -> str:
-        """Kind of the world of a row."""
+        """Return the kind of the world of a row."""
         return ""
 
     def take_kind(self, row: int, kind: str) -> None:
         """Set the kind of a row, as `kind` returned it."""
 
     def living(self) -> dict[str, Any]:
-        """Everything that moves."""
+        """Return all mutable state."""
         return {}
 
 

@@ -1,4 +1,4 @@
-"""Between the sender and the paths: slot by slot, what comes out of the shared bottleneck goes onto the path in force.
+"""Link of a sender to the paths: slot by slot, what comes out of the shared bottleneck goes onto the path in force.
 
 In each slot, after the decisions of that slot: commands that have reached the sender take effect, the sender's events
 (vcgym.envs.call.sender.events) are played to the end of the slot, and each packet that comes out of the bottleneck in it takes the path in

@@ -50,7 +50,7 @@ class UplinkBatch(NoUplink):
         scenario: of the bottleneck: a name of vcgym.network.scenarios.sending_scenarios, or one made already.
         rate: a rate rule; None: the agent holds it.
         order: a rule of sending order; None: the agent chooses one of ORDERS, the first until it has.
-        pacing: chances to send come so many times as fast as the target; 0: packets of mean size in a row.
+        pacing: transmission opportunities come so many times as fast as the target; 0: packets of mean size in a row.
         keeps_order: whether packets keep their order within a path.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
     """
@@ -71,10 +71,10 @@ class UplinkBatch(NoUplink):
             require_rule("rate", rate, Control.RATE)
         if order is not None:
             require_rule("order", order, Control.ORDER)
-        holders = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
+        controllers = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
         self.scenario, self.rate_held, self.orders_held = world, rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
-            sessions, *holders, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls, followed_by_paths=True
+            sessions, *controllers, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls, followed_by_paths=True
         )
         own = np.zeros(sessions, OWN)
         own["keeps_order"] = keeps_order

@@ -30,7 +30,7 @@ CORRECTED, AS_TRAINED = "corrected", "as trained"
 
 
 class Drift(NamedTuple):
-    """Where a predictor may be wrong: a stratum of a scenario, or a receiver other than the one it was trained on."""
+    """Condition under which a predictor may be wrong: a stratum of a scenario, or a receiver other than the one it was trained on."""
 
     scenario: str
     mode: str
@@ -45,7 +45,7 @@ class Drift(NamedTuple):
 
 
 def play_drift(drift: Drift, predictor: object, seeds: int, packets: int) -> pa.Table:
-    """One row of metrics per world and system, AS_TRAINED or CORRECTED; `forecast_error_ms` is the mean absolute error of its forecasts."""
+    """Return one row of metrics per world and system, AS_TRAINED or CORRECTED; `forecast_error_ms`: mean absolute error of forecasts."""
     found = []
     for system, step in ((AS_TRAINED, 0.0), (CORRECTED, VCRouteOnline().step)):
         router = VCRouteOnline(step, KINDS[KIND]._replace(predictor=predictor))

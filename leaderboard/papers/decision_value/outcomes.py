@@ -29,7 +29,7 @@ def draw_worlds(part: Part, scenario: Scenario, stratum: str | None = None) -> l
 
 
 def play(part: Part, kind: str, seeds: int, packets: int, threads: int) -> pa.Table:
-    """One row of the leaderboard's metrics per reward and world.
+    """Return one row of the leaderboard's metrics per reward and world.
 
     Args:
         part: of `PARTS`.

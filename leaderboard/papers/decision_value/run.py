@@ -19,7 +19,7 @@ PAGE = "decision_value.md"
 
 
 def drifts(with_series: bool) -> list[Drift]:
-    """Where correcting is looked at: as trained, over other receivers, under every kind of stress, and over measured satellite links."""
+    """Return the conditions: as trained, over other receivers, under every kind of stress, and over measured satellite links."""
     found = [Drift("wonderproxy", "paper"), Drift("wonderproxy", "correlated")]
     found += [Drift("wonderproxy", "correlated", receiver=receiver) for receiver in (AdaptiveEwma(), FixedLag(200.0))]
     # After a step of 30 s nothing comes back that could teach.

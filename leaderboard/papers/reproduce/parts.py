@@ -53,7 +53,7 @@ def settings_of(scenario: str) -> list[Setting]:
 
 
 def parts_of(setting: Setting, seeds: int, packets: int, least: int = LEAST_WORLDS) -> Iterator[PlayedPart]:
-    """All worlds of a setting, `seeds` for each pair and `least` at least, a few to a part."""
+    """Return all worlds of a setting, `seeds` for each pair and `least` at least, a few to a part."""
     scenario = setting.worlds(packets_of(setting, packets))
     draws = every_pair(scenario, seeds, least)
     for first in range(0, len(draws), _WORLDS):

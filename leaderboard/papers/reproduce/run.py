@@ -25,7 +25,7 @@ _LOOKED_UP = "table1"  # of which only the table of links is looked at
 
 
 def parts_to_play(config: ReproduceConfig) -> list[PlayedPart]:
-    """Every part of every setting that statements are about and whose data are there."""
+    """Return every part of every setting that statements are about and whose data are there."""
     return [
         part
         for scenario in dict.fromkeys(filter(None, map(scenario_of, load_statements())))

@@ -1,4 +1,4 @@
-"""From calls to verdicts: each statement of the VCRoute paper in each mode."""
+"""Verdicts from calls: each statement of the VCRoute paper in each mode."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

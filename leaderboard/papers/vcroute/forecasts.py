@@ -37,7 +37,7 @@ FIGURES: Mapping[str, Callable[..., Any]] = {
 
 
 def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: System, threads: int) -> pa.Table:
-    """One row per call: pair, sums as `FIGURES` takes them, ends of the delays, and packets within each of `RELATIVE_ERRORS`."""
+    """Return one row per call: pair, sums as `FIGURES` takes them, ends of the delays, and packets within each of `RELATIVE_ERRORS`."""
     noted = Noted(system.router, scenario.packets)
     batch = CallBatch(scenario, len(draws), noted, system.receiver, log=True)
     play_together([batch], draws, threads)

@@ -32,7 +32,7 @@ DIRECT = "DRT-BF"  # any system will do where only the world is looked at
 
 
 class MissingError(Exception):
-    """Nothing of ours can stand beside the statement; the message says why."""
+    """Error: nothing of ours can stand beside the statement; the message says why."""
 
 
 class Material(NamedTuple):

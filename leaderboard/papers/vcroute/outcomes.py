@@ -71,7 +71,7 @@ def settings(scenario: str) -> list[Setting]:
 
 
 def play(setting: Setting, systems: Mapping[str, System], seeds: int, packets: int, threads: int) -> pa.Table:
-    """One row per system and world: the metrics of the leaderboard, what `STATISTICS` names besides, means of the paths, delay counts.
+    """Return one row per system and world: metrics of the leaderboard, what `STATISTICS` names besides, means of paths, delay counts.
 
     Args:
         setting: what kind of worlds.

@@ -146,7 +146,7 @@ class Cost(Record):
 
 
 class Nothing(Record):
-    """Nothing of ours can stand beside it."""
+    """Statement that nothing of ours can be compared with."""
 
     of: Literal["nothing"]
 

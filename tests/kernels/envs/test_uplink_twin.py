@@ -106,7 +106,7 @@ class Sender:
             start_source(self.source[0], self.target)
 
     def next_us(self):
-        """When something happens next of its own accord, and what: a report, a rule that wakes up, a capture, a chance to send."""
+        """Return when something happens next by itself: a report, a rule that wakes up, a capture, a transmission opportunity."""
         audio_us, frame_us = self.audio * SLOT, self.frame * int(self.source[0].frame_us) if self.source is not None else NEVER_US
         wakes_us = NEVER_US if self.rate is None else int(wake_us(self.rate.params, self.rate.state, 0))
         return [
