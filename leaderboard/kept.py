@@ -3,8 +3,7 @@
 The name follows from the arguments, described completely, and from code: the sources of the modules that compute, of the modules of all
 classes and functions among the arguments, and of everything that these import (`vcgym.network.kernels.sources`). A class is picked by its
 type in compiled loops, which import nothing of it; therefore its own module counts, and so does that of a plug-in among the arguments,
-which is imported by its name. A file that exists is complete, since it appears in
-one step.
+which is imported by its name. A file that exists is complete, since it appears in one step.
 """
 
 import hashlib
