@@ -1,14 +1,15 @@
 """Gradient through the player: the derivative of a call's R with respect to the target at each arrival.
 
-Between two arrivals the playout delay P of the clocked player is drawn toward the target T, at most 0.1 ms in a millisecond; a packet that
-is not there in time is waited for, and what was concealed meanwhile cannot be made up:
+The playout delay of the clocked player lies in the band from P to P + 10 ms, the length of a tick. Between two arrivals P is drawn toward the
+target T, at most 0.1 ms in a millisecond; a packet that is not there in time is waited for, in whole ticks, which over all phases of the
+ticks conceals as much as P rises:
 
-    Q_i = P_{i-1} + 0.1 dt_i tanh((T_{i-1} + 5 - P_{i-1}) / 4)
+    Q_i = P_{i-1} + 0.1 dt_i tanh((T_{i-1} - P_{i-1}) / 4)
     P_i = max(Q_i, d_i),   concealed_i = max(0, d_i - Q_i)               a packet that was not overtaken
     P_i = Q_i,             concealed_i = 10 ms if d_i > Q_i              an overtaken one: the player has passed its place
 
-With x the mean of P over the call and p the percent concealed, packets that never came among it, R = 93.2 - Id(x) - 95 p / (p + 25.1).
-tanh and 5 ms stand for the player's band of a unit; the knee of Id is smoothed over 8 ms, and the step of an overtaken packet over 2 ms.
+With x the mean of P + 5 ms over the call and p the percent concealed, packets that never came among it, R = 93.2 - Id(x) - 95 p / (p + 25.1).
+tanh stands for the player's steps; the knee of Id is smoothed over 8 ms, and the step of an overtaken packet over 2 ms.
 One number is carried from arrival to arrival, so that the adjoint costs as little as the recursion.
 """
 
@@ -47,11 +48,11 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
         drawn_ms: (arrivals,) for Q.
         gradient: (arrivals,) for dR / dT.
     """
-    playout_ms[0] = max(target_ms[0] + MIDDLE_MS, delay_ms[0])
+    playout_ms[0] = max(target_ms[0], delay_ms[0])
     drawn_ms[0] = playout_ms[0]
     total_ms, concealed_ms = playout_ms[0], UNIT_MS * (packets - count)
     for i in range(1, count):
-        pull = math.tanh((target_ms[i - 1] + MIDDLE_MS - playout_ms[i - 1]) / BAND_MS)
+        pull = math.tanh((target_ms[i - 1] - playout_ms[i - 1]) / BAND_MS)
         drawn_ms[i] = playout_ms[i - 1] + PACE * passed_ms[i] * pull
         if overtaken[i]:
             playout_ms[i] = drawn_ms[i]
@@ -60,7 +61,7 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
             playout_ms[i] = max(drawn_ms[i], delay_ms[i])
             concealed_ms += playout_ms[i] - drawn_ms[i]
         total_ms += playout_ms[i]
-    x, p = total_ms / count, 100.0 * concealed_ms / (UNIT_MS * packets)
+    x, p = total_ms / count + MIDDLE_MS, 100.0 * concealed_ms / (UNIT_MS * packets)
     bend = (x - REDUCED_KNEE_MS) / KNEE_WIDTH_MS
     above_ms = KNEE_WIDTH_MS * (max(bend, 0.0) + math.log1p(math.exp(-abs(bend))))
     r = 93.2 - REDUCED_SLOPE_PER_MS * x - REDUCED_KNEE_SLOPE_PER_MS * above_ms - 95.0 * p / (p + 25.1)
@@ -76,7 +77,7 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
             by_drawn = by_playout
         else:
             by_drawn = -by_concealed
-        pull = math.tanh((target_ms[i - 1] + MIDDLE_MS - playout_ms[i - 1]) / BAND_MS)
+        pull = math.tanh((target_ms[i - 1] - playout_ms[i - 1]) / BAND_MS)
         slope = PACE * passed_ms[i] * (1.0 - pull * pull) / BAND_MS
         gradient[i - 1] = by_drawn * slope
         carried = by_drawn * (1.0 - slope)
