@@ -22,6 +22,9 @@ FEATURES = (
     "peak_1s",  # peak above the slow mean, relaxing with this half life, above the newest delay
     "peak_5s",
     "peak_30s",
+    "quantile_90",  # running quantiles of the delay, above the newest one
+    "quantile_97",
+    "quantile_99",
     "above_minimum",  # newest delay above the smallest of the last 2 s: what the player's target is measured from
     "above_path_minimum",  # ... of this path in the call
     "above_history",  # ... the path's mean in the history
@@ -44,6 +47,8 @@ MEMORY_MS = np.array([0.0, 300.0, 3000.0])  # of the averages but the fast one
 HALF_LIFE_MS = np.array([1000.0, 5000.0, 30000.0])  # of the peaks
 MISSING_PACKETS = np.array([100.0, 1000.0])  # memory of the shares of missing packets
 CHANGE_HALF_LIFE_MS = 500.0
+QUANTILE = np.array([0.90, 0.97, 0.99])
+QUANTILE_STEP = np.array([0.1, 0.15, 0.2])  # of a running quantile, in mean deviations
 
 ARRIVALS = np.dtype(
     (
@@ -57,6 +62,7 @@ ARRIVALS = np.dtype(
             ("mean_ms", "f8", (3,)),
             ("deviation_ms", "f8", (3,)),
             ("peak_ms", "f8", (3,)),  # above the slow mean
+            ("quantile_ms", "f8", (3,)),
             ("missing", "f8", (2,)),
             ("sum_ms", "f8"),  # of delays
             ("changed_us", "i8"),  # arrival at which the path changed
@@ -89,6 +95,7 @@ def forget_arrivals(seen):
 def _start_averages(seen, record, delay_ms):
     for i in range(3):
         seen.mean_ms[i] = delay_ms
+        seen.quantile_ms[i] = delay_ms
     seen.delay_ms = delay_ms
     seen.arrived_us = record.arrived_us
     seen.path = record.path
@@ -106,6 +113,7 @@ def _follow_path(seen, record, delay_ms):
     seen.delay_ms += step_ms
     for i in range(3):
         seen.mean_ms[i] += step_ms
+        seen.quantile_ms[i] += step_ms
 
 
 @kernel
@@ -117,6 +125,8 @@ def _average(seen, delay_ms, passed_ms):
         seen.mean_ms[i] += weight * (delay_ms - seen.mean_ms[i])
         fade = math.exp(-math.log(2.0) * passed_ms / HALF_LIFE_MS[i])
         seen.peak_ms[i] = max(seen.peak_ms[i] * fade, delay_ms - seen.mean_ms[2])
+        step_ms = QUANTILE_STEP[i] * (seen.deviation_ms[2] + 0.1)
+        seen.quantile_ms[i] += step_ms * (QUANTILE[i] if delay_ms > seen.quantile_ms[i] else QUANTILE[i] - 1.0)
 
 
 @kernel
@@ -139,14 +149,14 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
     overtaken = skipped < 0.0
     if not overtaken:
         _follow_path(seen, record, delay_ms)
-        x[13] = (delay_ms - seen.delay_ms) / UNIT_MS
+        x[16] = (delay_ms - seen.delay_ms) / UNIT_MS
         _average(seen, delay_ms, 10.0 * skipped)
         for i in range(2):
             seen.missing[i] = (seen.missing[i] * (1.0 - 1.0 / MISSING_PACKETS[i]) + (skipped - 1.0) / MISSING_PACKETS[i])
         seen.newest_us = record.sent_us
         seen.delay_ms = delay_ms
     else:
-        x[13] = 0.0
+        x[16] = 0.0
         for i in range(2):
             seen.missing[i] = max(0.0, seen.missing[i] - 1.0 / MISSING_PACKETS[i])
     seen.packets += 1
@@ -157,17 +167,18 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
         x[i] = (seen.delay_ms - seen.mean_ms[i]) / UNIT_MS
         x[3 + i] = seen.deviation_ms[i] / UNIT_MS
         x[6 + i] = (seen.peak_ms[i] + seen.mean_ms[2] - seen.delay_ms) / UNIT_MS
-    x[9] = jitter_us / 1000.0 / UNIT_MS
-    x[10] = (seen.delay_ms - path_minimum_ms[seen.path]) / UNIT_MS
-    x[11] = (seen.delay_ms - history[seen.path, 0]) / UNIT_MS
-    x[12] = history[seen.path, 1] / UNIT_MS
-    x[14] = gap_ms / UNIT_MS
-    x[15] = min(skipped - 1.0, 20.0) if not overtaken else max(skipped, -20.0)
-    x[16] = 100.0 * seen.missing[0]
-    x[17] = 100.0 * seen.missing[1]
+        x[9 + i] = (seen.quantile_ms[i] - seen.delay_ms) / UNIT_MS
+    x[12] = jitter_us / 1000.0 / UNIT_MS
+    x[13] = (seen.delay_ms - path_minimum_ms[seen.path]) / UNIT_MS
+    x[14] = (seen.delay_ms - history[seen.path, 0]) / UNIT_MS
+    x[15] = history[seen.path, 1] / UNIT_MS
+    x[17] = gap_ms / UNIT_MS
+    x[18] = min(skipped - 1.0, 20.0) if not overtaken else max(skipped, -20.0)
+    x[19] = 100.0 * seen.missing[0]
+    x[20] = 100.0 * seen.missing[1]
     since_ms = (record.arrived_us - seen.changed_us) / 1000.0
     recent = math.exp(-math.log(2.0) * since_ms / CHANGE_HALF_LIFE_MS)
-    x[18] = recent
-    x[19] = recent * seen.step_ms / UNIT_MS
-    x[20] = (seen.mean_ms[2] - KNEE_MS) / UNIT_MS
-    x[21] = (seen.sum_ms / seen.packets - KNEE_MS) / UNIT_MS
+    x[21] = recent
+    x[22] = recent * seen.step_ms / UNIT_MS
+    x[23] = (seen.mean_ms[2] - KNEE_MS) / UNIT_MS
+    x[24] = (seen.sum_ms / seen.packets - KNEE_MS) / UNIT_MS

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import ARRIVALS, UNIT_MS, WIDTH, forget_arrivals, take_arrival
-from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
+from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
 from vcgym.baselines.records import PROBE
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
@@ -28,7 +28,7 @@ START_LAG_MS = 80.0  # that of NetEQ
 PACE = 0.1  # of the player: 10 ms of playout delay in 100 ms
 
 
-@rule(Control.LAG)
+@rule(Control.LAG, learned=True)
 class LearnedLag(NamedTuple):
     """Parameters: weights, float32; each layer has its bias in the last row."""
 

@@ -47,7 +47,7 @@ MISSING_PACKETS = 200.0  # memory of the share missing in the call
 (HALF_LIFE, EXCESS, DEVIATION, MISSING_HISTORY, SD_HISTORY, UNHEARD, MARGIN, SLOWER, MISSING_CALL, GUARD) = range(len(TWICE))
 
 
-@rule(Control.PATH)
+@rule(Control.PATH, learned=True)
 class LearnedRouter(NamedTuple):
     """Parameters."""
 

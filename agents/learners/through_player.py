@@ -15,8 +15,6 @@ One number is carried from arrival to arrival, so that the adjoint costs as litt
 
 import math
 
-import numpy as np
-
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout.quality import REDUCED_KNEE_MS, REDUCED_KNEE_SLOPE_PER_MS, REDUCED_SLOPE_PER_MS
 
