@@ -5,8 +5,8 @@
     topk: {choice: best_five}       a rule within by its parameters, and `_target_` where its class is not fixed
     predictor: {_target_: vcgym.predictors.published.shipped_network}
 
-Allowed are the classes of `vcgym.baselines`, `vcgym.predictors` and `vcgym.agents.controllers`, the predictors that are shipped, and the classes that an installed
-package offers as entry points of the group `vcgym.rules`, by the entry point's name or by the class.
+Allowed are the classes of `vcgym.baselines`, `vcgym.predictors` and `vcgym.agents.controllers`, the predictors that are shipped, and the
+classes that an installed package offers as entry points of the group `vcgym.rules`, by the entry point's name or by the class.
 """
 
 import enum
@@ -77,7 +77,7 @@ def _class(name: str, where: str) -> type:
     else:
         module, _, attribute = name.rpartition(".")
         if not module.startswith(_ROOMS):
-            raise ValueError(f"{where}: _target_ is {name!r}; allowed: a class of vcgym.baselines, vcgym.predictors or vcgym.agents.controllers, or of a plug-in")
+            raise ValueError(f"{where}: _target_ is {name!r}; allowed: a class of {', '.join(_ROOMS)} or of a plug-in")
         try:
             found = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:

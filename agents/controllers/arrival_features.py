@@ -50,6 +50,10 @@ CHANGE_HALF_LIFE_MS = 500.0
 QUANTILE = np.array([0.90, 0.97, 0.99])
 QUANTILE_STEP = np.array([0.1, 0.15, 0.2])  # of a running quantile, in mean deviations
 
+_SLOT_MS = SLOT_US / 1000.0
+_WEIGHT = np.array([1.0 / PACKETS_FAST, *(1.0 - np.exp(-_SLOT_MS / MEMORY_MS[1:]))])  # one slot after the packet before
+_FADE = np.exp(-math.log(2.0) * _SLOT_MS / HALF_LIFE_MS)
+
 ARRIVALS = np.dtype(
     (
         np.record,
@@ -120,10 +124,12 @@ def _follow_path(seen, record, delay_ms):
 def _average(seen, delay_ms, passed_ms):
     """Take a delay into averages, deviations and peaks, `passed_ms` after the one before."""
     for i in range(3):
-        weight = 1.0 / PACKETS_FAST if i == 0 else 1.0 - math.exp(-passed_ms / MEMORY_MS[i])
+        weight, fade = _WEIGHT[i], _FADE[i]
+        if passed_ms != _SLOT_MS:
+            weight = weight if i == 0 else 1.0 - math.exp(-passed_ms / MEMORY_MS[i])
+            fade = math.exp(-math.log(2.0) * passed_ms / HALF_LIFE_MS[i])
         seen.deviation_ms[i] += weight * (abs(delay_ms - seen.mean_ms[i]) - seen.deviation_ms[i])
         seen.mean_ms[i] += weight * (delay_ms - seen.mean_ms[i])
-        fade = math.exp(-math.log(2.0) * passed_ms / HALF_LIFE_MS[i])
         seen.peak_ms[i] = max(seen.peak_ms[i] * fade, delay_ms - seen.mean_ms[2])
         step_ms = QUANTILE_STEP[i] * (seen.deviation_ms[2] + 0.1)
         seen.quantile_ms[i] += step_ms * (QUANTILE[i] if delay_ms > seen.quantile_ms[i] else QUANTILE[i] - 1.0)
@@ -131,7 +137,7 @@ def _average(seen, delay_ms, passed_ms):
 
 @kernel
 def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
-    """Take in an arrival and write its features into `x` (WIDTH,).
+    """Take in an arrival and write its features into `x` (WIDTH,), each compressed: x / sqrt(1 + |x|).
 
     Args:
         seen: one of ARRIVALS.
@@ -177,8 +183,10 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
     x[19] = 100.0 * seen.missing[0]
     x[20] = 100.0 * seen.missing[1]
     since_ms = (record.arrived_us - seen.changed_us) / 1000.0
-    recent = math.exp(-math.log(2.0) * since_ms / CHANGE_HALF_LIFE_MS)
+    recent = math.exp(-math.log(2.0) * since_ms / CHANGE_HALF_LIFE_MS) if since_ms < 20.0 * CHANGE_HALF_LIFE_MS else 0.0
     x[21] = recent
     x[22] = recent * seen.step_ms / UNIT_MS
     x[23] = (seen.mean_ms[2] - KNEE_MS) / UNIT_MS
     x[24] = (seen.sum_ms / seen.packets - KNEE_MS) / UNIT_MS
+    for i in range(x.size):
+        x[i] = x[i] / math.sqrt(np.float32(1.0) + abs(x[i]))

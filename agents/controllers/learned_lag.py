@@ -1,6 +1,6 @@
 """A learned lag: a small network that decides, at the receiver and at each arrival, how long packets are awaited.
 
-    x       features of the arrival (`vcgym.agents.controllers.arrival_features`), compressed by arcsinh
+    x       features of the arrival (`vcgym.agents.controllers.arrival_features`)
     h       = relu(W1 x + b1),   g = relu(W2 h + b2)
     target  = newest delay + 20 ms softplus(w3 g + b3)
     P       = P drawn toward the target of before, by 10 ms at most in 100 ms; the newest delay if that is larger
@@ -112,9 +112,7 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def headroom_ms(params, x, layers):
-    """Return the target above the newest delay (ms, >= 0) for features `x` (WIDTH,), which are compressed in place."""
-    for i in range(x.size):
-        x[i] = math.asinh(x[i])
+    """Return the target above the newest delay (ms, >= 0) for features `x` (WIDTH,)."""
     _layer(params.first, x, layers[0])
     _layer(params.second, layers[0], layers[1])
     out = params.last[layers.shape[1]]

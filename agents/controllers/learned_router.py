@@ -2,7 +2,7 @@
 
 What is expected of a path, from its historical mean h, the excess e of its newest fed-back delays over h, and the age of that news:
 
-    excess   = max(e 2^-(age / half life), guard x least excess that fresh news of any path shows)
+    excess   = e 2^-(age / half life), and at least guard x the least excess that fresh news of any path shows, where that is above 0
     cost     = h + (1 + a) excess + b deviation + c percent missing in the history + d sd of the history + f percent missing in the call
     cost     = h + u sd + c percent missing in the history                of a path of which nothing has been heard
     change from path i to the path j of least cost if
@@ -30,17 +30,19 @@ from vcgym.network.playout.quality import REDUCED_KNEE_MS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 TWICE = (
-    "log_half_life_ms", "excess", "deviation", "missing_history", "sd_history", "unheard_sd", "margin_ms", "slower", "missing_call", "guard",
+    "log_half_life_ms", "excess", "deviation", "missing_history", "sd_history",
+    "unheard_sd", "margin_ms", "slower", "missing_call", "guard",
 )  # fmt: skip
 ONCE = ("log_smoothing_ms", "log_deviation_ms", "log_blend_ms", "blend_from_ms", "log_fresh_ms", "bridge")
 NUMBERS = 2 * len(TWICE) + len(ONCE)
 START = np.array(
     [
-        [math.log(3000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 20.0, 0.5, 5.0, 0.5],
-        [math.log(1000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 10.0, 0.2, 5.0, 0.5],
+        [math.log(20_000.0), 0.3, 1.5, 30.0, 0.0, 2.0, 10.0, 0.5, 3.0, 0.0],
+        [math.log(8000.0), 0.0, 0.5, 10.0, 0.0, 2.0, 10.0, 1.0, 0.0, 0.5],
     ]
 )
-START_ONCE = np.array([math.log(30.0), math.log(1000.0), math.log(20.0), 0.0, math.log(300.0), 0.2])
+START_ONCE = np.array([math.log(3.0), math.log(30_000.0), math.log(40.0), 0.0, math.log(200.0), 0.0])
+SCALE = np.concatenate([np.tile([0.5, 0.2, 0.4, 8.0, 0.2, 0.5, 8.0, 0.2, 3.0, 0.3], 2), [0.5, 0.5, 0.3, 10.0, 0.5, 0.2]])  # of a search
 MEAN_PACKETS = 100  # that the call's mean delay counts before the first
 MISSING_PACKETS = 200.0  # memory of the share missing in the call
 
@@ -183,7 +185,7 @@ def _costs(prices, arms, blend, now_us):
         arm = arms[path]
         heard = arm.sent_us >= 0
         fade = math.exp(-rate * (now_us - arm.sent_us)) if heard else 0.0
-        arm.expected_ms = max(arm.excess_ms * fade, shared_ms)
+        arm.expected_ms = max(arm.excess_ms * fade, shared_ms) if shared_ms > 0.0 else arm.excess_ms * fade
         spread_ms = by_deviation * arm.deviation_ms + by_sd * arm.sd_ms if heard else by_unheard * arm.sd_ms
         arm.cost_ms = (
             arm.usual_ms + (1.0 + by_excess) * arm.expected_ms + spread_ms + by_missing * arm.missing + by_call * arm.missing_call

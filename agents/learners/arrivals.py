@@ -20,7 +20,7 @@ class Arrivals(NamedTuple):
     """Calls (n, packets), each in order of arrival; past `count` there is nothing.
 
     Attributes:
-        features: float32 (n, packets, WIDTH), compressed as the network sees them.
+        features: float32 (n, packets, WIDTH).
         delay_ms: float64 of each packet.
         newest_ms: float64, delay of the newest packet so far by sent time.
         passed_ms: float64, time since the last arrival.
@@ -55,7 +55,6 @@ def record_arrivals(calls: Calls, router: Any, receiver: Any) -> Arrivals:
         found.count[s] = order.size
         history = np.ascontiguousarray(batch.history[s][:, 1:])
         _features(window, seen, np.full(len(history), np.inf), history, order, arrived_us, path, s, found)
-    np.arcsinh(found.features, out=found.features)
     return found
 
 

@@ -3,6 +3,7 @@
 The score of a call is what the board ranks by, the E-model's R of the clocked player.
 """
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,18 @@ class Calls:
     def __len__(self) -> int:
         """Return the number of calls."""
         return len(self.draws)
+
+    def cut(self, parts: int) -> "list[Calls]":
+        """Return the calls in so many shares, as equal as they can be, which take their calls in turn."""
+        return [self._some(np.arange(part, len(self), parts)) for part in range(parts)]
+
+    def _some(self, which: NDArray[np.int64]) -> "Calls":
+        some = copy.copy(self)
+        some.draws, some.strata = [self.draws[row] for row in which], self.strata[which]
+        some.world = copy.copy(self.world)
+        some.world.history, some.world.loaded = self.world.history[which], np.ascontiguousarray(self.world.loaded[:, which])
+        some.world.delay_us = some.world.loaded[0]
+        return some
 
     def play(self, router: Any, receiver: Any, log: bool = False, threads: int = 1) -> CallBatch:
         """Return the calls, played to their end by two rules."""

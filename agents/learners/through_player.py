@@ -1,16 +1,20 @@
 """Gradient through the player: the derivative of a call's R with respect to the target at each arrival.
 
-The playout delay of the clocked player lies in the band from P to P + 10 ms, the length of a tick. Between two arrivals P is drawn toward the
-target T, at most 0.1 ms in a millisecond; a packet that is not there in time is waited for, in whole ticks, which over all phases of the
-ticks conceals as much as P rises:
+The playout delay of the clocked player lies between P and P + 10 ms, the length of a tick. Between two arrivals P is drawn toward the target
+T, at most 0.1 ms in a millisecond; a packet that is not there in time is waited for, in whole ticks, which over all phases of the ticks
+conceals as much as P rises:
 
     Q_i = P_{i-1} + 0.1 dt_i tanh((T_{i-1} - P_{i-1}) / 4)
     P_i = max(Q_i, d_i),   concealed_i = max(0, d_i - Q_i)               a packet that was not overtaken
     P_i = Q_i,             concealed_i = 10 ms if d_i > Q_i              an overtaken one: the player has passed its place
 
-With x the mean of P + 5 ms over the call and p the percent concealed, packets that never came among it, R = 93.2 - Id(x) - 95 p / (p + 25.1).
-tanh stands for the player's steps; the knee of Id is smoothed over 8 ms, and the step of an overtaken packet over 2 ms.
-One number is carried from arrival to arrival, so that the adjoint costs as little as the recursion.
+With x the mean of P + 5 ms over the call and p the percent concealed, packets that never came among it,
+
+    R = 93.2 - Id(x) - 95 p / (p + 25.1)                                  (G.107, and the reduced Id of `vcgym.network.playout.quality`)
+
+tanh stands for the player's steps; the knee of Id is smoothed over 8 ms, and the step of an overtaken packet over 2 ms. One number is
+carried from arrival to arrival, so that the adjoint costs as little as the recursion. Left out: a hole that concealment already heard
+pays for, and jumps of over a second.
 """
 
 import math

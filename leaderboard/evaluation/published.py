@@ -57,7 +57,7 @@ def env_class(env_id: str) -> Any:
 
 
 def kind_of(name: str, participant: Participant) -> str:
-    """Return the column `kind`: "oracle", "tuned" for a system whose parameters were searched, else "rule"; or "agent" for what is learned."""
+    """Return the column `kind`: "agent" for what is learned, "oracle", "tuned" for rules whose parameters were searched, else "rule"."""
     if not isinstance(participant, System) or participant.is_learned:
         return "agent"
     return "oracle" if participant.is_oracle else "tuned" if tuning_trials(name) else "rule"
