@@ -81,35 +81,4 @@ class SACConfig(Config):
     activation: Literal["tanh", "relu"] = "relu"
 
 
-class PairConfig(Config):
-    """Two learned rules inside the loop: a lag by the gradient through the player, a router by search on the true score, in turns.
-
-    The calls are `num_envs` of the training, and those that decide nothing `evaluation_episodes`; `steps`, `evaluate_every` and
-    `checkpoint_every` are without effect.
-
-    Attributes:
-        also: further worlds to learn from, as "scenario mode"; each has as many calls as the environment's own.
-        turns: how often a lag is learned and then a router searched, >= 1; a last lag is learned for the router that was found.
-        lag_steps: gradient steps of a turn.
-        calls: calls in one of them.
-        learning_rate: Adam's step size at the start of a turn.
-        hidden: units of each of the lag's two layers.
-        trials: routers that a turn tries.
-        population: routers of a generation.
-        search_step: first standard deviation of the search, in natural steps of the prices.
-        chunks: the calls are cut into so many, one for each generation in turn.
-    """
-
-    also: list[Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]] = Field(default=[])
-    turns: Annotated[int, Field(ge=1, le=10)] = 1
-    lag_steps: Annotated[int, Field(ge=1)] = 800
-    calls: Annotated[int, Field(ge=1)] = 32
-    learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
-    hidden: Annotated[int, Field(ge=1, le=256)] = 32
-    trials: Annotated[int, Field(ge=2)] = 1600
-    population: Annotated[int, Field(ge=4)] = 16
-    search_step: Annotated[float, Field(gt=0)] = 0.7
-    chunks: Annotated[int, Field(ge=1)] = 4
-
-
-Algorithm = PPOConfig | MaskablePPOConfig | SACConfig | PairConfig
+Algorithm = PPOConfig | MaskablePPOConfig | SACConfig

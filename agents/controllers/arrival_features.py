@@ -158,7 +158,7 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
         x[16] = (delay_ms - seen.delay_ms) / UNIT_MS
         _average(seen, delay_ms, 10.0 * skipped)
         for i in range(2):
-            seen.missing[i] = (seen.missing[i] * (1.0 - 1.0 / MISSING_PACKETS[i]) + (skipped - 1.0) / MISSING_PACKETS[i])
+            seen.missing[i] = seen.missing[i] * (1.0 - 1.0 / MISSING_PACKETS[i]) + (skipped - 1.0) / MISSING_PACKETS[i]
         seen.newest_us = record.sent_us
         seen.delay_ms = delay_ms
     else:

@@ -187,9 +187,7 @@ def _costs(prices, arms, blend, now_us):
         fade = math.exp(-rate * (now_us - arm.sent_us)) if heard else 0.0
         arm.expected_ms = max(arm.excess_ms * fade, shared_ms) if shared_ms > 0.0 else arm.excess_ms * fade
         spread_ms = by_deviation * arm.deviation_ms + by_sd * arm.sd_ms if heard else by_unheard * arm.sd_ms
-        arm.cost_ms = (
-            arm.usual_ms + (1.0 + by_excess) * arm.expected_ms + spread_ms + by_missing * arm.missing + by_call * arm.missing_call
-        )
+        arm.cost_ms = arm.usual_ms + (1.0 + by_excess) * arm.expected_ms + spread_ms + by_missing * arm.missing + by_call * arm.missing_call
         if arm.cost_ms < best_ms:
             best, best_ms = np.int64(path), arm.cost_ms
     return best
@@ -203,5 +201,3 @@ def _least_fresh(arms, now_us, fresh_us):
         if arms[path].sent_us >= 0 and now_us - arms[path].sent_us < fresh_us:
             least_ms = min(least_ms, arms[path].excess_ms)
     return least_ms if least_ms < math.inf else 0.0
-
-

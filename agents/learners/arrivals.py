@@ -17,7 +17,7 @@ from vcgym.network.kernels.slots import SLOT_US
 
 
 class Arrivals(NamedTuple):
-    """Calls (n, packets), each in order of arrival; past `count` there is nothing.
+    """Calls (n, packets), each in order of arrival; past `arrived` there is nothing.
 
     Attributes:
         features: float32 (n, packets, WIDTH).
@@ -25,7 +25,7 @@ class Arrivals(NamedTuple):
         newest_ms: float64, delay of the newest packet so far by sent time.
         passed_ms: float64, time since the last arrival.
         overtaken: bool, a newer packet has arrived before.
-        count: int64 (n,), arrivals.
+        arrived: int64 (n,), how many arrived.
         packets: length of the calls.
     """
 
@@ -34,7 +34,7 @@ class Arrivals(NamedTuple):
     newest_ms: NDArray[np.float64]
     passed_ms: NDArray[np.float64]
     overtaken: NDArray[np.bool_]
-    count: NDArray[np.int64]
+    arrived: NDArray[np.int64]
     packets: int
 
 
@@ -42,17 +42,23 @@ def record_arrivals(calls: Calls, router: Any, receiver: Any) -> Arrivals:
     """Play all calls and return what arrived."""
     batch = calls.play(router, receiver, log=True)
     log, n, packets = batch.tables.log, len(calls), calls.scenario.packets
+    shape = n, packets
     found = Arrivals(
-        np.zeros((n, packets, WIDTH), np.float32), *(np.zeros((n, packets)) for _ in range(3)),
-        np.zeros((n, packets), np.bool_), np.zeros(n, np.int64), packets,
-    )  # fmt: skip
+        np.zeros((*shape, WIDTH), np.float32),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape, np.bool_),
+        np.zeros(n, np.int64),
+        packets,
+    )
     window, seen = np.zeros(1, JITTER_WINDOW).view(np.recarray), np.zeros(1, ARRIVALS).view(np.recarray)
     for s in range(n):
         # Ties arrive in order of sending: the queue in flight is stable.
         order = np.argsort(log["arrived_us"][s], kind="stable")
         order = order[log["arrived_us"][s][order] >= 0]
         arrived_us, path = log["arrived_us"][s][order], log["path"][s][order].astype(np.int64)
-        found.count[s] = order.size
+        found.arrived[s] = order.size
         history = np.ascontiguousarray(batch.history[s][:, 1:])
         _features(window, seen, np.full(len(history), np.inf), history, order, arrived_us, path, s, found)
     return found

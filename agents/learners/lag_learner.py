@@ -58,7 +58,7 @@ class _Rating(torch.autograd.Function):
     def forward(ctx: Any, target_ms: torch.Tensor, arrivals: Arrivals, which: NDArray[np.int64]) -> torch.Tensor:
         gradient, r = np.zeros(target_ms.shape), np.zeros(len(which))
         targets = target_ms.detach().numpy().astype(np.float64)
-        calls = arrivals.delay_ms[which], arrivals.passed_ms[which], arrivals.overtaken[which], arrivals.count[which]
+        calls = arrivals.delay_ms[which], arrivals.passed_ms[which], arrivals.overtaken[which], arrivals.arrived[which]
         ratings(targets, *calls, arrivals.packets, gradient, r, np.zeros((2, targets.shape[1])))
         ctx.save_for_backward(torch.from_numpy(gradient.astype(np.float32)))
         return torch.from_numpy(r.astype(np.float32))
@@ -79,7 +79,7 @@ def rating_of(net: LagNet, arrivals: Arrivals, which: NDArray[np.int64]) -> torc
 def learn_lag(
     net: LagNet,
     sets: Sequence[Arrivals],
-    shares: Sequence[float],
+    shares: NDArray[np.float64],
     steps: int,
     calls: int,
     learning_rate: float,
@@ -91,7 +91,7 @@ def learn_lag(
     Args:
         net: the network.
         sets: recorded arrivals, each of the calls along one router.
-        shares: how often each set is used; they add up to 1.
+        shares: (sets,) how often each is used; they add up to 1.
         steps: gradient steps.
         calls: calls in one step, of one set.
         learning_rate: step size at the start.
@@ -103,10 +103,10 @@ def learn_lag(
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     for step in range(steps):
         arrivals = sets[draws.choice(len(sets), p=shares)]
-        which = draws.choice(len(arrivals.count), min(calls, len(arrivals.count)), replace=False)
+        which = draws.choice(len(arrivals.arrived), min(calls, len(arrivals.arrived)), replace=False)
         r = rating_of(net, arrivals, which).mean()
         optimiser.zero_grad()
-        (-r).backward()  # type: ignore[no-untyped-call]
+        (-r).backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), MAX_NORM)
         optimiser.step()
         schedule.step()

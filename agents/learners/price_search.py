@@ -24,7 +24,7 @@ def search_prices(
     start: Prices,
     scale: Prices,
     receiver: Any,
-    chunks: Sequence[Calls],
+    chunks: Sequence[Sequence[Calls]],
     trials: int,
     population: int,
     step: float,
@@ -39,7 +39,7 @@ def search_prices(
         start: prices to start from.
         scale: natural step of each price.
         receiver: the rule of the lag.
-        chunks: calls, one chunk for each generation in turn.
+        chunks: calls, of several kinds of worlds perhaps; one chunk for each generation in turn.
         trials: candidates in all.
         population: candidates of a generation.
         step: first standard deviation, in units of `scale`.
@@ -54,7 +54,8 @@ def search_prices(
     known = [json.loads(line) for line in told.read_text().splitlines()] if told.exists() else []
 
     def score(candidate: Prices) -> float:
-        return float(chunks[generation % len(chunks)].scores(LearnedRouter(start + scale * candidate), receiver).mean())
+        router = LearnedRouter(start + scale * candidate)
+        return float(np.concatenate([calls.scores(router, receiver) for calls in chunks[generation % len(chunks)]]).mean())
 
     with ThreadPoolExecutor(threads) as pool, told.open("a") as file:
         for generation in range(-(-trials // population)):

@@ -1,8 +1,8 @@
 """Gradient through the player: the derivative of a call's R with respect to the target at each arrival.
 
-The playout delay of the clocked player lies between P and P + 10 ms, the length of a tick. Between two arrivals P is drawn toward the target
-T, at most 0.1 ms in a millisecond; a packet that is not there in time is waited for, in whole ticks, which over all phases of the ticks
-conceals as much as P rises:
+The playout delay of the clocked player lies between P and P + 10 ms, the length of a tick. Between two arrivals P is drawn toward the
+target T, at most 0.1 ms in a millisecond; a packet that is not there in time is waited for, in whole ticks, which over all phases of the
+ticks conceals as much as P rises:
 
     Q_i = P_{i-1} + 0.1 dt_i tanh((T_{i-1} - P_{i-1}) / 4)
     P_i = max(Q_i, d_i),   concealed_i = max(0, d_i - Q_i)               a packet that was not overtaken
@@ -92,10 +92,6 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
 def ratings(target_ms, delay_ms, passed_ms, overtaken, count, packets, gradient, r, scratch):
     """Write R of each call into `r` (calls,), and dR / dT (calls, arrivals) into `gradient`; `scratch` is (2, arrivals)."""
     for s in range(count.size):
-        r[s] = call_rating(
-            target_ms[s], delay_ms[s], passed_ms[s], overtaken[s], count[s], packets, scratch[0], scratch[1], gradient[s]
-        )
+        r[s] = call_rating(target_ms[s], delay_ms[s], passed_ms[s], overtaken[s], count[s], packets, scratch[0], scratch[1], gradient[s])
         for i in range(count[s], gradient.shape[1]):
             gradient[s, i] = 0.0
-
-

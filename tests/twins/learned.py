@@ -129,7 +129,8 @@ class PlainRouter:
         old, deviation, before_ms = self.news[record.path]
         if sent_ms <= before_ms:
             return
-        smooth, slow = (1 - math.exp(-(sent_ms - before_ms) / math.exp(self.once[name])) for name in ("log_smoothing_ms", "log_deviation_ms"))
+        memories_ms = (math.exp(self.once[name]) for name in ("log_smoothing_ms", "log_deviation_ms"))
+        smooth, slow = (1 - math.exp(-(sent_ms - before_ms) / memory_ms) for memory_ms in memories_ms)
         self.news[record.path] = (old + smooth * (excess - old), deviation + slow * (abs(excess - old) - deviation), sent_ms)
 
     def _count(self, record):
