@@ -79,7 +79,7 @@ class EpisodeSettings:
     """Observation, action and reward of an agent.
 
     Attributes:
-        reward: emodel, event, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
+        reward: emodel, event, rating, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
         observation: features (a flat Box), dict (its parts) or records.
         action: discrete, continuous or exact.
         features: added to those of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.

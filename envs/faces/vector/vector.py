@@ -17,6 +17,7 @@ from vcgym.envs.call.features.observe import allocate_features, call_layout, cle
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.event_delay import EventDelay
+from vcgym.envs.call.rewards.rating import Rating
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
@@ -31,7 +32,7 @@ from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
-REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay()})
+REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "rating": Rating()})
 LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
 
 

@@ -7,6 +7,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.records import MEDIA, PROBE, Record
+from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.network.playout.quality import LOSS_PRICE
 
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
@@ -48,6 +49,13 @@ def test_rewards_add_up_to_the_totals(path_env_id, scenario, mode, reward):
         delays = (call["emitted_us"] - TICK_US * np.arange(PACKETS))[out]
         missed = PACKETS - out.sum() - call["flushed"].sum()
         assert totals["return_event"] == pytest.approx(-delays.sum() / 100_000.0 - LOSS_PRICE * missed, rel=1e-9)
+
+
+@pytest.mark.parametrize(("scenario", "mode"), WORLDS)
+def test_rewards_add_up_to_the_score(path_env_id, scenario, mode):
+    """The sum of the reward `rating` is the R of the leaderboard's row, less that of a perfect call."""
+    env, returns, _, _ = play_out(path_env_id, scenario=scenario, mode=mode, reward="rating")
+    assert returns == pytest.approx([row["r"] - 93.2 for row in rows(env.played())], abs=1e-9)
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
