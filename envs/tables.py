@@ -150,7 +150,7 @@ def markdown() -> str:
         "### Of the sender (Call with an uplink)", _SENDER, _features((*REMOTE_FEATURES, RATE_COMMANDED, ORDER_COMMANDED)),
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
         "## Rewards", _table(("reward", "what is paid"), _REWARDS.items()),
-        "The rewards of an episode add up to its row's `return_emodel`, `return_event` or `r` - 93.2, and what its video has earned.",
+        "The rewards of an episode add up to its row's `return_emodel`, `return_event` or `r` less 93.2, and what its video has earned.",
         "## Places", _PLACES, _table(("place", "feedback from the receiver", "command to the sender", "command to the receiver"), places),
         *_of_senders(),
     )  # fmt: skip

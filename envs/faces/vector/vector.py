@@ -17,8 +17,8 @@ from vcgym.envs.call.features.observe import allocate_features, call_layout, cle
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.event_delay import EventDelay
-from vcgym.envs.call.rewards.rating import Rating
 from vcgym.envs.call.rewards.on_time import OnTime
+from vcgym.envs.call.rewards.rating import Rating
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
 from vcgym.envs.call.stages import DONE
