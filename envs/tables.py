@@ -128,7 +128,7 @@ _REWARDS = {
 offset in ms and Id = {REDUCED_SLOPE_PER_MS} P + {REDUCED_KNEE_SLOPE_PER_MS} max(0, P - {REDUCED_KNEE_MS})""",
     "`event`": f"""per packet emitted: minus its end-to-end delay in units of 100 ms; per packet lost or late: minus {LOSS_PRICE:g}; \
 flushed at the end: nothing""",
-    "`rating`": f"""the change of R of the call so far, from {R_DEFAULT} at the start: adds up to the score of the leaderboard, R - {R_DEFAULT}""",
+    "`rating`": f"what R of the call so far has changed by, from {R_DEFAULT} at the start; adds up to the leaderboard's R less {R_DEFAULT}",
     "with an uplink": f"more, per video packet that arrives by its expiry: {OnTime().video:g}",
 }
 _PLACES = """\
