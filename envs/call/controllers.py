@@ -1,15 +1,16 @@
 """Stand-ins for an agent that sets a control of the call from outside the loop.
 
 Inside, a control is set by a rule's parameters (`vcgym.baselines`). The classes here are rules that do nothing, so that the compiled loop
-treats every control alike and asks `decided` where a decision comes from.
+treats every control alike and asks `decided` where a decision comes from, and `level_at` what a decision about the level stands for.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.rule import Control, Decided, allocate, decide, init, rule
+from vcgym.network.kernels.generic import generic
 from vcgym.network.playout.receiver import PUBLISHED
 
 
@@ -38,6 +39,12 @@ class PublishedAgent(NamedTuple):
 @rule(Control.LAG, learns=False, decided=Decided.COMMANDED)
 class Commanded(NamedTuple):
     """The watermark's lag follows commands that come with the router's decisions (the joint env, whose agent sits elsewhere)."""
+
+
+@generic()
+def level_at(params: Any, state: Any, s: int, record: Any, decided_us: int) -> int:
+    """Return the level that a decision stands for when the packet of `record` arrives; by default the decision itself."""
+    return decided_us
 
 
 class Nothing(NamedTuple):

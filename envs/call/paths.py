@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.records import MEDIA, PROBE, Record
 from vcgym.baselines.rule import COMMANDED, INSIDE, OUTSIDE, buffer_type, decide, decided, learns, reveal_delay, update
+from vcgym.envs.call.controllers import level_at
 from vcgym.envs.call.counters import COUNTERS, count_sent, count_tick
 from vcgym.envs.call.feed import COMMANDS, FEED, RECORDS, append, command, in_force, read_next, unread
 from vcgym.envs.call.prefetching import ask_for_beginnings, ask_for_places, beginnings, ring
@@ -196,7 +197,8 @@ def _arrivals(paths, sender, call, s, is_asked):
             return DECIDE
         seen = record_in_hand(call, paths.receiver)
         if decided(paths.receiver) == COMMANDED:
-            level_us = in_force(call.to_receiver, seen.arrived_us)
+            commanded_us = in_force(call.to_receiver, seen.arrived_us)
+            level_us = level_at(paths.receiver, paths.receiver_state, s, seen, commanded_us)
         else:
             update(paths.receiver, paths.receiver_state, s, seen)
             level_us = decide(paths.receiver, paths.receiver_state, s, call.slot * SLOT_US)
@@ -320,7 +322,8 @@ def _receive(paths, sender, s):
         sort_day(call.wire, call.slot)
     elif call.phase == _LEVEL:
         seen = record_in_hand(call, paths.receiver)
-        if not _take_in(paths, sender, call, s, seen, tables.answers[s].level_us, is_asked):
+        level_us = level_at(paths.receiver, paths.receiver_state, s, seen, tables.answers[s].level_us)
+        if not _take_in(paths, sender, call, s, seen, level_us, is_asked):
             return RING_FULL
         call.phase = _ARRIVALS
     if call.phase == _ARRIVALS:

@@ -6,6 +6,8 @@ target to its largest. Forms:
     discrete    path: 0..paths-1. Level and rate: 0..31, x = level / 31. Order: its index
     continuous  a score in [-1, 1] per path, the largest wins (ties: the lowest index), and per order. Level and rate: x = (value + 1) / 2
     exact       path and order by index; level in whole microseconds, 0 to 30 s; rate in bit/s, 0: as it is. What a rule says, no grid
+    relative    path: 0 stays, 1..slots-1 take the other paths of least expected delay (`vcgym.envs.call.features.relative`). Level: a
+                headroom above the newest delay (`vcgym.envs.call.headroom`), 5 ms * 32 ** (a / 7). Rate and order as in discrete
 """
 
 from typing import Any, NamedTuple
@@ -14,12 +16,14 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vcgym.envs.call.features.relative import slot_count
 from vcgym.envs.call.features.scales import LAG_RATIO_LOG, MIN_LAG_US
 
 LEVELS = 32
 EXACT_MOST_US = 30_000_000  # well below what the receiver's queue holds (41 s)
 EXACT_MOST_BPS = 1_000_000_000
-FORMS = ("discrete", "continuous", "exact")
+FORMS = ("discrete", "continuous", "exact", "relative")
+HEADROOMS_US = np.rint(5000.0 * 32.0 ** (np.arange(8) / 7)).astype(np.int64)  # 5 to 160 ms
 
 
 def _level_us(x: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -35,7 +39,9 @@ def action_space(
     """Return the action space of one session; `with_...`: controls that the agent has; `orders`: how many orders it chooses among."""
     if form == "continuous":
         return spaces.Box(-1.0, 1.0, (paths * with_path + with_level + with_rate + orders,), np.float32)
-    sizes = {"path": paths * with_path, "level": LEVELS * with_level, "rate": LEVELS * with_rate, "order": orders}
+    relative = form == "relative"
+    choices, levels = (slot_count(paths), len(HEADROOMS_US)) if relative else (paths, LEVELS)
+    sizes = {"path": choices * with_path, "level": levels * with_level, "rate": LEVELS * with_rate, "order": orders}
     held = {control: size for control, size in sizes.items() if size}
     if form == "exact" and not held.keys() <= {"path", "order"}:
         most = np.array([{"level": EXACT_MOST_US, "rate": EXACT_MOST_BPS}.get(control, size - 1) for control, size in held.items()])
@@ -55,7 +61,8 @@ class Decided(NamedTuple):
 
 
 def decode(
-    form: str, paths: int, action: NDArray[Any], with_path: bool, with_level: bool, with_rate: bool = False, orders: int = 0
+    form: str, paths: int, action: NDArray[Any], with_path: bool, with_level: bool, with_rate: bool = False, orders: int = 0,
+    slots: NDArray[np.int64] | None = None,
 ) -> Decided:  # fmt: skip
     """Decode batched actions.
 
@@ -67,6 +74,7 @@ def decode(
         with_level: the agent holds the level.
         with_rate: the agent holds the rate.
         orders: among how many orders the agent chooses; 0: it does not.
+        slots: (sessions, slots), of the form relative: the path in each slot.
     """
     none = np.zeros(len(action), np.int64)
     columns = action.reshape(len(action), -1)
@@ -84,4 +92,7 @@ def decode(
     path, level, rate, order = (next(following) if held else none for held in (with_path, with_level, with_rate, orders))
     if form == "exact":
         return Decided(path, level, rate.astype(np.float64), order)
+    if slots is not None:
+        path = slots[np.arange(len(slots)), path] if with_path else none
+        return Decided(path, HEADROOMS_US[level] if with_level else none, rate / (LEVELS - 1), order)
     return Decided(path, _LEVELS_US[level] if with_level else none, rate / (LEVELS - 1), order)

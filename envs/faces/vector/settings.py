@@ -81,7 +81,7 @@ class EpisodeSettings:
     Attributes:
         reward: emodel, event, rating, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
         observation: features (a flat Box), dict (its parts) or records.
-        action: discrete, continuous or exact.
+        action: discrete, continuous, exact or relative.
         features: added to those of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         threads: how many threads share the sessions; without effect on the result.
@@ -100,6 +100,8 @@ class EpisodeSettings:
         require_whole(threads=(self.threads, 1, 256))
         one_of("observation", self.observation, OBSERVATIONS)
         one_of("action", self.action, FORMS)
+        if self.action == "relative" and self.observation == "records":
+            raise ValueError("observation = 'records': allowed are features and dict with action relative, which show its slots")
 
 
 GROUPS = (WorldSettings, LocationSettings, EpisodeSettings)

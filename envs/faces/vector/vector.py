@@ -8,13 +8,16 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import for_kernels, start
+from vcgym.baselines.rule import INSIDE, decided, for_kernels, start
 from vcgym.envs.call.batch import CallBatch, Played
+from vcgym.envs.call.controllers import Commanded, LagAgent
 from vcgym.envs.call.features.added import CALL, Added, NoFeatures, chain, features_of, fingerprint
 from vcgym.envs.call.features.added import PATHS as OF_PATHS
 from vcgym.envs.call.features.forecast import forecast_by
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
+from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
+from vcgym.envs.call.headroom import CommandedHeadroom, HeadroomAgent
 from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
@@ -34,6 +37,9 @@ from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "rating": Rating()})
 LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
+
+
+_HEADROOM: dict[type, NamedTuple] = {LagAgent: HeadroomAgent(), Commanded: CommandedHeadroom()}
 
 
 class Held(NamedTuple):
@@ -79,6 +85,8 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self._added = _added_features(episode, held)
         self.held, self.split, self.action_form = held, settings.split, episode.action
         self.uplink = self._make_uplink(num_envs, world)
+        if episode.action == "relative":
+            receiver = _in_headroom(receiver)
         at = location.place, location.feedback_loss, location.probe_rate
         self.batch = CallBatch(
             world, num_envs, router, receiver, *at, episode.log, episode.threads, uplink=self.uplink, interval=held.interval
@@ -97,6 +105,8 @@ class LeverVectorEnv(EpisodeVectorEnv):
         added = {"of_path": features_of(self._added, OF_PATHS), "of_call": features_of(self._added, CALL)}
         self._added = for_kernels(self._added)
         layout = call_layout(path_names, *([self.uplink.part] if self.uplink.part else []), **added)
+        self._slots = allocate_slots(num_envs, layout) if episode.action == "relative" else None
+        layout = layout if self._slots is None else relative_layout(layout)
         acted = action_space(episode.action, world.paths, *self._levers)
         rewarded = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen, Accounts(self.batch.calls, self.uplink.senders)
         shown = layout, episode.observation, self._records(world.paths)
@@ -145,20 +155,15 @@ class LeverVectorEnv(EpisodeVectorEnv):
         return done
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        decided = decode(self.action_form, self.batch.scenario.paths, actions, *self._levers)
-        self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = decided.path, decided.level_us
-        self.uplink.answer(decided.rate, self.action_form != "exact", decided.order)
-
+        order = None if self._slots is None else self._slots.order
+        answer = decode(self.action_form, self.batch.scenario.paths, actions, *self._levers, order)
+        self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = answer.path, answer.level_us
+        self.uplink.answer(answer.rate, self.action_form != "exact", answer.order)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
         if self.observation_kind != "records":
-            if self.held.at_arrivals:
-                observe_arrival(batch.calls, rows, self._features, batch.receiver, self._added, self._no_paths, shown["call"])
-                return
-            observe_feed(batch.calls, rows, self._features, batch.history, self._added, shown["paths"], shown["call"])
-            if self.uplink.part:
-                self.uplink.observe(batch.calls, rows, shown["sender"])
+            self._write_features(rows, shown)
             return
         shown["history"][rows] = batch.history[rows]
         shown["slot"][rows] = batch.calls["slot"][rows]
@@ -169,6 +174,19 @@ class LeverVectorEnv(EpisodeVectorEnv):
         elif not show_feed(batch.calls, rows, shown["records"], shown["count"]):
             raise OverflowError(f"more than {RECORDS_SHOWN} records have come since the last decision: use a smaller interval")
         self.uplink.show(batch.calls, rows, shown)
+
+    def _write_features(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
+        batch, slots = self.batch, self._slots
+        paths, call = shown.get("paths", self._no_paths), shown["call"]
+        of_paths, of_call = (paths, call) if slots is None else (slots.paths, slots.call)
+        if self.held.at_arrivals:
+            observe_arrival(batch.calls, rows, self._features, batch.receiver, self._added, of_paths, of_call)
+        else:
+            observe_feed(batch.calls, rows, self._features, batch.history, self._added, of_paths, of_call)
+        if slots is not None:
+            fill_slots(rows, slots, paths, call)
+        if self.uplink.part:
+            self.uplink.observe(batch.calls, rows, shown["sender"])
 
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """R, MOS, mean mouth-to-ear delay, concealed share, pair, stratum."""
@@ -196,7 +214,7 @@ class LeverVectorEnv(EpisodeVectorEnv):
         return {
             "calls": batch.calls, "tables": batch.tables, "router": batch.router_state, "receiver": batch.receiver_state,
             "history": batch.history, "features": self._features, "world": batch.world.rows, "delay_us": batch.world.delay_us,
-            **self.uplink.living(),
+            **self.uplink.living(), **({} if self._slots is None else {"slots": self._slots}),
         }  # fmt: skip
 
     def _world_names(self) -> list[str]:
@@ -211,6 +229,15 @@ class LeverVectorEnv(EpisodeVectorEnv):
         self.batch.draws = [WorldDraw(of[0], of[1], int(of[2]), {}) if of else None for of in named]
         for row, of in enumerate(named):
             self.uplink.take_kind(row, of[3] if of else "")
+
+
+def _in_headroom(receiver: NamedTuple) -> NamedTuple:
+    """Return the stand-in whose level is a headroom, for one whose level is a lag; a rule as it is."""
+    if decided(receiver) == INSIDE:
+        return receiver
+    if type(receiver) not in _HEADROOM:
+        raise ValueError(f"mechanism of {type(receiver).__name__}: allowed is watermark with action relative")
+    return _HEADROOM[type(receiver)]
 
 
 def _added_features(episode: EpisodeSettings, held: Held) -> Added | NoFeatures:

@@ -1,0 +1,146 @@
+"""Observation of a few slots instead of all paths: what an action of the form `relative` chooses among.
+
+Slot 0 is the path in use (the one last commanded), the slots behind it are the other paths of least expected delay, best first. Expected is
+the newest delay of a path, drawn back to its historical mean with its age (half life 20 s): what was heard long ago says little.
+
+Values are compressed, x / sqrt(1 + x^2), so that all are of order one and a few milliseconds are seen. They follow from the features
+of all paths and of the call, which stay what they are; features added to these stand behind, as they are.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.envs.call.features.call import CALL_FEATURES, CALL_WIDTH
+from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part, columns
+from vcgym.envs.call.features.path import PATH, PATH_WIDTH
+from vcgym.envs.call.features.scales import LIMIT
+from vcgym.network.kernels.jit import kernel
+
+MOST_SLOTS = 5
+HALF_LIFE_S = 20.0
+PER_20_MS = 5.0  # from 100 ms
+
+SLOT_FEATURES = (
+    Feature("above_used", "20 ms, compressed: expected delay above that of the path in use", -1, 1, "newest_age"),
+    Feature("expected", "100 ms", 0, LIMIT, "newest_age"),
+    Feature("above_history", "20 ms, compressed: newest delay above the historical mean", -1, 1, "newest_age"),
+    Feature("deviation", "20 ms, compressed: delay_deviation", 0, 1, "newest_age, 4 records"),
+    Feature("spread", "20 ms, compressed: history_sd", 0, 1, "before the call"),
+    Feature("missing", "percent, compressed: history_missing", 0, 1, "before the call"),
+    Feature("stale", "s, compressed: newest_age", 0, 1, "0"),
+)
+SLOT = columns(SLOT_FEATURES)
+SLOT_WIDTH = len(SLOT_FEATURES)
+
+# Factor before a feature of the call is compressed; 0: it stays as it is.
+_FACTORS = {"record_age": PER_20_MS, "transit_jitter": PER_20_MS, "excess": PER_20_MS, "late_share": 100.0, "missing_share": 100.0}
+_FACTORS |= {feature.name: PER_20_MS for feature in CALL_FEATURES if feature.name.startswith("excess_peak")}
+_FACTOR = np.array([_FACTORS.get(feature.name, 0.0) for feature in CALL_FEATURES])
+_UNITS = {PER_20_MS: "20 ms, compressed", 100.0: "percent, compressed"}
+
+
+def relative_call_features() -> tuple[Feature, ...]:
+    """Return the features of the call, compressed where they are small."""
+    return tuple(
+        feature._replace(unit=_UNITS[_FACTORS[feature.name]], low=0, high=1) if feature.name in _FACTORS else feature
+        for feature in CALL_FEATURES
+    )
+
+
+def slot_count(paths: int) -> int:
+    """Return how many slots there are over `paths` paths."""
+    return min(paths, MOST_SLOTS)
+
+
+class Slots(NamedTuple):
+    """What slots are taken from, and what stands in them; first axis the session."""
+
+    paths: NDArray[np.float32]  # (sessions, paths, features) of all paths
+    call: NDArray[np.float32]  # (sessions, features)
+    order: NDArray[np.int64]  # (sessions, slots): the path in each slot
+
+
+def allocate_slots(sessions: int, whole: ObservationLayout) -> Slots:
+    """Return slots over the parts of an observation of all paths."""
+    paths = whole.parts["paths"].shape if "paths" in whole.parts else (0, 0)
+    order = np.zeros((sessions, slot_count(paths[0])), np.int64)
+    return Slots(np.zeros((sessions, *paths), np.float32), np.zeros((sessions, *whole.parts["call"].shape), np.float32), order)
+
+
+def relative_layout(whole: ObservationLayout) -> ObservationLayout:
+    """Return the layout of an observation of slots, from that of all paths."""
+    parts = dict(whole.parts)
+    call = parts["call"]
+    parts["call"] = Part("call", (*relative_call_features(), *call.features[CALL_WIDTH:]))
+    if paths := parts.get("paths"):
+        names = tuple(f"slot{i}" for i in range(slot_count(paths.shape[0])))
+        parts["paths"] = Part("paths", (*SLOT_FEATURES, *paths.features[PATH_WIDTH:]), names)
+    return ObservationLayout(*parts.values())
+
+
+@kernel
+def compressed(value):
+    """Return a value brought into -1 to 1; small ones stay what they are."""
+    return value / math.sqrt(1.0 + value * value)
+
+
+@kernel
+def expected_delay(row):
+    """Return the expected delay (100 ms) of a path with features `row`."""
+    mean = row[PATH.history_mean]
+    return mean + (row[PATH.newest_delay] - mean) * 0.5 ** (row[PATH.newest_age] / HALF_LIFE_S)
+
+
+@kernel
+def fill_slots(which, slots, paths, call):
+    """Choose the paths of the slots, and write the features of the sessions `which`.
+
+    Args:
+        which: sessions.
+        slots: features of all paths and of the call; `order` is renewed.
+        paths: float32 (sessions, slots, features), for the result.
+        call: float32 (sessions, features), for the result.
+    """
+    for s in which:
+        _choose(slots.paths[s], slots.order[s])
+        for i in range(slots.order.shape[1]):
+            _write_slot(slots.paths[s], slots.order[s], i, paths[s, i])
+        for i in range(call.shape[1]):
+            value = slots.call[s, i]
+            call[s, i] = compressed(value * _FACTOR[i]) if i < CALL_WIDTH and _FACTOR[i] > 0.0 else value
+
+
+@kernel
+def _choose(rows, order):
+    """Put the path in use into slot 0, and the others behind it by expected delay, equal ones by index."""
+    for path in range(rows.shape[0]):
+        if rows[path, PATH.commanded] == 1.0:
+            order[0] = path
+    last, last_path = -math.inf, -1
+    for i in range(1, order.size):
+        best, best_path = math.inf, -1
+        for path in range(rows.shape[0]):
+            delay = expected_delay(rows[path])
+            later = delay > last or (delay == last and path > last_path)
+            if path != order[0] and later and delay < best:
+                best, best_path = delay, path
+        order[i] = last_path = best_path
+        last = best
+
+
+@kernel
+def _write_slot(rows, order, i, out):
+    row, used = rows[order[i]], rows[order[0]]
+    expected = expected_delay(row)
+    out[SLOT.above_used] = compressed(PER_20_MS * (expected - expected_delay(used)))
+    out[SLOT.expected] = expected
+    out[SLOT.above_history] = compressed(PER_20_MS * (row[PATH.newest_delay] - row[PATH.history_mean]))
+    out[SLOT.deviation] = compressed(PER_20_MS * row[PATH.delay_deviation])
+    out[SLOT.spread] = compressed(PER_20_MS * row[PATH.history_sd])
+    out[SLOT.missing] = compressed(row[PATH.history_missing])
+    out[SLOT.stale] = compressed(row[PATH.newest_age])
+    for k in range(row.size - PATH_WIDTH):
+        out[SLOT_WIDTH + k] = row[PATH_WIDTH + k]
