@@ -14,9 +14,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
-from vcgym.envs.call.shares import Shares
+from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.vector.snapshot import restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
@@ -39,7 +40,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     """Sessions side by side, one decision of each per step; an episode ends by truncation.
 
     Args:
-        num_envs: how many, >= 1.
+        batch: the sessions.
         layout: parts of an observation of features.
         observation: "features", a flat Box; "dict", the parts of `layout`; or "records".
         records: parts of an observation of records, of one session.
@@ -48,13 +49,15 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         accounts: counters that it reads.
         arguments: what a state must agree on: all that can change what comes next.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
-        shares: how threads share the sessions.
+        render_mode: None; only the scalar face draws.
     """
 
+    batch: Batch
     reset_options: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
         self,
-        num_envs: int,
+        batch: Batch,
         layout: ObservationLayout,
         observation: str,
         records: dict[str, spaces.Space[Any]],
@@ -63,9 +66,12 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         accounts: Accounts,
         arguments: tuple[Any, ...],
         autoreset_mode: AutoresetMode,
-        shares: Shares,
+        render_mode: str | None,
     ) -> None:
-        self._shares = shares
+        if render_mode is not None:
+            raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
+        num_envs = batch.sessions
+        self.batch = batch
         self.reward, self.accounts = reward, accounts
         self._rewarded = allocate_state(reward, num_envs)
         self.num_envs, self.render_mode = num_envs, None
@@ -95,14 +101,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Prepare all sessions that have just been started."""
 
     @abstractmethod
-    def _advance(self, rows: NDArray[np.int64]) -> None:
-        """Play each of `rows` to its next decision, or to its end. Several threads do so at once, each with rows of its own."""
-
-    @abstractmethod
-    def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return, for each of `rows`, True if it has been played to its end."""
-
-    @abstractmethod
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         """Apply actions; of sessions other than `rows` the action is without effect.
 
@@ -112,7 +110,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     @abstractmethod
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        """Renew the observations of `rows` in `shown`, by part. Threads as for `_advance`."""
+        """Renew the observations of `rows` in `shown`, by part. Several threads do so at once, each with rows of its own."""
 
     @abstractmethod
     def _outcomes(self) -> dict[str, NDArray[Any]]:
@@ -194,10 +192,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             begin_row(self.reward, self._rewarded, self.accounts, row)
         self._begun(rows)
         self._over[rows] = False
-        self._shares.each(partial(self._begin_share, fresh), rows)
+        self.batch.shares.each(partial(self._begin_share, fresh), rows)
 
     def _begin_share(self, fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
-        self._advance(rows)
+        self.batch.advance(rows)
         self._write_observations(rows, self._shown)
         for name, value in self._shown.items():
             fresh[name][rows] = value[rows]
@@ -219,7 +217,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._answer(self._checked_actions(actions), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
-        self._shares.each(partial(self._step_share, rewards, truncated, fresh), running)
+        self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), running)
         if len(starting):
             self._begin(starting, fresh)
         infos = self._infos(truncated)
@@ -240,9 +238,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self, rewards: NDArray[np.float64], truncated: NDArray[np.bool_], fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]
     ) -> None:
         """Do all that a step is for the sessions of one thread, so that threads meet once per step."""
-        self._advance(rows)
+        self.batch.advance(rows)
         write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
-        truncated[rows] = self._done(rows)
+        truncated[rows] = self.batch.why[rows] == DONE
         self._write_observations(rows, self._shown)
         between = slice(rows[0], rows[-1] + 1)  # other rows in there are of this thread too, and are begun and shown later
         for name, value in self._shown.items():
