@@ -18,22 +18,12 @@ from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
+from vcgym.envs.faces.vector.checks import checked_actions, checked_mask, checked_seeds
 from vcgym.envs.faces.vector.snapshot import restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
 
 OBSERVATIONS = ("features", "dict", "records")
-
-
-def require_whole(**counts: tuple[Any, int, int]) -> None:
-    """Refuse values that are no integers within [minimum, maximum], given by name.
-
-    Raises:
-        ValueError: naming the argument, the value and what is allowed.
-    """
-    for name, (value, low, high) in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
-            raise ValueError(f"{name} = {value!r}: allowed are integers from {low} to {high}")
 
 
 class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
@@ -146,11 +136,11 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """
         options = dict(options or {})
         mask = options.pop("reset_mask", None)
-        rows = np.arange(self.num_envs) if mask is None else np.flatnonzero(self._checked_mask(mask))
+        rows = np.arange(self.num_envs) if mask is None else np.flatnonzero(checked_mask(mask, self.num_envs))
         for name in options:
             one_of("option of reset", name, ("reset_mask", *self.reset_options))
         self._refuse_options(**options)
-        seeds = self._checked_seeds(seed)
+        seeds = checked_seeds(seed, self.num_envs)
         super().reset(seed=seed if isinstance(seed, int) else None)
         for row in rows:
             given = seeds[row]
@@ -167,20 +157,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     def has_begun(self) -> bool:
         """Return True if every session has been reset at least once."""
         return bool((self._episodes >= 0).all())
-
-    def _checked_seeds(self, seed: int | list[int | None] | None) -> list[int | None]:
-        seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(self.num_envs)]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed has length {len(seeds)}: allowed is {self.num_envs}, one per session")
-        for given in seeds:
-            if given is not None and not 0 <= given < 1 << 64:
-                raise ValueError(f"seed = {given!r}: allowed are integers from 0 to 2**64 - 1")
-        return seeds
-
-    def _checked_mask(self, mask: Any) -> NDArray[np.bool_]:
-        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
-            raise ValueError(f"reset_mask = {mask!r}: allowed is a bool array of shape ({self.num_envs},) with at least one True")
-        return mask
 
     def _begin(self, rows: NDArray[np.int64], fresh: dict[str, NDArray[Any]], **options: Any) -> None:
         """Begin new calls in `rows` and write their first observations into `fresh`."""
@@ -214,7 +190,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             )
         starting = np.flatnonzero(self._over)
         running = np.flatnonzero(~self._over)
-        self._answer(self._checked_actions(actions), running)
+        self._answer(checked_actions(actions, self.action_space), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
         self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), running)
@@ -245,14 +221,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         between = slice(rows[0], rows[-1] + 1)  # other rows in there are of this thread too, and are begun and shown later
         for name, value in self._shown.items():
             fresh[name][between] = value[between]
-
-    def _checked_actions(self, actions: NDArray[Any]) -> NDArray[Any]:
-        actions, space = np.asarray(actions), self.action_space
-        # A float where an index is wanted would be cut off silently, NaN included.
-        same_kind = np.can_cast(actions.dtype, space.dtype or actions.dtype, "same_kind")
-        if not same_kind or not space.contains(actions.astype(space.dtype, copy=False)):
-            raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
-        return actions
 
     def _allocate_observations(self) -> tuple[Any, dict[str, NDArray[Any]]]:
         """Return new observations, in the form of their space, and the same memory by part."""

@@ -22,7 +22,8 @@ from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.faces.render import picture_of_paths
 from vcgym.envs.faces.vector.actions import FORMS, action_space, decode
-from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv, require_whole
+from vcgym.envs.faces.vector.checks import require_whole
+from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.settings import CallAgentSettings, LocationSettings, WorldSettings, grouped
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US

@@ -13,7 +13,8 @@ from vcgym.envs.call.paths import CALL
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.faces.render import picture_of_sender
-from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv, require_whole
+from vcgym.envs.faces.vector.checks import require_whole
+from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.settings import BottleneckSettings, SenderAgentSettings, grouped
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.kernels.ranges import one_of

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-
-from vcgym.envs.faces.vector.episodes import OBSERVATIONS, require_whole
+from vcgym.envs.faces.vector.checks import is_number, require_number, require_whole
+from vcgym.envs.faces.vector.episodes import OBSERVATIONS
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
@@ -85,8 +84,8 @@ class BottleneckSettings:
         if self.send_queue is not None:
             require_whole(send_queue=(self.send_queue, 1, 1024))
         if self.seconds is not None:
-            _require_number("seconds", self.seconds, 0.1, 3600.0)
-        _require_number("pacing", self.pacing, 0.0, 1000.0)
+            require_number("seconds", self.seconds, 0.1, 3600.0)
+        require_number("pacing", self.pacing, 0.0, 1000.0)
         made = SendingScenario(self.scenario, self.data, self.traces) if isinstance(self.scenario, str) else self.scenario
         made.draw(self.split, 0)  # refuses an unknown split
         return made
@@ -114,7 +113,7 @@ class LocationSettings:
 
     def __post_init__(self) -> None:
         for name, bound in (("feedback_loss", "0 <= share < 1"), ("probe_rate", "0 to 100")):
-            if not _is_number(getattr(self, name)):
+            if not is_number(getattr(self, name)):
                 raise ValueError(f"{name} = {getattr(self, name)!r}: allowed are numbers, {bound}")
 
 
@@ -184,12 +183,3 @@ def grouped(groups: tuple[type, ...], arguments: Mapping[str, Any]) -> Any:
     if unknown := [name for name in arguments if name not in known]:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}: allowed are {', '.join(sorted(known))}")
     return [group(**{name: arguments[name] for name in found if name in arguments}) for group, found in names.items()]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
-
-
-def _require_number(name: str, value: Any, low: float, high: float) -> None:
-    if not _is_number(value) or not low <= value <= high:
-        raise ValueError(f"{name} = {value!r}: allowed are numbers from {low:g} to {high:g}")
