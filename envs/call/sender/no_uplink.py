@@ -1,4 +1,4 @@
-"""What a call asks of the stages before its paths, and the answers of a call whose packets leave at once."""
+"""Stages before the paths: their interface, and the null object of a call whose packets leave at once."""
 
 from typing import Any, NamedTuple, Protocol
 
