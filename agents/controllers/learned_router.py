@@ -10,8 +10,8 @@ What is expected of a path, from its historical mean h, the excess e of its newe
     cost_j + margin + m shared + g max(0, delay_j - delay_i - bridge x lag) < cost_i
 
 What is shared tells a bad access from a bad relay: without the guard, paths that were not heard lately look good, and no change helps. The
-lag that the receiver reported last is what its player can bridge when a slower path takes over. Each price stands twice, below and above the
-knee of the delay impairment (177.3 ms), and the two are blended by the call's mean delay.
+lag that the receiver reported last is what its player can bridge when a slower path takes over. Each price stands twice, below and above
+the knee of the delay impairment (177.3 ms), and the two are blended by the call's mean delay.
 
 Our own formulation; found by `vcgym.agents.learners.search`. The same prices serve any number of paths, in any order.
 """
