@@ -22,6 +22,8 @@ from vcgym.baselines.configured import mapping_of
 from vcgym.network.traces.cards import Carded, DataError, canonical_sha256, parse_carded
 
 CARD, WEIGHTS = ".json", ".safetensors"
+LEARNED = "learned"
+"""Name of a pair in the folder of its seed."""
 MAX_BYTES = 1 << 20  # of weights
 
 

@@ -39,14 +39,14 @@ class PairConfig(Config):
     calls: Count = 360
     validation_calls: Count = 300
     turns: Annotated[int, Field(ge=1, le=10)] = 1
-    lag_steps: Count = 800
+    lag_steps: Count = 500
     calls_per_step: Count = 32
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     hidden: Annotated[int, Field(ge=1, le=256)] = 32
     trials: Annotated[int, Field(ge=4)] = 1600
-    population: Annotated[int, Field(ge=4)] = 20
-    search_step: Annotated[float, Field(gt=0)] = 0.5
-    chunks: Count = 4
+    population: Annotated[int, Field(ge=4)] = 16
+    search_step: Annotated[float, Field(gt=0)] = 0.7
+    chunks: Count = 6
     references: list[str] = Field(default=["DRT-WM", "GRD-WM-tuned"])
     data: DataConfig = Field(default_factory=DataConfig)
     study: Annotated[str, Field(min_length=1)] = "pair"

@@ -2,15 +2,16 @@
 
 What is expected of a path, from its historical mean h, the excess e of its newest fed-back delays over h, and the age of that news:
 
-    excess   = e 2^-(age / half life), and at least guard x the least excess that fresh news of any path shows, where that is above 0
+    shared   = least excess that fresh news of any path shows, at least 0
+    excess   = e 2^-(age / half life), and at least guard x shared where that is above 0
     cost     = h + (1 + a) excess + b deviation + c percent missing in the history + d sd of the history + f percent missing in the call
     cost     = h + u sd + c percent missing in the history                of a path of which nothing has been heard
     change from path i to the path j of least cost if
-    cost_j + margin + g max(0, delay_j - delay_i - bridge x lag) < cost_i
+    cost_j + margin + m shared + g max(0, delay_j - delay_i - bridge x lag) < cost_i
 
-The guard tells a bad access, which all paths share, from a bad relay: without it paths that were not heard lately look good. The lag that
-the receiver reported last is what its player can bridge when a slower path takes over. Each price stands twice, below and above the knee of
-the delay impairment (177.3 ms), and the two are blended by the call's mean delay.
+What is shared tells a bad access from a bad relay: without the guard, paths that were not heard lately look good, and no change helps. The
+lag that the receiver reported last is what its player can bridge when a slower path takes over. Each price stands twice, below and above
+the knee of the delay impairment (177.3 ms), and the two are blended by the call's mean delay.
 
 Our own formulation; found by `vcgym.agents.learners.search`. The same prices serve any number of paths, in any order.
 """
@@ -31,22 +32,23 @@ from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 TWICE = (
     "log_half_life_ms", "excess", "deviation", "missing_history", "sd_history",
-    "unheard_sd", "margin_ms", "slower", "missing_call", "guard",
+    "unheard_sd", "margin_ms", "slower", "missing_call", "guard", "margin_shared",
 )  # fmt: skip
 ONCE = ("log_smoothing_ms", "log_deviation_ms", "log_blend_ms", "blend_from_ms", "log_fresh_ms", "bridge")
 NUMBERS = 2 * len(TWICE) + len(ONCE)
 START = np.array(
     [
-        [math.log(20_000.0), 0.3, 1.5, 30.0, 0.0, 2.0, 10.0, 0.5, 3.0, 0.0],
-        [math.log(8000.0), 0.0, 0.5, 10.0, 0.0, 2.0, 10.0, 1.0, 0.0, 0.5],
+        [math.log(3000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 20.0, 0.5, 5.0, 0.5, 0.0],
+        [math.log(1000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 10.0, 0.2, 5.0, 0.5, 0.0],
     ]
 )
-START_ONCE = np.array([math.log(3.0), math.log(30_000.0), math.log(40.0), 0.0, math.log(200.0), 0.0])
-SCALE = np.concatenate([np.tile([0.5, 0.2, 0.4, 8.0, 0.2, 0.5, 8.0, 0.2, 3.0, 0.3], 2), [0.5, 0.5, 0.3, 10.0, 0.5, 0.2]])  # of a search
+START_ONCE = np.array([math.log(30.0), math.log(1000.0), math.log(20.0), 0.0, math.log(300.0), 0.2])
+SCALE_TWICE = [0.5, 0.2, 0.4, 8.0, 0.2, 0.5, 8.0, 0.2, 3.0, 0.3, 0.2]
+SCALE = np.array([*SCALE_TWICE, *SCALE_TWICE, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2])  # natural step of each number in a search
 MEAN_PACKETS = 100  # that the call's mean delay counts before the first
 MISSING_PACKETS = 200.0  # memory of the share missing in the call
 
-(HALF_LIFE, EXCESS, DEVIATION, MISSING_HISTORY, SD_HISTORY, UNHEARD, MARGIN, SLOWER, MISSING_CALL, GUARD) = range(len(TWICE))
+(HALF_LIFE, EXCESS, DEVIATION, MISSING_HISTORY, SD_HISTORY, UNHEARD, MARGIN, SLOWER, MISSING_CALL, GUARD, SHARED) = range(len(TWICE))
 
 
 @rule(Control.PATH, learned=True)
@@ -155,13 +157,15 @@ def _decide(params, state, s, now_us):
     once = 2 * len(TWICE)
     above = (call.sum_ms / call.packets - REDUCED_KNEE_MS - prices[once + 3]) * math.exp(-prices[once + 2])
     blend = 1.0 / (1.0 + math.exp(-min(max(above, -30.0), 30.0)))
-    best = _costs(prices, state.arm[s], blend, now_us)
+    shared_ms = max(0.0, _least_fresh(state.arm[s], now_us, 1000.0 * math.exp(prices[once + 4])))
+    best = _costs(prices, state.arm[s], blend, now_us, shared_ms)
     if call.path < 0:
         call.path = best
     elif best != call.path:
         there, here = state.arm[s, best], state.arm[s, call.path]
         slower_ms = there.usual_ms + there.expected_ms - here.usual_ms - here.expected_ms - prices[once + 5] * call.lag_ms
         price_ms = _blended(prices, MARGIN, blend) + _blended(prices, SLOWER, blend) * max(0.0, slower_ms)
+        price_ms += _blended(prices, SHARED, blend) * shared_ms
         if there.cost_ms + price_ms < here.cost_ms:
             call.path = best
     return call.path
@@ -173,19 +177,19 @@ def _blended(prices, which, blend):
 
 
 @kernel
-def _costs(prices, arms, blend, now_us):
+def _costs(prices, arms, blend, now_us, shared_ms):
     """Set the expected excess and the cost of each path; return the path of the least cost."""
     by_excess, by_deviation = _blended(prices, EXCESS, blend), _blended(prices, DEVIATION, blend)
     by_missing, by_sd = _blended(prices, MISSING_HISTORY, blend), _blended(prices, SD_HISTORY, blend)
     by_unheard, by_call = _blended(prices, UNHEARD, blend), _blended(prices, MISSING_CALL, blend)
     rate = math.log(2.0) / 1000.0 * math.exp(-_blended(prices, HALF_LIFE, blend))
-    shared_ms = _blended(prices, GUARD, blend) * max(0.0, _least_fresh(arms, now_us, 1000.0 * math.exp(prices[2 * len(TWICE) + 4])))
+    floor_ms = _blended(prices, GUARD, blend) * shared_ms
     best, best_ms = np.int64(0), math.inf
     for path in range(arms.size):
         arm = arms[path]
         heard = arm.sent_us >= 0
         fade = math.exp(-rate * (now_us - arm.sent_us)) if heard else 0.0
-        arm.expected_ms = max(arm.excess_ms * fade, shared_ms) if shared_ms > 0.0 else arm.excess_ms * fade
+        arm.expected_ms = max(arm.excess_ms * fade, floor_ms) if floor_ms > 0.0 else arm.excess_ms * fade
         spread_ms = by_deviation * arm.deviation_ms + by_sd * arm.sd_ms if heard else by_unheard * arm.sd_ms
         arm.cost_ms = arm.usual_ms + (1.0 + by_excess) * arm.expected_ms + spread_ms + by_missing * arm.missing + by_call * arm.missing_call
         if arm.cost_ms < best_ms:

@@ -47,11 +47,14 @@ def search_prices(
         told: file of the scores of each generation so far; made where it is missing.
         threads: candidates played at once; without effect on the result.
         on_generation: told the number of trials, the best mean R of the generation, and the mean of the search.
+
+    Raises:
+        ValueError: the file holds something else.
     """
     draws = np.random.default_rng(seed)
     options = {"randn": lambda *shape: draws.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": population}
     search = cma.CMAEvolutionStrategy(np.zeros(start.size), step, options)
-    known = [json.loads(line) for line in told.read_text().splitlines()] if told.exists() else []
+    known = _told(told, population)
 
     def score(candidate: Prices) -> float:
         router = LearnedRouter(start + scale * candidate)
@@ -69,3 +72,17 @@ def search_prices(
             search.tell(candidates, [-one for one in r])
             on_generation((generation + 1) * population, max(r), start + scale * search.mean)
     return np.asarray(start + scale * search.mean)
+
+
+def _told(file: Path, population: int) -> list[list[float]]:
+    """Return the scores in a file, generation by generation, and cut off a last line that was not written to its end."""
+    lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+    whole = [line for line in lines if line.endswith("\n")]
+    if len(whole) < len(lines):
+        draft = file.with_suffix(".draft")
+        draft.write_text("".join(whole))
+        draft.replace(file)
+    found = [json.loads(line) for line in whole]
+    if wrong := [line for line in found if not isinstance(line, list) or len(line) != population]:
+        raise ValueError(f"{file} has {wrong[0]!r:.80}; allowed are {population} scores a line")
+    return found

@@ -10,10 +10,10 @@ from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.tracking import Tracking
 from vcgym.agents.training.study import require_same_study
 from vcgym.baselines.systems import load_system
-from vcgym.baselines.zoo import save_learned
+from vcgym.baselines.zoo import LEARNED, save_learned
 
-START, END = "start", "learned"
-"""Names of the files of a pair in the folder of its seed: before it learned anything, and after."""
+START = "start"
+"""Name of a pair before it learned anything, in the folder of its seed."""
 
 
 class LearnedPair(NamedTuple):
@@ -66,7 +66,7 @@ def _train(config: PairConfig, seed: int, home: Path, log: Log) -> LearnedPair:
             lines[name] = turns.validation_r(system.router, system.receiver)
         _publish(home, START, turns, {"start": turns.validation_r(*turns.pair)} | lines)
         found = turns.play()
-        _publish(home, END, turns, found | lines)
+        _publish(home, LEARNED, turns, found | lines)
     return LearnedPair(home, found | lines)
 
 

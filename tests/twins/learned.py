@@ -147,7 +147,8 @@ class PlainRouter:
         blend = 1 / (1 + math.exp(-min(max(x, -30), 30)))
         price = {name: self.below[name] + blend * (self.above[name] - self.below[name]) for name in TWICE}
         fresh = [excess for excess, _, sent_ms in self.news.values() if now_ms - sent_ms < math.exp(self.once["log_fresh_ms"])]
-        shared = price["guard"] * max(0.0, min(fresh, default=0.0))
+        common = max(0.0, min(fresh, default=0.0))
+        shared = price["guard"] * common
         expected, costs = [], []
         for path, usual_ms in enumerate(self.mean_ms):
             excess, spread = 0.0, price["unheard_sd"] * self.sd_ms[path]
@@ -163,6 +164,7 @@ class PlainRouter:
         if self.path is None:
             self.path = best
         slower = max(0.0, expected[best] - expected[self.path] - self.once["bridge"] * self.lag_ms)
-        if costs[best] + price["margin_ms"] + price["slower"] * slower < costs[self.path]:
+        margin = price["margin_ms"] + price["margin_shared"] * common
+        if costs[best] + margin + price["slower"] * slower < costs[self.path]:
             self.path = best
         return self.path
