@@ -14,6 +14,7 @@ from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.layout import Feature
 from vcgym.envs.call.features.path import PATH_FEATURES
 from vcgym.envs.call.features.records import RECORDS_SHOWN
+from vcgym.envs.call.features.relative import HALF_LIFE_S, SLOT_FEATURES, relative_call_features
 from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
 from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
@@ -27,7 +28,7 @@ from vcgym.envs.faces.playout import PlayoutVectorEnv
 from vcgym.envs.faces.rate import STEPS, RateVectorEnv
 from vcgym.envs.faces.relay import RelayVectorEnv
 from vcgym.envs.faces.send_order import SEND_QUEUE, SendOrderVectorEnv
-from vcgym.envs.faces.vector.actions import FORMS, LEVELS, action_space
+from vcgym.envs.faces.vector.actions import FORMS, HEADROOMS_US, LEVELS, action_space
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
 from vcgym.network.bottleneck.send_queue import AUDIO, ITEM, VIDEO
@@ -98,6 +99,12 @@ _FEATURES = """\
 `observation="features"`: float32, each clipped to its range; `observation="dict"`: the same by parts, `paths` (P, features), `call`,
 `sender`, `queue` (L, features). The age says how old a value may be at a decision. Relay and Call see the
 first table once per path, path after path, then the second; Playout sees the second alone."""
+_SLOTS = f"""\
+`action="relative"` is made for plain algorithms: few slots instead of all paths, staying as an action of its own, values of order one.
+Slot 0 is the path in use, the slots behind it are the other paths of least expected delay, best first: the newest delay, drawn back to the
+historical mean with its age (half life {HALF_LIFE_S:g} s). Compressed is x / sqrt(1 + x^2). The observation is the first table once per
+slot, then the second; Playout's the second alone; features that are added, and those of the sender, stand where they always do. The
+native batch names the path in each slot, `env.slots.order`."""
 _FORECAST = f"""\
 `{FORECAST_FEATURE.name}` is there with `predictor` alone: `shipped` is the network that comes with vcgym, and any predictor of
 `vcgym.predictors` may take its place. Its inputs are `newest_delay` of the path and the lag of Algorithm 2 of the VCRoute paper, run at the
@@ -118,6 +125,11 @@ _SCALES = f"""\
 A lag on the log scale: x in 0..1 stands for {MIN_LAG_US // 1000} ms * {MAX_LAG_US // MIN_LAG_US} ** x; discrete:
 x = a / {LEVELS - 1}; continuous: x = (value + 1) / 2. In continuous form the largest score names the path. Exact is for rules: whole
 microseconds, and no grid in between.
+
+Relative: path 0 stays on the path in use, 1 and more take the path in that slot (see below). The lag is said as a headroom above the newest
+delay, {HEADROOMS_US[0] // 1000} ms * {HEADROOMS_US[-1] // HEADROOMS_US[0]} ** (a / {len(HEADROOMS_US) - 1}). At each arrival the receiver
+turns it into a lag: target = newest delay + headroom; P follows it by 10 ms in 100 ms, as the player does, and is never below the newest
+delay; lag = max(target, P) - smallest delay of the last 2 s.
 
 With an uplink the rate follows, on the same scales from the call's minimum to its maximum target, exact in bit/s (0: as it is), and the
 order: {", ".join(f"{i} `{name}`" for i, name in enumerate(ORDERS))}. A control that a rule sets is not in the action; one control
@@ -146,6 +158,8 @@ def markdown() -> str:
         "## Features", _FEATURES,
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,
         "### Of the call (Relay, Playout, Call)", _features(CALL_FEATURES),
+        "### Of slots (Relay, Call, with action relative)", _SLOTS, _features(SLOT_FEATURES),
+        "### Of the call (Relay, Playout, Call, with action relative)", _features(relative_call_features()),
         "### Of the sender (Call with an uplink)", _SENDER, _features((*REMOTE_FEATURES, RATE_COMMANDED, ORDER_COMMANDED)),
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
         "## Rewards", _table(("reward", "what is paid"), _REWARDS.items()),

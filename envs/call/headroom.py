@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
-from vcgym.baselines.rule import Control, Decided, allocate, decide, init, rule
-from vcgym.envs.call.controllers import level_at
+from vcgym.baselines.rule import INSIDE, Control, Decided, allocate, decide, decided, init, rule
+from vcgym.envs.call.controllers import Commanded, LagAgent, level_at
 from vcgym.network.playout.player import OPERATION_US, UNIT_US
 
 PACE = OPERATION_US // UNIT_US  # the player moves by one part in so many of the time that passes
@@ -31,6 +31,22 @@ class HeadroomAgent(NamedTuple):
 @rule(Control.LAG, learns=False, decided=Decided.COMMANDED)
 class CommandedHeadroom(NamedTuple):
     """The headroom follows commands that come with the router's decisions."""
+
+
+_IN_HEADROOM: dict[type, NamedTuple] = {LagAgent: HeadroomAgent(), Commanded: CommandedHeadroom()}
+
+
+def in_headroom(receiver: NamedTuple) -> NamedTuple:
+    """Return the stand-in that takes a headroom, for one that takes a lag; a rule as it is.
+
+    Raises:
+        ValueError: a stand-in for an agent that sets the target of a count buffer.
+    """
+    if decided(receiver) == INSIDE:
+        return receiver
+    if type(receiver) not in _IN_HEADROOM:
+        raise ValueError("action = 'relative': allowed with mechanism watermark alone, a headroom is turned into a lag")
+    return _IN_HEADROOM[type(receiver)]
 
 
 PACED = np.dtype(

@@ -41,7 +41,7 @@ class Part(NamedTuple):
     """One array of an observation: a row of features, or such a row for each of several items.
 
     Attributes:
-        name: call, paths, sender or queue.
+        name: call, paths, slots, sender or queue.
         features: of one item.
         items: names of the items; None: a single row.
     """

@@ -22,6 +22,7 @@ from vcgym.network.kernels.jit import kernel
 MOST_SLOTS = 5
 HALF_LIFE_S = 20.0
 PER_20_MS = 5.0  # from 100 ms
+PER_200_MS = 5.0  # from seconds
 
 SLOT_FEATURES = (
     Feature("above_used", "20 ms, compressed: expected delay above that of the path in use", -1, 1, "newest_age"),
@@ -35,17 +36,17 @@ SLOT_FEATURES = (
 SLOT = columns(SLOT_FEATURES)
 SLOT_WIDTH = len(SLOT_FEATURES)
 
-# Factor before a feature of the call is compressed; 0: it stays as it is.
-_FACTORS = {"record_age": PER_20_MS, "transit_jitter": PER_20_MS, "excess": PER_20_MS, "late_share": 100.0, "missing_share": 100.0}
-_FACTORS |= {feature.name: PER_20_MS for feature in CALL_FEATURES if feature.name.startswith("excess_peak")}
-_FACTOR = np.array([_FACTORS.get(feature.name, 0.0) for feature in CALL_FEATURES])
-_UNITS = {PER_20_MS: "20 ms, compressed", 100.0: "percent, compressed"}
+# Features of the call that are compressed: the factor before, and the unit that this makes. Others stay as they are.
+_DELAY, _SHARE = (PER_20_MS, "20 ms, compressed"), (100.0, "percent, compressed")
+_COMPRESSED = {"record_age": (PER_200_MS, "200 ms, compressed"), "transit_jitter": _DELAY, "late_share": _SHARE, "missing_share": _SHARE}
+_COMPRESSED |= {feature.name: _DELAY for feature in CALL_FEATURES if feature.name.startswith("excess")}
+_FACTOR = np.array([_COMPRESSED[feature.name][0] if feature.name in _COMPRESSED else 0.0 for feature in CALL_FEATURES])
 
 
 def relative_call_features() -> tuple[Feature, ...]:
     """Return the features of the call, compressed where they are small."""
     return tuple(
-        feature._replace(unit=_UNITS[_FACTORS[feature.name]], low=0, high=1) if feature.name in _FACTORS else feature
+        feature._replace(unit=_COMPRESSED[feature.name][1], low=0, high=1) if feature.name in _COMPRESSED else feature
         for feature in CALL_FEATURES
     )
 
@@ -73,11 +74,11 @@ def allocate_slots(sessions: int, whole: ObservationLayout) -> Slots:
 def relative_layout(whole: ObservationLayout) -> ObservationLayout:
     """Return the layout of an observation of slots, from that of all paths."""
     parts = dict(whole.parts)
-    call = parts["call"]
-    parts["call"] = Part("call", (*relative_call_features(), *call.features[CALL_WIDTH:]))
-    if paths := parts.get("paths"):
-        names = tuple(f"slot{i}" for i in range(slot_count(paths.shape[0])))
-        parts["paths"] = Part("paths", (*SLOT_FEATURES, *paths.features[PATH_WIDTH:]), names)
+    parts["call"] = Part("call", (*relative_call_features(), *parts["call"].features[CALL_WIDTH:]))
+    if paths := parts.pop("paths", None):
+        names = tuple(map(str, range(slot_count(paths.shape[0]))))
+        slots = Part("slots", (*SLOT_FEATURES, *paths.features[PATH_WIDTH:]), names)
+        return ObservationLayout(slots, *parts.values())
     return ObservationLayout(*parts.values())
 
 

@@ -8,16 +8,15 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import INSIDE, decided, for_kernels, start
+from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.envs.call.controllers import Commanded, LagAgent
 from vcgym.envs.call.features.added import CALL, Added, NoFeatures, chain, features_of, fingerprint
 from vcgym.envs.call.features.added import PATHS as OF_PATHS
 from vcgym.envs.call.features.forecast import forecast_by
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
-from vcgym.envs.call.headroom import CommandedHeadroom, HeadroomAgent
+from vcgym.envs.call.headroom import in_headroom
 from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
@@ -38,9 +37,6 @@ from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "rating": Rating()})
 MAX_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
-
-
-_HEADROOM: dict[type, NamedTuple] = {LagAgent: HeadroomAgent(), Commanded: CommandedHeadroom()}
 
 
 class Controls(NamedTuple):
@@ -88,7 +84,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         self.uplink = self._make_uplink(num_envs, world)
         location = at.location, at.feedback_loss, at.probe_rate
         if agent.action == "relative":
-            receiver = _in_headroom(receiver)
+            receiver = in_headroom(receiver)
         self.batch = CallBatch(
             world, num_envs, router, receiver, *location, agent.log, agent.threads, uplink=self.uplink, interval=controls.interval
         )  # fmt: skip
@@ -106,8 +102,8 @@ class PathsVectorEnv(EpisodeVectorEnv):
         shown = {"of_path": features_of(added, OF_PATHS), "of_call": features_of(added, CALL)}
         self._added = for_kernels(added)
         layout = call_layout(path_names, *([self.uplink.part] if self.uplink.part else []), **shown)
-        self._slots = allocate_slots(num_envs, layout) if agent.action == "relative" else None
-        layout = layout if self._slots is None else relative_layout(layout)
+        self.slots = allocate_slots(num_envs, layout) if agent.action == "relative" else None
+        layout = layout if self.slots is None else relative_layout(layout)
         acted = action_space(agent.action, world.paths, *self._acted)
         reward = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen
         accounts = Accounts(self.batch.calls, self.uplink.senders)
@@ -133,7 +129,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
     @property
     def chosen_from(self) -> str | None:
         """Return the part of an observation whose items the agent chooses among; None if a rule chooses the path."""
-        return "paths" if self.controls.path else None
+        return ("paths" if self.slots is None else "slots") if self.controls.path else None
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
         self.uplink.refuse(self.split, kind)
@@ -150,7 +146,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
             start(self._added, self._features.added, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        order = None if self._slots is None else self._slots.order
+        order = None if self.slots is None else self.slots.order
         answer = decode(self.action_form, self.batch.scenario.paths, actions, *self._acted, order)
         self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = answer.path, answer.lag_us
         self.uplink.answer(answer.rate, self.action_form != "exact", answer.order)
@@ -171,8 +167,8 @@ class PathsVectorEnv(EpisodeVectorEnv):
         self.uplink.show(batch.calls, rows, shown)
 
     def _write_features(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        batch, slots = self.batch, self._slots
-        paths, call = shown.get("paths", self._no_paths), shown["call"]
+        batch, slots = self.batch, self.slots
+        paths, call = shown.get("paths" if slots is None else "slots", self._no_paths), shown["call"]
         of_paths, of_call = (paths, call) if slots is None else (slots.paths, slots.call)
         if self.controls.at_arrivals:
             observe_arrival(batch.calls, rows, self._features, batch.receiver, self._added, of_paths, of_call)
@@ -209,7 +205,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         return {
             "calls": batch.calls, "tables": batch.tables, "router": batch.router_state, "receiver": batch.receiver_state,
             "history": batch.history, "features": self._features, "world": batch.world.rows, "delay_us": batch.world.delay_us,
-            **self.uplink.living(), **({} if self._slots is None else {"slots": self._slots}),
+            **self.uplink.living(), **({} if self.slots is None else {"slots": self.slots}),
         }  # fmt: skip
 
     def _world_names(self) -> list[str]:
@@ -224,15 +220,6 @@ class PathsVectorEnv(EpisodeVectorEnv):
         self.batch.draws = [WorldDraw(of[0], of[1], int(of[2]), {}) if of else None for of in named]
         for row, of in enumerate(named):
             self.uplink.take_kind(row, of[3] if of else "")
-
-
-def _in_headroom(receiver: NamedTuple) -> NamedTuple:
-    """Return the stand-in whose level is a headroom, for one whose level is a lag; a rule as it is."""
-    if decided(receiver) == INSIDE:
-        return receiver
-    if type(receiver) not in _HEADROOM:
-        raise ValueError(f"mechanism of {type(receiver).__name__}: allowed is watermark with action relative")
-    return _HEADROOM[type(receiver)]
 
 
 def _added_features(agent: CallAgentSettings, controls: Controls) -> Added | NoFeatures:

@@ -1,0 +1,150 @@
+"""Relative actions: they stand for absolute ones, decision by decision, and a plain algorithm can learn them."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.env_checker import check_env as check_env_sb3
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.envs.call.features.path import PATH
+from vcgym.envs.faces.vector.actions import HEADROOMS_US
+
+WINDOW_US = 2_000_000
+
+
+def make(env_id, sessions=3, **arguments):
+    settings = {"packets": 900, "autoreset_mode": AutoresetMode.SAME_STEP, "action": "relative"}
+    return gymnasium.make_vec(env_id, num_envs=sessions, **settings | arguments).unwrapped
+
+
+class SlowHeadroom:
+    """Lag of one call from headrooms: all packets are kept, in plain Python."""
+
+    def __init__(self):
+        self.delays, self.newest, self.newest_delay = [], -1, 0
+        self.arrived = self.target = self.playout = 0
+
+    def lag_us(self, sent, arrived, headroom):
+        delay = arrived - sent
+        pace = (arrived - self.arrived) // 10
+        drawn = min(max(self.target, self.playout - pace), self.playout + pace)
+        self.arrived = arrived
+        if sent > self.newest:
+            self.newest, self.newest_delay = sent, delay
+            drawn = max(drawn, delay)
+        self.playout, self.target = drawn, self.newest_delay + headroom
+        smallest = self._smallest(delay)
+        return max(0, max(self.playout, self.target) - smallest)
+
+    def _smallest(self, delay):
+        """Return the smallest delay of this packet and those before it, each entered when the next one came."""
+        if self.delays:
+            self.delays[-1][0] = self.newest
+        kept = [before for entered, before in self.delays if entered >= self.newest - WINDOW_US]
+        self.delays.append([self.newest, delay])
+        return min([delay, *kept])
+
+
+@pytest.mark.parametrize("observation", ["features", "dict"])
+def test_both_checkers_pass(path_env_id, observation):
+    env = gymnasium.make(path_env_id, packets=150, action="relative", observation=observation).unwrapped
+    check_env(env)
+    check_env_sb3(env)
+
+
+def test_the_checker_passes_behind_an_uplink():
+    env = gymnasium.make("vcgym/Call-v0", packets=150, scenario="table1", uplink="rate", action="relative").unwrapped
+    assert env.action_space.nvec.tolist() == [5, len(HEADROOMS_US), 32, 3]
+    check_env(env)
+
+
+@pytest.mark.parametrize("mode", ["correlated", "paper"])
+def test_a_slot_stands_for_its_path(mode):
+    relative, absolute = make("vcgym/Relay-v0", mode=mode), make("vcgym/Relay-v0", mode=mode, action="discrete")
+    relative.reset(seed=5), absolute.reset(seed=5)
+    relative.action_space.seed(2)
+    taken = set()
+    for _ in range(200):
+        slots = relative.action_space.sample()
+        paths = relative.slots.order[np.arange(3), slots]
+        taken |= set(paths.tolist())
+        _, rewards, _, over, _ = relative.step(slots)
+        _, expected, _, expected_over, _ = absolute.step(paths)
+        np.testing.assert_array_equal(rewards, expected)
+        np.testing.assert_array_equal(over, expected_over)
+    assert len(taken) > 5
+
+
+def test_slots_hold_the_path_in_use_and_then_the_best_others():
+    env = make("vcgym/Relay-v0")
+    env.reset(seed=1)
+    env.action_space.seed(1)
+    for _ in range(60):
+        for rows, order in zip(env.slots.paths.astype(np.float64), env.slots.order, strict=True):
+            mean, newest, age = (rows[:, column] for column in (PATH.history_mean, PATH.newest_delay, PATH.newest_age))
+            expected = mean + (newest - mean) * 0.5 ** (age / 20.0)
+            used = int(np.argmax(rows[:, PATH.commanded]))
+            others = np.delete(np.argsort(expected, kind="stable"), np.flatnonzero(np.argsort(expected, kind="stable") == used))
+            assert order[0] == used
+            np.testing.assert_allclose(expected[order[1:]], expected[others[:4]], rtol=1e-5)
+        env.step(env.action_space.sample())
+
+
+@pytest.mark.parametrize("mode", ["correlated", "paper"])
+def test_a_headroom_stands_for_the_lag_of_a_slow_twin(mode):
+    arguments = {"sessions": 1, "scenario": "table1", "mode": mode, "packets": 500}
+    relative, exact = make("vcgym/Playout-v0", **arguments), make("vcgym/Playout-v0", action="exact", observation="records", **arguments)
+    relative.reset(seed=3)
+    shown, _ = exact.reset(seed=3)
+    relative.action_space.seed(0)
+    slow = SlowHeadroom()
+    while True:
+        action = relative.action_space.sample()
+        _, _, _, sent, arrived, *_ = shown["records"][0, 0].tolist()
+        lag_us = slow.lag_us(sent, arrived, int(HEADROOMS_US[action[0]]))
+        shown, expected, _, over, _ = exact.step(np.array([lag_us]))
+        _, rewards, _, relative_over, _ = relative.step(action)
+        assert rewards[0] == expected[0]
+        assert over[0] == relative_over[0]
+        if over[0]:
+            break
+
+
+def test_a_command_that_never_changes_is_decided_as_well_at_the_receiver():
+    level = 3
+    called, played = make("vcgym/Call-v0", sessions=4), make("vcgym/Playout-v0", sessions=4)
+    called.reset(seed=8), played.reset(seed=8)
+    results = [_result(called, np.array([[0, level]] * 4)), _result(played, np.array([level] * 4))]
+    np.testing.assert_array_equal(*results)
+
+
+def _result(env, action):
+    found = np.full(env.num_envs, np.nan)
+    while np.isnan(found).any():
+        _, _, _, over, infos = env.step(action)
+        first = over & np.isnan(found)
+        if first.any():
+            found[first] = infos["final_info"]["r"][first]
+    return found
+
+
+def test_a_saved_state_goes_on(path_env_id):
+    env, other = make(path_env_id), make(path_env_id)
+    env.reset(seed=2)
+    env.action_space.seed(3)
+    for _ in range(30):
+        env.step(env.action_space.sample())
+    other.set_state(env.get_state())
+    for _ in range(60):
+        action = env.action_space.sample()
+        for mine, theirs in zip(env.step(action)[:4], other.step(action)[:4], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_what_does_not_go_together_is_refused():
+    with pytest.raises(ValueError, match="observation = 'records': allowed are features and dict with action relative"):
+        make("vcgym/Call-v0", observation="records")
+    with pytest.raises(ValueError, match="action = 'relative': allowed with mechanism watermark alone"):
+        make("vcgym/Playout-v0", mechanism="count")
