@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 DATA_VARIABLE = "VCGYM_DATA"
 CARD_ENDING = ".card.json"
+MAX_MESSAGE = 300  # characters of an error
+_ROOM = {"value": 90, "allowed": 60, "file": 60, "where": 60}  # characters that each part of a longer error keeps, first shortened first
 
 Kind = Literal["measured", "synthesised", "fitted"]
 Milliseconds = Annotated[float, Field(ge=0.0, le=60_000.0)]
@@ -36,7 +38,15 @@ class DataError(ValueError):
 
     def __str__(self) -> str:
         file, where, value, allowed = self.args
-        return f"{file}: {where} is {value!r}; allowed: {allowed}"
+        parts = {"file": file, "where": where, "value": repr(value), "allowed": allowed}
+        over = sum(map(len, parts.values())) + len(":  is ; allowed: ") - MAX_MESSAGE
+        for name, room in _ROOM.items():
+            text = parts[name]
+            if over > 0 and len(text) > room:
+                kept = max(room, len(text) - over)
+                over -= len(text) - kept
+                parts[name] = f"...{text[3 - kept :]}" if name == "file" else f"{text[: kept - 3]}..."
+        return "{file}: {where} is {value}; allowed: {allowed}".format_map(parts).replace("\n", " ")
 
 
 class _Record(BaseModel):

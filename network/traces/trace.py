@@ -96,11 +96,18 @@ def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> ND
     return held
 
 
+def refuse_long(file: Path, column: str, sent_us: NDArray[np.int64], lines: NDArray[np.int32]) -> None:
+    """Refuse send times from 0 on, in order, that reach beyond a day; `lines` (n,) are theirs in the file."""
+    if sent_us[-1] > MAX_SPAN_US:
+        at = int(np.searchsorted(sent_us, MAX_SPAN_US, "right"))
+        raise TraceError(file, f"line {lines[at]}, {column}, us after the first", int(sent_us[at]), f"at most {MAX_SPAN_US}")
+
+
 def from_replies(
     name: str,
     file: Path,
     card: Card,
-    lines: NDArray[np.int64],
+    lines: NDArray[np.integer],
     seq: NDArray[np.int64],
     sent_us: NDArray[np.int64],
     delay_us: NDArray[np.int64],
