@@ -1,12 +1,12 @@
-"""Write data/generated_cellular.csv.gz and its card: traces of `vcgym.network.bottleneck.cellular_like`, made again from nothing."""
+"""Write data/generated_cellular.csv.gz and its card: traces of `network/bottleneck/capacity/cellular_like.py`, made again from nothing."""
 
 import gzip
 import hashlib
 import json
 from pathlib import Path
 
-from vcgym.network.bottleneck.capacity_sets import GENERATED
-from vcgym.network.bottleneck.cellular_like import draw_cellular
+from vcgym.network.bottleneck.capacity.cellular_like import draw_cellular
+from vcgym.network.bottleneck.capacity.sets import GENERATED
 from vcgym.network.traces.cards import card_path
 from vcgym.network.traces.catalogue import shipped
 
@@ -30,7 +30,7 @@ def main(folder: Path | None = None) -> None:
     card = {
         "name": GENERATED,
         "description": f"{TRACES} capacity traces like those of cellular links, 120 s each, a rate every 0.2 s",
-        "source": "made for this project by network/bottleneck/cellular_like.py; nothing was measured",
+        "source": "made for this project by network/bottleneck/capacity/cellular_like.py; nothing was measured",
         "licence": "MIT, as this project",
         "sha256": hashlib.sha256(made).hexdigest(),
         "kind": "synthesised",

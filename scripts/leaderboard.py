@@ -16,7 +16,7 @@ from rich.table import Table
 
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import system_names
-from vcgym.leaderboard.evaluation.cells import plan
+from vcgym.leaderboard.evaluation.cells.cells import plan
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
 from vcgym.leaderboard.evaluation.suites import Suite, prepare

@@ -1,0 +1,185 @@
+"""Files of capacity traces: the one reader of whatever a bottleneck can replay, and the writer that importers use. A card lies beside each.
+
+A file is CSV, plain or gzip, in one of two forms:
+
+    ms, packets            opportunities to send 1500 bytes in that millisecond (the counted form of a mahimahi trace): one trace
+    t_s (or t_start_s), mbps, perhaps trace
+                           rates, each up to the next row: one trace, or one for each name in the column trace
+
+Measured throughput is a lower bound on capacity, and falls to 0 where a link did, or where nothing was asked of it: rates below `MIN_BPS`
+count as that, so that a packet sent into such a second comes out late but comes out. A trace begins at its first row and repeats after its
+last one has held as long as the median one.
+"""
+
+import itertools
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.bottleneck.capacity.capacity import (
+    MAX_LENGTH_US,
+    MAX_OPPORTUNITIES,
+    MAX_RATE_BPS,
+    OPPORTUNITY_BYTES,
+    CapacityTrace,
+    opportunity_trace,
+    rate_trace,
+)
+from vcgym.network.traces.cards import Card, DataError, card_beside
+from vcgym.network.traces.columns import Arrays, Table, blocks_of, joined, read_columns, read_header
+from vcgym.network.traces.importers.units import unit_us
+from vcgym.network.traces.reading import TraceError, lines, read_content, refuse_falling
+from vcgym.network.traces.trace import MAX_TIME_US
+from vcgym.network.traces.trace_file import ENDING, csv_content, write_with_card
+
+RateUnit = Literal["bps", "kbps", "Mbps"]
+BITS = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6}
+RATE_BPS = (300e3, 300e6)  # the median; each range is a factor of a thousand wide, so that a wrong unit falls outside
+SPACING_S = (0.02, 20.0)
+
+MIN_BPS = 50_000.0  # the lowest rate of a call
+MAX_MBPS = 1e5
+MAX_S = 1e6
+MAX_TRACES = 10_000  # of one file
+MAX_PACKETS = int(MAX_RATE_BPS / 8 / OPPORTUNITY_BYTES / 1000)  # in a millisecond
+_OPPORTUNITY = "time in ms"
+_TIMES = ("t_s", "t_start_s")
+
+
+def read_capacity(path: Path) -> tuple[CapacityTrace, ...]:
+    """Read the traces in a file of either form, in order of name.
+
+    Raises:
+        DataError: a file that is missing or broken, does not match its card, or holds no trace.
+    """
+    content = read_content(path)
+    card_beside(path, content)
+    header, name = read_header(path, content), path.name.removesuffix(ENDING)
+    if header == ["ms", "packets"]:
+        return (_counted(path, content, name),)
+    time = next((column for column in _TIMES if column in header), None)
+    if time is None or "mbps" not in header:
+        raise TraceError(path, "line 1, header", header, f"ms and packets; or {' or '.join(_TIMES)}, mbps and perhaps trace")
+    return _rates(path, content, name if "trace" not in header else None, time)
+
+
+def _counted(path: Path, content: bytes, name: str) -> CapacityTrace:
+    def numbers_of(block: Table) -> Arrays:
+        times_ms = block.whole_numbers("ms", 0, MAX_LENGTH_US // 1000)
+        return block.line_numbers(), times_ms, block.whole_numbers("packets", 0, MAX_PACKETS)
+
+    lines, times_ms, packets = read_columns(path, content, numbers_of)
+    refuse_falling(path, "ms", times_ms, lines)
+    if packets.sum() > MAX_OPPORTUNITIES:
+        at = int(np.searchsorted(np.cumsum(packets), MAX_OPPORTUNITIES, "right"))
+        raise TraceError(path, f"line {lines[at]}, packets so far", int(packets[: at + 1].sum()), f"at most {MAX_OPPORTUNITIES}")
+    return opportunity_trace(name, np.repeat(times_ms, packets), path)
+
+
+def _rates(path: Path, content: bytes, only: str | None, time: str) -> tuple[CapacityTrace, ...]:
+    """Read the trace `only`, or those that the column trace names."""
+    places: dict[str, int] = {}
+
+    def numbers_of(block: Table) -> Arrays:
+        names = itertools.repeat(only, len(block.lines)) if only is not None else block.cells("trace")
+        place = np.array([places.setdefault(name, len(places)) for name in names], np.int32)
+        if len(places) > MAX_TRACES:
+            raise TraceError(path, "number of traces", f"more than {MAX_TRACES}", f"at most {MAX_TRACES}")
+        return block.line_numbers(), place, block.numbers(time, 0.0, MAX_S), block.numbers("mbps", 0.0, MAX_MBPS)
+
+    lines, place, times_s, mbps = read_columns(path, content, numbers_of)
+    order = np.argsort(place, kind="stable")
+    ends = np.cumsum(np.bincount(place))
+    made = []
+    for name in sorted(places):
+        rows = order[0 if places[name] == 0 else ends[places[name] - 1] : ends[places[name]]]
+        _refuse_standing(path, time, times_s[rows], lines[rows])
+        made.append(repeating(name, times_s[rows], mbps[rows] * 1e6, path))
+    return tuple(made)
+
+
+def _refuse_standing(path: Path, column: str, times_s: NDArray[np.float64], lines: NDArray[np.int32]) -> None:
+    """Refuse times (n,) of one trace that do not rise by a microsecond or more."""
+    standing = np.flatnonzero(np.diff(np.rint((times_s - times_s[0]) * 1e6)) <= 0)
+    if len(standing):
+        at = int(standing[0])
+        raise TraceError(path, f"line {lines[at + 1]}, {column}", times_s[at + 1].item(), f"above {times_s[at].item()}, the one before")
+
+
+def repeating(name: str, times_s: NDArray[np.float64], rates_bps: NDArray[np.float64], source: Path) -> CapacityTrace:
+    """Make a trace of measured rates (n,) at times (n,): it begins at 0 and repeats after its last rate; see the head of this file."""
+    at_s = times_s - times_s[0]
+    step_s = float(np.median(np.diff(at_s))) if len(at_s) > 1 else 1.0
+    return rate_trace(name, at_s, rates_bps, at_s[-1] + step_s, MIN_BPS, source)
+
+
+def read_mahimahi(path: Path) -> CapacityTrace:
+    """Read a file in mahimahi's own format: a line per opportunity to send 1500 bytes, its time in whole milliseconds. Plain or .gz.
+
+    Raises:
+        TraceError: an unreadable, empty or truncated file, a line that is no such time, times that fall.
+    """
+    content = read_content(path)
+    if not content.endswith(b"\n"):
+        raise TraceError(path, "end of file", content[-20:], "lines, the last one ended")
+    rows = ((line, [text.strip()]) for line, text in enumerate(lines(path, content), 1))
+    blocks = blocks_of(path, [_OPPORTUNITY], rows)
+    at_line, times_ms = joined((block.line_numbers(), block.whole_numbers(_OPPORTUNITY, 0, MAX_LENGTH_US // 1000)) for block in blocks)
+    refuse_falling(path, _OPPORTUNITY, times_ms, at_line)
+    return opportunity_trace(path.name.removesuffix(".gz"), times_ms, path)
+
+
+def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_column: str, rate_unit: RateUnit) -> CapacityTrace:
+    """Read a trace from a CSV of time and throughput, plain or .gz.
+
+    The units are the caller's word, so they are held against the data: the median rate must lie within `RATE_BPS`, and the mean spacing
+    within `SPACING_S`.
+
+    Args:
+        path: the file.
+        time_column: start of each rate on any clock, rising; the first becomes 0.
+        time_unit: s, ms or us.
+        rate_column: throughput, 0 to 100 Gbit/s.
+        rate_unit: bps, kbps or Mbps.
+
+    Raises:
+        TraceError: an unreadable or truncated file, no such column, NaN, a value out of range, times that do not rise, values that a unit
+            cannot have.
+    """
+    if rate_unit not in BITS:
+        raise TraceError(path, "rate_unit", rate_unit, ", ".join(BITS))
+    scale_us, bps = unit_us(path, "time_unit", time_unit), BITS[rate_unit]
+
+    def numbers_of(block: Table) -> Arrays:
+        times_s = block.numbers(time_column, 0.0, MAX_TIME_US / scale_us) * (scale_us / 1e6)
+        return block.line_numbers(), times_s, block.numbers(rate_column, 0.0, MAX_RATE_BPS / bps) * bps
+
+    at_line, times_s, rates_bps = read_columns(path, read_content(path), numbers_of)
+    spacing_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else SPACING_S[0]
+    for where, value, (low, high) in (
+        (f"{time_column}, mean spacing in s", spacing_s, SPACING_S),
+        (f"{rate_column}, median in bit/s", float(np.median(rates_bps)), RATE_BPS),
+    ):
+        if not low <= value < high:
+            raise TraceError(path, where, value, f"{low:g} to {high:g}; is the unit right?")
+    _refuse_standing(path, time_column, times_s, at_line)
+    return repeating(path.name.split(".")[0], times_s, rates_bps, path)
+
+
+def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:
+    """Write a trace to the new file `path` (`*.csv.gz`), with a card that names `origin`, and return the card.
+
+    Raises:
+        DataError: another ending, or a file of that name.
+    """
+    if not path.name.endswith(ENDING):
+        raise DataError(path, "name of the file", path.name, f"a name ending in {ENDING}")
+    if trace.rates_bps[0]:
+        entries = zip(trace.times_us.data, trace.rates_bps.data, strict=True)
+        rows = (f"{at // 10**6}.{at % 10**6:06d},{bps / 1e6:.6f}" for at, bps in entries)
+        return write_with_card(path, csv_content(("t_s", "mbps"), rows), origin, "seconds, Mbit/s")
+    times_ms, packets = np.unique(trace.times_us // 1000, return_counts=True)
+    rows = (f"{at},{count}" for at, count in zip(times_ms.data, packets.data, strict=True))
+    return write_with_card(path, csv_content(("ms", "packets"), rows), origin, "milliseconds, opportunities to send 1500 bytes")
