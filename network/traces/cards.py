@@ -208,7 +208,8 @@ class LinkTable(Carded):
         wanted = {(a, b) for a in codes for b in codes if a != b}
         found = [(link.source, link.destination) for link in self.links]
         if len(set(codes)) != len(codes) or len(set(found)) != len(found) or set(found) != wanted:
-            raise ValueError(f"links are {sorted(found)}; allowed: each ordered pair of the places {codes} once")
+            missing = len(wanted - set(found))
+            raise ValueError(f"allowed: each ordered pair of the places once; {missing} of {len(wanted)} are missing")
         return self
 
     def link(self, source: str, destination: str) -> Link:

@@ -71,10 +71,15 @@ def read_table(path: Path, content: bytes) -> Table:
     Raises:
         TraceError: another file, or one of more than a million cells.
     """
-    first, *more = blocks_of(path, *_header_and_rows(path, content), cells=_TABLE_CELLS)
-    if more:
-        raise TraceError(path, "number of cells", f"more than {_TABLE_CELLS}", f"at most {_TABLE_CELLS}")
-    return first
+    header, rows = _header_and_rows(path, content)
+    whole = Table(path, header, [[] for _ in header], [])
+    for block in blocks_of(path, header, rows):
+        for column, more in zip(whole.columns, block.columns, strict=True):
+            column.extend(more)
+        whole.lines.extend(block.lines)
+        if len(whole.lines) * len(header) > _TABLE_CELLS:
+            raise TraceError(path, f"line {whole.lines[-1]}, number of cells", f"more than {_TABLE_CELLS}", f"at most {_TABLE_CELLS}")
+    return whole
 
 
 def read_header(path: Path, content: bytes) -> list[str]:
@@ -96,8 +101,8 @@ def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Array
     return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content))))
 
 
-def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]]], cells: int = _BLOCK_CELLS) -> Iterator[Table]:
-    """Yield rows, each with its line, in tables of at least `cells` cells but for the last."""
+def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]]]) -> Iterator[Table]:
+    """Yield rows, each with its line, in tables of at least `_BLOCK_CELLS` cells but for the last."""
     # One flat list of cells: a list per row would keep the garbage collector busy for three quarters of the time.
     flat: list[str] = []
     ended_on: list[int] = []
@@ -108,7 +113,7 @@ def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]
     for line, row in rows:
         flat += row
         ended_on.append(line)
-        if len(flat) >= cells:
+        if len(flat) >= _BLOCK_CELLS:
             yield table()
             flat, ended_on = [], []
     if ended_on:

@@ -45,9 +45,9 @@ def read_trace(path: Path) -> Trace:
         DataError: a file that is missing or broken, does not match its card, or makes no `Trace`.
     """
     content = read_content(path)
-    header, card, name = read_header(path, content), card_beside(path, content), path.name.removesuffix(ENDING)
+    header, name = read_header(path, content), path.name.removesuffix(ENDING)
     if header in (["t_ms", "rtt_ms"], ["t_ms", "rtt_ms", "seq"]):
-        return _from_arrivals(name, path, content, card)
+        return _from_arrivals(name, path, content, card_beside(path, content))
     column = next((name for name in _ROUND_TRIP if header == ["sent_ms", name]), None)
     if column is None:
         allowed = "sent_ms and one of " + ", ".join(_ROUND_TRIP) + "; or t_ms, rtt_ms and perhaps seq"
@@ -56,10 +56,16 @@ def read_trace(path: Path) -> Trace:
     def numbers_of(block: Table) -> Arrays:
         sent_us = np.rint(block.numbers("sent_ms", 0.0, MAX_SPAN_US / 1e3) * 1e3).astype(np.int64)
         delay_ms = block.numbers(column, 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
-        return sent_us, np.where(np.isnan(delay_ms), LOST, np.rint(np.nan_to_num(delay_ms) * 1e3)).astype(np.int64)
+        delay_us = np.where(np.isnan(delay_ms), LOST, np.rint(np.nan_to_num(delay_ms) * 1e3)).astype(np.int64)
+        return block.line_numbers(), sent_us, delay_us
 
-    sent_us, delay_us = read_columns(path, content, numbers_of)
-    return Trace(name, sent_us, delay_us, card, _ROUND_TRIP[column])
+    lines, sent_us, delay_us = read_columns(path, content, numbers_of)
+    if sent_us[0] != 0:
+        raise TraceError(path, f"line {lines[0]}, sent_ms", sent_us[0].item() / 1e3, "0, the first")
+    refuse_falling(path, "sent_ms in us", sent_us, lines)
+    if np.all(delay_us == LOST):
+        raise TraceError(path, "number of answered probes", 0, "at least 1")
+    return Trace(name, sent_us, delay_us, card_beside(path, content), _ROUND_TRIP[column])
 
 
 def _from_arrivals(name: str, path: Path, content: bytes, card: Card) -> Trace:

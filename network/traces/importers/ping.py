@@ -104,7 +104,7 @@ def _reply_rows(path: Path, content: bytes, others: "_Others") -> Iterator[tuple
         words = text.rstrip("\r\n")
         if reply := _REPLY.fullmatch(words):
             yield line, list(reply.groups(""))
-        else:
+        elif words:
             others.check(line, words.rstrip())
 
 
