@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,9 +101,11 @@ def numbers(path: Path, field: str, cells: Sequence[str], lines: Sequence[int], 
     return np.array([number(path, f"line {line}, {field}", cell, low, high) for cell, line in zip(cells, lines, strict=True)])
 
 
-def refuse_falling(path: Path, column: str, values: NDArray[np.float64], lines: NDArray[np.int32]) -> None:
-    """Refuse `values` (n,) of a column if one is below the one before it; `lines` (n,) are their lines in the file."""
-    falls = np.flatnonzero(values[1:] < values[:-1])
+def refuse_falling(path: Path, column: str, values: NDArray[Any], lines: NDArray[np.int32], *, may_stand: bool = True) -> None:
+    """Refuse `values` (n,) of a column if one is below the one before it, or equal to it; `lines` (n,) are their lines in the file."""
+    before, after = values[:-1], values[1:]
+    falls = np.flatnonzero(after < before if may_stand else after <= before)
     if len(falls):
         at = int(falls[0])
-        raise TraceError(path, f"line {lines[at + 1]}, {column}", values[at + 1].item(), f"at least {values[at].item()}, the one before")
+        allowed = f"{'at least' if may_stand else 'above'} {before[at].item()}, the one before"
+        raise TraceError(path, f"line {lines[at + 1]}, {column}", after[at].item(), allowed)

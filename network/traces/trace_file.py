@@ -81,14 +81,17 @@ def _from_arrivals(name: str, path: Path, content: bytes, card: Card) -> Trace:
         rtt_ms = block.numbers("rtt_ms", 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
         answered = ~np.isnan(rtt_ms)
         t_ms = block.pick(answered).numbers("t_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3)
+        rtt_us = np.rint(rtt_ms[answered] * 1e3).astype(np.int64)
         numbered = [block.whole_numbers("seq", 0, MAX_TIME_US)[answered]] if "seq" in block.header else []
-        return answered, block.line_numbers()[answered], t_ms, rtt_ms[answered], *numbered
+        return answered, block.line_numbers()[answered], t_ms, rtt_us, *numbered
 
-    answered, lines, t_ms, rtt_ms, *numbered = read_columns(path, content, numbers_of)
+    answered, lines, t_ms, rtt_us, *numbered = read_columns(path, content, numbers_of)
     refuse_falling(path, "t_ms", t_ms, lines)
-    seq = numbered[0] if numbered else np.flatnonzero(answered)
-    rtt_us = np.rint(rtt_ms * 1e3).astype(np.int64)
-    sent_us = np.rint(t_ms * 1e3).astype(np.int64) - rtt_us
+    seq = numbered.pop() if numbered else np.flatnonzero(answered)
+    t_ms *= 1e3
+    sent_us = np.rint(t_ms, out=t_ms).astype(np.int64)
+    del t_ms
+    sent_us -= rtt_us
     return from_replies(name, path, card, lines, seq, sent_us, rtt_us)
 
 

@@ -99,12 +99,14 @@ def opportunity_trace(name: str, times_ms: ArrayLike, source: str | Path = "capa
     times, source = np.asarray(times_ms), Path(source)
     if times.ndim != 1 or not 1 <= times.size <= MAX_OPPORTUNITIES:
         raise TraceError(source, f"number of opportunities of {name}", times.size, f"1 to {MAX_OPPORTUNITIES}")
-    _refuse_first(source, f"time of {name}, ms", times, (times >= 0) & (times * 1000.0 <= MAX_LENGTH_US), "0 to 1e9")
-    _refuse_first(source, f"time of {name}, ms", times, times % 1 == 0, "a whole number")
-    _refuse_first(source, f"time of {name}, ms", times[1:], np.diff(times) >= 0, "not below the one before")
+    _refuse_first(source, f"time of {name}, ms", times, (times >= 0) & (times <= MAX_LENGTH_US // 1000), "0 to 1e9")
+    if times.dtype.kind == "f":
+        _refuse_first(source, f"time of {name}, ms", times, times % 1 == 0, "a whole number")
+    _refuse_first(source, f"time of {name}, ms", times[1:], times[1:] >= times[:-1], "not below the one before")
     if times[-1] == 0:
         raise TraceError(source, f"last time of {name}, ms", 0, "above 0: the trace repeats after it")
-    times_us = times.astype(np.int64) * 1000
+    times_us = times.astype(np.int64)
+    times_us *= 1000
     return CapacityTrace(name, times_us, np.zeros(len(times_us), np.int64), int(times_us[-1]))
 
 

@@ -67,14 +67,15 @@ def read_capacity(path: Path) -> tuple[CapacityTrace, ...]:
 
 def _counted(path: Path, content: bytes, name: str) -> CapacityTrace:
     def numbers_of(block: Table) -> Arrays:
-        times_ms = block.whole_numbers("ms", 0, MAX_LENGTH_US // 1000)
-        return block.line_numbers(), times_ms, block.whole_numbers("packets", 0, MAX_PACKETS)
+        times_ms = block.whole_numbers("ms", 0, MAX_LENGTH_US // 1000).astype(np.int32)
+        return block.line_numbers(), times_ms, block.whole_numbers("packets", 0, MAX_PACKETS).astype(np.int16)
 
     lines, times_ms, packets = read_columns(path, content, numbers_of)
     refuse_falling(path, "ms", times_ms, lines)
-    if packets.sum() > MAX_OPPORTUNITIES:
-        at = int(np.searchsorted(np.cumsum(packets), MAX_OPPORTUNITIES, "right"))
-        raise TraceError(path, f"line {lines[at]}, packets so far", int(packets[: at + 1].sum()), f"at most {MAX_OPPORTUNITIES}")
+    if packets.sum(dtype=np.int64) > MAX_OPPORTUNITIES:
+        so_far = np.cumsum(packets, dtype=np.int64)
+        at = int(np.searchsorted(so_far, MAX_OPPORTUNITIES, "right"))
+        raise TraceError(path, f"line {lines[at]}, packets so far", int(so_far[at]), f"at most {MAX_OPPORTUNITIES}")
     return opportunity_trace(name, np.repeat(times_ms, packets), path)
 
 
@@ -90,22 +91,16 @@ def _rates(path: Path, content: bytes, only: str | None, time: str) -> tuple[Cap
         return block.line_numbers(), place, block.numbers(time, 0.0, MAX_S), block.numbers("mbps", 0.0, MAX_MBPS)
 
     lines, place, times_s, mbps = read_columns(path, content, numbers_of)
-    order = np.argsort(place, kind="stable")
     ends = np.cumsum(np.bincount(place))
+    order = np.argsort(place, kind="stable") if len(places) > 1 else slice(None)
+    del place
     made = []
     for name in sorted(places):
-        rows = order[0 if places[name] == 0 else ends[places[name] - 1] : ends[places[name]]]
-        _refuse_standing(path, time, times_s[rows], lines[rows])
+        number = places[name]
+        rows = order if isinstance(order, slice) else order[ends[number - 1] if number else 0 : ends[number]]
+        refuse_falling(path, time, times_s[rows], lines[rows], may_stand=False)
         made.append(repeating(name, times_s[rows], mbps[rows] * 1e6, path))
     return tuple(made)
-
-
-def _refuse_standing(path: Path, column: str, times_s: NDArray[np.float64], lines: NDArray[np.int32]) -> None:
-    """Refuse times (n,) of one trace that do not rise by a microsecond or more."""
-    standing = np.flatnonzero(np.diff(np.rint((times_s - times_s[0]) * 1e6)) <= 0)
-    if len(standing):
-        at = int(standing[0])
-        raise TraceError(path, f"line {lines[at + 1]}, {column}", times_s[at + 1].item(), f"above {times_s[at].item()}, the one before")
 
 
 def repeating(name: str, times_s: NDArray[np.float64], rates_bps: NDArray[np.float64], source: Path) -> CapacityTrace:
@@ -126,8 +121,10 @@ def read_mahimahi(path: Path) -> CapacityTrace:
         raise TraceError(path, "end of file", content[-20:], "lines, the last one ended")
     rows = ((line, [text.strip()]) for line, text in enumerate(lines(path, content), 1))
     blocks = blocks_of(path, [_OPPORTUNITY], rows)
-    at_line, times_ms = joined((block.line_numbers(), block.whole_numbers(_OPPORTUNITY, 0, MAX_LENGTH_US // 1000)) for block in blocks)
+    numbers = ((block.line_numbers(), block.whole_numbers(_OPPORTUNITY, 0, MAX_LENGTH_US // 1000).astype(np.int32)) for block in blocks)
+    at_line, times_ms = joined(numbers)
     refuse_falling(path, _OPPORTUNITY, times_ms, at_line)
+    del at_line
     return opportunity_trace(path.name.removesuffix(".gz"), times_ms, path)
 
 
@@ -158,14 +155,16 @@ def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_colu
 
     at_line, times_s, rates_bps = read_columns(path, read_content(path), numbers_of)
     spacing_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else SPACING_S[0]
-    for where, value, (low, high) in (
-        (f"{time_column}, mean spacing in s", spacing_s, SPACING_S),
-        (f"{rate_column}, median in bit/s", float(np.median(rates_bps)), RATE_BPS),
-    ):
-        if not low <= value < high:
-            raise TraceError(path, where, value, f"{low:g} to {high:g}; is the unit right?")
-    _refuse_standing(path, time_column, times_s, at_line)
+    _refuse_outside(path, f"{time_column}, mean spacing in s", spacing_s, SPACING_S)
+    _refuse_outside(path, f"{rate_column}, median in bit/s", float(np.median(rates_bps)), RATE_BPS)
+    refuse_falling(path, time_column, times_s, at_line, may_stand=False)
     return repeating(path.name.split(".")[0], times_s, rates_bps, path)
+
+
+def _refuse_outside(path: Path, where: str, value: float, allowed: tuple[float, float]) -> None:
+    low, high = allowed
+    if not low <= value < high:
+        raise TraceError(path, where, value, f"{low:g} to {high:g}; is the unit right?")
 
 
 def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:

@@ -117,10 +117,11 @@ def import_rtp(
     lines, arrival, timestamp, *numbered = read_columns(path, content, numbers_of)
     refuse_falling(path, arrival_column, arrival, lines)
     arrived_us = since_first_us(arrival, scale)
+    del arrival
     if timestamp_unit == "ticks":
         timestamp = _unwrapped(timestamp, TIMESTAMP_BITS)
-    sequence = _unwrapped(numbered[0], SEQUENCE_BITS) if numbered else np.arange(len(arrived_us))
-    first = np.sort(np.unique(sequence, return_index=True)[1])
+    sequence = _unwrapped(numbered.pop(), SEQUENCE_BITS) if numbered else np.arange(len(arrived_us))
+    first = _first_of_each(sequence)
     timestamp, sequence = timestamp[first], sequence[first]
     timestamp -= timestamp.min()
     sequence -= sequence.min()
@@ -145,13 +146,23 @@ def _ticks(block: Table, column: str, unit: str, sample_rate_hz: int) -> NDArray
 
 def _unwrapped(values: NDArray[np.integer], bits: int) -> NDArray[np.int64]:
     half = 2 ** (bits - 1)
-    whole = np.diff(values, prepend=values[:1]).astype(np.int64)
+    whole = np.zeros(len(values), np.int64)
+    np.subtract(values[1:], values[:-1], out=whole[1:])
     whole += half
     whole %= 2 * half
     whole -= half
     np.cumsum(whole, out=whole)
     whole += values[0]
     return whole
+
+
+def _first_of_each(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return a mask (n,) of the entries whose value did not come before."""
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    mask = np.ones(len(values), bool)
+    mask[order[1:][ranked[1:] == ranked[:-1]]] = False
+    return mask
 
 
 def _refuse_other_rate(made: Arrivals) -> None:
