@@ -76,7 +76,7 @@ class Run:
     def metrics(self, values: dict[str, float], steps: int) -> None:
         """Log metric values seen after `steps` transitions."""
         point = Point(values, steps, time.time_ns() // 1_000_000)
-        if not self.server.ask(lambda: self._log(point)) and self.unsent is not None:
+        if not self.server.ask(lambda: self._log([point])) and self.unsent is not None:
             unsent.keep(self.unsent, point)
 
     def send_kept(self) -> None:
@@ -84,17 +84,13 @@ class Run:
         if self.unsent is None or not self.unsent.exists():
             return
         points = list(unsent.kept(self.unsent))
-        if self.server.ask(lambda: [self._log(point) for point in points]):
+        if self.server.ask(lambda: self._log(points)):
             self.unsent.unlink()
             log.info(f"{self.unsent}: {len(points)} kept points of metrics sent to {self.server.uri}")
 
     def config(self, config: Config) -> None:
         """Log the resolved config: decisive fields, flattened, as parameters, which MLflow does not let change; all as config.json."""
-        parameters = [Param(name, str(value)) for name, value in flatten(config.decisive()).items()]
-        for start in range(0, len(parameters), _PARAMS_PER_BATCH):
-            batch = parameters[start : start + _PARAMS_PER_BATCH]
-            self.server.ask(lambda batch=batch: self.client.log_batch(self.id, params=batch))  # type: ignore[misc]
-        self.server.ask(lambda: self.client.log_text(self.id, config.model_dump_json(indent=2), "config.json"))
+        self.server.ask(lambda: self._log_config(config))
 
     def folder(self, folder: Path) -> None:
         """Log every file of `folder` as an artefact under its name."""
@@ -104,8 +100,15 @@ class Run:
         """End the run as FINISHED or FAILED."""
         self.server.ask(lambda: self.client.set_terminated(self.id, status))
 
-    def _log(self, point: Point) -> None:
-        self.client.log_batch(self.id, metrics=[Metric(name, value, point.at_ms, point.steps) for name, value in point.values.items()])
+    def _log(self, points: list[Point]) -> None:
+        for values, steps, at_ms in points:
+            self.client.log_batch(self.id, metrics=[Metric(name, value, at_ms, steps) for name, value in values.items()])
+
+    def _log_config(self, config: Config) -> None:
+        parameters = [Param(name, str(value)) for name, value in flatten(config.decisive()).items()]
+        for start in range(0, len(parameters), _PARAMS_PER_BATCH):
+            self.client.log_batch(self.id, params=parameters[start : start + _PARAMS_PER_BATCH])
+        self.client.log_text(self.id, config.model_dump_json(indent=2), "config.json")
 
     def dataset(self, file: Path, sha256: str, columns: dict[str, str], rows: int) -> None:
         """Log the data set in a file under the first sixteen digits of its hash; `columns` gives the type of each column."""
