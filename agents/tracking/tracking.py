@@ -1,7 +1,7 @@
 """Runs in MLflow: one per seed, nested under its study, on sqlite or at MLFLOW_TRACKING_URI.
 
 Runs are addressed by id, never through MLflow's notion of an active run, so several may be open in one process. A server must answer before
-work begins. One that fails later ends no work: that is said once, and metrics are kept beside the run until it goes on (`unsent`).
+work begins. One that fails later ends no work: that is said once, and metrics are kept beside the run until it goes on.
 """
 
 import fcntl
@@ -30,10 +30,11 @@ from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_GIT_COMMIT, MLFLOW_PARENT_RUN_ID
 
 from vcgym.agents.config.base import Config
-from vcgym.agents.tracking import unsent
-from vcgym.agents.tracking.unsent import Point
+from vcgym.agents.tracking import points
+from vcgym.agents.tracking.points import Point
 
 EXPERIMENT = "vcgym"
+UNSENT = "metrics_unsent.jsonl"
 _SQLITE = "sqlite:///"
 _PARAMS_PER_BATCH = 100  # MLflow's limit for one call
 _ANSWER_S = 2.0  # that a server has before work begins
@@ -56,7 +57,7 @@ class Server:
                 request()
             except (MlflowException, OSError) as error:
                 self.lost = True
-                log.warning(f"tracking at {self.uri} failed ({str(error)[:100]}...); work goes on, metrics are kept as {unsent.FILE} "
+                log.warning(f"tracking at {self.uri} failed ({str(error)[:100]}...); work goes on, metrics are kept as {UNSENT} "
                             "in the folders of runs; the same command with resume=true sends them")  # fmt: skip
         return not self.lost
 
@@ -77,16 +78,16 @@ class Run:
         """Log metric values seen after `steps` transitions."""
         point = Point(values, steps, time.time_ns() // 1_000_000)
         if not self.server.ask(lambda: self._log([point])) and self.unsent is not None:
-            unsent.keep(self.unsent, point)
+            points.append(self.unsent, point)
 
     def send_kept(self) -> None:
         """Log the metrics that the server did not take when this run was open before."""
         if self.unsent is None or not self.unsent.exists():
             return
-        points = list(unsent.kept(self.unsent))
-        if self.server.ask(lambda: self._log(points)):
+        kept = list(points.read(self.unsent))
+        if self.server.ask(lambda: self._log(kept)):
             self.unsent.unlink()
-            log.info(f"{self.unsent}: {len(points)} kept points of metrics sent to {self.server.uri}")
+            log.info(f"{self.unsent}: {len(kept)} kept points of metrics sent to {self.server.uri}")
 
     def config(self, config: Config) -> None:
         """Log the resolved config: decisive fields, flattened, as parameters, which MLflow does not let change; all as config.json."""
@@ -100,8 +101,8 @@ class Run:
         """End the run as FINISHED or FAILED."""
         self.server.ask(lambda: self.client.set_terminated(self.id, status))
 
-    def _log(self, points: list[Point]) -> None:
-        for values, steps, at_ms in points:
+    def _log(self, seen: list[Point]) -> None:
+        for values, steps, at_ms in seen:
             self.client.log_batch(self.id, metrics=[Metric(name, value, at_ms, steps) for name, value in values.items()])
 
     def _log_config(self, config: Config) -> None:
@@ -153,7 +154,7 @@ class Tracking:
             marker: a file that remembers the run's id; when it exists, that run goes on.
         """
         found = marker.read_text().strip() if marker is not None and marker.exists() else ""
-        run = Run(self.server, found, marker and marker.with_name(unsent.FILE))
+        run = Run(self.server, found, marker and marker.with_name(UNSENT))
         if found:
             self.server.ask(lambda: self.client.update_run(run.id, status="RUNNING"))
         else:

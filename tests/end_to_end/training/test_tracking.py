@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from mlflow.exceptions import MlflowException
 
-from vcgym.agents.tracking.tracking import Tracking
-from vcgym.agents.tracking.unsent import FILE, kept
+from vcgym.agents.tracking.points import Point, append, read
+from vcgym.agents.tracking.tracking import UNSENT, Tracking
 from vcgym.network.traces.cards import load_links
 
 HERE = Path(__file__).parent
@@ -175,7 +175,7 @@ def test_a_server_that_fails_later_is_told_of_once_and_gets_the_metrics_when_the
             run.metrics({"a": float("nan")}, 3)
     assert [record.levelname for record in caplog.records].count("WARNING") == 1
     assert "metrics are kept as metrics_unsent.jsonl" in caplog.text
-    kept_in = marker.with_name(FILE)
+    kept_in = marker.with_name(UNSENT)
     assert len(kept_in.read_text().splitlines()) == 2
     kept_in.write_text(kept_in.read_text() + '[{"a": 4.0')  # a kill while it was written
     again = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
@@ -198,10 +198,16 @@ def test_a_run_that_begins_without_a_server_is_made_when_it_goes_on(tmp_path, mo
     assert [metric.value for metric in again.client.get_metric_history(run.id, "a")] == [1.0]
 
 
-def test_kept_metrics_that_are_none_are_named(tmp_path):
-    (tmp_path / FILE).write_text("[1]\n")
-    with pytest.raises(ValueError, match=r"metrics_unsent\.jsonl: line 1 is "):
-        list(kept(tmp_path / FILE))
+def test_points_survive_a_kill_while_one_is_written(tmp_path):
+    path = tmp_path / "points.jsonl"
+    append(path, Point({"a": 1.0}, 1, 10))
+    path.write_text(path.read_text() + '[{"a": 2.')
+    assert list(read(path)) == [Point({"a": 1.0}, 1, 10)]
+    append(path, Point({"a": 3.0}, 3, 30))
+    assert [point.steps for point in read(path)] == [1, 3]
+    path.write_text("[1]\n")
+    with pytest.raises(ValueError, match=r"points\.jsonl: line 1 is "):
+        list(read(path))
 
 
 def test_the_revision_is_of_a_repository_that_tracks_the_package(tmp_path, monkeypatch):
