@@ -181,7 +181,7 @@ def reveal_delay(params: Any, state: Any, s: int, path: int, delay_us: int) -> N
 
 @generic()
 def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) -> None:
-    """Tell an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity`)."""
+    """Tell an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity.capacity`)."""
 
 
 def for_kernels(params: Any) -> Any:

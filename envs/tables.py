@@ -13,24 +13,24 @@ from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.layout import Feature
 from vcgym.envs.call.features.path import PATH_FEATURES
-from vcgym.envs.call.features.queue import QUEUE_FEATURES
 from vcgym.envs.call.features.records import RECORDS_SHOWN
-from vcgym.envs.call.features.remote_sender import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
 from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
-from vcgym.envs.call.features.sender import ORDER_FEATURES
-from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
+from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
+from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
+from vcgym.envs.call.features.sender.remote import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
+from vcgym.envs.call.features.sender.sender import ORDER_FEATURES
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.controllers import ORDERS
-from vcgym.envs.faces.actions import FORMS, LEVELS, action_space
 from vcgym.envs.faces.call import CallVectorEnv
 from vcgym.envs.faces.playout import PlayoutVectorEnv
 from vcgym.envs.faces.rate import STEPS, RateVectorEnv
 from vcgym.envs.faces.relay import RelayVectorEnv
 from vcgym.envs.faces.send_order import PLACES as QUEUE_PLACES
 from vcgym.envs.faces.send_order import SendOrderVectorEnv
-from vcgym.envs.faces.sender_vector import SendingVectorEnv
-from vcgym.envs.faces.vector import LeverVectorEnv
+from vcgym.envs.faces.vector.actions import FORMS, LEVELS, action_space
+from vcgym.envs.faces.vector.sender_vector import SendingVectorEnv
+from vcgym.envs.faces.vector.vector import LeverVectorEnv
 from vcgym.network.bottleneck.send_queue import AUDIO, ITEM, VIDEO
 from vcgym.network.playout.quality import (
     CONCEALED_PRICE,
@@ -40,8 +40,8 @@ from vcgym.network.playout.quality import (
     REDUCED_KNEE_SLOPE_PER_MS,
     REDUCED_SLOPE_PER_MS,
 )
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 from vcgym.network.scenarios.scenario import MODES
-from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
 # Class; whether the agent holds the path; whether it holds the level.
 _ENVS = {
@@ -75,7 +75,7 @@ _OWN_ARGUMENTS = {
     "router": "rule that holds the path; None: the agent does",
     "interval": "packets from decision to decision",
     "mechanism": "what holds the level: a watermark (the level is its lag) or a count buffer, ours or the published one (its target)",
-    "uplink": "scenario of a bottleneck before the paths, see `vcgym.network.scenarios.sending_scenarios`; None: packets leave at once",
+    "uplink": "scenario of a bottleneck before the paths, see docs/sending.md; None: packets leave at once",
     "rate": "with an uplink, rule that holds the rate; None: the agent does",
     "order": "with an uplink, rule that holds the order of sending; None: the agent does",
     "pacing": "with an uplink: transmission opportunities per packet time at the target; 0: packets of mean size in a row, at the target",

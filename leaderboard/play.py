@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from vcgym.baselines.systems import System, load_system
-from vcgym.leaderboard.evaluation import cells
+from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.network.kernels.ranges import one_of

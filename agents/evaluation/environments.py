@@ -6,9 +6,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.networks.observation import ObservedPart
-from vcgym.network.scenarios.bottleneck_recipe import data_hash as bottleneck_hash
+from vcgym.network.scenarios.bottleneck.recipe import data_hash as bottleneck_hash
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
 
 def make_envs(config: EnvConfig, num_envs: int, split: str) -> VectorEnv:

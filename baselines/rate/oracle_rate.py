@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, see_capacity, wake_us
-from vcgym.network.bottleneck.capacity import capacity_between_bps
+from vcgym.network.bottleneck.capacity.capacity import capacity_between_bps
 from vcgym.network.kernels.ranges import require_within
 
 _AHEAD_US = 100_000  # how far it sees; an encoder follows no faster (RFC 8867, reaction time)

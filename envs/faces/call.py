@@ -8,8 +8,8 @@ from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
 from vcgym.envs.call.sender.uplink import UplinkBatch
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector import Held, LeverVectorEnv
-from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe
+from vcgym.envs.faces.vector.vector import Held, LeverVectorEnv
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
 
 

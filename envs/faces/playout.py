@@ -6,7 +6,7 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.call.controllers import CountAgent, LagAgent, PublishedAgent
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector import Held, LeverVectorEnv
+from vcgym.envs.faces.vector.vector import Held, LeverVectorEnv
 from vcgym.network.kernels.ranges import one_of
 
 ROUTER = Direct()

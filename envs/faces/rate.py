@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from vcgym.baselines.rule import NEVER_US, Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
-from vcgym.envs.call.features.sender import RATE_FEATURES, observe_senders
-from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN, show_fates
+from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN, show_fates
+from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.controllers import RateAgent
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.sender_vector import SendingVectorEnv
-from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe
+from vcgym.envs.faces.vector.sender_vector import SendingVectorEnv
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 ORDER = Fifo()
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease

@@ -6,7 +6,7 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.call.controllers import Agent
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector import Held, LeverVectorEnv
+from vcgym.envs.faces.vector.vector import Held, LeverVectorEnv
 
 RECEIVER = WMJitter()
 

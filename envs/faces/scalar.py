@@ -9,7 +9,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.envs.faces.episodes import EpisodeVectorEnv
+from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.network.kernels.ranges import one_of
 
 METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # a decision of Relay and Call is 100 ms

@@ -10,16 +10,16 @@ from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
-from vcgym.envs.call.features.queue import QUEUE_FEATURES, observe_queues
-from vcgym.envs.call.features.sender import ORDER_FEATURES, observe_order_senders
-from vcgym.envs.call.features.sender_records import ITEM_WIDTH, show_queue
+from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES, observe_queues
+from vcgym.envs.call.features.sender.records import ITEM_WIDTH, show_queue
+from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, observe_order_senders
 from vcgym.envs.call.sender.batch import BY_PACKET
 from vcgym.envs.call.sender.controllers import OrderAgent
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.sender_vector import SendingVectorEnv
+from vcgym.envs.faces.vector.sender_vector import SendingVectorEnv
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
 RATE = Tfrc()
 OVERFLOW = Fifo()

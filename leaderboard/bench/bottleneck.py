@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from vcgym.leaderboard.bench.event_simulator import Flow, Link, simulate
 from vcgym.leaderboard.bench.measure import Effort, Record, Run, median_ratio, rate
-from vcgym.network.bottleneck.capacity import constant, pool
+from vcgym.leaderboard.bench.yardsticks.event_simulator import Flow, Link, simulate
+from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, Tcp, Udp, allocate_flows, describe_flow, run_flows, start_flows
 from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.wireless import OUTAGES

@@ -8,7 +8,7 @@ from vcgym.baselines.routers.via import Via
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.bench.measure import Effort, Record, duration
 from vcgym.leaderboard.bench.packets import SYSTEMS, VCR_WM
-from vcgym.leaderboard.evaluation.paired_rollout import batches_together, every_pair, play_together
+from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, every_pair, play_together
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS = 600_000

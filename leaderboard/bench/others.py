@@ -9,7 +9,7 @@ import numpy as np
 
 from vcgym.leaderboard.bench.measure import Absent, Effort, Record, median_ratio, rate
 from vcgym.leaderboard.bench.packets import CALLS, PACKETS, SYSTEMS, calls
-from vcgym.leaderboard.bench.plain import forward
+from vcgym.leaderboard.bench.yardsticks.plain import forward
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import blocks
 

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.paired_rollout import batches_together
+from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together
 from vcgym.network.kernels.jit import modules_of
 from vcgym.network.kernels.sources import cache_home, code_hash
 from vcgym.network.scenarios.scenario import Scenario

@@ -30,8 +30,8 @@ class LeaderboardConfig(Config):
             all suites whose results lie beside each other; fairness: let calls of each rate rule share a bottleneck.
         list: print the systems that play the suite, with their rules, parameters and sources, and do nothing else.
         suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`; or replay, rate-replay: traces of your own.
-        traces: with these two suites, and only then: a folder or files of traces, see `vcgym.network.scenarios.replay`, or of capacity
-            traces, see `vcgym.network.bottleneck.capacity_file`.
+        traces: with these two suites, and only then: a folder or files of traces, see docs/scenarios.md, or of capacity
+            traces, see `vcgym.network.bottleneck.capacity.files`.
         packets: with suite=replay, length of the calls in slots of 10 ms.
         systems: names of systems, at least one; None: all that fit the suite.
         train: the training of the agent of calls over paths; it is done once, and goes on where it was stopped. None: none.

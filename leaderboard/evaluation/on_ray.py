@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import ray
 
 from vcgym.agents.sweeps.search import ray_running
-from vcgym.leaderboard.evaluation.cells import Cell
-from vcgym.leaderboard.evaluation.work_units import play_cells
+from vcgym.leaderboard.evaluation.cells.cells import Cell
+from vcgym.leaderboard.evaluation.cells.work_units import play_cells
 
 RETRIES = 8  # of a task whose worker is lost; one that raises is not tried again
 
 
 def play_on_ray(pieces: list[dict[str, Cell]], workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
-    """Yield the result of `vcgym.leaderboard.evaluation.work_units.play_cells` for each piece, in the order in which they are done.
+    """Yield the result of `vcgym.leaderboard.evaluation.cells.work_units.play_cells` for each piece, in the order in which they are done.
 
     Args:
         pieces: cells of one share each, by the names of their files.

@@ -12,7 +12,7 @@ from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import load_agent, read_card
 from vcgym.baselines.systems import ORACLE, TUNED, System, load_study, load_systems, system_names
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, Participant, PublishedAgent
-from vcgym.leaderboard.evaluation.sender_rollout import sender_envs
+from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.predictors.table import DelayTable

@@ -23,11 +23,11 @@ from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE
 from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.scenarios import bottleneck_recipe
+from vcgym.network.scenarios.bottleneck import recipe as bottleneck_recipe
+from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
+from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS, STRESS
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
 from vcgym.network.scenarios.splits import unlock_test_split
-from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS, STRESS
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.worlds.strata import NATURAL, STRATA
 

@@ -10,9 +10,9 @@ from pydantic import Field, field_validator, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.network.scenarios.scenario import MODES
-from vcgym.predictors.methods import AnyMethod
-from vcgym.predictors.partition import Holdout
-from vcgym.predictors.rows import Jitter, Transmit
+from vcgym.predictors.study.methods import AnyMethod
+from vcgym.predictors.study.partition import Holdout
+from vcgym.predictors.study.rows import Jitter, Transmit
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -119,7 +119,7 @@ class TrainPredictorConfig(Config):
     Attributes:
         methods: settings by name; names alone are files of conf/predictor; None: all of them.
         sets: of rows, by name; one without rows in the file is left out.
-        holdouts: how rows are held out, see `vcgym.predictors.partition`.
+        holdouts: how rows are held out, see `vcgym.predictors.study.partition`.
         seeds: of the holdout and of the training.
         receivers: receivers whose rows are used; None: all. The two inputs do not tell one kind of receiver from another.
         jitter: which reading of Algorithm 2 is the second input.

@@ -20,7 +20,7 @@ from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
-from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
+from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.kernels.slots import SLOT_US
@@ -28,7 +28,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.worlds.world import WorldDraw
-from vcgym.predictors.rows import COLUMNS
+from vcgym.predictors.study.rows import COLUMNS
 
 ROWS, CARD = "rows.parquet", "card.json"
 _WORLDS_TOGETHER = 32  # as many calls as are held in memory, times the systems

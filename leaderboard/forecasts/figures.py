@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from vcgym.leaderboard.forecasts.scores import CLOSE
-from vcgym.predictors.training import History
+from vcgym.predictors.study.training import History
 
 _GROUPS = 20
 

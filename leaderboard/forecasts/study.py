@@ -22,12 +22,12 @@ from vcgym.leaderboard.forecasts.table import ALL_MODES
 from vcgym.leaderboard.kept import kept_document
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.scenarios.splits import SPLITS
-from vcgym.predictors.dnn import TrainedDnn
-from vcgym.predictors.method import Fitted, Site
-from vcgym.predictors.partition import FEWEST_PAIRS, partition
 from vcgym.predictors.published import Training, publish, read_card
-from vcgym.predictors.quantile import TrainedQuantiles
-from vcgym.predictors.rows import COLUMNS, Rows, read_rows
+from vcgym.predictors.study.dnn import TrainedDnn
+from vcgym.predictors.study.method import Fitted, Site
+from vcgym.predictors.study.partition import FEWEST_PAIRS, partition
+from vcgym.predictors.study.quantile import TrainedQuantiles
+from vcgym.predictors.study.rows import COLUMNS, Rows, read_rows
 
 MODEL, ALIAS = "vcgym-delay-predictor", "champion"
 TABLES, RESULTS, PAIRS, PUBLISHED, SCORED = "tables", "results.parquet", "pairs.parquet", "predictor", "scored"

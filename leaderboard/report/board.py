@@ -19,7 +19,7 @@ from vcgym.leaderboard.report.scores.regret import regrets
 from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, interquartile_means, means, pair_worlds, rank
 from vcgym.leaderboard.statistics.summaries import Profile, medians, profile_curves, profiles, shortfalls, worlds_won
-from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS
+from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
 
 _CENTRES = {"mean": means, "iqm": interquartile_means}

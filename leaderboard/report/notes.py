@@ -6,7 +6,7 @@ from vcgym.leaderboard.results.columns import Column
 from vcgym.leaderboard.statistics.coverage import expected
 from vcgym.leaderboard.statistics.detectable import detectable
 from vcgym.leaderboard.statistics.paired import Paired, sample
-from vcgym.network.scenarios.stress import ONE_SECOND_BURSTS
+from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import OnProgress
-from vcgym.leaderboard.evaluation import cells
-from vcgym.leaderboard.evaluation.cells import Cell, Found
+from vcgym.leaderboard.evaluation.cells import cells
+from vcgym.leaderboard.evaluation.cells.cells import Cell, Found
 from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
@@ -35,7 +35,7 @@ def run_suite(
         parts: of `vcgym.leaderboard.evaluation.suites.prepare`.
         systems: by name.
         folder: receives the cells, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and leaderboard.md.
-        on_progress: called with the number of cells (`vcgym.leaderboard.evaluation.cells.plan`) that are done and the last one.
+        on_progress: called with the number of cells (`vcgym.leaderboard.evaluation.cells.cells.plan`) that are done and the last one.
         threads: as for `evaluate`; without effect on the results.
         workers: as for `evaluate`; without effect on the results.
         address: as for `evaluate`; without effect on the results.

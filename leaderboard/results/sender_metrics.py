@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vcgym.leaderboard.results.cdf import DelayCdf, count_within
 from vcgym.leaderboard.results.sender_columns import METRICS
-from vcgym.network.bottleneck.capacity import mean_bps
+from vcgym.network.bottleneck.capacity.capacity import mean_bps
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.playout.quality import rating

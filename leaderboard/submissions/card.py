@@ -12,7 +12,7 @@ from vcgym.agents.published.spaces import describe
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.observe import call_layout
 from vcgym.envs.call.features.path import PATH_FEATURES
-from vcgym.envs.faces.actions import LEVELS
+from vcgym.envs.faces.vector.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.submissions.folder import RefusedError
 

@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from vcgym.envs.faces.actions import LEVELS
+from vcgym.envs.faces.vector.actions import LEVELS
 
 INPUTS, OUTPUTS = ("paths", "call"), ("path_scores", "level_scores")
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.tracking.progress import OnProgress
-from vcgym.envs.faces.actions import LEVELS
-from vcgym.leaderboard.evaluation.actions import Replayed
+from vcgym.envs.faces.vector.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
-from vcgym.leaderboard.evaluation.rollout import play_policy
+from vcgym.leaderboard.evaluation.rollouts.actions import Replayed
+from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
 from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, prepare, worlds
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import METRICS

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.sender_rollout import play_sender
+from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
 
 class SenderTask(NamedTuple):

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.bottleneck.capacity import Capacity
+from vcgym.network.bottleneck.capacity.capacity import Capacity
 from vcgym.network.bottleneck.other_call import OtherCall, require_other_call
 from vcgym.network.bottleneck.queue import DROPPED, Queue, offer
 from vcgym.network.bottleneck.tcp_flow import (

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.bottleneck.capacity import OPPORTUNITY_BYTES
+from vcgym.network.bottleneck.capacity.capacity import OPPORTUNITY_BYTES
 from vcgym.network.kernels.jit import kernel
 
 DROPPED = -1

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from vcgym.network.bottleneck.capacity import CapacityTrace
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
 from vcgym.network.bottleneck.other_call import OtherCall, require_rates, require_something
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline

@@ -22,16 +22,16 @@ import numpy as np
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.plugins import load_plugin, plugin_names
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.scenarios.cloud import Cloud
-from vcgym.network.scenarios.leo import Leo
+from vcgym.network.scenarios.paths.cloud import Cloud
+from vcgym.network.scenarios.paths.leo import Leo
+from vcgym.network.scenarios.paths.replay import Replay, absolute
+from vcgym.network.scenarios.paths.stress import Stress
+from vcgym.network.scenarios.paths.synthetic import Synthetic
+from vcgym.network.scenarios.paths.table1 import Table1
+from vcgym.network.scenarios.paths.wonderproxy import WonderProxy
+from vcgym.network.scenarios.paths.world import WorldCities
 from vcgym.network.scenarios.recipe import Recipe, Settings
-from vcgym.network.scenarios.replay import Replay, absolute
 from vcgym.network.scenarios.splits import SPLITS, check_split
-from vcgym.network.scenarios.stress import Stress
-from vcgym.network.scenarios.synthetic import Synthetic
-from vcgym.network.scenarios.table1 import Table1
-from vcgym.network.scenarios.wonderproxy import WonderProxy
-from vcgym.network.scenarios.world import WorldCities
 from vcgym.network.worlds.correlated import MAX_TAU_MS
 from vcgym.network.worlds.links import BURSTS
 from vcgym.network.worlds.world import World, WorldDraw
@@ -86,7 +86,7 @@ class Scenario:
         burst: of mode paper: which measured burst of a link its draws are fitted to, worst or median. Without effect in other modes.
         tau_ms: of mode correlated: correlation time of queueing, declared, 0 (independent slots) to 60,000 ms; studies sweep 0, 50, 200
             and 1000. Without effect in other modes.
-        traces: of scenario replay: a folder or files, see `vcgym.network.scenarios.replay`.
+        traces: of scenario replay: a folder or files, see `vcgym.network.scenarios.paths.replay`.
 
     Raises:
         ValueError: an unknown name, mode or burst, tau_ms out of range, or traces for another scenario.

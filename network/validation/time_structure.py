@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import LOST, SLOT_US
-from vcgym.network.scenarios import leo
+from vcgym.network.scenarios.paths import leo
 from vcgym.network.scenarios.scenario import TAU_MS, Scenario
 from vcgym.network.traces.trace import to_slots
 from vcgym.network.traces.trace_file import read_trace

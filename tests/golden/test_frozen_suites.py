@@ -7,7 +7,7 @@ import pytest
 from vcgym.leaderboard.evaluation import frozen
 from vcgym.leaderboard.evaluation.frozen import FROZEN, definition_hash, worlds_hash
 from vcgym.leaderboard.evaluation.suites import MEASURED, SEEDS, SUITES, Part, Suite, prepare, worlds
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.worlds.strata import STRATA
 
 WITHOUT_SERIES = [
@@ -64,7 +64,7 @@ def test_a_changed_generator_is_noticed(monkeypatch):
     part = TINY.parts[0]
     assert worlds_hash(TINY._replace(parts=(part._replace(first_seed=1),))) != before
     assert definition_hash(TINY._replace(parts=(part._replace(seeds=3),))) != definition_hash(TINY)
-    monkeypatch.setattr("vcgym.network.scenarios.linked.NATURAL", "quiet")  # draws its bad hours otherwise
+    monkeypatch.setattr("vcgym.network.scenarios.paths.linked.NATURAL", "quiet")  # draws its bad hours otherwise
     assert worlds_hash(TINY._replace(parts=(part._replace(stratum="quiet"),))) != frozen.worlds_hash(TINY)
 
 

@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.network.kernels.slots import LOST
-from vcgym.network.scenarios import leo
+from vcgym.network.scenarios.paths import leo
 
 GOLDEN = Path(__file__).with_name("rollouts.json")
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]

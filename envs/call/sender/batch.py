@@ -13,7 +13,7 @@ from vcgym.envs.call.sender.events import LOGGED, SENDER, Sender, Tables
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
 from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_others
 from vcgym.envs.call.stages import Stages
-from vcgym.network.bottleneck.capacity import CapacityTrace, choose_trace, pool
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
 from vcgym.network.bottleneck.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.records import RateLimits
 from vcgym.baselines.rule import init
-from vcgym.envs.call.features.sender_state import clear_senses
+from vcgym.envs.call.features.sender.state import clear_senses
 from vcgym.network.bottleneck.send_queue import KINDS, clear_send_queue
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Series, describe_video, start_source

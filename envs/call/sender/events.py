@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import COMMANDED, NEVER_US, OUTSIDE, decide, decided, report_every_us, see_capacity, update, wake_us
 from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
-from vcgym.envs.call.features.sender_state import SENSES, feel_packet, feel_report
+from vcgym.envs.call.features.sender.state import SENSES, feel_packet, feel_report
 from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
 from vcgym.envs.call.sender.in_flight import (
     LOST,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.rule import COMMANDED, decided, reveal_delay
-from vcgym.envs.call.features.sender import write_sender
+from vcgym.envs.call.features.sender.sender import write_sender
 from vcgym.envs.call.feed import COMMANDS, command, in_force
 from vcgym.envs.call.routing import delay_on, send
 from vcgym.envs.call.sender.events import Tables, play_sender, set_target, settle_packet

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.call.features.layout import Part
-from vcgym.envs.call.features.remote_sender import observe_remote, remote_features
-from vcgym.envs.call.features.remote_sender_records import show_told
-from vcgym.envs.call.features.sender import RATE_WIDTH
-from vcgym.envs.call.features.sender_records import FATE_WIDTH, FATES_SHOWN
+from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN
+from vcgym.envs.call.features.sender.remote import observe_remote, remote_features
+from vcgym.envs.call.features.sender.remote_records import show_told
+from vcgym.envs.call.features.sender.sender import RATE_WIDTH
 from vcgym.envs.call.feed import clear_commands
 from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
@@ -24,8 +24,8 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
-from vcgym.network.scenarios.bottleneck_recipe import BottleneckRecipe, data_hash
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, data_hash
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
 # One packet per slot: 64 kbit/s of voice, and the headers of vcgym.network.bottleneck.sources.Audio.
 AUDIO_PER_SLOT = Audio(size_bytes=134, interval_ms=SLOT_US / 1000.0)
@@ -47,7 +47,7 @@ class UplinkBatch(NoUplink):
     Args:
         sessions: how many calls, >= 1.
         paths: how many each call has.
-        scenario: of the bottleneck: a name of vcgym.network.scenarios.sending_scenarios, or one made already.
+        scenario: of the bottleneck: a name of vcgym.network.scenarios.bottleneck.sending_scenarios, or one made already.
         rate: a rate rule; None: the agent holds it.
         order: a rule of sending order; None: the agent chooses one of ORDERS, the first until it has.
         pacing: transmission opportunities come so many times as fast as the target; 0: packets of mean size in a row.

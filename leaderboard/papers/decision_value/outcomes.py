@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
+from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.evaluation.suites import Part, worlds
 from vcgym.leaderboard.papers.decision_value.participants import KINDS, REWARDS
 from vcgym.leaderboard.results.call_metrics import rows

@@ -12,7 +12,7 @@ from vcgym.leaderboard.papers.decision_value.outcomes import PARTS, label, play
 from vcgym.leaderboard.papers.decision_value.page import page
 from vcgym.leaderboard.papers.decision_value.participants import KINDS
 from vcgym.leaderboard.results.files import replace_file
-from vcgym.network.scenarios.stress import STRESS
+from vcgym.network.scenarios.paths.stress import STRESS
 from vcgym.predictors.published import SHIPPED, read_card, shipped_network, shipped_table
 
 PAGE = "decision_value.md"

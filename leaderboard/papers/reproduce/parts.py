@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.paired_rollout import every_pair
+from vcgym.leaderboard.evaluation.rollouts.paired_rollout import every_pair
 from vcgym.leaderboard.kept import kept
 from vcgym.leaderboard.papers.vcroute.forecasts import SYSTEM, forecast_worlds
 from vcgym.leaderboard.papers.vcroute.outcomes import LEAST_WORLDS, Setting, play_worlds

@@ -26,7 +26,7 @@ from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.statistics.student import interval
-from vcgym.network.bottleneck.capacity import CapacityTrace, constant
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio, Encoder

@@ -20,7 +20,7 @@ import numpy as np
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.rate.gcc.loss import HIGH, LOW
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.sender_rollout import play_sender
+from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender
 from vcgym.leaderboard.papers.judge import CANNOT, REPRODUCED, WORDS
 from vcgym.leaderboard.papers.senders.statements import SendingStatement, Term, load_statements
 from vcgym.leaderboard.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
@@ -28,10 +28,10 @@ from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import replace_file, write
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.leaderboard.statistics.student import interval
-from vcgym.network.bottleneck.capacity import CapacityTrace, constant
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels import rng
-from vcgym.network.scenarios.sending_scenarios import LOSS, LOSSY_MBPS, RTT_MS, SEND_QUEUE, order_link
+from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, LOSSY_MBPS, RTT_MS, SEND_QUEUE, order_link
 
 RUNS = 30
 MBPS = (0.5, 1.0, 1.5, 2.0, 3.0)

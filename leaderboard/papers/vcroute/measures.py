@@ -23,7 +23,7 @@ from vcgym.leaderboard.papers.vcroute.forecasts import FIGURES, sums
 from vcgym.leaderboard.papers.vcroute.outcomes import STATISTICS
 from vcgym.leaderboard.statistics import Estimate, difference, means, pair_worlds
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES
-from vcgym.network.scenarios.linked import Linked
+from vcgym.network.scenarios.paths.linked import Linked
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import load_links
 from vcgym.network.worlds.paths import relay_sequences

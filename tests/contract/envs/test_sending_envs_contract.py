@@ -22,7 +22,7 @@ from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.envs.call.sender.controllers import OrderAgent, RateAgent
 from vcgym.envs.faces.rate import STEPS
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError
 
 RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"

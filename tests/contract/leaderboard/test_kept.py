@@ -20,7 +20,7 @@ from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.leaderboard import kept as keeper
-from vcgym.leaderboard.evaluation import cells
+from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
 from vcgym.leaderboard.forecasts import study
@@ -33,8 +33,8 @@ from vcgym.leaderboard.tuning import tuning
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.network.kernels.sources import SOURCES, closure, code_hash
 from vcgym.network.scenarios import splits
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
 from vcgym.predictors.published import shipped_network
 
 
@@ -98,25 +98,26 @@ AGENT = PublishedAgent(load_agent, (("card.json", b"{}"),))
 USERS = {
     "rule": (
         lambda: cell_of(PAIR),
-        {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.call_cells", "network.playout.player",
-         "baselines.routers.direct", "baselines.receivers.fixed_lag", "network.scenarios.table1", "leaderboard.evaluation"},
-        {"agents.published.export", "baselines.routers.via", "leaderboard.evaluation.sender_rollout"},
+        {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.cells.call_cells", "network.playout.player",
+         "baselines.routers.direct", "baselines.receivers.fixed_lag", "network.scenarios.paths.table1", "leaderboard.evaluation"},
+        {"agents.published.export", "baselines.routers.via", "leaderboard.evaluation.rollouts.sender_rollout"},
     ),
     "agent": (
         lambda: cell_of(AGENT),
         {"agents.published.export", "agents.networks.policy", "envs.faces.call", "leaderboard.results.call_metrics"},
-        {"baselines.routers.via", "leaderboard.evaluation.sender_rollout"},
+        {"baselines.routers.via", "leaderboard.evaluation.rollouts.sender_rollout"},
     ),
     "sender": (
         lambda: sender_cell_of(System(rate=GccWebrtc(), scheduler=Fifo(), pacing=2.5)),
-        {"leaderboard.evaluation.sender_rollout", "leaderboard.evaluation.sender_cells", "baselines.rate.gcc.kalman",
+        {"leaderboard.evaluation.rollouts.sender_rollout", "leaderboard.evaluation.cells.sender_cells", "baselines.rate.gcc.kalman",
          "network.bottleneck.queue"},
-        {"baselines.rate.fixed_rate", "leaderboard.evaluation.call_cells"},
+        {"baselines.rate.fixed_rate", "leaderboard.evaluation.cells.call_cells"},
     ),
     "sending agent": (
         lambda: sender_cell_of(AGENT._replace(env="vcgym/Rate-v0", arguments=(("order", Fifo()),))),
-        {"leaderboard.evaluation.sender_rollout", "agents.networks.policy", "envs.faces.rate", "leaderboard.results.sender_metrics"},
-        {"baselines.rate.fixed_rate", "leaderboard.evaluation.call_cells"},
+        {"leaderboard.evaluation.rollouts.sender_rollout", "agents.networks.policy", "envs.faces.rate",
+         "leaderboard.results.sender_metrics"},
+        {"baselines.rate.fixed_rate", "leaderboard.evaluation.cells.call_cells"},
     ),
     "part of a reproduction": (
         part_of_a_reproduction,
@@ -140,7 +141,7 @@ USERS = {
     ),
     "fit": (
         fit_of_a_predictor,
-        {"predictors.training", "predictors.dnn", "leaderboard.forecasts.scores", "predictors.partition"},
+        {"predictors.study.training", "predictors.study.dnn", "leaderboard.forecasts.scores", "predictors.study.partition"},
         {"baselines.routers.via", "leaderboard.headroom.page"},
     ),
 }  # fmt: skip
@@ -193,7 +194,8 @@ PLAY = {
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation import call_cells, cells
+from vcgym.leaderboard.evaluation.cells import call_cells
+from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.suites import Part, Suite
 from vcgym.network.scenarios.scenario import Scenario
 part = Part("table1", "paper", 1)
@@ -206,10 +208,11 @@ roots = call_cells.__name__, "vcgym.baselines.receivers.fixed_lag", "vcgym.basel
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation import cells, sender_cells
+from vcgym.leaderboard.evaluation.cells import cells
+from vcgym.leaderboard.evaluation.cells import sender_cells
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
 from vcgym.leaderboard.results.sender_columns import RATE
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 part, scenario = Part("rate", BOTTLENECK, 1, stratum="cubic"), SendingScenario("rate")
 sender = System(rate=FixedRate(), scheduler=Fifo(), pacing=2.5)
 cell, *_ = cells.plan(Suite("tiny", "v0", 0, (part,), RATE), [(part, scenario)], {"it": sender})

@@ -13,8 +13,8 @@ from vcgym.baselines.configured import target
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, system_names, tuned_names, tuning_trials
 from vcgym.leaderboard.tuning.tunable import as_data, space_of, values_of, with_values
+from vcgym.leaderboard.tuning.tune_config import load_spaces
 from vcgym.network.traces.cards import DataError
-from vcgym.scripts.tune import load_spaces
 
 SPACES = load_spaces()
 SYSTEMS = {name: load_system(name) for name in system_names()}

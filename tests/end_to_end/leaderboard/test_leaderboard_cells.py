@@ -13,8 +13,8 @@ from ray.cluster_utils import Cluster
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation import cells, work_units
 from vcgym.leaderboard.evaluation import evaluate as evaluation
+from vcgym.leaderboard.evaluation.cells import cells, work_units
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite

@@ -13,10 +13,10 @@ from vcgym.agents.published.export import publish
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.systems import System, load_systems
-from vcgym.leaderboard.evaluation.cells import plan
+from vcgym.leaderboard.evaluation.cells.cells import plan
 from vcgym.leaderboard.evaluation.participants import published_agent
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
-from vcgym.leaderboard.evaluation.rollout import play_policy, play_rules_together
+from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy, play_rules_together
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare, worlds
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.run import run_suite

@@ -22,7 +22,7 @@ from vcgym.baselines.systems import System, load_systems
 from vcgym.leaderboard.evaluation import evaluate as evaluation
 from vcgym.leaderboard.evaluation.participants import study_agents
 from vcgym.leaderboard.evaluation.published import PublishedAgent
-from vcgym.leaderboard.evaluation.sender_rollout import play_sender, play_sender_agent
+from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender, play_sender_agent
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, links, prepare, worlds
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.files import read, results_of

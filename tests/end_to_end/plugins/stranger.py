@@ -10,8 +10,8 @@ from vcgym.envs.call.features.added import PATHS, added_feature, measure
 from vcgym.envs.call.features.layout import Feature
 from vcgym.envs.call.rewards.reward import PATHS as OF_PATHS
 from vcgym.envs.call.rewards.reward import earned, reward
+from vcgym.network.scenarios.paths.synthetic import normal_table
 from vcgym.network.scenarios.recipe import Layout, Recipe
-from vcgym.network.scenarios.synthetic import normal_table
 from vcgym.network.worlds.paper import PaperWorld
 
 ENTRY_POINTS = """

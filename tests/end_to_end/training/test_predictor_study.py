@@ -21,10 +21,10 @@ from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig, Ro
 from vcgym.leaderboard.forecasts.data import build
 from vcgym.leaderboard.forecasts.study import ALIAS, MODEL, run_study
 from vcgym.leaderboard.forecasts.table import print_ranks
-from vcgym.predictors.dnn import Dnn
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import load_network, read_card
-from vcgym.predictors.simple import Linear
+from vcgym.predictors.study.dnn import Dnn
+from vcgym.predictors.study.simple import Linear
 
 INPUTS = {"transmit_delay_ms": [40.0, 180.0, 700.0], "jitter_ms": [10.0, 80.0, 300.0]}
 LOADED = """

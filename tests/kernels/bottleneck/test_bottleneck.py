@@ -9,7 +9,15 @@ import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.network.bottleneck.capacity import OPPORTUNITY_BYTES, CapacityTrace, choose_trace, constant, opportunity_trace, pool, rate_trace
+from vcgym.network.bottleneck.capacity.capacity import (
+    OPPORTUNITY_BYTES,
+    CapacityTrace,
+    choose_trace,
+    constant,
+    opportunity_trace,
+    pool,
+    rate_trace,
+)
 from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, offer, queued, require_limits, start_link
 from vcgym.network.kernels.jit import kernel
 

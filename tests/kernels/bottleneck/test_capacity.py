@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from vcgym.network.bottleneck.capacity import (
+from vcgym.network.bottleneck.capacity.capacity import (
     choose_trace,
     constant,
     opportunity_trace,
@@ -13,7 +13,7 @@ from vcgym.network.bottleneck.capacity import (
     rate_trace,
     steps,
 )
-from vcgym.network.bottleneck.capacity_file import read_capacity, read_mahimahi
+from vcgym.network.bottleneck.capacity.files import read_capacity, read_mahimahi
 from vcgym.network.traces.reading import TraceError
 
 

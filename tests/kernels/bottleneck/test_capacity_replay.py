@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.network.bottleneck.capacity import cut, mean_bps, opportunity_trace, rate_trace
-from vcgym.network.bottleneck.capacity_file import import_throughput, read_capacity, read_mahimahi, write_capacity
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.bottleneck.capacity.capacity import cut, mean_bps, opportunity_trace, rate_trace
+from vcgym.network.bottleneck.capacity.files import import_throughput, read_capacity, read_mahimahi, write_capacity
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.splits import SPLITS, unlock_test_split
 from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.reading import TraceError

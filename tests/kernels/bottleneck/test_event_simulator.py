@@ -2,8 +2,8 @@
 
 import pytest
 
-from vcgym.leaderboard.bench.event_simulator import Flow, Link, simulate
-from vcgym.network.bottleneck.capacity import constant, pool
+from vcgym.leaderboard.bench.yardsticks.event_simulator import Flow, Link, simulate
+from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, offer, require_limits, start_link
 
 

@@ -22,7 +22,7 @@ from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.envs.call.sender.begin import MEAN_BYTES
 from vcgym.envs.call.sender.controllers import RateAgent
 from vcgym.envs.call.stages import DONE
-from vcgym.network.bottleneck.capacity import constant, steps
+from vcgym.network.bottleneck.capacity.capacity import constant, steps
 from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
 from vcgym.network.bottleneck.queue import queued
@@ -316,7 +316,7 @@ import numpy as np
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.network.bottleneck.capacity import constant
+from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 

@@ -8,8 +8,8 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.envs.call.features.queue import QUEUE_FEATURES
-from vcgym.envs.call.features.sender import ORDER_FEATURES, RATE_FEATURES
+from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
+from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, RATE_FEATURES
 
 ORDER = "vcgym/SendOrder-v0"
 NAMES = [feature.name for feature in RATE_FEATURES]

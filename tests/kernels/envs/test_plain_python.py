@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.bench.plain import forward
+from vcgym.leaderboard.bench.yardsticks.plain import forward
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World

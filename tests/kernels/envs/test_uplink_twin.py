@@ -28,7 +28,7 @@ from vcgym.baselines.schedulers.sbpn import Discard, Sbpn
 from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 from vcgym.envs.call.batch import PLACES, CallBatch
 from vcgym.envs.call.sender.uplink import AUDIO_PER_SLOT, UplinkBatch
-from vcgym.network.bottleneck.capacity import constant, steps
+from vcgym.network.bottleneck.capacity.capacity import constant, steps
 from vcgym.network.bottleneck.cross_traffic import Udp
 from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, put
 from vcgym.network.bottleneck.shared_link import SharedLink

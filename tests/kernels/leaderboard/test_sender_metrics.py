@@ -10,7 +10,7 @@ from vcgym.leaderboard.results.cdf import GRID_MS
 from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, delay_cdf, metrics
 from vcgym.leaderboard.statistics.student import interval
-from vcgym.network.bottleneck.capacity import steps
+from vcgym.network.bottleneck.capacity.capacity import steps
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.playout.quality import rating

@@ -11,7 +11,7 @@ from vcgym.leaderboard.papers.senders.statements import FILE, SendingStatement, 
 from vcgym.leaderboard.papers.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.results.sender_columns import RATE
-from vcgym.network.scenarios.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 

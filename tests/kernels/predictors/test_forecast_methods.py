@@ -13,16 +13,16 @@ import torch
 from scipy import stats
 
 from vcgym.leaderboard.forecasts.scores import scores
-from vcgym.predictors.boosting import Boosting
-from vcgym.predictors.dnn import Dnn, compiled, layers
-from vcgym.predictors.lstm import Lstm
-from vcgym.predictors.method import Site
-from vcgym.predictors.partition import partition
 from vcgym.predictors.predictor import predict_each
-from vcgym.predictors.quantile import QuantileDnn
-from vcgym.predictors.rows import COLUMNS, Rows
-from vcgym.predictors.simple import DelayPlusJitter, Ewma, LastDelay, Linear
-from vcgym.predictors.training import CHECKPOINT, Scale, seeded
+from vcgym.predictors.study.boosting import Boosting
+from vcgym.predictors.study.dnn import Dnn, compiled, layers
+from vcgym.predictors.study.lstm import Lstm
+from vcgym.predictors.study.method import Site
+from vcgym.predictors.study.partition import partition
+from vcgym.predictors.study.quantile import QuantileDnn
+from vcgym.predictors.study.rows import COLUMNS, Rows
+from vcgym.predictors.study.simple import DelayPlusJitter, Ewma, LastDelay, Linear
+from vcgym.predictors.study.training import CHECKPOINT, Scale, seeded
 
 QUICK = {"epochs": 3, "batch_size": 256}
 
@@ -137,9 +137,9 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import test_forecast_methods as tests
-from vcgym.predictors import training
-from vcgym.predictors.dnn import Dnn
-from vcgym.predictors.method import Site
+from vcgym.predictors.study import training
+from vcgym.predictors.study.dnn import Dnn
+from vcgym.predictors.study.method import Site
 
 epoch, done = training._epoch, [0]
 

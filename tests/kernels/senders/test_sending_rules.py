@@ -10,7 +10,7 @@ from vcgym.baselines.records import PacketFeedback, RateLimits
 from vcgym.baselines.rule import allocate, decide, init, is_oracle, report_every_us, see_capacity, update, wake_us
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.network.bottleneck.capacity import constant, pool, steps
+from vcgym.network.bottleneck.capacity.capacity import constant, pool, steps
 from vcgym.network.bottleneck.cross_traffic import Tcp
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Timeline

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vcgym.network.kernels.slots import LOST
-from vcgym.network.scenarios import leo
+from vcgym.network.scenarios.paths import leo
 from vcgym.network.traces.cards import DataError, data_root
 from vcgym.network.traces.reading import TraceError
 from vcgym.network.traces.trace import to_slots

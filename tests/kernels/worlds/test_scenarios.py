@@ -17,11 +17,12 @@ from vcgym.envs.call.batch import CallBatch
 from vcgym.network.fitting.links import HOURS
 from vcgym.network.fitting.world import fit_world, relayed_share
 from vcgym.network.kernels.slots import LOST
-from vcgym.network.scenarios import leo, splits
+from vcgym.network.scenarios import splits
+from vcgym.network.scenarios.paths import leo
+from vcgym.network.scenarios.paths.stress import STRESS
+from vcgym.network.scenarios.paths.synthetic import normal_table
 from vcgym.network.scenarios.scenario import MODES, Scenario
 from vcgym.network.scenarios.splits import SPLITS
-from vcgym.network.scenarios.stress import STRESS
-from vcgym.network.scenarios.synthetic import normal_table
 from vcgym.network.traces.cards import DataError, data_root, load_links
 from vcgym.network.worlds.quantiles import OPEN_PROBABILITIES
 from vcgym.network.worlds.strata import ALWAYS, HOUR_SLOTS, NATURAL, STRATA, natural_bad_hours
@@ -147,7 +148,7 @@ def test_the_test_split_is_refused_outside_the_leaderboard(split):
 def test_only_the_leaderboard_names_the_lock():
     """As the import contract says, but for each file by itself: through an import or by its text."""
     home = Path(splits.__file__).parents[2]
-    names = ("splits", "scenario", "sending_scenarios", "bottleneck_kinds", "rate_worlds", "replay")
+    names = ("splits", "scenario", "bottleneck/sending_scenarios", "bottleneck/kinds", "bottleneck/rate_worlds", "paths/replay")
     allowed = {f"network/scenarios/{name}.py" for name in names}
     found = {
         path.relative_to(home).as_posix()

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.network.bottleneck.capacity import CapacityTrace, constant, mean_bps, opportunity_trace, rate_trace
-from vcgym.network.bottleneck.capacity_file import MIN_BPS
-from vcgym.network.bottleneck.capacity_sets import FOLDER, GENERATED, MEASURED, OPPORTUNITIES, place_of_trace, read_set
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant, mean_bps, opportunity_trace, rate_trace
+from vcgym.network.bottleneck.capacity.files import MIN_BPS
+from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED, MEASURED, OPPORTUNITIES, place_of_trace, read_set
 from vcgym.network.bottleneck.cross_traffic import Tcp, describe_flow
 from vcgym.network.bottleneck.other_call import RATES as RULES
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
 from vcgym.network.bottleneck.sources import Timeline
-from vcgym.network.scenarios.bottleneck_kinds import split_by_place
-from vcgym.network.scenarios.sending_scenarios import (
+from vcgym.network.scenarios.bottleneck.kinds import split_by_place
+from vcgym.network.scenarios.bottleneck.sending_scenarios import (
     LOSS,
     RTT_MS,
     SEND_QUEUE,
@@ -30,7 +30,7 @@ from vcgym.network.scenarios.splits import unlock_test_split as opened
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.reading import TraceError
-from vcgym.scripts.build_capacity_sample import content, main
+from vcgym.scripts.shipped.capacity_sample import content, main
 
 NO_DATA = ("order", "rate", "calls")
 

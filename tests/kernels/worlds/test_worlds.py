@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
-from vcgym.network.scenarios.leo import SERIES as LEO_SERIES
+from vcgym.network.scenarios.paths.leo import SERIES as LEO_SERIES
 from vcgym.network.scenarios.scenario import TAU_MS, Scenario
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.cards import load_links
@@ -178,7 +178,7 @@ def test_splits_of_pairs_are_disjoint_and_complete(name):
 def test_splits_of_series_are_disjoint_in_time(monkeypatch):
     length, packets = 20_000, 500
     long = np.broadcast_to(np.int64(20_000), (len(LEO_SERIES), length)).copy()
-    monkeypatch.setattr("vcgym.network.scenarios.leo.measured", lambda data: (long, "card"))
+    monkeypatch.setattr("vcgym.network.scenarios.paths.leo.measured", lambda data: (long, "card"))
     recipe = Scenario("leo", "replay", packets)
     used = {}
     for part in SPLITS:

@@ -9,7 +9,7 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.routers.via import Via
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.evaluation.paired_rollout import batches_together, play_together
+from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.network.scenarios.scenario import Scenario
 
 PAIRS = [(Direct(), WMJitter()), (RoundRobin(), NetEqTarget()), (Via(), WMJitter())]

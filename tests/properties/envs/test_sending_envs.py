@@ -13,7 +13,7 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.send_order import SendOrderVectorEnv
-from vcgym.network.bottleneck.capacity import rate_trace
+from vcgym.network.bottleneck.capacity.capacity import rate_trace
 from vcgym.network.bottleneck.cross_traffic import Udp
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO

@@ -142,7 +142,7 @@ def test_probes_leave_at_the_declared_rate(rate, paths_probed_per_s):
 def test_a_call_in_which_nothing_arrives(path_env_id, monkeypatch):
     """Every packet is lost: all are paid for, and there is no delay."""
     monkeypatch.setattr(
-        "vcgym.network.scenarios.leo.measured", lambda data: (np.where(np.arange(9000) < 8990, -1, 20_000)[None].repeat(5, 0), "none")
+        "vcgym.network.scenarios.paths.leo.measured", lambda data: (np.where(np.arange(9000) < 8990, -1, 20_000)[None].repeat(5, 0), "none")
     )
     env = gymnasium.make(path_env_id, packets=200, scenario="leo", mode="replay", reward="event")
     env.reset(seed=1)

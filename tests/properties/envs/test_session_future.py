@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
-from vcgym.network.scenarios import leo
+from vcgym.network.scenarios.paths import leo
 from vcgym.predictors.mlp import random_network
 
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]

@@ -18,7 +18,7 @@ from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.rule import Control, buffer_type, facts_of, rules_of
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
-from vcgym.network.scenarios import leo
+from vcgym.network.scenarios.paths import leo
 from vcgym.network.scenarios.scenario import MODES, Scenario
 
 SEEDS = [3, 4, 5]

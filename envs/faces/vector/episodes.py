@@ -1,0 +1,297 @@
+"""Common part of the native vector environments: seeds, resets, autoreset modes, observations, rewards, checked actions, saved states.
+
+A step is one decision of each session. Subclasses define what a session is, and what its agent observes and controls.
+"""
+
+from abc import abstractmethod
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from vcgym.envs.call.features.layout import ObservationLayout
+from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
+from vcgym.envs.call.shares import Shares
+from vcgym.envs.faces.vector.snapshot import restore, snapshot
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.ranges import one_of
+
+OBSERVATIONS = ("features", "dict", "records")
+
+
+def require_whole(**counts: tuple[Any, int, int]) -> None:
+    """Refuse values that are no integers within [minimum, maximum], given by name.
+
+    Raises:
+        ValueError: naming the argument, the value and what is allowed.
+    """
+    for name, (value, low, high) in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+            raise ValueError(f"{name} = {value!r}: allowed are integers from {low} to {high}")
+
+
+class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
+    """Sessions side by side, one decision of each per step; an episode ends by truncation.
+
+    Args:
+        num_envs: how many, >= 1.
+        layout: parts of an observation of features.
+        observation: "features", a flat Box; "dict", the parts of `layout`; or "records".
+        records: parts of an observation of records, of one session.
+        single_action_space: of one session.
+        reward: parameters of a reward.
+        accounts: counters that it reads.
+        arguments: what a state must agree on: all that can change what comes next.
+        autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
+        shares: how threads share the sessions.
+    """
+
+    reset_options: ClassVar[tuple[str, ...]] = ()
+    def __init__(
+        self,
+        num_envs: int,
+        layout: ObservationLayout,
+        observation: str,
+        records: dict[str, spaces.Space[Any]],
+        single_action_space: spaces.Space[Any],
+        reward: Any,
+        accounts: Accounts,
+        arguments: tuple[Any, ...],
+        autoreset_mode: AutoresetMode,
+        shares: Shares,
+    ) -> None:
+        self._shares = shares
+        self.reward, self.accounts = reward, accounts
+        self._rewarded = allocate_state(reward, num_envs)
+        self.num_envs, self.render_mode = num_envs, None
+        self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode(autoreset_mode)}
+        self.layout, self.observation_kind = layout, observation
+        by_part = spaces.Dict(records) if observation == "records" else layout.space
+        self.single_observation_space = layout.box if observation == "features" else by_part
+        self.single_action_space = single_action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(single_action_space, num_envs)
+        # The observations shown last: a masked reset shows those of the other sessions again.
+        self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in by_part.items()}
+        self._arguments = ", ".join(map(str, (type(self).__name__, num_envs, *arguments, AutoresetMode(autoreset_mode).value)))
+        self._seeds = np.zeros(num_envs, np.uint64)
+        self._episodes = np.full(num_envs, -1, np.int64)
+        self._over = np.zeros(num_envs, bool)
+
+    @abstractmethod
+    def _refuse_options(self, **options: Any) -> None:
+        """Refuse an unknown value of an option of reset before anything moves."""
+
+    @abstractmethod
+    def _start(self, row: int, seed: int, **options: Any) -> None:
+        """Begin a session on the world that `seed` names."""
+
+    def _begun(self, rows: NDArray[np.int64]) -> None:
+        """Prepare all sessions that have just been started."""
+
+    @abstractmethod
+    def _advance(self, rows: NDArray[np.int64]) -> None:
+        """Play each of `rows` to its next decision, or to its end. Several threads do so at once, each with rows of its own."""
+
+    @abstractmethod
+    def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return, for each of `rows`, True if it has been played to its end."""
+
+    @abstractmethod
+    def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        """Apply actions; of sessions other than `rows` the action is without effect.
+
+        Raises:
+            ValueError: an action of one of `rows` that is not allowed now.
+        """
+
+    @abstractmethod
+    def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
+        """Renew the observations of `rows` in `shown`, by part. Threads as for `_advance`."""
+
+    @abstractmethod
+    def _outcomes(self) -> dict[str, NDArray[Any]]:
+        """Return the outcomes of finished sessions, by name, (num_envs,) each."""
+
+    @abstractmethod
+    def _living(self) -> dict[str, Any]:
+        """Return all mutable state that this class does not hold: arrays, or NamedTuples of them, by name."""
+
+    @abstractmethod
+    def _world_names(self) -> list[str]:
+        """Return a line for each session that names its world."""
+
+    @abstractmethod
+    def _take_world_names(self, names: list[str]) -> None:
+        """Take over the lines of `_world_names`."""
+
+    @abstractmethod
+    def picture(self, row: int) -> NDArray[np.uint8]:
+        """Draw one session."""
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+        """Begin new calls.
+
+        Args:
+            seed: session i plays world ``seed + i`` of the split (or ``seed[i]``), and then worlds that follow from it. None: go on.
+            options: reset_mask (num_envs,) bool: only these sessions. The others choose among worlds, see docs/envs.md.
+
+        Returns:
+            Observations of all sessions, and infos.
+        """
+        options = dict(options or {})
+        mask = options.pop("reset_mask", None)
+        rows = np.arange(self.num_envs) if mask is None else np.flatnonzero(self._checked_mask(mask))
+        for name in options:
+            one_of("option of reset", name, ("reset_mask", *self.reset_options))
+        self._refuse_options(**options)
+        seeds = self._checked_seeds(seed)
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        for row in rows:
+            given = seeds[row]
+            if given is not None or self._episodes[row] < 0:
+                self._seeds[row] = given if given is not None else self.np_random.integers(1 << 31)
+                self._episodes[row] = -1
+        self._begin(rows, self._shown, **options)
+        observations, fresh = self._allocate_observations()
+        for name, value in self._shown.items():
+            fresh[name][...] = value
+        return observations, {}
+
+    @property
+    def has_begun(self) -> bool:
+        """Return True if every session has been reset at least once."""
+        return bool((self._episodes >= 0).all())
+
+    def _checked_seeds(self, seed: int | list[int | None] | None) -> list[int | None]:
+        seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(self.num_envs)]
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"seed has length {len(seeds)}: allowed is {self.num_envs}, one per session")
+        for given in seeds:
+            if given is not None and not 0 <= given < 1 << 64:
+                raise ValueError(f"seed = {given!r}: allowed are integers from 0 to 2**64 - 1")
+        return seeds
+
+    def _checked_mask(self, mask: Any) -> NDArray[np.bool_]:
+        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+            raise ValueError(f"reset_mask = {mask!r}: allowed is a bool array of shape ({self.num_envs},) with at least one True")
+        return mask
+
+    def _begin(self, rows: NDArray[np.int64], fresh: dict[str, NDArray[Any]], **options: Any) -> None:
+        """Begin new calls in `rows` and write their first observations into `fresh`."""
+        for row in rows:
+            self._episodes[row] += 1
+            episode = int(self._episodes[row])
+            seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
+            self._start(row, seed, **options)
+            begin_row(self.reward, self._rewarded, self.accounts, row)
+        self._begun(rows)
+        self._over[rows] = False
+        self._shares.each(partial(self._begin_share, fresh), rows)
+
+    def _begin_share(self, fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
+        self._advance(rows)
+        self._write_observations(rows, self._shown)
+        for name, value in self._shown.items():
+            fresh[name][rows] = value[rows]
+
+    def step(self, actions: NDArray[Any]) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Play every session to its next decision.
+
+        Raises:
+            ResetNeeded: before the first reset, or, with autoreset disabled, for a session that is over.
+            ValueError: an action outside the space.
+        """
+        mode = self.metadata["autoreset_mode"]
+        if (self._episodes < 0).any() or (mode is AutoresetMode.DISABLED and self._over.any()):
+            raise ResetNeeded(
+                f"sessions {np.flatnonzero((self._episodes < 0) | self._over).tolist()} must be reset before they are stepped"
+            )
+        starting = np.flatnonzero(self._over)
+        running = np.flatnonzero(~self._over)
+        self._answer(self._checked_actions(actions), running)
+        rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
+        observations, fresh = self._allocate_observations()
+        self._shares.each(partial(self._step_share, rewards, truncated, fresh), running)
+        if len(starting):
+            self._begin(starting, fresh)
+        infos = self._infos(truncated)
+        over = np.flatnonzero(truncated)
+        if mode is AutoresetMode.SAME_STEP and len(over):
+            infos = {
+                "final_obs": self._objects(observations, over),
+                "_final_obs": truncated.copy(),
+                "final_info": infos,
+                "_final_info": truncated.copy(),
+            }
+            self._begin(over, fresh)
+        else:
+            self._over = truncated.copy()
+        return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
+
+    def _step_share(
+        self, rewards: NDArray[np.float64], truncated: NDArray[np.bool_], fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]
+    ) -> None:
+        """Do all that a step is for the sessions of one thread, so that threads meet once per step."""
+        self._advance(rows)
+        write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
+        truncated[rows] = self._done(rows)
+        self._write_observations(rows, self._shown)
+        between = slice(rows[0], rows[-1] + 1)  # other rows in there are of this thread too, and are begun and shown later
+        for name, value in self._shown.items():
+            fresh[name][between] = value[between]
+
+    def _checked_actions(self, actions: NDArray[Any]) -> NDArray[Any]:
+        actions, space = np.asarray(actions), self.action_space
+        # A float where an index is wanted would be cut off silently, NaN included.
+        same_kind = np.can_cast(actions.dtype, space.dtype or actions.dtype, "same_kind")
+        if not same_kind or not space.contains(actions.astype(space.dtype, copy=False)):
+            raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
+        return actions
+
+    def _allocate_observations(self) -> tuple[Any, dict[str, NDArray[Any]]]:
+        """Return new observations, in the form of their space, and the same memory by part."""
+        if self.observation_kind == "features":
+            flat = np.empty((self.num_envs, len(self.layout.features)), np.float32)
+            return flat, self.layout.split(flat)
+        by_part = {name: np.empty_like(value) for name, value in self._shown.items()}
+        return by_part, by_part
+
+    def _objects(self, observations: Any, over: NDArray[np.int64]) -> NDArray[np.object_]:
+        """Return copies of the last observations of the sessions that are done, as gymnasium's object array."""
+        last = np.full(self.num_envs, None, dtype=object)
+        for row in over:
+            last[row] = {k: v[row].copy() for k, v in observations.items()} if isinstance(observations, dict) else observations[row].copy()
+        return last
+
+    def _infos(self, truncated: NDArray[np.bool_]) -> dict[str, Any]:
+        """Return the outcomes of the sessions that are done."""
+        infos: dict[str, Any] = {}
+        if truncated.any():
+            for name, value in self._outcomes().items():
+                infos[name] = np.where(truncated, value, np.zeros_like(value))
+                infos[f"_{name}"] = truncated.copy()
+        return infos
+
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """Return all mutable state as plain arrays: `set_state` on an env of the same arguments goes on where this one stood."""
+        return snapshot(self._arguments, self._everything(), self._world_names(), self.np_random)
+
+    def set_state(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take over a state of `get_state`.
+
+        Raises:
+            ValueError: it is the state of an env of other arguments.
+        """
+        self._take_world_names(restore(state, self._arguments, self._everything(), self.np_random))
+
+    def _everything(self) -> dict[str, Any]:
+        own = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_over", "_rewarded")}
+        return own | {f"env._shown.{name}": value for name, value in self._shown.items()} | self._living()

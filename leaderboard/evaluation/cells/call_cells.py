@@ -1,0 +1,48 @@
+"""Play cells of calls over paths: rules together, so that each world is drawn once for them, then agents."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.cells.cells import Cell, content
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, PublishedAgent, cost_of
+from vcgym.leaderboard.evaluation.rollouts.actions import Recorded
+from vcgym.leaderboard.evaluation.rollouts.rollout import Rollout, play_policy, play_rules_together
+from vcgym.leaderboard.evaluation.suites import worlds
+from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.call_metrics import rows
+from vcgym.leaderboard.results.cdf import pair_cdfs
+from vcgym.leaderboard.results.timeline import timeline, watched
+from vcgym.network.scenarios.scenario import Scenario
+
+
+def play_call_cells(piece: Mapping[str, Cell], scenario: Scenario, threads: int) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the file of each cell; all are of one share."""
+    share = next(iter(piece.values())).share
+    part, which = share.part, list(share.worlds)
+    rules = {file: cell.system for file, cell in piece.items() if isinstance(cell.system, System)}
+    together = play_rules_together(list(rules.values()), scenario, part.split, which, threads, part.stratum)
+    for (file, system), rollout in zip(rules.items(), together, strict=True):
+        yield file, _content(piece[file], scenario, rollout, cost_of(piece[file].name, system), [])
+    for file, cell in piece.items():
+        if isinstance(cell.system, PublishedAgent):
+            policy = cell.system.policy()
+            recorded = Recorded(policy)
+            rollout = play_policy(recorded, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
+            yield file, _content(cell, scenario, rollout, cost_of(cell.name, policy), recorded.actions.tolist())
+
+
+def _content(cell: Cell, scenario: Scenario, rollout: Rollout, cost: Mapping[str, int], actions: list[Any]) -> bytes:
+    identity = cell.identity(rollout.strata) | {
+        "env": AGENT_ENV, "packets": cell.share.packets, "latency_from_rtt": "full" if scenario.share_of_rtt == 1.0 else "half",
+        "clocked_input": "arrival", "delay_impairment": "reduced",
+    }  # fmt: skip
+    kept = watched(worlds(cell.share.part, scenario))
+    timelines = [
+        {"row": s, "path_names": list(scenario.layout.path_names), **timeline(rollout.played, s)}
+        for s, world in enumerate(cell.share.worlds)
+        if world in kept
+    ]
+    delays = pair_cdfs(rollout.played, [pair for pair, _ in cell.share.worlds])
+    timing = rollout.decision_us, rollout.wall_clock_s
+    return content(CALL, rows(rollout.played, **identity, **cost), timing, delays, timelines, actions)

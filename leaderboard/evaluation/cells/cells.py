@@ -1,0 +1,120 @@
+"""Cells: an evaluation cut into pieces that are played apart, kept as files, and never played twice.
+
+A cell is one participant on at most `WORLDS_PER_CELL` worlds of one part of a suite. Its file is named as `vcgym.leaderboard.kept` says: a
+changed participant, suite, world or code asks for a file of another name.
+"""
+
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from vcgym.baselines.systems import tuning_trials
+from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, env_class, kind_of
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, AnyScenario, Part, Suite, data_hash, worlds
+from vcgym.leaderboard.kept import file_name, load, to_bytes
+from vcgym.leaderboard.results.cdf import DelayCdf
+from vcgym.leaderboard.results.columns import Columns
+from vcgym.leaderboard.results.files import results_of
+
+WORLDS_PER_CELL = 32
+FOLDER = "cells"
+_MADE_BY = {True: "vcgym.leaderboard.evaluation.cells.sender_cells", False: "vcgym.leaderboard.evaluation.cells.call_cells"}
+
+
+class Share(NamedTuple):
+    """Some worlds of one part of a suite: pair and seed of each; `card` is the hash of the data behind them."""
+
+    suite: str
+    version: str
+    packets: int
+    part: Part
+    card: str
+    worlds: tuple[tuple[str, int], ...]
+
+
+class Cell(NamedTuple):
+    """One participant on one share."""
+
+    name: str
+    system: Participant
+    share: Share
+
+    @property
+    def file(self) -> str:
+        """Name of its file."""
+        env = env_class(self.system.env) if isinstance(self.system, PublishedAgent) else None
+        made_by = _MADE_BY[self.share.part.mode == BOTTLENECK]
+        return file_name((self.name, self.system, self.share, tuning_trials(self.name), env), made_by)
+
+    def identity(self, strata: Sequence[str]) -> dict[str, Any]:
+        """Return the identity columns of its rows; sequences have one value for each world."""
+        share = self.share
+        return {
+            "system": self.name, "kind": kind_of(self.name, self.system), "suite": share.suite, "suite_version": share.version,
+            "mode": share.part.mode, "scenario": share.part.scenario, "stratum": strata, "split": share.part.split,
+            "pair": [pair for pair, _ in share.worlds], "seed": [seed for _, seed in share.worlds], "card": share.card,
+        }  # fmt: skip
+
+
+class Found(NamedTuple):
+    """Content of a cell's file: result rows, and beside them, as JSON, what is not a row."""
+
+    rows: pa.Table
+    more: dict[str, Any]
+
+
+def plan(suite: Suite, parts: Sequence[tuple[Part, AnyScenario]], systems: Mapping[str, Participant]) -> list[Cell]:
+    """Return all cells of an evaluation, those of one share in a row."""
+    return [Cell(name, system, share) for part in parts for share in _shares(suite, *part) for name, system in systems.items()]
+
+
+def _shares(suite: Suite, part: Part, scenario: AnyScenario) -> list[Share]:
+    which = worlds(part, scenario)
+    cuts = range(0, len(which), WORLDS_PER_CELL)
+    of_suite = (suite.name, suite.version, suite.packets, part, data_hash(scenario))
+    return [Share(*of_suite, tuple(which[cut : cut + WORLDS_PER_CELL])) for cut in cuts]
+
+
+def content(
+    columns: Columns, rows: list[dict[str, Any]], timing: tuple[float, float], delays: Mapping[str, Mapping[str, DelayCdf]],
+    timelines: Sequence[Mapping[str, Any]] = (), actions: Sequence[Any] = (),
+) -> bytes:  # fmt: skip
+    """Return the content of a cell's file.
+
+    Args:
+        columns: of its rows.
+        rows: one for each world.
+        timing: microseconds of a decision, seconds of the whole rollout.
+        delays: distributions by pair and accounting.
+        timelines: of some worlds, see `vcgym.leaderboard.results.timeline`.
+        actions: of an agent whose actions are logged.
+    """
+    more = {
+        "timing": {
+            "decision_us": timing[0], "wall_clock_s": timing[1], "calls": len(rows),
+            "hardware": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        },
+        "delays": {
+            pair: {name: {"packets_within": cdf.packets_within.tolist(), "packets_sent": cdf.packets_sent} for name, cdf in cdfs.items()}
+            for pair, cdfs in delays.items()
+        },
+        "timelines": list(timelines),
+        "actions": list(actions),
+    }  # fmt: skip
+    schema = results_of(columns).schema.with_metadata({"more": json.dumps(more, sort_keys=True)})
+    return to_bytes(pa.Table.from_pylist(rows, schema=schema))
+
+
+def read(path: Path) -> Found:
+    """Return a finished cell.
+
+    Raises:
+        ValueError: the file is not complete.
+    """
+    table = load(path)
+    return Found(table, json.loads(table.schema.metadata[b"more"]))

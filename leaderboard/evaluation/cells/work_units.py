@@ -1,0 +1,37 @@
+"""A unit of work: some participants on one share of worlds, played by one process, here or on another machine."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from vcgym.leaderboard.evaluation.cells.call_cells import play_call_cells
+from vcgym.leaderboard.evaluation.cells.cells import Cell
+from vcgym.leaderboard.evaluation.cells.sender_cells import play_sender_cells
+from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, data_hash
+from vcgym.network.scenarios.scenario import Scenario
+
+
+def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, bytes]]:
+    """Return name and content of the file of each cell.
+
+    Args:
+        piece: cells of one share by the names of their files.
+        threads: how many threads share the sessions; without effect on the results.
+
+    Raises:
+        ValueError: this process has other code, or other data, than the one that planned them.
+    """
+    for file, cell in piece.items():
+        if cell.file != file:
+            raise ValueError(f"file of {cell.name} is {cell.file} on this worker, {file} in the run; allowed: the same code and packages")
+    share = next(iter(piece.values())).share
+    scenario = _scenario(share.part, share.packets)
+    if data_hash(scenario) != share.card:
+        raise ValueError(f"data of {share.part.scenario} on this worker has hash {data_hash(scenario)}, the run's is {share.card}")
+    if isinstance(scenario, Scenario):
+        return list(play_call_cells(piece, scenario, threads))
+    return list(play_sender_cells(piece, scenario, threads))
+
+
+@lru_cache(maxsize=4)
+def _scenario(part: Part, packets: int) -> AnyScenario:
+    return part.open(packets)

@@ -1,0 +1,76 @@
+"""Play a system on given worlds: rules inside the compiled loop at their native clocks, anything else through `predict`.
+
+Same worlds, same seeds: paired.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from vcgym.agents.evaluation.play import Policy, play
+from vcgym.baselines.systems import System
+from vcgym.envs.call.batch import Played
+from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.splits import unlock_test_split
+from vcgym.network.worlds.world import WorldDraw
+
+Worlds = list[tuple[str, int]]  # pair and seed
+
+
+class Rollout(NamedTuple):
+    """Finished calls, their strata, and the time of a decision by a clock, which differs from run to run."""
+
+    played: Played
+    strata: list[str]
+    decision_us: float
+    wall_clock_s: float
+
+
+def play_rules_together(
+    systems: Sequence[System], scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
+) -> Iterator[Rollout]:  # fmt: skip
+    """Play systems on the same worlds, each drawn once for all systems, and yield the rollout of each, in order.
+
+    A decision is a packet sent and its arrival, player and counters included; the world is drawn for all and is no part of it.
+    """
+    if not systems:
+        return
+    draws = _drawn(scenario, split, worlds, stratum)
+    batches = batches_together(scenario, systems, len(draws), log=True)
+    took_s = play_together(batches, draws, threads)
+    strata, packets = [draw.stratum for draw in draws], len(draws) * scenario.packets
+    for batch, batch_s in zip(batches, took_s.tolist(), strict=True):
+        yield Rollout(batch.played(), strata, 1e6 * batch_s / packets, batch_s)
+
+
+@unlock_test_split()
+def _drawn(scenario: Scenario, split: str, worlds: Worlds, stratum: str | None) -> list[WorldDraw]:
+    return [scenario.draw(split, seed, name, stratum) for name, seed in worlds]
+
+
+@unlock_test_split()
+def play_policy(
+    policy: Policy, env_id: str, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None,
+    **arguments: Any,
+) -> Rollout:  # fmt: skip
+    """Play a policy on each world through the environment; a decision is one `predict` for one session."""
+    envs: Any = gymnasium.make_vec(
+        env_id, num_envs=len(worlds), scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets, threads=threads,
+        burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, traces=scenario.settings.traces,
+        observation=policy.reads, log=True,
+        autoreset_mode=AutoresetMode.DISABLED, **arguments,
+    )  # fmt: skip
+    began = time.perf_counter()
+    names = [name for name, _ in worlds]
+    for name in sorted(set(names)):
+        mask = np.array([other == name for other in names])
+        observation, _ = envs.reset(seed=[seed for _, seed in worlds], options={"pair": name, "stratum": stratum, "reset_mask": mask})
+    decision_us = play(policy, envs, observation).decision_us
+    strata = [draw.stratum for draw in envs.unwrapped.batch.draws]
+    envs.close()
+    return Rollout(envs.played(), strata, decision_us, time.perf_counter() - began)

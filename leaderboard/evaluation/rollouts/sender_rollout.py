@@ -1,0 +1,113 @@
+"""Play a system or an agent on given worlds over a bottleneck. Same worlds, same seeds: paired."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from vcgym.agents.evaluation.play import play
+from vcgym.baselines.systems import System
+from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.results.cdf import DelayCdf
+from vcgym.leaderboard.results.sender_metrics import delay_cdf, metrics
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
+from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.splits import unlock_test_split
+
+MAX_PACKETS = 1 << 17  # of a call that are kept
+
+
+class SenderRollout(NamedTuple):
+    """Finished calls, and the time of a decision by a clock.
+
+    Attributes:
+        links: world of each call.
+        metrics: of each call.
+        delays: distribution of the delay of each call, by accounting.
+        decision_us: of a rule per packet sent, of an agent per `predict` and call.
+        wall_clock_s: of all calls.
+    """
+
+    links: list[SharedLink]
+    metrics: list[dict[str, float]]
+    delays: list[Mapping[str, DelayCdf]]
+    decision_us: float
+    wall_clock_s: float
+
+
+def play_sender(
+    system: System, links: Sequence[SharedLink], traces: Sequence[CapacityTrace], flows: int, threads: int = 1
+) -> SenderRollout:  # fmt: skip
+    """Play a system on each world.
+
+    Args:
+        system: with a rate rule and a scheduler.
+        links: the worlds.
+        traces: every capacity trace that they have.
+        flows: largest number of other flows.
+        threads: how many threads share the calls; without effect on the result.
+
+    Raises:
+        OverflowError: a call sends more packets than are kept.
+    """
+    batch = SendingBatch(
+        len(links), system.rate, system.scheduler, traces, flows, (), system.pacing or 0.0, log_packets=MAX_PACKETS,
+        seconds=max(link.seconds for link in links), threads=threads,
+        calls=max(sum(isinstance(flow, OtherCall) for flow in link.flows) for link in links),
+    )  # fmt: skip
+    for row, link in enumerate(links):
+        batch.start(row, link)
+    began = time.perf_counter()
+    batch.play(np.arange(len(links)))
+    took_s = time.perf_counter() - began
+    totals = batch.totals()
+    measured = [_measured(link, batch.log(row), totals, row) for row, link in enumerate(links)]
+    return _rollout(list(links), measured, 1e6 * took_s / max(1, int(totals.sent.sum())), took_s)
+
+
+@unlock_test_split()
+def play_sender_agent(agent: PublishedAgent, scenario: SendingScenario, which: Sequence[tuple[str, int]]) -> SenderRollout:
+    """Play an agent on worlds of one kind of the test split; `which` has kind and seed of each.
+
+    Raises:
+        OverflowError: a call sends more packets than are kept.
+    """
+    policy = agent.policy()
+    envs = sender_envs(agent, scenario, len(which), "test", log_packets=MAX_PACKETS)
+    observation, _ = envs.reset(seed=[seed for _, seed in which], options={"kind": which[0][0]})
+    found: dict[int, tuple[SharedLink, dict[str, float], Mapping[str, DelayCdf]]] = {}
+    began = time.perf_counter()
+
+    def measure(done: NDArray[np.int64]) -> None:
+        for row in done.tolist():
+            found[row] = _measured(envs.batch.links[row], envs.log(row), envs.batch.totals(), row)
+
+    decision_us = play(policy, envs, observation, measure).decision_us
+    envs.close()
+    measured = [found[row] for row in range(len(which))]
+    return _rollout([link for link, _, _ in measured], measured, decision_us, time.perf_counter() - began)
+
+
+def sender_envs(agent: PublishedAgent, scenario: str | SendingScenario, num_envs: int, split: str, **others: Any) -> Any:
+    """Return the environments of an agent on worlds of a scenario."""
+    arguments = dict(agent.arguments) | {"scenario": scenario, "send_queue": None}
+    return gymnasium.make_vec(
+        agent.env, num_envs=num_envs, split=split, autoreset_mode=AutoresetMode.NEXT_STEP, **arguments, **others
+    ).unwrapped  # fmt: skip
+
+
+def _measured(link: SharedLink, log: Any, totals: Any, row: int) -> tuple[SharedLink, dict[str, float], Mapping[str, DelayCdf]]:
+    if len(log) >= MAX_PACKETS:
+        raise OverflowError(f"{link.name}: more than {MAX_PACKETS} packets were sent")
+    return link, metrics(link, log, totals, row), delay_cdf(link, log)
+
+
+def _rollout(links: list[SharedLink], measured: list[Any], decision_us: float, wall_clock_s: float) -> SenderRollout:
+    return SenderRollout(links, [one for _, one, _ in measured], [cdf for _, _, cdf in measured], decision_us, wall_clock_s)

@@ -1,0 +1,81 @@
+"""Sets of capacity traces: the generated one that ships, and the measured ones under the data root, folder `bandwidth`.
+
+    mahimahi, nyc_cellular_2019     folders of files of opportunities to send (capacity of cellular links)
+    all others                      one file of throughput once a second or so, of many traces
+
+`vcgym.network.bottleneck.capacity.files` reads both.
+
+Left out: `irish_5g`, which half of the time carries nothing because nothing was asked for, and `lumos5g_4g`, in whose traces time falls.
+"""
+
+import functools
+import importlib.resources
+import re
+from pathlib import Path
+
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
+from vcgym.network.bottleneck.capacity.files import read_capacity
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.traces.cards import data_root
+from vcgym.network.traces.reading import TraceError
+from vcgym.network.traces.trace_file import ENDING
+
+FOLDER = "bandwidth"
+
+GENERATED = "generated_cellular"
+OPPORTUNITIES = ("mahimahi", "nyc_cellular_2019")
+MEASURED = (
+    *OPPORTUNITIES,
+    "norway_hsdpa",
+    "fcc_broadband",
+    "us_drive_starlink_cellular",
+    "oboe_video_sessions",
+    "lumos5g_5g",
+    "starlink_tcp_100ms",
+)
+
+# What traces of one ride, household or phone have in common, so that none of them is in two splits.
+_ONE_PLACE = {
+    "mahimahi": re.compile(r"(.*)\.(?:up|down)"),
+    "norway_hsdpa": re.compile(r"(?:test_norway_)?(.*?\.log)"),
+    "fcc_broadband": re.compile(r"(fcc_\d+)"),
+}
+
+
+def read_set(name: str, data: str | None = None) -> tuple[CapacityTrace, ...]:
+    """Read all traces of a set, by name.
+
+    Args:
+        name: GENERATED, or one of MEASURED.
+        data: the data root; None: the environment variable VCGYM_DATA. Without effect on the set that ships.
+
+    Raises:
+        ValueError: an unknown name.
+        DataError: no data root, a file that is missing or broken, content that is not what its card says.
+    """
+    one_of("set of capacity traces", name, (GENERATED, *MEASURED))
+    if name == GENERATED:
+        return _read_file(Path(str(importlib.resources.files("vcgym.data"))) / f"{GENERATED}{ENDING}")
+    folder = data_root(data) / FOLDER
+    return _read_folder(folder / name) if name in OPPORTUNITIES else _read_file(folder / f"{name}{ENDING}")
+
+
+def place_of_trace(set_name: str, trace: str) -> str:
+    """Return the place that a trace's name tells; all traces of a place are in one split."""
+    found = _ONE_PLACE[set_name].match(trace) if set_name in _ONE_PLACE else None
+    return found[1] if found else trace
+
+
+def read_folder(folder: Path) -> tuple[CapacityTrace, ...]:
+    """Read every file of capacity traces in a folder, in order of name.
+
+    Raises:
+        DataError: a folder without such files, a file that is broken or not what its card says.
+    """
+    files = sorted(folder.glob(f"*{ENDING}"))
+    if not files:
+        raise TraceError(folder, f"number of files *{ENDING}", 0, "at least 1")
+    return tuple(trace for file in files for trace in read_capacity(file))
+
+
+_read_file, _read_folder = functools.cache(read_capacity), functools.cache(read_folder)

@@ -1,0 +1,55 @@
+"""Recipe of worlds of a bottleneck: what environments ask of a scenario of senders, from this package or from outside."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Protocol
+
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Series
+
+
+class BottleneckRecipe(Protocol):
+    """A scenario of calls over a shared bottleneck.
+
+    Attributes:
+        name: of the scenario.
+        kinds: names of its kinds of world.
+        traces: every capacity trace that a world may have.
+        flows: largest number of other flows beside a call.
+        calls: largest number of calls among them.
+        series: every series of frame sizes that a world may have.
+        seconds: length of the longest call.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    traces: Sequence[CapacityTrace]
+    flows: int
+    calls: int
+    series: Sequence[Series]
+    seconds: float
+
+    def draw(self, split: str, seed: int, kind: str | None = None) -> SharedLink:
+        """Sample one world.
+
+        Args:
+            split: which traces and seeds it may use.
+            seed: any integer >= 0.
+            kind: one of `kinds`; None: drawn.
+
+        Raises:
+            ValueError: an unknown split or kind, or the test split outside the leaderboard.
+        """
+
+
+def data_hash(scenario: BottleneckRecipe) -> str:
+    """Return the SHA-256 of the capacity traces and frame sizes that the worlds of a scenario are made of."""
+    digest = hashlib.sha256(scenario.name.encode())
+    for trace in scenario.traces:
+        digest.update(f"{trace.name} {trace.length_us}".encode())
+        digest.update(trace.times_us.tobytes())
+        digest.update(trace.rates_bps.tobytes())
+    for series in scenario.series:
+        digest.update(series.sizes_bytes.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,175 @@
+"""Scenarios over a shared bottleneck: recipes that sample calls. A world follows from (scenario, kind, split, seed).
+
+order           the seed paper on SBPN (S1): its traffic over 1 Mbit/s and 50 packets, drop-tail
+    rtt30-q5 ... rtt150-q32   two Reno flows of 519-byte packets; round trip 30, 80 or 150 ms; 5 or 32 packets may wait at the sender
+    loss0 ... loss10          no other flow and 10 Mbit/s, but 0 to 10 % random loss; round trip 80 ms, 5 packets
+rate            what a rate controller has to follow, nothing measured
+    steps       train and validation: capacity that jumps at random; test: the courses of RFC 8867, cases 5.1 to 5.3
+    cellular    generated traces (cellular_like.py)
+    cubic       1 to 4 Mbit/s, in which a CUBIC flow takes what it can
+    wifi        2 to 4 Mbit/s, and a last hop that stands still now and then (the report on GCC over Wi-Fi, S4)
+calls           other calls in the queue, 1 to 3 of them over 1 to 4 Mbit/s, each with a delay and a beginning of its own
+    gcc, tfrc   which adapt, by GCC as in libwebrtc, or by TFRC
+    fixed       which do not, each at 30 to 90 % of an equal share
+    mixed       any of these, and GCC of the draft
+rate-measured   capacity traces found under the data root
+    us-cellular    3G and LTE, opportunities to send (mahimahi and New York)
+    norway-hsdpa   3G on roads, rails and water
+    us-broadband   fixed lines
+    us-drive       satellite and three carriers from a car
+rate-replay     capacity traces of your own (`traces`)
+    replay      all of them
+
+S1 names neither the rate of its bottleneck nor its levels of loss: both are ours. `order_link` takes any.
+
+Splits: of traces by the place they were measured at (60 % train, 20 % validation, 20 % test, by a hash of the name), of all else by seed;
+fewer than `MIN_SPLIT_TRACES` traces of your own are split in time. A queue holds 0.3 s of the trace's mean rate, or of the call's largest
+rate where that is less (RFC 8867's queue); in `cubic` and `wifi` 15,000 bytes, 30 to 120 ms.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant
+from vcgym.network.bottleneck.cross_traffic import Tcp
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sources import Series, Timeline
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.scenarios.bottleneck import rate_worlds
+from vcgym.network.scenarios.bottleneck.kinds import RUN_S, BottleneckKinds, Kind, everywhere
+from vcgym.network.scenarios.paths.replay import absolute
+from vcgym.network.scenarios.splits import SPLITS, check_split
+
+RTT_MS = (30.0, 80.0, 150.0)
+SEND_QUEUE = (5, 32)  # packets; 32 is what 16 KB hold of 519 bytes
+LOSS = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1)
+TCP_BYTES = 519
+ORDER_MBPS = 1.0
+LOSSY_MBPS = 10.0
+_DISCARDED_S = 3.0
+_INITIAL_BYTES = 4 * TCP_BYTES  # of TFRC, RFC 3390
+
+
+class SendingScenario:
+    """One scenario.
+
+    Args:
+        name: one of SENDING_SCENARIOS.
+        data: folder of measured data, for `rate-measured`; None: the environment variable VCGYM_DATA. Without effect elsewhere.
+        traces: of `rate-replay`: a folder or files of capacity traces, see `vcgym.network.bottleneck.capacity.files`.
+
+    Attributes:
+        kinds: names of its kinds of world, each sampled as often as the others.
+        traces: every capacity trace that a world may have.
+        flows: largest number of other flows beside a call.
+        calls: largest number of calls among them.
+        series: every series of frame sizes that a world may have.
+        data: as given.
+        files: absolute paths of `traces`, as given.
+        seconds: length of the longest call.
+
+    Raises:
+        ValueError: an unknown name, or traces for another scenario.
+        DataError: data that is missing or broken.
+    """
+
+    def __init__(self, name: str, data: str | None = None, traces: str | Sequence[str] | None = None) -> None:
+        one_of("scenario", name, SENDING_SCENARIOS)
+        if traces is not None and name != "rate-replay":
+            raise ValueError(f"traces = {traces!r}: allowed is None in scenario {name}; scenario rate-replay takes traces")
+        self.name, self.data, self.files = name, data, absolute(traces)
+        recipe = _RECIPES[name](data, self.files)
+        self._kinds = recipe.kinds
+        self.kinds = tuple(self._kinds)
+        every = (trace for kind in self._kinds.values() for split in kind.traces.values() for trace in split)
+        self.traces: Sequence[CapacityTrace] = list({id(trace): trace for trace in every}.values())
+        self.flows, self.calls, self.seconds = recipe.flows, recipe.calls, recipe.seconds
+        self.series: Sequence[Series] = ()
+
+    def draw(self, split: str, seed: int, kind: str | None = None) -> SharedLink:
+        """Sample one world.
+
+        Args:
+            split: which traces and seeds it may use.
+            seed: any integer >= 0; the same seed in another split is another world.
+            kind: one of `kinds`; None: sampled.
+
+        Raises:
+            ValueError: an unknown split or kind, or the test split outside the leaderboard.
+        """
+        check_split(split)
+        world_seed = int(rng.stream_key(np.uint64(seed), SPLITS.index(split), rng.SCENARIO))
+        draws = np.random.Generator(np.random.Philox(key=world_seed))
+        drawn = self.kinds[draws.integers(len(self.kinds))]
+        if kind is not None:
+            one_of(f"kind of scenario {self.name}", kind, self.kinds)
+            drawn = kind
+        chosen = self._kinds[drawn]
+        traces = chosen.traces[split]
+        return chosen.sample(drawn, world_seed, traces[draws.integers(len(traces))], draws)
+
+
+def order_link(
+    name: str, seed: int, trace: CapacityTrace, rtt_ms: float = 80.0, send_queue: int = 5, loss: float = 0.0, flows: int = 2
+) -> SharedLink:  # fmt: skip
+    """Return one run of S1 over a bottleneck of any rate.
+
+    Args:
+        name: name of the kind, for tables.
+        seed: seed of the world.
+        trace: capacity.
+        rtt_ms: round trip without queueing; half of it each way.
+        send_queue: packets that may wait at the sender.
+        loss: share lost at random.
+        flows: number of Reno flows of 519-byte packets that compete, each from a moment of the first second on.
+    """
+    way_ms = rtt_ms / 2.0
+    key = np.uint64(rng.stream_key(np.uint64(seed), 1, rng.SCENARIO))
+    starts_s = [float(rng.uniform(key, i)) for i in range(flows)]
+    return SharedLink(
+        name,
+        seed,
+        trace,
+        forward_ms=way_ms,
+        backward_ms=way_ms,
+        loss=loss,
+        flows=tuple(Tcp("reno", TCP_BYTES, way_ms, way_ms, starts_s=at_s) for at_s in starts_s),
+        video=Timeline(),
+        seconds=RUN_S,
+        counts_from_s=_DISCARDED_S,
+        send_queue=send_queue,
+        rates_kbps=(8.0 * _INITIAL_BYTES / rtt_ms, 1.0, 1e5),
+    )
+
+
+def _order() -> BottleneckKinds:
+    shared, lossy = everywhere(constant(ORDER_MBPS * 1e6)), everywhere(constant(LOSSY_MBPS * 1e6))
+    levels = [(rtt_ms, n) for rtt_ms in RTT_MS for n in SEND_QUEUE]
+    kinds = {
+        **{f"rtt{rtt_ms:.0f}-q{n}": Kind(shared, partial(_sample_shared, rtt_ms=rtt_ms, send_queue=n)) for rtt_ms, n in levels},
+        **{f"loss{100 * loss:g}": Kind(lossy, partial(_sample_lossy, loss=loss)) for loss in LOSS},
+    }
+    return BottleneckKinds(kinds, flows=2)
+
+
+def _sample_shared(
+    name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator, rtt_ms: float, send_queue: int
+) -> SharedLink:  # fmt: skip
+    return order_link(name, seed, trace, rtt_ms, send_queue)
+
+
+def _sample_lossy(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator, loss: float) -> SharedLink:
+    return order_link(name, seed, trace, loss=loss, flows=0)
+
+
+_RECIPES: dict[str, Callable[[str | None, tuple[str, ...] | None], BottleneckKinds]] = {
+    "order": lambda data, files: _order(),
+    "rate": lambda data, files: rate_worlds.declared(),
+    "calls": lambda data, files: rate_worlds.calls(),
+    "rate-measured": lambda data, files: rate_worlds.measured(data),
+    "rate-replay": lambda data, files: rate_worlds.replayed(files),
+}
+SENDING_SCENARIOS = tuple(_RECIPES)

@@ -1,0 +1,49 @@
+"""Scenario leo: five measured satellite series under the data root, one a path; scenario replay with five names.
+
+Measured: round trips at 11-15 ms spacing, half of each one way. Pings of one access each: a path is an access, not a relay. Splits are in
+time.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.scenarios.paths.replay import Measured, Replay, read_pairs
+from vcgym.network.traces.cards import Card, data_root
+from vcgym.network.traces.reading import TraceError
+from vcgym.network.traces.trace_file import ENDING, read_trace
+
+FOLDER = "leo_ping_10ms"
+SERIES = ("starlink_victoria_1", "starlink_victoria_3", "starlink_victoria_4", "starlink_victoria_5", "oneweb_iowa")
+
+
+def files(root: Path, names: tuple[str, ...] = SERIES) -> list[Path]:
+    """Return the files of series under the data root.
+
+    Raises:
+        TraceError: the root has no folder of series.
+    """
+    folder = root / FOLDER
+    if not folder.is_dir():
+        raise TraceError(folder, "folder", "missing", f"a folder {FOLDER} under the data root")
+    return [folder / f"{name}{ENDING}" for name in names]
+
+
+def measured(data: str | None) -> tuple[NDArray[np.int64], str]:
+    """Return the slots (paths, slots) of the five series, and the hash of their cards."""
+    found = read_pairs({"leo": files(data_root(data))})
+    return found.slots[0], found.card
+
+
+class Leo(Replay):
+    """One pair, `leo`."""
+
+    def measure(self) -> Measured:
+        """Read the five series."""
+        slots, card = measured(self.settings.data)
+        return Measured(("leo",), SERIES, slots[None], card)
+
+    def cards(self) -> list[Card]:
+        """Return the card of each series."""
+        return [read_trace(file).card for file in files(data_root(self.settings.data))]

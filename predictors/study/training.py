@@ -1,0 +1,202 @@
+"""Training of a small torch network on rows: standardised numbers, Adam, early stopping, a checkpoint after each epoch.
+
+Deterministic on one platform with one thread. All that is drawn after the first weights is the order of rows, which follows from seed and
+epoch; so network, optimiser and epoch are the whole state, and a training killed anywhere and resumed ends with the same weights.
+
+A checkpoint is one safetensors file, replaced in one step; nothing is pickled.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from vcgym.predictors.study.method import Method, Site
+
+CHECKPOINT = "checkpoint.safetensors"
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+class NetworkMethod(Method):
+    """Settings of a training; scale, batch and stopping are nowhere stated in the paper and ours.
+
+    Attributes:
+        learning_rate: Adam's step size, its default in the published code.
+        batch_size: rows per step.
+        epochs: most passes over the rows.
+        patience: epochs without a better loss on the rows held out to stop by.
+        threads: of torch; results are exactly repeatable with 1.
+    """
+
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3
+    batch_size: Annotated[int, Field(ge=1)] = 1024
+    epochs: Annotated[int, Field(ge=1)] = 60
+    patience: Annotated[int, Field(ge=1)] = 6
+    threads: Annotated[int, Field(ge=1)] = 1
+
+
+class Scale(NamedTuple):
+    """Mean and standard deviation, of inputs (2,) each and of the target."""
+
+    input_mean_ms: NDArray[np.float64]
+    input_sd_ms: NDArray[np.float64]
+    output_mean_ms: float
+    output_sd_ms: float
+
+    def inputs(self, inputs_ms: NDArray[np.float64]) -> Tensor:
+        """Return standardised inputs, float32."""
+        return torch.from_numpy(((inputs_ms - self.input_mean_ms) / self.input_sd_ms).astype(np.float32))
+
+    def target(self, target_ms: NDArray[np.float64]) -> Tensor:
+        """Return the standardised target, float32."""
+        return torch.from_numpy(((target_ms - self.output_mean_ms) / self.output_sd_ms).astype(np.float32))
+
+    def delay_ms(self, output: Tensor) -> NDArray[np.float64]:
+        """Return network outputs in ms."""
+        return np.asarray(output.numpy().astype(np.float64) * self.output_sd_ms + self.output_mean_ms)
+
+
+def scale_of(inputs_ms: NDArray[np.float64], target_ms: NDArray[np.float64]) -> Scale:
+    """Return the scale of the training rows; a column that does not vary is only centred."""
+    input_sd, output_sd = inputs_ms.std(0), float(target_ms.std())
+    return Scale(inputs_ms.mean(0), np.where(input_sd > 0.0, input_sd, 1.0), float(target_ms.mean()), output_sd if output_sd > 0.0 else 1.0)
+
+
+def seeded(build: Callable[[], nn.Module], seed: int) -> nn.Module:
+    """Make a network whose first weights follow from `seed`; torch's own generator is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return build()
+
+
+class Examples(NamedTuple):
+    """Inputs (n, ...) and targets (n,)."""
+
+    inputs: Tensor
+    targets: Tensor
+
+
+class History(NamedTuple):
+    """Loss of each epoch, of the rows learnt from during it and of those held out after it, in units of the standardised target."""
+
+    fit: list[float]
+    check: list[float]
+
+
+def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: NetworkMethod, seed: int, site: Site) -> History:
+    """Train `net` in place; it ends with the weights of the epoch that was best on `check`.
+
+    Raises:
+        ValueError: the checkpoint in `site.folder` cannot be read or is of another training.
+    """
+    torch.set_num_threads(settings.threads)
+    state = _State(net, settings.learning_rate, _identity(settings, seed, fit, check))
+    checkpoint = None if site.folder is None else site.folder / CHECKPOINT
+    if checkpoint is not None and checkpoint.exists():
+        state.load(checkpoint)
+    while state.epoch < settings.epochs and state.waited < settings.patience:
+        fit_loss = _epoch(net, state.optimiser, loss, fit, settings.batch_size, seed * settings.epochs + state.epoch)
+        losses = fit_loss, float(loss(outputs(net, check.inputs), check.targets))
+        state.finish_epoch(*losses)
+        if checkpoint is not None:
+            state.save(checkpoint)
+        site.log({"loss/fit": losses[0], "loss/check": losses[1]}, state.epoch)
+        site.tell(state.epoch, f"loss {losses[0]:.4f}, held out {losses[1]:.4f}")
+    net.load_state_dict(state.best)
+    return state.history
+
+
+def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: Loss, fit: Examples, batch_size: int, seed: int) -> float:
+    """Train one pass over the rows; return their mean loss, of each batch before it was learnt from."""
+    total = torch.zeros(())
+    order = torch.randperm(len(fit.targets), generator=torch.Generator().manual_seed(seed))
+    for batch in order.split(batch_size):
+        optimiser.zero_grad()
+        value = loss(net(fit.inputs[batch]), fit.targets[batch])
+        value.backward()
+        optimiser.step()
+        total += value.detach() * len(batch)
+    return float(total) / len(fit.targets)
+
+
+def outputs(net: nn.Module, inputs: Tensor) -> Tensor:
+    """Evaluate `net` in batches."""
+    with torch.no_grad():
+        return torch.cat([net(part) for part in inputs.split(8192)])
+
+
+def _identity(settings: NetworkMethod, seed: int, fit: Examples, check: Examples) -> dict[str, Any]:
+    """Return what must be the same for a resumed training to end as the uninterrupted one would."""
+    sums = [float(tensor.double().sum()) for examples in (fit, check) for tensor in examples]
+    return {"settings": settings.model_dump(mode="json"), "seed": seed, "rows": [len(fit.targets), len(check.targets)], "sums": sums}
+
+
+class _State:
+    """A training between two epochs."""
+
+    def __init__(self, net: nn.Module, learning_rate: float, identity: dict[str, Any]) -> None:
+        self.net, self.identity = net, identity
+        self.optimiser = torch.optim.Adam(net.parameters(), lr=learning_rate)
+        self.best = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+        self.history = History([], [])
+        self.waited = 0
+
+    @property
+    def epoch(self) -> int:
+        return len(self.history.fit)
+
+    def finish_epoch(self, fit: float, check: float) -> None:
+        if check < min(self.history.check, default=np.inf):
+            self.best = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
+            self.waited = 0
+        else:
+            self.waited += 1
+        self.history.fit.append(fit)
+        self.history.check.append(check)
+
+    def save(self, path: Path) -> None:
+        tensors = {f"net/{name}": tensor for name, tensor in self.net.state_dict().items()}
+        tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
+        for number, moments in self.optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser/{number}/{name}": tensor for name, tensor in moments.items()}
+        scalars = {"identity": self.identity, "history": self.history._asdict(), "waited": self.waited}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        with draft.open("wb") as file:
+            file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}, {"state": json.dumps(scalars)}))
+            os.fsync(file.fileno())
+        draft.replace(path)
+
+    def load(self, path: Path) -> None:
+        try:
+            with safe_open(path, "pt") as file:
+                scalars = json.loads(file.metadata()["state"])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
+        except (OSError, SafetensorError, json.JSONDecodeError, KeyError, TypeError) as error:
+            raise ValueError(f"checkpoint {path} cannot be read: {error}") from error
+        for field, wanted in self.identity.items():
+            found = scalars["identity"].get(field)
+            if found != wanted:
+                raise ValueError(f"checkpoint {path} is of another training: {field} is {found!r}, expected {wanted!r}")
+        self.net.load_state_dict(_part(tensors, "net"))
+        self.best = _part(tensors, "best")
+        moments: dict[int, dict[str, Tensor]] = {}
+        for key, tensor in _part(tensors, "optimiser").items():
+            number, name = key.split("/")
+            moments.setdefault(int(number), {})[name] = tensor
+        self.optimiser.load_state_dict({"state": moments, "param_groups": self.optimiser.state_dict()["param_groups"]})
+        self.history, self.waited = History(**scalars["history"]), scalars["waited"]
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(f"{prefix}/"): tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}/")}

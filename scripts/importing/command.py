@@ -1,0 +1,99 @@
+"""Commands of `vcgym-data`: list, verify, import, download. Typed counterpart of conf/data.yaml."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+from rich.console import Console
+from rich.table import Column, Table
+
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
+from vcgym.network.traces.download import download, sources
+from vcgym.network.traces.trace_file import refuse_existing
+from vcgym.scripts.importing.formats import Format
+
+_NEEDED = {"list": (), "verify": (), "import": ("format", "file", "output"), "download": ("set",)}
+_NOT_STATED = "not stated"
+
+
+class DataCommand(Config):
+    """One thing to do with measured data.
+
+    Attributes:
+        do: list the data shipped, the data under the root and the sets that can be fetched; verify the content of the first two against
+            their cards; import one file; download one set into the root.
+        data: where measured data lies; list and verify do without.
+        format: of the file to import: an option of conf/format.
+        file: to import; a card beside it is carried over.
+        output: the new file to write, `*.csv.gz` for a series.
+        set: name of the set to fetch, as `do=list` prints it.
+    """
+
+    do: Literal["list", "verify", "import", "download"] = "list"
+    data: DataConfig = Field(default_factory=DataConfig)
+    format: Format | None = None
+    file: AbsolutePath | None = None
+    output: AbsolutePath | None = None
+    set: str | None = None
+
+    @model_validator(mode="after")
+    def _has_what_it_needs(self) -> Self:
+        missing = [name for name in _NEEDED[self.do] if getattr(self, name) is None]
+        if self.do == "download" and self.data.root is None:
+            missing.append("data.root (or VCGYM_DATA)")
+        if missing:
+            raise ValueError(f"do={self.do} needs {' and '.join(missing)}")
+        if self.do == "download" and self.set not in sources():
+            raise ValueError(f"set is {self.set!r}; allowed: {', '.join(sources())}")
+        return self
+
+
+def run(command: DataCommand, console: Console) -> None:
+    """Run the command and print what came of it.
+
+    Raises:
+        DataError: data that is not as it must be; see the importers, `verify` and `download`.
+    """
+    root = command.data.root
+    folders = [shipped()] if root is None else [shipped(), root]
+    if command.do == "list":
+        for folder in folders:
+            console.print(_cards(f"Shipped with vcgym: {folder}" if folder == shipped() else f"Data root: {folder}", entries(folder)))
+        console.print(_sets())
+    elif command.do == "verify":
+        for folder in folders:
+            as_said, without = verify(entries(folder))
+            console.print(f"{folder}: {as_said} files as their cards say, {without} without a card", soft_wrap=True)
+    elif command.do == "import" and command.format and command.file and command.output:
+        refuse_existing(command.output)
+        card, found = command.format.convert(command.file, command.output)
+        console.print(f"{command.output}: {found}; sha256 {card.sha256}", soft_wrap=True)
+    elif command.set and root is not None:
+        _download(command.set, root, console)
+
+
+def _download(name: str, root: Path, console: Console) -> None:
+    source = sources()[name]
+    console.print(f"Fetching {source.url}, licence: {source.licence}", soft_wrap=True)
+    path = download(source, root)
+    console.print(f"{path}: {path.stat().st_size:,} bytes, card beside it", soft_wrap=True)
+    if source.sha256 is None:
+        console.print("Nobody has stated a hash for this set: its card holds the hash of what came.", soft_wrap=True)
+
+
+def _cards(title: str, found: Iterable[Entry]) -> Table:
+    table = Table("file", "kind", "licence", "bytes", "sha256", "content", title=title, title_justify="left")
+    for entry in found:
+        kind, licence = (entry.card.kind, entry.card.licence) if entry.card else ("", _NOT_STATED)
+        table.add_row(entry.name, kind, licence, f"{entry.size_bytes:,}", entry.sha256[:12], entry.state)
+    return table
+
+
+def _sets() -> Table:
+    address = Column("address", overflow="fold")
+    table = Table("set", "what", "licence", address, "import", title="To be fetched with do=download set=NAME", title_justify="left")
+    for source in sources().values():
+        table.add_row(source.name, source.description, source.licence, source.url, source.format and f"format={source.format}")
+    return table

@@ -1,0 +1,121 @@
+"""The formats that `vcgym-data do=import` reads: typed counterparts of conf/format, one class per importer."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Literal
+
+from vcgym.agents.config.base import Config
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps
+from vcgym.network.bottleneck.capacity.files import RateUnit, import_throughput, read_mahimahi, write_capacity
+from vcgym.network.traces.cards import Card, card_beside
+from vcgym.network.traces.importers import ping, rtp, table, wonderproxy
+from vcgym.network.traces.importers.units import Unit
+from vcgym.network.traces.reading import read_content
+from vcgym.network.traces.trace import Trace
+from vcgym.network.traces.trace_file import write_trace
+
+
+class Format(Config, ABC):
+    """Format of a file; every field is an argument of the importer."""
+
+    @abstractmethod
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """Import `file`, write it to the new file `output`; its card, and what was found in a few words."""
+
+
+class Ping(Format):
+    """A text log of `ping`; `interval_ms` for one without time stamps."""
+
+    interval_ms: float | None = None
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        return _series(ping.import_ping_text(file, interval_ms=self.interval_ms), output)
+
+
+class Csv(Format):
+    """CSV of send time and delay."""
+
+    time_column: str
+    time_unit: Unit
+    delay_column: str
+    delay_unit: Unit
+    round_trip: bool
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        return _series(table.import_csv(file, **dict(self)), output)
+
+
+class Rtp(Format):
+    """CSV of the arrivals of one RTP stream; `floor_ms` is the smallest one-way delay, which the log itself does not fix."""
+
+    sample_rate_hz: int
+    floor_ms: float
+    timestamp_column: str = "rtp.timestamp"
+    timestamp_unit: Literal["ticks", "ms"] = "ticks"
+    arrival_column: str = "frame.time_epoch"
+    arrival_unit: Unit = "s"
+    sequence_column: str | None = "rtp.seq"
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        arguments = {name: value for name, value in self if name != "floor_ms"}
+        return _series(rtp.import_rtp(file, **arguments).to_trace(self.floor_ms), output)
+
+
+class Mahimahi(Format):
+    """Capacity in mahimahi's format: a line per opportunity to send 1500 bytes, in whole milliseconds."""
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        return _capacity(read_mahimahi(file), file, output)
+
+
+class Throughput(Format):
+    """CSV of time and throughput, whose rates stand for capacity; rates below 50 kbit/s count as that."""
+
+    time_column: str
+    time_unit: Unit
+    rate_column: str
+    rate_unit: RateUnit
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        return _capacity(import_throughput(file, **dict(self)), file, output)
+
+
+class WonderProxyRaw(Format):
+    """WonderProxy's raw pings, brought down to one row per ordered pair."""
+
+    statistic: wonderproxy.Statistic = "medians"
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        bursts = wonderproxy.import_raw(file)
+        pairs = wonderproxy.burst_medians(bursts) if self.statistic == "medians" else wonderproxy.pooled(bursts)
+        return _pairs(pairs, output)
+
+
+class WonderProxyGrouped(Format):
+    """WonderProxy's pings grouped by pair."""
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        return _pairs(wonderproxy.import_grouped(file), output)
+
+
+def _series(trace: Trace, output: Path) -> tuple[Card, str]:
+    lost = int((trace.one_way_delay_us < 0).sum())
+    kind = "round trips" if trace.round_trip else "one-way delays"
+    return write_trace(trace, output), f"{len(trace.sent_us):,} probes over {trace.sent_us[-1] / 1e6:.1f} s, {lost:,} lost, {kind}"
+
+
+def _capacity(trace: CapacityTrace, file: Path, output: Path) -> tuple[Card, str]:
+    origin = card_beside(file, read_content(file))
+    found = f"{len(trace.times_us):,} entries over {trace.length_us / 1e6:.1f} s, mean {mean_bps(trace) / 1e6:.2f} Mbit/s"
+    return write_capacity(trace, origin, output), found
+
+
+def _pairs(pairs: wonderproxy.Pairs, output: Path) -> tuple[Card, str]:
+    return wonderproxy.write_pairs(pairs, output), f"{len(pairs.source):,} ordered pairs, {pairs.statistic}"

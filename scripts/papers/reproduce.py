@@ -1,0 +1,49 @@
+"""vcgym-reproduce: every published number of a paper beside ours, with a verdict. See conf/reproduce.yaml."""
+
+import os
+
+from rich.console import Console
+from rich.table import Table
+
+from vcgym.agents.tracking.progress import progress
+from vcgym.baselines.systems import load_systems
+from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce
+from vcgym.leaderboard.papers.senders import reproduce as senders
+from vcgym.leaderboard.papers.vcroute.statements import SYSTEMS
+from vcgym.network.traces.cards import DATA_VARIABLE
+from vcgym.scripts.command import command
+
+
+@command("reproduce", ReproduceConfig)
+def main(config: ReproduceConfig) -> None:
+    """Play, judge, write."""
+    config.data.export()
+    console = Console() if Console().is_terminal else Console(width=150)
+    if config.paper == "senders":
+        _senders(config, console)
+    else:
+        _vcroute(config, console)
+
+
+def _vcroute(config: ReproduceConfig, console: Console) -> None:
+    if not os.environ.get(DATA_VARIABLE):
+        console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
+    parts = parts_to_play(config)
+    with progress("reproduction", len(parts)) as on_progress:
+        page = reproduce(config, load_systems(list(SYSTEMS)), parts, on_progress)
+    console.print(f"Reproduction: {page}", soft_wrap=True)
+
+
+def _senders(config: ReproduceConfig, console: Console) -> None:
+    with progress("S1 and S4", senders.steps()) as on_progress:
+        rows = senders.reproduce(load_systems(senders.systems_named()), config.folder, on_progress)
+    table = Table("statement", "setting", "ours", "verdict", title="S1 and S4 beside ours", title_justify="left")
+    for row in rows:
+        table.add_row(row["text"], row["mode"], f"{row['ours']:.3g}", row["verdict"])
+    console.print(table)
+    console.print(f"Page: {config.folder / 'sending_reproduction.md'}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

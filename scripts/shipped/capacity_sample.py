@@ -1,0 +1,43 @@
+"""Write data/generated_cellular.csv.gz and its card: traces of `network/bottleneck/capacity/cellular_like.py`, made again from nothing."""
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+from vcgym.network.bottleneck.capacity.cellular_like import draw_cellular
+from vcgym.network.bottleneck.capacity.sets import GENERATED
+from vcgym.network.traces.cards import card_path
+from vcgym.network.traces.catalogue import shipped
+
+TRACES = 20
+
+
+def content() -> bytes:
+    """Return the CSV, not packed."""
+    lines = ["trace,t_s,mbps"]
+    for seed in range(TRACES):
+        times_s, rates = draw_cellular(seed)
+        lines += [f"generated_{seed:02d},{at_s:.1f},{mbps:.3f}" for at_s, mbps in zip(times_s, rates, strict=True)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def main(folder: Path | None = None) -> None:
+    """Write the file and its card into `folder`, by default the shipped one."""
+    path = (folder or shipped()) / f"{GENERATED}.csv.gz"
+    made = content()
+    path.write_bytes(gzip.compress(made, mtime=0))
+    card = {
+        "name": GENERATED,
+        "description": f"{TRACES} capacity traces like those of cellular links, 120 s each, a rate every 0.2 s",
+        "source": "made for this project by network/bottleneck/capacity/cellular_like.py; nothing was measured",
+        "licence": "MIT, as this project",
+        "sha256": hashlib.sha256(made).hexdigest(),
+        "kind": "synthesised",
+        "units": "seconds and Mbit/s",
+    }
+    card_path(path).write_text(json.dumps(card, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
