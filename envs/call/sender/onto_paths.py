@@ -123,8 +123,7 @@ def _depart(sender, calls, routing, s):
             if flight.kind[s, place] == AUDIO:
                 packet = departures.number[s, place]
                 sender.out_us[s, packet & (SLOTS - 1)] = out_us
-                delay_us = arrives_us - out_us if arrives_us != LOST else np.int64(LOST)
-                reveal_delay(routing.router, routing.state, s, path, delay_us)
+                reveal_delay(routing.router, routing.state, s, path, arrives_us - out_us if arrives_us != LOST else LOST)
                 if not send(calls, s, packet, path, arrives_us):
                     arrives_us = np.int64(LOST)
             flight.arrived_us[s, place] = arrives_us
