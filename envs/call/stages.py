@@ -69,7 +69,7 @@ def reads_feed(routing: Any) -> bool:
 
 @generic(inlined=True)
 def look_ahead(calls: Any, which: Any, turn: int) -> None:
-    """Ask for the memory that the calls of `which` after place `turn` will touch."""
+    """Ask for the memory that the calls of `which` after index `turn` will touch."""
 
 
 @generic(inlined=True)
