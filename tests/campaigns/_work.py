@@ -8,7 +8,7 @@ from campaigns._spoilers import spoil
 
 SYSTEMS = ("DRT-WM", "VIA-WM", "DRT-FIX")
 TRAIN = (
-    "env.id=vcgym/Playout-v0", "+env.options.packets=60", "num_envs=8", "steps=4096", "evaluate_every=8", "evaluation_episodes=3",
+    "env.id=vcgym/Playout-v0", "+env.options.packets=60", "num_envs=8", "steps=2048", "evaluate_every=8", "evaluation_episodes=3",
     "checkpoint_every=2", "device=cpu", "algorithm.n_steps=32", "algorithm.batch_size=64", "algorithm.n_epochs=2", "algorithm.hidden=8",
 )  # fmt: skip
 
@@ -31,7 +31,7 @@ def training(folder):
 def sweep(folder, *overrides):
     """Sweep over two trials, one after the other, so that the scheduler sees the same order every time."""
     train = [override.replace("+env", "+train.env") if override.startswith("+") else f"train.{override}" for override in TRAIN]
-    train += ["train.steps=2048", f"train.folder={folder / 'sweep'}", "train.resume=true"]
+    train += [f"train.folder={folder / 'sweep'}", "train.resume=true"]
     _command("sweep", folder, *train, "trials=2", "concurrent=1", *overrides)
 
 
