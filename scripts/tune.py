@@ -10,9 +10,11 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from vcgym.agents.sweeps.search import Domain, ray_running
-from vcgym.baselines.systems import load_systems
+from vcgym.baselines.configured import target
+from vcgym.baselines.systems import System, load_study, load_system, load_systems
 from vcgym.leaderboard.tuning.tunable import space_of
-from vcgym.leaderboard.tuning.tune_config import TuneConfig, TunedRule
+from vcgym.leaderboard.tuning.tune_config import PairsConfig, ReferenceConfig, TuneConfig, TunedRule
+from vcgym.leaderboard.tuning.tune_pairs import Round, Rules, receiver_name, router_name, save_pairs, tune_pairs
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask, save, tune_system
 from vcgym.scripts.schema import CONF, build, register
 
@@ -44,6 +46,30 @@ def main(composed: DictConfig) -> None:
         for task in config.sending.tasks():
             for name, sender in senders.items():
                 _tune(name, sender, space_of(sender, spaces), task, config.how(config.sending.trials), config.folder)
+        rounds = [Round(one.trials, one.worlds, one.left) for one in config.pairs.rounds]
+        for task, reference in config.pair_tasks():
+            rules = _rules(config.pairs, reference)
+            studied = tune_pairs(rules, spaces, _known(config.pairs.starts), task, rounds, config.seed, config.folder)
+            save_pairs(studied, task, rounds, config.seed, config.folder)
+            log.info(f"pairs, mode {task.mode}: {studied.bar} of {len(studied.expected)} is the best on validation worlds")
+
+
+def _rules(config: PairsConfig, reference: ReferenceConfig) -> Rules:
+    """Return the routers and receivers that are paired, by their short names."""
+    return Rules(
+        {router_name(name): load_system(name).router for name in config.routers},
+        {receiver_name(name): load_system(name).receiver for name in config.receivers},
+        System(load_system(reference.router).router, load_system(reference.receiver).receiver),
+    )
+
+
+def _known(names: list[str]) -> dict[str, Any]:
+    """Return the rules of tuned systems by class; of two of a class that of the better system."""
+    known: dict[str, Any] = {}
+    for name in sorted(names, key=lambda name: -load_study(name)["validation"]["r_tuned"]):
+        for rule in load_system(name).rules.values():
+            known.setdefault(target(rule), rule)
+    return known
 
 
 def _tune(name: str, system: Any, space: Mapping[str, Domain], task: TuningTask, how: Search, folder: Path) -> None:
