@@ -1,19 +1,16 @@
 """vcgym-bench: measure what conf/bench.yaml asks for; see leaderboard/bench/catalogue.py."""
 
-import hydra
-from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.leaderboard.bench.catalogue import CATALOGUE, bench
 from vcgym.leaderboard.bench.config import BenchConfig
 from vcgym.leaderboard.bench.measure import Effort
-from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.command import command
 
 
-@hydra.main(version_base="1.3", config_path=CONF, config_name="bench")
-def main(composed: DictConfig) -> None:
-    """Compose, measure, print."""
-    config = build(composed, BenchConfig)
+@command("bench", BenchConfig)
+def main(config: BenchConfig) -> None:
+    """Measure, print."""
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=120)
     bench(config.folder, config.only or CATALOGUE, Effort(config.rounds, config.round_s, config.scale), console)

@@ -1,23 +1,15 @@
 """vcgym-data: list, verify, import or download measured data, as conf/data.yaml says."""
 
-import sys
-
-import hydra
-from omegaconf import DictConfig
 from rich.console import Console
 
-from vcgym.network.traces.cards import DataError
-from vcgym.scripts.data_command import DataCommand, run
-from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.command import command
+from vcgym.scripts.importing.command import DataCommand, run
 
 
-@hydra.main(version_base="1.3", config_path=CONF, config_name="data")
-def main(composed: DictConfig) -> None:
-    """Compose, do it; data that is refused ends with its error and status 1."""
-    try:
-        run(build(composed, DataCommand), Console() if Console().is_terminal else Console(width=160))
-    except DataError as error:
-        sys.exit(f"vcgym-data: {error}")
+@command("data", DataCommand)
+def main(config: DataCommand) -> None:
+    """Do it and print what came of it."""
+    run(config, Console() if Console().is_terminal else Console(width=160))
 
 
 if __name__ == "__main__":

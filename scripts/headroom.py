@@ -1,7 +1,5 @@
 """vcgym-headroom: oracles on the worlds of a leaderboard run, and how much room its systems leave. See conf/headroom.yaml."""
 
-import hydra
-from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import progress
@@ -10,13 +8,12 @@ from vcgym.leaderboard.headroom.config import HeadroomConfig
 from vcgym.leaderboard.headroom.run import worlds, write_headroom
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import ANCHORS
-from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.command import command
 
 
-@hydra.main(version_base="1.3", config_path=CONF, config_name="headroom")
-def main(composed: DictConfig) -> None:
-    """Compose, look for the best in hindsight, write."""
-    config = build(composed, HeadroomConfig)
+@command("headroom", HeadroomConfig)
+def main(config: HeadroomConfig) -> None:
+    """Look for the best in hindsight, write."""
     config.data.export()
     played = results.read(results.RESULTS, config.results / "results.parquet")
     drawn, ranked = worlds(played, config.own_traces()), set(played["system"].to_pylist())

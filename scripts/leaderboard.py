@@ -5,11 +5,8 @@ the submission in `folder` joins; with do=verify the agents' scores are recomput
 reproduced; with do=page all suites that lie beside each other get one page; with do=fairness calls share a bottleneck.
 """
 
-import sys
 from collections.abc import Iterable, Sequence
 
-import hydra
-from omegaconf import DictConfig
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -29,24 +26,18 @@ from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.verify import verify
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.cards import DataError
-from vcgym.scripts.schema import CONF, build, register
-
-register()
+from vcgym.scripts.command import command
 
 
-@hydra.main(version_base="1.3", config_path=CONF, config_name="leaderboard")
-def main(composed: DictConfig) -> None:
-    """Compose, do it; a submission that is refused and a file that is not there end with their error and status 1."""
-    config = build(composed, LeaderboardConfig)
+@command("leaderboard", LeaderboardConfig)
+def main(config: LeaderboardConfig) -> int:
+    """Do it; status 1 if a score was not reproduced."""
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=120)
-    try:
-        if config.do == "verify":
-            sys.exit(_verify(config, console))
-        _run(config, console)
-    except (RefusedError, DataError, FileNotFoundError) as error:
-        sys.exit(f"vcgym-leaderboard: {error}")
+    if config.do == "verify":
+        return _verify(config, console)
+    _run(config, console)
+    return 0
 
 
 def _run(config: LeaderboardConfig, console: Console) -> None:
@@ -97,11 +88,8 @@ def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console:
 
 
 def _verify(config: LeaderboardConfig, console: Console) -> int:
-    try:
-        own = config.played_suite() if config.traces else None
-        verdicts = verify(config.folder, lambda done, name: console.print(f"replayed {done} calls of {name}", highlight=False), own)
-    except ValueError as error:  # a file that is not what a run writes
-        sys.exit(f"vcgym-leaderboard: {error}")
+    own = config.played_suite() if config.traces else None
+    verdicts = verify(config.folder, lambda done, name: console.print(f"replayed {done} calls of {name}", highlight=False), own)
     for verdict in verdicts:
         said = f"{verdict.system}: {', '.join(map(str, verdict.world))}  {verdict.said}".rstrip()
         console.print(f"{'equal' if verdict.equal else 'NOT equal'}: {said}", highlight=False, soft_wrap=True, markup=False)

@@ -1,7 +1,5 @@
 """vcgym-oracle-check: does any system beat its oracle on random worlds, losses hidden from all alike? See conf/oracle_check.yaml."""
 
-import hydra
-from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import progress
@@ -10,13 +8,12 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.headroom.check import SCENARIOS, compare, summary
 from vcgym.leaderboard.headroom.config import OracleCheckConfig
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.command import command
 
 
-@hydra.main(version_base="1.3", config_path=CONF, config_name="oracle_check")
-def main(composed: DictConfig) -> None:
-    """Compose, play, compare, print."""
-    config = build(composed, OracleCheckConfig)
+@command("oracle_check", OracleCheckConfig)
+def main(config: OracleCheckConfig) -> None:
+    """Play, compare, print."""
     scenarios = [Scenario(name, mode, config.packets) for name, mode in SCENARIOS]
     with progress("oracle check", config.worlds) as on_progress:
         found = compare(scenarios, systems_of(SUITES["first"], config.systems), config.worlds, config.per_world, on_progress, config.first)

@@ -1,19 +1,16 @@
 """vcgym-train-predictor: fit every method of forecasting to the rows, rank them, register the network. See conf/train_predictor.yaml."""
 
-import hydra
-from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
 from vcgym.leaderboard.forecasts.study import PUBLISHED, run_study
 from vcgym.leaderboard.forecasts.table import print_ranks
-from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.command import command
 
 
-@hydra.main(version_base="1.3", config_path=CONF, config_name="train_predictor")
-def main(composed: DictConfig) -> None:
-    """Compose, fit, rank."""
-    config = build(composed, TrainPredictorConfig)
+@command("train_predictor", TrainPredictorConfig)
+def main(config: TrainPredictorConfig) -> None:
+    """Fit, rank."""
     console = Console() if Console().is_terminal else Console(width=120)
     print_ranks(run_study(config), console)
     if config.champion is not None:

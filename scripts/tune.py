@@ -2,43 +2,25 @@
 
 import logging
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
-
-import hydra
-from omegaconf import DictConfig, OmegaConf
 
 from vcgym.agents.sweeps.search import Domain, ray_running
 from vcgym.baselines.configured import target
 from vcgym.baselines.systems import System, load_study, load_system, load_systems
+from vcgym.leaderboard.tuning.pair_files import save_pairs
 from vcgym.leaderboard.tuning.tunable import space_of
-from vcgym.leaderboard.tuning.tune_config import PairsConfig, ReferenceConfig, TuneConfig, TunedRule
-from vcgym.leaderboard.tuning.tune_pairs import Round, Rules, receiver_name, router_name, save_pairs, tune_pairs
+from vcgym.leaderboard.tuning.tune_config import PairsConfig, ReferenceConfig, TuneConfig, load_spaces
+from vcgym.leaderboard.tuning.tune_pairs import Round, Rules, receiver_name, router_name, tune_pairs
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask, save, tune_system
-from vcgym.scripts.schema import CONF, build, register
+from vcgym.scripts.command import command
 
-register()
 log = logging.getLogger(__name__)
 
 
-def load_spaces() -> dict[str, dict[str, Domain]]:
-    """Return the search space of each rule of conf/tune.
-
-    Raises:
-        ValueError: a file is not as `TunedRule` says.
-    """
-    found = {}
-    for file in sorted(files("vcgym.conf").joinpath("tune").iterdir(), key=lambda file: file.name):
-        rule = TunedRule.model_validate(OmegaConf.to_container(OmegaConf.create(file.read_text(encoding="utf-8"))))
-        found[rule.rule] = rule.parameters
-    return found
-
-
-@hydra.main(version_base="1.3", config_path=CONF, config_name="tune")
-def main(composed: DictConfig) -> None:
-    """Compose, search each system that is not kept, print the gains."""
-    config = build(composed, TuneConfig)
+@command("tune", TuneConfig)
+def main(config: TuneConfig) -> None:
+    """Search each system that is not kept, print the gains."""
     spaces, systems, senders = load_spaces(), load_systems(config.systems), load_systems(config.sending.senders)
     with ray_running(config.workers, config.ray.address):
         for name, pair in systems.items():
@@ -51,7 +33,7 @@ def main(composed: DictConfig) -> None:
             rules = _rules(config.pairs, reference)
             studied = tune_pairs(rules, spaces, _known(config.pairs.starts), task, rounds, config.seed, config.folder)
             save_pairs(studied, task, rounds, config.seed, config.folder)
-            log.info(f"pairs, mode {task.mode}: {studied.bar} of {len(studied.expected)} is the best on validation worlds")
+            log.info(f"pairs, mode {task.mode}: {studied.best} of {len(studied.expected)} is the best on validation worlds")
 
 
 def _rules(config: PairsConfig, reference: ReferenceConfig) -> Rules:

@@ -2,7 +2,7 @@
 
 The validation worlds of a suite are drawn as its own are, from pairs, times and seeds of the validation split. Every tuned system plays
 them, and the best by the ranked metric is the bar; test worlds decide nothing. `data/bars.json` keeps the bars with the figures that they
-were chosen by (`python -m vcgym.scripts.bars`).
+were chosen by (`python -m vcgym.scripts.shipped.bars`).
 """
 
 from functools import cache

@@ -17,7 +17,7 @@ _FIT_HEAD = ("scenario", "law", "statistic", "links", "measured", "drawn", "erro
 _HEAD = """\
 # How well the parameters fit
 
-Made by `python -m vcgym.scripts.fit_report data.root=FOLDER`; do not edit. Round-trip milliseconds, drawn from the worlds themselves; each
+Made by `python -m vcgym.scripts.shipped.fit_report`; do not edit. Round-trip milliseconds, drawn from the worlds themselves; each
 row is over all links: the median of what was measured, the median of what was drawn, and median and 90th percentile of the absolute error.
 A burst is 30 pings a second apart (`cloud`: a run of 3600), its numbers are medians over bursts. The worst burst is the hour that the
 two-day record implies if 3 of 48 hours were bad. Two days are ordinary and bad hours together, in the share fitted to each link."""

@@ -5,7 +5,8 @@ its kind's level, less a gamma variable (quality has a long tail downwards), par
 worlds. The truth is the same statistic over `TRUTH_SEEDS` worlds of each kind. Besides, how often a board of `EQUALS` equal systems makes
 any claim that one is better, which the correction of `ranking` holds at 5 %.
 
-`data/coverage.json` holds the table for 1,500 suites, made by ``python -m vcgym.scripts.coverage``; `expected` looks it up for printing.
+`data/coverage.json` holds the table for 1,500 suites, made by ``python -m vcgym.scripts.shipped.coverage``; `expected` looks it up for
+printing.
 """
 
 import functools

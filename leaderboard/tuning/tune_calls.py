@@ -59,12 +59,17 @@ class CallTask(NamedTuple):
         return {**self._asdict(), "packets_per_trial": packets, "packets_in_all": trials * packets}
 
 
+def drawn(scenario: Scenario, split: str, worlds: int) -> list[WorldDraw]:
+    """Return worlds with seeds from 0, the pairs of the split in turn, their strata by weight."""
+    pairs = scenario.pairs(split)
+    return [scenario.draw(split, seed, pairs[seed % len(pairs)]) for seed in range(worlds)]
+
+
 @lru_cache(maxsize=2)
 def _worlds(name: str, mode: str, packets: int, split: str, worlds: int) -> tuple[Scenario, list[WorldDraw], DrawnWorld]:
     """Return the scenario, and its worlds drawn to their ends: 0.4 MB each for 17 paths and 6,000 packets."""
     scenario = Scenario(name, mode, packets)
-    pairs = scenario.pairs(split)
-    draws = [scenario.draw(split, seed, pairs[seed % len(pairs)]) for seed in range(worlds)]
+    draws = drawn(scenario, split, worlds)
     world = scenario.world(worlds)
     for row, draw in enumerate(draws):
         world.start(row, draw)

@@ -1,8 +1,10 @@
 """Arguments of vcgym-tune: typed counterpart of conf/tune.yaml and conf/tune/*.yaml."""
 
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal
 
+import yaml
 from pydantic import Field
 
 from vcgym.agents.config.base import AbsolutePath, Config
@@ -23,6 +25,17 @@ class TunedRule(Config):
 
     rule: str
     parameters: Annotated[dict[str, Domain], Field(min_length=1)]
+
+
+def load_spaces() -> dict[str, dict[str, Domain]]:
+    """Return the search space of each rule of conf/tune.
+
+    Raises:
+        ValueError: a file is not as `TunedRule` says.
+    """
+    folder = sorted(files("vcgym.conf").joinpath("tune").iterdir(), key=lambda file: file.name)
+    rules = [TunedRule.model_validate(yaml.safe_load(file.read_text(encoding="utf-8"))) for file in folder]
+    return {rule.rule: rule.parameters for rule in rules}
 
 
 class SendersConfig(Config):

@@ -3,10 +3,9 @@
 Routers and receivers interact weakly, so the first round searches each router with one receiver and each receiver with one router
 (`climb.py`). A pair is then as good as the sum of what its two rules had there, and the best pairs go on. Each later round searches the
 pairs that are left, both rules together, from the best values so far, on more worlds. Training worlds decide all of that. The pairs left
-at the end are played on validation worlds, and the best there is the bar; test worlds are not touched.
+at the end are played on validation worlds, which choose the best; test worlds are not touched.
 """
 
-import json
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,14 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vcgym.agents.sweeps.search import Domain, Values, each
-from vcgym.baselines.systems import TUNED, System
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.kept import kept_document
-from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.tuning.climb import climb
-from vcgym.leaderboard.tuning.tunable import Spaces, as_data, space_of, start_of, values_of, with_values
+from vcgym.leaderboard.tuning.tunable import Spaces, space_of, start_of, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import CallTask
-from vcgym.leaderboard.tuning.tuning import SEARCHED, compared, domains_as_data, rounded
-from vcgym.network.traces.cards import canonical_sha256
+from vcgym.leaderboard.tuning.tuning import SEARCHED, domains_as_data
 
 
 class Round(NamedTuple):
@@ -75,7 +72,7 @@ class Studied(NamedTuple):
     validation: dict[str, list[float]]
 
     @property
-    def bar(self) -> str:
+    def best(self) -> str:
         """Pair with the best mean R over validation worlds."""
         return max(self.validation, key=lambda name: (np.mean(self.validation[name]), name))
 
@@ -165,66 +162,3 @@ def receiver_name(system: str) -> str:
 def pair_name(router: str, receiver: str) -> str:
     """Return the name of a pair, GRD+EWMA."""
     return f"{router}+{receiver}"
-
-
-def save_pairs(studied: Studied, task: CallTask, rounds: Sequence[Round], seed: int, folder: Path) -> None:
-    """Write the table of all pairs, and a file of data/tuned for each pair left at the end."""
-    study = {
-        "objective": f"mean {task.metric} over training worlds, each pair of the split in turn, strata by their weights",
-        "search": "routers and receivers alone, then the best pairs together; half of the trials anywhere, half near the best",
-        "budget": {
-            "scenario": task.scenario,
-            "mode": task.mode,
-            "packets": task.packets,
-            "rounds": [one._asdict() for one in rounds],
-            "validation_worlds": task.validation_worlds,
-            "seed": seed,
-        },
-    }
-    validated = {name: {"validation": rounded(float(np.mean(worlds)))} for name, worlds in studied.validation.items()}
-    table = {
-        "study": study,
-        "alone": {name: _as_data(found) for name, found in studied.alone.items()},
-        "expected": {name: rounded(total) for name, total in studied.expected.items()},
-        "pairs": {name: {**_as_data(found), **validated.get(name, {})} for name, found in studied.pairs.items()},
-        "bar": tuned_name(studied.bar, task),
-    }
-    _write(folder / f"pairs-{task.scenario}-{task.mode}.json", f"all pairs tuned on scenario {task.scenario}, mode {task.mode}", table)
-    for name in studied.validation:
-        found, candidate = studied.pairs[name], studied.published[name]
-        system = with_values(candidate.published, found.values)
-        budget = {"trials": found.trials, "worlds": found.worlds, **study["budget"]}
-        of_pair = {
-            "system": name,
-            **study,
-            "budget": budget,
-            "space": domains_as_data(candidate.space),
-            "published": values_of(candidate.published, candidate.space),
-            "tuned": values_of(system, candidate.space),
-            "train": {"r_tuned": rounded(found.train)},
-            "validation": compared(task.metric, task.scores(candidate.published, "validation"), np.array(studied.validation[name])),
-        }
-        description = f"{name}, router and receiver tuned together: the study and the rules with the values found"
-        _write(folder / f"{tuned_name(name, task)}.json", description, {"study": of_pair, "system": as_data(system)})
-
-
-def _as_data(found: Found) -> dict[str, Any]:
-    return {**found._asdict(), "train": rounded(found.train)}
-
-
-def tuned_name(pair: str, task: CallTask) -> str:
-    """Return the name of a tuned pair: the pair's, and the mode unless it is `correlated`."""
-    return f"{pair}{'' if task.mode == 'correlated' else f'-{task.mode}'}{TUNED}"
-
-
-def _write(path: Path, description: str, body: dict[str, Any]) -> None:
-    card = {
-        "name": path.stem,
-        "description": description,
-        "source": "vcgym-tune: worlds of the training split; the bar is chosen on the validation split",
-        "licence": "MIT",
-        "sha256": canonical_sha256(body),
-        "kind": "fitted",
-        "units": "those of the parameters' names",
-    }
-    replace_file(path, (json.dumps({"card": card, **body}, indent=1) + "\n").encode())

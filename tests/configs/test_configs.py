@@ -24,10 +24,10 @@ from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.truth.config import TruthConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
-from vcgym.scripts import schema
-from vcgym.scripts.data_command import DataCommand
+from vcgym.scripts import command
+from vcgym.scripts.importing.command import DataCommand
 
-CONF = Path(schema.__file__).parents[1] / "conf"
+CONF = Path(command.__file__).parents[1] / "conf"
 KINDS = {
     "train": TrainConfig,
     "evaluate": EvaluateConfig,
@@ -52,13 +52,13 @@ ALGORITHMS = sorted(path.stem for path in (CONF / "algorithm").glob("*.yaml"))
 @pytest.fixture(autouse=True)
 def composer(monkeypatch):
     monkeypatch.delenv("VCGYM_DATA", raising=False)
-    schema.register()
+    command.register()
     with initialize_config_module("vcgym.conf", version_base="1.3"):
         yield
 
 
 def built(name, *overrides):
-    return schema.build(compose(name, [*REQUIRED.get(name, []), *overrides]), KINDS[name])
+    return command.build(compose(name, [*REQUIRED.get(name, []), *overrides]), KINDS[name])
 
 
 def test_every_script_config_is_known():
@@ -198,7 +198,7 @@ def test_a_refused_config_leaves_no_work_behind(tmp_path):
     command = [sys.executable, "-m", "vcgym.scripts.train", "num_envs=0", "folder=run"]
     refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert refused.returncode == 1
-    assert "greater than or equal to 1" in refused.stderr
+    assert refused.stderr == "vcgym-train: num_envs is 0; allowed: greater than or equal to 1\n"
     assert not list(tmp_path.glob("run/seed-*"))
     assert not (tmp_path / "outputs").exists()
 

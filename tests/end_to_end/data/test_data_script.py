@@ -14,8 +14,8 @@ from vcgym.agents.config.base import DataConfig
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.trace_file import read_trace
-from vcgym.scripts.data_command import DataCommand
-from vcgym.scripts.data_formats import Ping
+from vcgym.scripts.importing.command import DataCommand
+from vcgym.scripts.importing.formats import Ping
 
 
 def attempt(cwd, *overrides, **environment):

@@ -89,7 +89,7 @@ def test_the_document_has_a_line_for_every_statement(written):
 
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(written, tmp_path):
     options = [f"{name}={value}" for name, value in TINY.items()]
-    command = [sys.executable, "-m", "vcgym.scripts.reproduce", f"folder={tmp_path}", *options]
+    command = [sys.executable, "-m", "vcgym.scripts.papers.reproduce", f"folder={tmp_path}", *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None and len(list((tmp_path / "parts").glob("*.parquet"))) < 3:
         time.sleep(0.05)

@@ -30,7 +30,7 @@ from vcgym.network.scenarios.splits import unlock_test_split as opened
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.reading import TraceError
-from vcgym.scripts.build_capacity_sample import content, main
+from vcgym.scripts.shipped.capacity_sample import content, main
 
 NO_DATA = ("order", "rate", "calls")
 

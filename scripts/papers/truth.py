@@ -2,8 +2,6 @@
 
 import os
 
-import hydra
-from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import progress
@@ -13,13 +11,12 @@ from vcgym.leaderboard.papers.truth.run import write_truth
 from vcgym.leaderboard.papers.vcroute.outcomes import settings
 from vcgym.leaderboard.papers.vcroute.statements import SYSTEMS, claimed_scenarios
 from vcgym.network.traces.cards import DATA_VARIABLE
-from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.command import command
 
 
-@hydra.main(version_base="1.3", config_path=CONF, config_name="truth")
-def main(composed: DictConfig) -> None:
-    """Compose, play, write."""
-    config = build(composed, TruthConfig)
+@command("truth", TruthConfig)
+def main(config: TruthConfig) -> None:
+    """Play, write."""
     config.data.export()
     console = Console()
     chosen = [setting for scenario in config.scenarios or claimed_scenarios() for setting in settings(scenario)]

@@ -2,8 +2,6 @@
 
 import os
 
-import hydra
-from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
@@ -14,13 +12,12 @@ from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce
 from vcgym.leaderboard.papers.senders import reproduce as senders
 from vcgym.leaderboard.papers.vcroute.statements import SYSTEMS
 from vcgym.network.traces.cards import DATA_VARIABLE
-from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.command import command
 
 
-@hydra.main(version_base="1.3", config_path=CONF, config_name="reproduce")
-def main(composed: DictConfig) -> None:
-    """Compose, play, judge, write."""
-    config = build(composed, ReproduceConfig)
+@command("reproduce", ReproduceConfig)
+def main(config: ReproduceConfig) -> None:
+    """Play, judge, write."""
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=150)
     if config.paper == "senders":

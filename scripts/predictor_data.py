@@ -1,7 +1,5 @@
 """vcgym-predictor-data: play sessions and write the rows that predictors are trained on. See conf/predictor_data.yaml."""
 
-import hydra
-from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import progress
@@ -9,13 +7,12 @@ from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import build as build_rows
 from vcgym.leaderboard.forecasts.data import playable
-from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.command import command
 
 
-@hydra.main(version_base="1.3", config_path=CONF, config_name="predictor_data")
-def main(composed: DictConfig) -> None:
-    """Compose, play, write."""
-    config = build(composed, PredictorDataConfig)
+@command("predictor_data", PredictorDataConfig)
+def main(config: PredictorDataConfig) -> None:
+    """Play, write."""
     config.data.export()
     parts, console = playable(config), Console()
     if len(parts) < len(config.parts):

@@ -2,21 +2,18 @@
 
 import os
 
-import hydra
-from omegaconf import DictConfig
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import progress
 from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.decision_value.run import steps, write_decision_value
 from vcgym.network.traces.cards import DATA_VARIABLE
-from vcgym.scripts.schema import CONF, build
+from vcgym.scripts.command import command
 
 
-@hydra.main(version_base="1.3", config_path=CONF, config_name="decision_value")
-def main(composed: DictConfig) -> None:
-    """Compose, play, write."""
-    config = build(composed, DecisionValueConfig)
+@command("decision_value", DecisionValueConfig)
+def main(config: DecisionValueConfig) -> None:
+    """Play, write."""
     config.data.export()
     console, with_series = Console(), bool(os.environ.get(DATA_VARIABLE))
     if not with_series:

@@ -1,4 +1,4 @@
-"""Simulate how often 95 % intervals contain the truth and write data/coverage.json: ``python -m vcgym.scripts.coverage [suites]``."""
+"""Simulate how often 95 % intervals contain the truth; ``python -m vcgym.scripts.shipped.coverage [suites]`` writes data/coverage.json."""
 
 import json
 import sys
@@ -23,13 +23,13 @@ def main() -> None:
         "name": "coverage",
         "description": f"How often 95 % intervals of the leaderboard contain the truth, by worlds of each of {KINDS} kinds, and how often "
         f"a board of {EQUALS} equal systems calls any better",
-        "source": "simulation of vcgym.leaderboard.statistics.coverage, made by python -m vcgym.scripts.coverage",
+        "source": "simulation of vcgym.leaderboard.statistics.coverage, made by python -m vcgym.scripts.shipped.coverage",
         "licence": "MIT",
         "sha256": canonical_sha256(body),
         "kind": "synthesised",
         "units": "shares of simulated suites, 0 to 1",
     }
-    path = Path(__file__).resolve().parents[1] / "data" / "coverage.json"
+    path = Path(__file__).resolve().parents[2] / "data" / "coverage.json"
     replace_file(path, (json.dumps({"card": card, **body}, indent=1) + "\n").encode())
 
 

@@ -12,7 +12,7 @@ from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
 from vcgym.network.traces.download import download, sources
 from vcgym.network.traces.trace_file import refuse_existing
-from vcgym.scripts.data_formats import Format
+from vcgym.scripts.importing.formats import Format
 
 _NEEDED = {"list": (), "verify": (), "import": ("format", "file", "output"), "download": ("set",)}
 _NOT_STATED = "not stated"

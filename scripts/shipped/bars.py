@@ -1,4 +1,4 @@
-"""Play every tuned system on the validation worlds of suites and write data/bars.json: ``python -m vcgym.scripts.bars [suites]``.
+"""Play every tuned system on the validation worlds of suites and write data/bars.json: ``python -m vcgym.scripts.shipped.bars [suites]``.
 
 Suites that are not named keep the bars they have. Measured worlds need the environment variable VCGYM_DATA.
 """
@@ -36,13 +36,13 @@ def main() -> None:
     card = {
         "name": "bars",
         "description": "The tuned system that systems are compared with on each board, and the means of all tuned systems that chose it",
-        "source": "simulated worlds of the validation split of each suite, made by python -m vcgym.scripts.bars",
+        "source": "simulated worlds of the validation split of each suite, made by python -m vcgym.scripts.shipped.bars",
         "licence": "MIT",
         "sha256": canonical_sha256(body),
         "kind": "fitted",
         "units": "those of the metric that a suite ranks by",
     }
-    replace_file(Path(__file__).resolve().parents[1] / "data" / FILE, (json.dumps({"card": card, **body}, indent=1) + "\n").encode())
+    replace_file(Path(__file__).resolve().parents[2] / "data" / FILE, (json.dumps({"card": card, **body}, indent=1) + "\n").encode())
 
 
 def _means(suite: Suite) -> dict[str, dict[str, float]]:

@@ -1,0 +1,130 @@
+"""The frame of every console command, and the one module that imports hydra.
+
+A command is a function of a typed config. Hydra composes conf/NAME.yaml and the overrides, the config is checked, the function is called
+once. Each schema is a config's resolved defaults, so YAML needs to say only what differs and every key can be overridden.
+
+An expected failure - a bad file, a value out of range, a full disk - ends the command with one line on stderr and status 1.
+VCGYM_TRACEBACK=1 shows its traceback instead.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import hydra
+from hydra.core.config_store import ConfigStore
+from hydra.errors import HydraException, InstantiationException
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from pydantic import TypeAdapter, ValidationError
+
+from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.base import Config, DataConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
+from vcgym.network.traces.refusal import faults
+
+AnyConfig = TypeVar("AnyConfig", bound=Config)
+
+EXPECTED = (OSError, ValueError, ArithmeticError, MemoryError, RecursionError, HydraException, OmegaConfBaseException)
+"""Failures that a command reports in one line; any other is a defect and shows its traceback."""
+MAX_LINE = 300
+_CONF = "pkg://vcgym.conf"
+_TRACEBACK = "VCGYM_TRACEBACK"
+
+
+def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig], int | None]], Callable[[], None]]:
+    """Return the decorator that makes the console command vcgym-NAME of a function.
+
+    Args:
+        name: of the YAML in conf, and of the log file.
+        kind: of the config that the YAML describes, which the function takes. The function returns a status; None: 0.
+    """
+
+    def decorate(function: Callable[[AnyConfig], int | None]) -> Callable[[], None]:
+        title = f"vcgym-{name.replace('_', '-')}"
+
+        def task(composed: DictConfig) -> None:
+            with _failing_in_one_line(title):
+                if status := function(build(composed, kind)):
+                    sys.exit(status)
+
+        def main() -> None:
+            register()
+            os.environ["HYDRA_FULL_ERROR"] = "1"  # so that hydra raises its own errors and prints nothing
+            with _failing_in_one_line(title):
+                hydra.main(version_base="1.3", config_path=_CONF, config_name=name)(task)()
+
+        task.__module__ = name  # hydra names the log after it, however the command was started
+        main.__module__, main.__doc__ = function.__module__, function.__doc__
+        return main
+
+    return decorate
+
+
+@contextmanager
+def _failing_in_one_line(title: str) -> Iterator[None]:
+    """End the command with one line on an expected failure, unless tracebacks are asked for."""
+    try:
+        yield
+    except EXPECTED as error:
+        if os.environ.get(_TRACEBACK) == "1":
+            raise
+        sys.exit(f"{title}: {one_line(error)}")
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error as one line of at most `MAX_LINE` characters; what is left out is from the middle."""
+    text = " ".join(_text(error).split()) or type(error).__name__
+    tail = MAX_LINE // 3
+    return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - tail - 5]} ... {text[-tail:]}"
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, InstantiationException) and error.__cause__:
+        key = re.search(r"full_key: (\S+)", str(error))
+        where = key[1] if key else ""
+        return faults(error.__cause__, where) if isinstance(error.__cause__, ValidationError) else _text(error.__cause__)
+    if isinstance(error, ValidationError):
+        return faults(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'a file'}: {error.strerror}"
+    if isinstance(error, RecursionError | MemoryError):
+        return f"{type(error).__name__}: {error}"
+    return str(error)
+
+
+def register() -> None:
+    """Store one schema per typed config, under the group whose YAML files choose it."""
+    env = OmegaConf.create(_schema(EnvConfig))
+    # Which options exist depends on the environment chosen, so EnvConfig checks them, not hydra.
+    OmegaConf.set_struct(env.options, False)
+    data = _schema(DataConfig)
+    store = ConfigStore.instance()
+    store.store(group="env", name="env_schema", node=env)
+    for name, algorithm in (("ppo", PPOConfig), ("maskable_ppo", MaskablePPOConfig), ("sac", SACConfig)):
+        store.store(group="algorithm", name=f"{name}_schema", node=_schema(algorithm))
+    store.store(name="train_schema", node=_schema(TrainConfig, data=data))
+    store.store(name="evaluate_schema", node=_schema(EvaluateConfig, data=data))
+    store.store(name="sweep_schema", node=_schema(SweepConfig, train=_schema(TrainConfig, data=data)))
+
+
+def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
+    """Check what hydra composed and return it as a `kind`."""
+    config = instantiate(composed, _convert_="all")
+    if not isinstance(config, kind):
+        raise ValueError(f"_target_ is {type(config).__name__}; allowed: {kind.__name__}")
+    return config
+
+
+def _schema(kind: type[Config], **nested: dict[str, Any]) -> dict[str, Any]:
+    """Return `_target_` and the default of each field; "???" if required; nested configs come from groups or from `nested`."""
+    schema: dict[str, Any] = {"_target_": f"{kind.__module__}.{kind.__qualname__}"}
+    for name, field in kind.model_fields.items():
+        if field.default_factory is None:
+            schema[name] = "???" if field.is_required() else TypeAdapter(Any).dump_python(field.default, mode="json")
+    return schema | nested

@@ -1,0 +1,1 @@
+"""Imports of measured data: what `vcgym-data` can do, and the formats it reads."""

@@ -1,0 +1,1 @@
+"""Commands that judge the statements of papers."""
