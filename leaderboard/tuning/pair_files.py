@@ -18,7 +18,7 @@ from vcgym.network.traces.cards import canonical_sha256
 
 def save_pairs(studied: Studied, task: CallTask, rounds: Sequence[Round], seed: int, folder: Path) -> None:
     """Write the table of all pairs, and a file of data/tuned for each pair left at the end."""
-    study = {
+    study: dict[str, Any] = {
         "objective": f"mean {task.metric} over training worlds, each pair of the split in turn, strata by their weights",
         "search": "routers and receivers alone, then the best pairs together; half of the trials anywhere, half near the best",
         "budget": {

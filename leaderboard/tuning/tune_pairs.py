@@ -132,7 +132,7 @@ def _search(candidates: Mapping[str, Candidate], task: CallTask, one: Round, see
     here = task._replace(worlds=one.worlds)
     calls = [(of_name, here, one.trials, zlib.crc32(f"{seed} {name}".encode()), folder) for name, of_name in candidates.items()]
     found = each(search_candidate, calls)
-    return {name: Found(*best, one.trials, one.worlds) for name, best in zip(candidates, found, strict=True)}
+    return {name: Found(values, best, one.trials, one.worlds) for name, (values, best) in zip(candidates, found, strict=True)}
 
 
 def search_candidate(candidate: Candidate, task: CallTask, trials: int, seed: int, folder: Path) -> tuple[Values, float]:

@@ -6,6 +6,7 @@ import pytest
 
 from vcgym.leaderboard.report.beaten_by_tuned_rule import beaten_by_tuned_rule, markdown, sentence
 from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.report.table import markdown as tables
 from vcgym.leaderboard.results.call_columns import CALL
 
 WORLDS = 40
@@ -69,3 +70,29 @@ def test_oracles_and_names_alone_make_no_tuned_rule():
     assert [other.system for other in found.others] == ["C-tuned", "B"]
     assert found == said(*systems)[0]
     assert "oracle" not in markdown(boards(table))
+
+
+def test_the_bar_was_chosen_elsewhere(monkeypatch):
+    """A better tuned rule on these very worlds does not take its place; one that was not played is said to be missing."""
+    systems = (("A-tuned", "tuned", 80.0, 1.0), ("B-tuned", "tuned", 82.0, 1.0), ("slow", "agent", 79.0, 1.0))
+    asked = []
+
+    def chosen(suite, board):
+        asked.append((suite, board))
+        return "A-tuned"
+
+    monkeypatch.setattr("vcgym.leaderboard.report.scores.bar.bar_of", chosen)
+    found, words = said(*systems)
+    assert asked == [("x-x", "paper")]
+    assert found.bar.system == "A-tuned" and found.others[0].difference.value == pytest.approx(2.0, abs=0.6)
+    assert words.startswith("The bar is A-tuned, the best tuned rule on validation worlds. Beaten by a tuned rule")
+    assert "(R against A-tuned): agent slow (-1." in words or "(R against A-tuned): agent slow (-0." in words
+    _, words = said(*systems[1:])
+    assert words.startswith("The bar, A-tuned, was not played. The best tuned rule is B-tuned.")
+
+
+def test_every_table_shows_the_difference_to_the_bar():
+    (board,) = boards(results(("A-tuned", "tuned", 80.0, 0.0), ("B", "rule", 79.5, 0.0)))
+    text = tables([board])
+    assert "| system | kind | R less that of A-tuned [95 %] | decisions | trials | numbers |" in text
+    assert "| A-tuned | tuned | the bar | 0 | 0 | 0 |" in text and "| B | rule | -0.50 [-0.50, -0.50] | 0 | 0 | 0 |" in text
