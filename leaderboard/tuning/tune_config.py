@@ -60,20 +60,28 @@ class SendersConfig(Config):
         return [SenderTask(self.worlds, self.validation_worlds, scenario) for scenario in self.scenarios]
 
 
-class ReferenceConfig(Config):
-    """Systems whose router and receiver stand in for the others in the first round, in one mode of the scenario."""
-
-    mode: str
-    router: str
-    receiver: str
-
-
 class RoundConfig(Config):
     """One round: trials of each rule or pair, training worlds of a trial, and how many pairs are left afterwards."""
 
     trials: Annotated[int, Field(ge=2, le=100_000)]
     worlds: Annotated[int, Field(ge=1, le=100_000)]
     left: Annotated[int, Field(ge=1, le=100_000)]
+
+
+class PairModeConfig(Config):
+    """Search of pairs in one mode of the scenario.
+
+    Attributes:
+        mode: of the scenario.
+        router: system whose router stands in for the others in the first round.
+        receiver: system whose receiver does so.
+        rounds: the first of rules alone, the others of pairs; a pair of the last round has the trials of all of them.
+    """
+
+    mode: str
+    router: str
+    receiver: str
+    rounds: Annotated[list[RoundConfig], Field(min_length=2)]
 
 
 class PairsConfig(Config):
@@ -83,16 +91,14 @@ class PairsConfig(Config):
         routers: names of systems, whose routers are taken.
         receivers: names of systems, whose receivers are taken.
         starts: names of tuned systems, whose values a pair begins with besides the published ones; of two with a rule the better one.
-        references: one for each mode; pairs are tuned for each mode apart.
-        rounds: the first of rules alone, the others of pairs; a pair of the last round has the trials of all of them.
+        modes: pairs are tuned for each mode apart; none: no pairs.
         validation_worlds: played by the pairs left at the end.
     """
 
     routers: list[str]
     receivers: list[str]
     starts: list[str]
-    references: list[ReferenceConfig]
-    rounds: Annotated[list[RoundConfig], Field(min_length=2)]
+    modes: list[PairModeConfig]
     validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 300
 
 
@@ -136,13 +142,9 @@ class TuneConfig(Config):
         """Return the worlds that systems of calls over paths are tuned on."""
         return CallTask(self.worlds, self.validation_worlds, self.packets, self.scenario, self.mode)
 
-    def pair_tasks(self) -> list[tuple[CallTask, ReferenceConfig]]:
-        """Return the worlds that pairs are tuned on, those of the first round, mode by mode."""
-        worlds = self.pairs.rounds[0].worlds
-        return [
-            (CallTask(worlds, self.pairs.validation_worlds, self.packets, self.scenario, reference.mode), reference)
-            for reference in self.pairs.references
-        ]
+    def pair_task(self, one: PairModeConfig) -> CallTask:
+        """Return the worlds that pairs are tuned on in a mode, those of the first round."""
+        return CallTask(one.rounds[0].worlds, self.pairs.validation_worlds, self.packets, self.scenario, one.mode)
 
     def how(self, trials: int) -> Search:
         """Return a search of so many trials."""

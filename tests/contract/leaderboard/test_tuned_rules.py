@@ -94,12 +94,13 @@ def test_each_study_has_the_budget_of_the_configuration_and_there_is_one_for_eac
         assert tuning_trials(study_name) == trials
 
 
-@pytest.mark.parametrize("task", ["correlated", "paper"])
-def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, task):
+@pytest.mark.parametrize("mode", ["correlated", "paper"])
+def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, mode):
     """Of each mode: every rule alone, then the best pairs; of those the five left have files of their own."""
-    here = next(one for one, _ in config.pair_tasks() if one.mode == task)
+    one = next(one for one in config.pairs.modes if one.mode == mode)
+    here, rounds = config.pair_task(one), one.rounds
     table = json.loads(files("vcgym.data").joinpath(f"pairs-{here.scenario}-{here.mode}.json").read_text(encoding="utf-8"))
-    pairs, rounds, budget = pairs_of(config), config.pairs.rounds, table["study"]["budget"]
+    pairs, budget = pairs_of(config), table["study"]["budget"]
     assert table["card"]["sha256"] == canonical_sha256({key: value for key, value in table.items() if key != "card"})
     assert budget["rounds"] == [one.model_dump() for one in rounds] and budget["validation_worlds"] == here.validation_worlds
     assert table["expected"].keys() == pairs.keys()
@@ -116,9 +117,10 @@ def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, task)
 
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
 def test_tuning_worlds_leave_out_no_pair_and_no_stratum(config, mode):
-    task = next(one for one, _ in config.pair_tasks() if one.mode == mode)
+    one = next(one for one in config.pairs.modes if one.mode == mode)
+    task = config.pair_task(one)
     scenario = Scenario(task.scenario, mode, task.packets)
-    for split, worlds in (("train", min(one.worlds for one in config.pairs.rounds)), ("validation", task.validation_worlds)):
+    for split, worlds in (("train", min(each.worlds for each in one.rounds)), ("validation", task.validation_worlds)):
         draws = drawn(scenario, split, worlds)
         assert {draw.pair for draw in draws} == set(scenario.pairs(split))
         assert {draw.stratum for draw in draws} == set(scenario.strata)

@@ -14,15 +14,16 @@ from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_senders import SenderTask
 from vcgym.network.traces.cards import parse_carded
 
-NO_PAIRS, NO_SENDERS = "pairs.references=[]", "sending.senders=[]"
+NO_PAIRS, NO_SENDERS = "pairs.modes=[]", "sending.senders=[]"
 SMALL = ["systems=[DRT-FIX]", NO_SENDERS, NO_PAIRS, "trials=5", "worlds=6", "validation_worlds=4", "packets=300", "folder=found"]
 TASK = CallTask(6, 4, 300, "wonderproxy", "correlated")
 SENDERS = ["systems=[]", NO_PAIRS, "sending.senders=[FIXED]", "sending.scenarios=[rate]", "sending.trials=4", "sending.worlds=4",
            "sending.validation_worlds=3", "folder=found"]  # fmt: skip
 
 PAIRS = ["systems=[]", NO_SENDERS, "pairs.routers=[DRT-WM,GRD-WM]", "pairs.receivers=[DRT-FIX,GRD-EWMAH]", "workers=1",
-         "pairs.references=[{mode: correlated, router: GRD-WM-tuned, receiver: DRT-EWMA-tuned}]", "folder=found", "packets=300",
-         "pairs.rounds=[{trials: 5, worlds: 6, left: 3}, {trials: 4, worlds: 8, left: 2}]", "pairs.validation_worlds=4"]  # fmt: skip
+         "folder=found", "packets=300", "pairs.validation_worlds=4",
+         "pairs.modes=[{mode: correlated, router: GRD-WM-tuned, receiver: DRT-EWMA-tuned, "
+         "rounds: [{trials: 5, worlds: 6, left: 3}, {trials: 4, worlds: 8, left: 2}]}]"]  # fmt: skip
 
 
 def tune(cwd, *overrides, small=SMALL):
