@@ -36,17 +36,9 @@ class BeatenByTunedRule(NamedTuple):
     others: tuple[Comparison, ...]
 
 
-<<<<<<< HEAD
 def beaten_by_tuned_rule(ranked: Sequence[Board]) -> list[BeatenByTunedRule]:
     """Compare the systems of each board with its bar."""
     return [_compare(board) for board in ranked]
-=======
-def beaten_by_tuned_rule(ranked: Sequence[Board], results: pa.Table) -> list[BeatenByTunedRule]:
-    """Compare the systems of each board that `vcgym.leaderboard.report.board.boards` made of a results table."""
-    results = results.filter(pc.field("kind") != ORACLE)
-    of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
-    return [_compare(board, results.filter(pc.equal(of_row, board.mode))) for board in ranked]
->>>>>>> main
 
 
 def sentence(found: BeatenByTunedRule) -> str:
@@ -72,24 +64,10 @@ def markdown(ranked: Sequence[Board]) -> str:
     return f"\n## Beaten by a tuned rule\n\n{lines}\n"
 
 
-<<<<<<< HEAD
 def _compare(board: Board) -> BeatenByTunedRule:
-    others = tuple(
-        Comparison(line.standing.system, line.kind, line.value.to_bar)
-        for line in board.lines
-        if line.value.to_bar is not None and line.standing.system != board.bar.system
-    )
+    beside = [line for line in board.lines if line.standing.system != board.bar.system]
+    others = tuple(Comparison(line.standing.system, line.kind, line.value.to_bar) for line in beside if line.value.to_bar is not None)
     return BeatenByTunedRule(board.mode, board.columns.primary, board.bar, others)
-=======
-def _compare(board: Board, results: pa.Table) -> BeatenByTunedRule:
-    kinds, primary = {line.standing.system: line.kind for line in board.lines}, board.columns.primary
-    best = next((system for system, kind in kinds.items() if kind == _KIND), "")
-    if not best:
-        return BeatenByTunedRule(board.mode, primary, "", ())
-    found = differences(pair_worlds(results), primary.name, best, primary.trim)
-    others = tuple(Comparison(name, kind, found[name]) for name, kind in kinds.items() if name != best)
-    return BeatenByTunedRule(board.mode, primary, best, others)
->>>>>>> main
 
 
 def _named(other: Comparison, ranked_by: Column) -> str:

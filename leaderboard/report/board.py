@@ -141,20 +141,12 @@ def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
     rows = pa.concat_tables([results, *_anchors(columns, rows, paired.row.shape[1])])
     kinds = dict(zip(rows["system"].to_pylist(), rows["kind"].to_pylist(), strict=True))
     both = pair_worlds(rows)
-<<<<<<< HEAD
-    summaries = {column.name: _CENTRES[column.centre](paired, column.name, rng_seed) for column in columns.numbers}
-    standings = rank(paired, primary.name, primary.better, rng_seed, primary.trim)
-    bar = bar_on(_suite(results), name, {standing.system: kinds[standing.system] for standing in standings})
-    axis = anchored(both, bar.system, columns, rng_seed)
-    reference = axis.zero if axis else standings[0].system
-    values = _values(columns, paired, both, axis, bar, reference, rng_seed)
-=======
     summaries = {column.name: _CENTRES[column.centre](paired, column.name) for column in columns.numbers}
     standings = rank(paired, primary.name, primary.better, primary.trim)
-    axis = anchored(both, kinds, columns)
+    bar = bar_on(_suite(results), name, {standing.system: kinds[standing.system] for standing in standings})
+    axis = anchored(both, bar.system, columns)
     reference = axis.zero if axis else standings[0].system
-    values = _values(columns, paired, both, axis, reference)
->>>>>>> main
+    values = _values(columns, paired, both, axis, bar, reference)
     lines = []
     for standing in standings:
         of_system = results.filter(pc.field("system") == standing.system)
@@ -162,17 +154,10 @@ def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
         of_metrics = {name: summary[standing.system] for name, summary in summaries.items()}
         lines.append(Line(kinds[standing.system], standing, of_metrics, bands(columns, of_system), values[standing.system], cost))
     return Board(
-<<<<<<< HEAD
-        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar, rng_seed), bar,
-        reference, axis, {plane.name: front(paired, plane, rng_seed) for plane in columns.fronts},
-        profiles(paired, primary.name, np.array(list(columns.levels)), rng_seed), profile_curves(paired, primary.name, columns.profile),
-        notes(paired, primary, name, rng_seed),
-=======
-        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds), reference,
-        axis, {plane.name: front(paired, plane) for plane in columns.fronts},
+        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar), bar,
+        reference, axis, {plane.name: front(paired, plane) for plane in columns.fronts},
         profiles(paired, primary.name, np.array(list(columns.levels))), profile_curves(paired, primary.name, columns.profile),
         notes(paired, primary, name),
->>>>>>> main
     )  # fmt: skip
 
 
@@ -183,7 +168,6 @@ def _anchors(columns: Columns, rows: pa.Table, worlds: int) -> list[pa.Table]:
     return [of_oracle for of_oracle in found if of_oracle.num_rows == worlds]
 
 
-<<<<<<< HEAD
 def _suite(results: pa.Table) -> str:
     """Return name and version of the suite, "" of several."""
     names = {f"{name}-{version}" for name, version in zip(*(results[key].to_pylist() for key in ("suite", "suite_version")), strict=True)}
@@ -191,50 +175,31 @@ def _suite(results: pa.Table) -> str:
 
 
 def _values(
-    columns: Columns, paired: Paired, both: Paired, axis: Axis | None, bar: Bar, reference: str, rng_seed: int
+    columns: Columns, paired: Paired, both: Paired, axis: Axis | None, bar: Bar, reference: str
 ) -> dict[str, Value]:  # fmt: skip
-    metric = columns.ranked_by
-    hundred = columns.anchors.hundred if columns.anchors else ""
-    regret = regrets(both, metric, hundred, rng_seed) if hundred in both.systems else {}
-    won = worlds_won(paired, metric, reference, columns.primary.better, rng_seed)
-    middle = medians(paired, metric, rng_seed)
-    short = {} if columns.target is None else shortfalls(paired, metric, columns.target, rng_seed)
-    primary = columns.primary
-    to_bar = differences(paired, primary.name, bar.system, rng_seed, primary.trim) if bar.system else {}
-=======
-def _values(columns: Columns, paired: Paired, both: Paired, axis: Axis | None, reference: str) -> dict[str, Value]:
     metric = columns.ranked_by
     hundred = columns.anchors.hundred if columns.anchors else ""
     regret = regrets(both, metric, hundred) if hundred in both.systems else {}
     won = worlds_won(paired, metric, reference, columns.primary.better)
     middle = medians(paired, metric)
     short = {} if columns.target is None else shortfalls(paired, metric, columns.target)
->>>>>>> main
+    primary = columns.primary
+    to_bar = differences(paired, primary.name, bar.system, primary.trim) if bar.system else {}
     return {
         name: Value(to_bar.get(name), axis.scores[name] if axis else None, regret.get(name), won[name], middle[name], short.get(name))
         for name in paired.systems
     }
 
 
-<<<<<<< HEAD
-def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str], bar: Bar, rng_seed: int) -> tuple[Stratum, ...]:
-=======
-def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str]) -> tuple[Stratum, ...]:
->>>>>>> main
+def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str], bar: Bar) -> tuple[Stratum, ...]:
     names, primary = sorted(rows["stratum"].unique().to_pylist()), columns.primary
     found = []
     for name in names if len(names) > 1 else ():
         both = pair_worlds(rows.filter(pc.field("stratum") == name))
         paired = both.of(*(system for system in both.systems if kinds[system] != ORACLE))
-<<<<<<< HEAD
-        centres = _CENTRES[primary.centre](paired, primary.name, rng_seed)
-        standings = {one.system: one for one in rank(paired, primary.name, primary.better, rng_seed, primary.trim)}
-        axis = anchored(both, bar.system, columns, rng_seed)
-=======
         centres = _CENTRES[primary.centre](paired, primary.name)
         standings = {one.system: one for one in rank(paired, primary.name, primary.better, primary.trim)}
-        axis = anchored(both, kinds, columns)
->>>>>>> main
+        axis = anchored(both, bar.system, columns)
         found.append(Stratum(name, paired.row.shape[1], primary, centres, standings, axis))
     return tuple(found)
 

@@ -60,13 +60,8 @@ def publish(folder: Path) -> Path:
     stored = Stored.read(folder)
     ranked = boards(stored.results)
     page = folder / "report.html"
-<<<<<<< HEAD
-    replace_file(page, render([(ranked, stored)]).encode())
-    replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked)).encode())
-=======
     replace_file(page, board_page([(ranked, stored)]).encode())
-    replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked, stored.results)).encode())
->>>>>>> main
+    replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked)).encode())
     return page
 
 

@@ -39,11 +39,7 @@ class Axis(NamedTuple):
     has_room: bool
 
 
-<<<<<<< HEAD
-def anchored(paired: Paired, tuned: str, columns: Columns, rng_seed: int = 0) -> Axis | None:
-=======
-def anchored(paired: Paired, kinds: dict[str, str], columns: Columns) -> Axis | None:
->>>>>>> main
+def anchored(paired: Paired, tuned: str, columns: Columns) -> Axis | None:
     """Return the scores of all systems; None without a published system or without the oracle.
 
     Args:
