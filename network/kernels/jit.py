@@ -42,7 +42,7 @@ def allocating_kernel(function: F) -> F:
 
 
 def _compile(function: F, **options: bool) -> F:
-    compiled: Any = numba.njit(nogil=True, **options)(function)
+    compiled: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if isinstance(compiled, Dispatcher):
         reread(function.__module__, Path(inspect.getfile(function)))
         compiled._cache = _Cache(function)
