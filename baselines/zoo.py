@@ -83,7 +83,7 @@ def read_learned(folder: Traversable, name: str) -> LearnedSystem:
     for key, tensor in tensors.items():
         controller, _, parameter = key.partition(".")
         if controller not in rules or parameter in rules[controller]:
-            raise DataError(str(weights), "tensor", key, f"arrays of {', '.join(rules)}, each by controller and parameter")
+            raise DataError(str(weights), "tensor", key, f"arrays of {', '.join(sorted(rules))}, each by controller and parameter")
         rules[controller][parameter] = tensor
     return LearnedSystem(found, rules)
 

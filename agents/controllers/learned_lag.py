@@ -8,7 +8,7 @@
 
 P follows the playout delay of the clocked player (`vcgym.network.playout.player`). The lag follows it down, and so the watermark never
 discards a packet, overtaken at a path change, that the player could still play.
-Our own design; weights are found by `vcgym.agents.learners.through_player`.
+Our own design; weights are found by `vcgym.agents.learners.lag_learner`.
 """
 
 import math

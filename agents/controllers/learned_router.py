@@ -13,7 +13,7 @@ What is shared tells a bad access from a bad relay: without the guard, paths tha
 lag that the receiver reported last is what its player can bridge when a slower path takes over. Each price stands twice, below and above
 the knee of the delay impairment (177.3 ms), and the two are blended by the call's mean delay.
 
-Our own formulation; found by `vcgym.agents.learners.search`. The same prices serve any number of paths, in any order.
+Our own formulation; found by `vcgym.agents.learners.price_search`. The same prices serve any number of paths, in any order.
 """
 
 import math

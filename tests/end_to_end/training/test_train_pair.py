@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from vcgym.agents.config.pair import PairConfig
+from vcgym.agents.controllers.learned_router import NUMBERS
 from vcgym.agents.learners.calls import Calls
 from vcgym.agents.learners.study import run_pairs
 from vcgym.baselines.systems import learned_system
@@ -58,7 +59,7 @@ def test_it_stands_on_a_board_as_an_agent(trained):
     cost = cost_of("OURS", found["OURS"])
     packets = json.loads((pair.folder / "learned.json").read_text())["study"]["budget"]["packets"]
     assert cost["training_decisions"] == packets == 2 * 20 * 8 * 300 + 12 * 4 * 300
-    assert cost["parameters"] == 26 + 26 * 8 + 9 * 8 + 9
+    assert cost["parameters"] == NUMBERS + 26 * 8 + 9 * 8 + 9
     with pytest.raises(ValueError, match="controls path and lag, which suite rate-v0 lacks"):
         study_agents("OURS", folder, SUITES["rate-v0"])
 
