@@ -20,6 +20,7 @@ from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
 from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
 from vcgym.envs.call.features.sender.remote import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES
+from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.controllers import ORDERS
@@ -139,6 +140,8 @@ _REWARDS = {
 offset in ms and Id = {REDUCED_SLOPE_PER_MS} P + {REDUCED_KNEE_SLOPE_PER_MS} max(0, P - {REDUCED_KNEE_MS})""",
     "`event`": f"""per packet emitted: minus its end-to-end delay in units of 100 ms; per packet lost or late: minus {LOSS_PRICE:g}; \
 flushed at the end: nothing""",
+    "`impairment`": f"""per 10-ms tick that is not silent: -(Id(P) + {CONCEALED_PRICE} concealed) / {TICKS_PER_MINUTE}, what is lost of R \
+in R times minutes; zero is a perfect call""",
     "`rating`": f"what R of the call so far has changed by, from {R_DEFAULT} at the start; adds up to the leaderboard's R less {R_DEFAULT}",
     "with an uplink": f"more, per video packet that arrives by its expiry: {OnTime().video:g}",
 }

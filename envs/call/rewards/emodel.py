@@ -23,6 +23,8 @@ from vcgym.network.playout.quality import (
     impairment_sum,
 )
 
+TICKS_PER_MINUTE = 6000
+
 _TICKS = np.dtype((np.record, [("ticks", "i8"), ("concealed", "i8"), ("offset_us", "i8"), ("excess_us", "i8")]))
 _PACKETS = np.dtype((np.record, [("settled", "i8"), ("on_time", "i8")]))
 
@@ -39,19 +41,51 @@ def _allocate(reward, sessions):
 
 @begin.register(EModel)
 def _begin(reward, state, accounts, s):
-    before = state[s]
-    before.ticks = before.concealed = before.offset_us = before.excess_us = 0
+    _forget(state[s])
 
 
 @earned.register(EModel)
 def _earned(reward, state, accounts, s):
-    counters, before = accounts.calls[s].counters, state[s]
+    return emodel_return(*_since(accounts.calls[s].counters, state[s]))
+
+
+@reward(PATHS)
+class Impairment(NamedTuple):
+    """What delay and concealment take from R, times the minutes that it lasts: `emodel` less 93.2, in another unit.
+
+    Zero is a perfect call, and values are of order one, so that a value network starts near the truth.
+    """
+
+
+@allocate_state.register(Impairment)
+def _allocate_impairment(reward, sessions):
+    return np.zeros(sessions, _TICKS)
+
+
+@begin.register(Impairment)
+def _begin_impairment(reward, state, accounts, s):
+    _forget(state[s])
+
+
+@earned.register(Impairment)
+def _earned_impairment(reward, state, accounts, s):
+    _, impairment, concealed = _since(accounts.calls[s].counters, state[s])
+    return -(impairment + CONCEALED_PRICE * concealed) / TICKS_PER_MINUTE
+
+
+@kernel
+def _forget(before):
+    before.ticks = before.concealed = before.offset_us = before.excess_us = 0
+
+
+@kernel
+def _since(counters, before):
+    """Return ticks, sum of their Id, and concealed ticks since `before`, which is set to now."""
     concealed, offset_us, excess_us = counters.ticks_concealed, counters.offset_us_sum, counters.excess_us_sum
     ticks = counters.ticks_played + counters.ticks_stretched + concealed
-    impairment = impairment_sum(offset_us - before.offset_us, excess_us - before.excess_us)
-    value = emodel_return(ticks - before.ticks, impairment, concealed - before.concealed)
+    since = ticks - before.ticks, impairment_sum(offset_us - before.offset_us, excess_us - before.excess_us), concealed - before.concealed
     before.ticks, before.concealed, before.offset_us, before.excess_us = ticks, concealed, offset_us, excess_us
-    return value
+    return since
 
 
 @reward(SENDER)

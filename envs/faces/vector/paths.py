@@ -17,7 +17,7 @@ from vcgym.envs.call.features.observe import allocate_features, call_layout, cle
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
 from vcgym.envs.call.headroom import in_headroom
-from vcgym.envs.call.rewards.emodel import EModel
+from vcgym.envs.call.rewards.emodel import EModel, Impairment
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.rating import Rating
@@ -35,7 +35,7 @@ from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
-REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "rating": Rating()})
+REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairment": Impairment(), "rating": Rating()})
 MAX_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
 
 

@@ -148,3 +148,13 @@ def test_what_does_not_go_together_is_refused():
         make("vcgym/Call-v0", observation="records")
     with pytest.raises(ValueError, match="action = 'relative': allowed with mechanism watermark alone"):
         make("vcgym/Playout-v0", mechanism="count")
+
+
+def test_added_features_stand_behind_those_of_slots():
+    env, plain = (make("vcgym/Relay-v0", observation="dict", predictor=predictor) for predictor in ("shipped", None))
+    shown, expected = env.reset(seed=1)[0], plain.reset(seed=1)[0]
+    assert env.layout.parts["slots"].features[-1].name == "predicted_e2e"
+    np.testing.assert_array_equal(shown["slots"][:, :, :-1], expected["slots"])
+    rows = np.arange(3)[:, None]
+    np.testing.assert_array_equal(shown["slots"][:, :, -1], env.slots.paths[rows, env.slots.order, -1])
+    np.testing.assert_array_equal(shown["call"], expected["call"])

@@ -61,6 +61,14 @@ def test_rewards_add_up_to_the_score(path_env_id, scenario, mode):
         assert returns[row] == pytest.approx(score - 93.2, abs=1e-9)
 
 
+def test_the_impairment_is_what_emodel_lacks_of_a_perfect_call(path_env_id):
+    _, returns, finished, _ = play_out(path_env_id, reward="impairment")
+    for row, call in enumerate(finished):
+        totals = call["totals"]
+        ticks = totals["ticks_played"] + totals["ticks_stretched"] + totals["ticks_concealed"]
+        assert returns[row] == pytest.approx((100.0 * totals["return_emodel"] - 93.2 * ticks) / 6000.0, rel=1e-9)
+
+
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
 def test_conservation_and_order(path_env_id, scenario, mode):
     check_conservation_and_order(play_out(path_env_id, scenario=scenario, mode=mode)[2])
