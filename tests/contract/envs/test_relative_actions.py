@@ -54,10 +54,10 @@ def test_both_checkers_pass(path_env_id, observation):
     check_env_sb3(env)
 
 
-def test_the_checker_passes_behind_an_uplink():
-    env = gymnasium.make("vcgym/Call-v0", packets=150, scenario="table1", uplink="rate", action="relative").unwrapped
-    assert env.action_space.nvec.tolist() == [5, len(HEADROOMS_US), 32, 3]
-    check_env(env)
+def test_behind_an_uplink_rate_and_order_stand_as_ever():
+    env = make("vcgym/Call-v0", scenario="table1", uplink="rate")
+    assert env.single_action_space.nvec[1:].tolist() == [len(HEADROOMS_US), 32, 3]
+    assert list(env.layout.parts) == ["slots", "call", "sender"]
 
 
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
