@@ -74,7 +74,7 @@ def test_a_slot_stands_for_its_path(mode):
         _, expected, _, expected_over, _ = absolute.step(paths)
         np.testing.assert_array_equal(rewards, expected)
         np.testing.assert_array_equal(over, expected_over)
-    assert len(taken) > 5
+    assert len(taken) > 3
 
 
 def test_slots_hold_the_path_in_use_and_then_the_best_others():
@@ -88,7 +88,7 @@ def test_slots_hold_the_path_in_use_and_then_the_best_others():
             used = int(np.argmax(rows[:, PATH.commanded]))
             others = np.delete(np.argsort(expected, kind="stable"), np.flatnonzero(np.argsort(expected, kind="stable") == used))
             assert order[0] == used
-            np.testing.assert_allclose(expected[order[1:]], expected[others[:4]], rtol=1e-5)
+            np.testing.assert_allclose(expected[order[1:]], expected[others[: len(order) - 1]], rtol=1e-5)
         env.step(env.action_space.sample())
 
 
