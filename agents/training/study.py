@@ -55,7 +55,7 @@ def require_same_study(config: StudyConfig) -> None:
     path = config.folder / "config.json"
     if not path.exists():
         return
-    begun = flatten({name: value for name, value in json.loads(path.read_text()).items() if name not in PLACES})
+    begun = {name: value for name, value in flatten(json.loads(path.read_text())).items() if not _is_place(name)}
     wanted = flatten(config.decisive())
     for name in sorted(begun.keys() | wanted.keys()):
         if begun.get(name, "absent") != wanted.get(name, "absent"):
@@ -63,3 +63,8 @@ def require_same_study(config: StudyConfig) -> None:
                 f"{path} is of another study: {name} is {begun.get(name, 'absent')!r}, expected {wanted.get(name, 'absent')!r}; "
                 "set it so, or choose another folder"
             )
+
+
+def _is_place(name: str) -> bool:
+    """Return True for one of `PLACES` and what it holds, of a config or of the training within it."""
+    return name.removeprefix("train.").partition(".")[0] in PLACES

@@ -10,6 +10,7 @@ from vcgym.leaderboard.report.board import Board, Line, Stratum
 from vcgym.leaderboard.report.details import details
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.results.columns import COST, format_value
+from vcgym.leaderboard.statistics import Estimate
 
 _TEXT = ("rank", "system", "kind")
 _STRATA_ABREAST = 6  # that fit a terminal
@@ -162,6 +163,12 @@ def _rich(title: str, headings: list[str], rows: Iterable[list[str]], lines: Ite
     for cells, line in zip(rows, lines, strict=True):
         table.add_row(*(cell.replace("[", r"\[") for cell in cells), style="bold" if line.kind == "agent" else None)
     return table
+
+
+def signed(found: Estimate, decimals: int, factor: float = 1.0) -> str:
+    """Return a change and its interval, times `factor`, with signs."""
+    value, low, high = (f"{factor * number:+.{decimals}f}" for number in found)
+    return f"{value} [{low}, {high}]"
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]], text: tuple[str, ...] = _TEXT) -> str:

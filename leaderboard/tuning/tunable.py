@@ -73,4 +73,4 @@ def values_of(params: Any, names: Mapping[str, Any]) -> Values:
 
 def as_data(system: System) -> dict[str, Any]:
     """Return the system as a file of conf/system has it; parameters with their default values are left out."""
-    return {name: mapping_of(value) for name, value in system._asdict().items() if value is not None}
+    return {name: mapping_of(value) for name, value in {**system.rules, "pacing": system.pacing}.items() if value is not None}

@@ -62,7 +62,8 @@ def rules(system):
 
 
 def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
-    ranked = {type(rule) for name, system in SYSTEMS.items() if not name.startswith(ORACLE) for rule in rules(system)}
+    hand_written = [system for name, system in SYSTEMS.items() if not name.startswith(ORACLE) and not system.is_learned]
+    ranked = {type(rule) for system in hand_written for rule in rules(system)}
     systems = [*(SYSTEMS[name] for name in (*config.systems, *config.sending.senders)), *pairs_of(config).values()]
     tuned = [rule for system in systems for _, rule in rules_within(system) if rule._fields]
     assert ranked <= {type(rule) for rule in tuned}
