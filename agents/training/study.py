@@ -1,6 +1,5 @@
 """A study: one training per seed, each a run nested under the study's."""
 
-import json
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -9,6 +8,8 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import data_hash
 from vcgym.agents.tracking.tracking import Tracking, flatten
 from vcgym.agents.training.training import Trained, require_trainable, train
+from vcgym.network.traces.plain_file import read_json
+from vcgym.network.traces.refusal import shown
 
 
 class StudyConfig(Protocol):
@@ -55,11 +56,11 @@ def require_same_study(config: StudyConfig) -> None:
     path = config.folder / "config.json"
     if not path.exists():
         return
-    begun = flatten({name: value for name, value in json.loads(path.read_text()).items() if name not in PLACES})
+    begun = flatten({name: value for name, value in read_json(path).items() if name not in PLACES})
     wanted = flatten(config.decisive())
     for name in sorted(begun.keys() | wanted.keys()):
         if begun.get(name, "absent") != wanted.get(name, "absent"):
             raise ValueError(
-                f"{path} is of another study: {name} is {begun.get(name, 'absent')!r}, expected {wanted.get(name, 'absent')!r}; "
-                "set it so, or choose another folder"
+                f"{path} is of another study: {shown(name)} is {shown(begun.get(name, 'absent'))}, "
+                f"expected {shown(wanted.get(name, 'absent'))}; set it so, or choose another folder"
             )

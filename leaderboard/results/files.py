@@ -17,7 +17,10 @@ import pyarrow.parquet as pq
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
 from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.refusal import shown
 
+MAX_BYTES = 1 << 30  # of a file that is read
 _TAKES = {pa.string(): str, pa.int64(): Integral, pa.float64(): Real}
 _LISTS = {"int64s": pa.list_(pa.int64()), "strings": pa.list_(pa.string())}
 
@@ -113,9 +116,9 @@ def read(layout: Layout, path: Path) -> pa.Table:
     if not path.is_file():
         raise FileNotFoundError(f"no leaderboard file {path}")
     try:
-        stored = pq.read_table(path)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path} is not a Parquet file: {error}") from error
+        stored = pq.read_table(pa.BufferReader(read_plain(path, MAX_BYTES)))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path} is not a whole Parquet file: {shown(str(error))}") from error
     _refuse_other_columns(stored.schema.names, layout.schema.names, str(path))
     stored = stored.select(layout.schema.names)
     for found, wanted in zip(stored.schema, layout.schema, strict=True):
@@ -132,7 +135,7 @@ def read_results(path: Path) -> pa.Table:
     """
     try:
         names = pq.read_schema(path).names if path.is_file() else []
-    except pa.ArrowInvalid:
+    except (pa.ArrowException, OSError):
         names = []  # `read` says what is wrong
     return read(results_of(RATE) if RATE.ranked_by in names else RESULTS, path)
 
