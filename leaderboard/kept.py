@@ -21,11 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.leaderboard.results.files import MAX_BYTES, replace_file
+from vcgym.leaderboard.results.files import MAX_BYTES
 from vcgym.network.kernels.plugins import plugin_modules
 from vcgym.network.kernels.sources import code_hash
 from vcgym.network.traces.cards import DataError
-from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.plain_file import read_plain, replace_file
 
 
 def kept(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], pa.Table]) -> pa.Table:

@@ -8,7 +8,7 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import data_hash
 from vcgym.agents.tracking.tracking import Tracking, flatten
 from vcgym.agents.training.training import Trained, require_trainable, train
-from vcgym.network.traces.plain_file import read_json
+from vcgym.network.traces.plain_file import read_json, replace_file, require_space
 from vcgym.network.traces.refusal import shown
 
 
@@ -25,15 +25,15 @@ def run_study(config: TrainConfig) -> list[Trained]:
     """Train once per seed of `config` and log every run.
 
     Raises:
-        ValueError: the folder holds a study of another config; also see `vcgym.agents.training.training.require_trainable`.
+        ValueError: the folder holds a study of another config, or its disk is all but full; also see `vcgym.agents.training.training.require_trainable`.
     """
     config.data.export()
     require_trainable(config)
     require_same_study(config)
+    require_space(config.folder)
     data = data_hash(config.env)
     tracking = Tracking()
-    config.folder.mkdir(parents=True, exist_ok=True)
-    (config.folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n")
+    replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
     results = []
     with tracking.run(config.study, data_hash=data, marker=config.folder / "mlflow_run") as study:
         study.config(config)

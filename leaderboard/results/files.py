@@ -4,7 +4,6 @@ A file is a function of its rows: they are sorted by key, columns stand in a fix
 equal bytes on one platform and stack.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from io import BytesIO
 from numbers import Integral, Real
@@ -17,7 +16,7 @@ import pyarrow.parquet as pq
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
 from vcgym.leaderboard.results.sender_columns import RATE
-from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import shown
 
 MAX_BYTES = 1 << 30  # of a file that is read
@@ -157,14 +156,6 @@ def read_with_oracles(folder: Path) -> pa.Table:
 def _worlds(rows: pa.Table) -> list[tuple[Any, ...]]:
     """Return the world key of each row: suite, version, data card and world."""
     return list(zip(*(rows[name].to_pylist() for name in (*WORLD, "suite", "suite_version", "card", "packets")), strict=True))
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write `content` to `path`, making its folder; a reader sees the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_bytes(content)
-    draft.replace(path)
 
 
 def _refuse_other_columns(found: Iterable[str], wanted: list[str], place: str) -> None:

@@ -1,7 +1,8 @@
-"""Reading of whole files of bounded size: no device, no pipe, nothing that grows without end."""
+"""Whole files: read up to a size, no device and no pipe; replaced in one step, so that a reader sees the old file or the new one."""
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from vcgym.network.traces.cards import DataError
 
 MAX_JSON_BYTES = 1 << 20
 MAX_NESTING = 50
+MIN_FREE_BYTES = 1 << 26  # for checkpoints, results and a page
 
 
 def read_plain(path: Path, max_bytes: int, *, links: bool = True) -> bytes:
@@ -73,3 +75,33 @@ def read_json(path: Path, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
         DataError: see `read_plain` and `parse_json`.
     """
     return parse_json(path, read_plain(path, max_bytes))
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write `content` to `path`, making its folder; it lies on the disk before it takes the place of the old file.
+
+    Raises:
+        OSError: it cannot be written, as on a full disk; the old file stays, and nothing is left of the new one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def require_space(folder: Path) -> None:
+    """Refuse to begin work in a folder, which need not be there yet, whose disk is all but full.
+
+    Raises:
+        DataError: naming the folder and the free bytes.
+    """
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    if free < MIN_FREE_BYTES:
+        raise DataError(folder, "free space of the disk in bytes", free, f"at least {MIN_FREE_BYTES}")
