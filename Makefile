@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install leaderboard predictor test bench truth reproduce ui clean
+.PHONY: install leaderboard predictor test campaign bench truth reproduce ui clean
 
 install: $(INSTALLED)
 
@@ -22,6 +22,10 @@ test: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
 	$(BIN)/pytest -n 2
+
+# Kills, bad files, bad disks, lost nodes: minutes; hours with SCALE=full. One alone: ONLY=importers. Figures under outputs/campaigns.
+campaign: install
+	PYTHONPATH=tests $(BIN)/python -m campaigns --scale $(or $(SCALE),small) $(ONLY)
 
 # Plays the sessions, trains the shipped predictor anew and says whether it has the same bytes as data/predictor.
 predictor: install

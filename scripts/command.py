@@ -26,13 +26,12 @@ from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConf
 from vcgym.agents.config.base import Config, DataConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
-from vcgym.network.traces.refusal import faults
+from vcgym.network.traces.refusal import faults, one_line
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
 EXPECTED = (OSError, ValueError, ArithmeticError, MemoryError, RecursionError, HydraException, OmegaConfBaseException)
 """Failures that a command reports in one line; any other is a defect and shows its traceback."""
-MAX_LINE = 300
 _CONF = "pkg://vcgym.conf"
 _TRACEBACK = "VCGYM_TRACEBACK"
 
@@ -74,14 +73,7 @@ def _failing_in_one_line(title: str) -> Iterator[None]:
     except EXPECTED as error:
         if os.environ.get(_TRACEBACK) == "1":
             raise
-        sys.exit(f"{title}: {one_line(error)}")
-
-
-def one_line(error: BaseException) -> str:
-    """Return an error as one line of at most `MAX_LINE` characters; what is left out is from the middle."""
-    text = " ".join(_text(error).split()) or type(error).__name__
-    tail = MAX_LINE // 3
-    return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - tail - 5]} ... {text[-tail:]}"
+        sys.exit(f"{title}: {one_line(_text(error) or type(error).__name__)}")
 
 
 def _text(error: BaseException) -> str:

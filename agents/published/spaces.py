@@ -61,7 +61,8 @@ def build(description: dict[str, Any]) -> spaces.Space:
 def _box(shape: list[int], dtype: str, low: list[str], high: list[str]) -> spaces.Box:
     if dtype not in _DTYPES:
         raise ValueError(f"dtype is {shown(dtype)}; allowed: {', '.join(_DTYPES)}")
-    ends = [np.array([float(x) for x in side], dtype).reshape(tuple(shape)) for side in (low, high)]
+    with np.errstate(over="raise"):
+        ends = [np.array([float(x) for x in side], dtype).reshape(tuple(shape)) for side in (low, high)]
     return spaces.Box(ends[0], ends[1], dtype=np.dtype(dtype).type)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain
-from vcgym.network.traces.refusal import shown
+from vcgym.network.traces.refusal import one_line, shown
 
 CARD = "card.json"
 SAFETENSORS, ONNX = "agent.safetensors", "policy.onnx"
@@ -20,7 +20,7 @@ class RefusedError(ValueError):
 
     def __str__(self) -> str:
         place, found, allowed = self.args
-        return f"{place}: {found}; allowed: {allowed}"
+        return one_line(f"{place}: {found}; allowed: {allowed}")
 
 
 def read_files(folder: Path) -> dict[str, bytes]:

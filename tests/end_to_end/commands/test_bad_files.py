@@ -18,7 +18,7 @@ from vcgym.agents.networks.observation import network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.published.export import publish
 from vcgym.leaderboard.results import files as results
-from vcgym.scripts.command import MAX_LINE, one_line
+from vcgym.network.traces.refusal import MAX_LINE, one_line
 
 COMMANDS = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
 CALL = EnvConfig(options={"packets": 60})
@@ -153,6 +153,6 @@ def test_the_line_and_nothing_else_is_on_stderr(tmp_path):
 
 
 def test_a_long_error_keeps_its_beginning_and_its_end():
-    line = one_line(ValueError(f"/where/it/is: value is {'x' * 10_000};\nallowed: 1 to 3"))
+    line = one_line(f"/where/it/is: value is {'x' * 10_000};\nallowed: 1 to 3")
     assert len(line) == MAX_LINE
     assert line.startswith("/where/it/is: value is xx") and line.endswith("xx; allowed: 1 to 3")

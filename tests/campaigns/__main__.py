@@ -1,0 +1,42 @@
+"""Runs campaigns by name: `python -m campaigns --scale small importers`; status 1 if something did not hold."""
+
+import argparse
+import importlib
+import pkgutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import campaigns
+from campaigns.case import SCALES, save, table
+
+OUTPUT = Path("outputs/campaigns")
+
+
+def _names():
+    """Return the names of all campaigns: the modules that have a function `run`."""
+    found = (module.name for module in pkgutil.iter_modules(campaigns.__path__) if not module.name.startswith("_"))
+    return [name for name in found if hasattr(importlib.import_module(f"campaigns.{name}"), "run")]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="campaigns", description=__doc__)
+    parser.add_argument("names", nargs="*", help="all if none")
+    parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
+    asked = parser.parse_args()
+    failed = 0
+    for name in asked.names or _names():
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix=f"vcgym-{name}-") as folder:
+            cases = list(importlib.import_module(f"campaigns.{name}").run(asked.scale, Path(folder)))
+        save(cases, OUTPUT / f"{name}-{asked.scale}.json")
+        wrong = sum(not case.held for case in cases)
+        failed += wrong
+        took_s = time.monotonic() - began
+        print(f"## {name} ({asked.scale}): {len(cases)} cases, {wrong} did not hold, {took_s:.0f} s\n\n{table(cases)}\n", flush=True)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""One case of a campaign, and the table of many."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+SCALES = ("small", "medium", "full")
+
+
+class Case(NamedTuple):
+    """Outcome of one case.
+
+    Attributes:
+        name: of what was done.
+        held: what must hold did.
+        found: figures and messages, by column.
+    """
+
+    name: str
+    held: bool
+    found: dict[str, str | int | float]
+
+
+def table(cases: Iterable[Case]) -> str:
+    """Return the cases as a table in Markdown, those that did not hold marked."""
+    cases = list(cases)
+    columns = list(dict.fromkeys(column for case in cases for column in case.found))
+    rows = [[case.name, *(str(case.found.get(column, "")).replace("|", "\\|") for column in columns), _mark(case)] for case in cases]
+    head = ["case", *columns, "held"]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
+
+
+def save(cases: Iterable[Case], path: Path) -> None:
+    """Write the cases as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([case._asdict() for case in cases], indent=1) + "\n")
+
+
+def _mark(case: Case) -> str:
+    return "yes" if case.held else "NO"
