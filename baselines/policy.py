@@ -5,24 +5,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.records import Record
+from vcgym.baselines.records import read_record
 from vcgym.baselines.rule import allocate, decide, for_kernels, is_oracle, start, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
 
 class RulePolicy:
-    """Holds the path, the receiver's level, or both, by published rules.
+    """Controller of the path, of the receiver's lag, or of both, by published rules.
 
     What the rules remember lives in the state handed in and out, never in the policy: one policy can act in any number of calls.
 
     Attributes:
         reads: "records", the observation that rollout has to build.
-        action: "exact": a path index, a level in microseconds, or both, and no grid in between.
+        action: "exact": a path index, a lag in microseconds, or both, and no grid in between.
 
     Args:
-        params_router: parameters of a router, or None if this policy does not hold the path.
-        params_receiver: parameters of a receiver rule, or None if it does not hold the level.
+        params_router: parameters of a router, or None if this policy does not set the path.
+        params_receiver: parameters of a receiver rule, or None if it does not set the lag.
     """
 
     reads = "records"
@@ -53,7 +53,7 @@ class RulePolicy:
             deterministic: without effect; draws are a function of the key and the slot.
 
         Returns:
-            Actions, int64: (S,) path index or (S,) level in us, or (S, 2) both; and the state, one entry per rule, as `allocate` makes it.
+            Actions, int64: (S,) path index or (S,) lag in us, or (S, 2) both; and the state, one entry per rule, as `allocate` makes it.
 
         Raises:
             ValueError: more new records than the observation has room for.
@@ -80,19 +80,5 @@ class RulePolicy:
 def _act(params, state, records, count, slot, actions):
     for s in range(actions.size):
         for i in range(count[s]):
-            update(params, state, s, _record(records, s, i))
+            update(params, state, s, read_record(records[s], i))
         actions[s] = decide(params, state, s, slot[s] * SLOT_US)
-
-
-@kernel
-def _record(records, s, i):
-    return Record(
-        records[s, i, 0],
-        records[s, i, 1],
-        records[s, i, 2],
-        records[s, i, 3],
-        records[s, i, 4],
-        records[s, i, 5],
-        records[s, i, 6],
-        records[s, i, 7],
-    )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.kernels.jit import allocating_kernel
+from vcgym.network.kernels.jit import allocating_kernel, kernel
 
 MEDIA, PROBE = 0, 1
 
@@ -52,6 +52,20 @@ class PacketFeedback(NamedTuple):
     sent_us: int
     arrived_us: int  # at the receiver, or NOT_ARRIVED: passed over by a later one
     known_us: int  # when the report was back
+
+
+@kernel
+def write_record(rows, i, record):
+    """Write a record as row `i` of `rows` (rows, 8) int64, in the order of the fields of `Record`."""
+    rows[i, 0], rows[i, 1], rows[i, 2] = record.kind, record.packet, record.path
+    rows[i, 3], rows[i, 4], rows[i, 5] = record.sent_us, record.arrived_us, record.known_us
+    rows[i, 6], rows[i, 7] = record.lag_us, record.late
+
+
+@kernel
+def read_record(rows, i):
+    """Return the record that `write_record` wrote as row `i` of `rows`."""
+    return Record(rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4], rows[i, 5], rows[i, 6], rows[i, 7])
 
 
 @allocating_kernel

@@ -27,7 +27,7 @@ _MAX_BPS = 10**9
 
 
 class RatePolicy:
-    """Holds the rate by a published rule.
+    """Controller of the rate by a published rule.
 
     What the rule remembers lives in the state handed in and out, never in the policy: one policy can act in any number of calls.
 
@@ -101,7 +101,7 @@ def _act(params, state, records, count, now_us, actions):
 
 
 class OrderPolicy:
-    """Holds the order of sending by a published rule, which remembers nothing.
+    """Controller of the order of sending by a published rule, which remembers nothing.
 
     Attributes:
         reads: "records", the observation that rollout has to build.
@@ -135,7 +135,7 @@ class OrderPolicy:
             deterministic: without effect.
 
         Returns:
-            Actions int64 (S,): a < L sends the a-th oldest, L + a throws it away; and `state`.
+            Actions int64 (S,): a < L sends the a-th oldest, L + a drops it; and `state`.
         """
         actions = np.empty(len(observation["count"]), np.int64)
         queue = np.zeros(1, SEND_QUEUE).view(np.recarray)

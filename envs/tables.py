@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from vcgym.baselines.records import PacketFeedback, Record
-from vcgym.envs.call.batch import PLACES
+from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.layout import Feature
@@ -26,11 +26,10 @@ from vcgym.envs.faces.call import CallVectorEnv
 from vcgym.envs.faces.playout import PlayoutVectorEnv
 from vcgym.envs.faces.rate import STEPS, RateVectorEnv
 from vcgym.envs.faces.relay import RelayVectorEnv
-from vcgym.envs.faces.send_order import PLACES as QUEUE_PLACES
-from vcgym.envs.faces.send_order import SendOrderVectorEnv
+from vcgym.envs.faces.send_order import SEND_QUEUE, SendOrderVectorEnv
 from vcgym.envs.faces.vector.actions import FORMS, LEVELS, action_space
-from vcgym.envs.faces.vector.sender_vector import SendingVectorEnv
-from vcgym.envs.faces.vector.vector import LeverVectorEnv
+from vcgym.envs.faces.vector.paths import PathsVectorEnv
+from vcgym.envs.faces.vector.sender import SenderVectorEnv
 from vcgym.network.bottleneck.send_queue import AUDIO, ITEM, VIDEO
 from vcgym.network.playout.quality import (
     CONCEALED_PRICE,
@@ -43,7 +42,7 @@ from vcgym.network.playout.quality import (
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 from vcgym.network.scenarios.scenario import MODES
 
-# Class; whether the agent holds the path; whether it holds the level.
+# Class; whether the agent sets the path; whether it sets the lag.
 _ENVS = {
     "Relay": (RelayVectorEnv, True, False),
     "Playout": (PlayoutVectorEnv, False, True),
@@ -51,10 +50,10 @@ _ENVS = {
 }
 _SENDERS = {"Rate": RateVectorEnv, "SendOrder": SendOrderVectorEnv}
 _SENDERS_OWN_ARGUMENTS = {
-    "rate": "rule that holds the rate",
-    "order": "rule that holds the order",
-    "overflow": "rule that says what gives way in a full queue",
-    "empty_place": "what an action means that names a place where nothing waits: refuse, or newest, the newest packet that waits",
+    "rate": "rule that sets the rate",
+    "order": "rule that sets the order",
+    "overflow": "rule that chooses the packet to drop from a full queue",
+    "empty_slot": "meaning of an action beyond what waits: refuse, or newest, the newest packet that waits",
 }
 _FATE_MEANING = {
     "packet": "number, from 0 in order of sending",
@@ -71,13 +70,13 @@ _ITEM_MEANING = {
     "frame": "number of the frame",
 }
 _OWN_ARGUMENTS = {
-    "receiver": "rule that holds the level; None: the agent does",
-    "router": "rule that holds the path; None: the agent does",
+    "receiver": "rule that sets the lag; None: the agent does",
+    "router": "rule that sets the path; None: the agent does",
     "interval": "packets from decision to decision",
-    "mechanism": "what holds the level: a watermark (the level is its lag) or a count buffer, ours or the published one (its target)",
+    "mechanism": "what the agent sets: the lag of a watermark, or the target of a count buffer, ours or the published one",
     "uplink": "scenario of a bottleneck before the paths, see docs/sending.md; None: packets leave at once",
-    "rate": "with an uplink, rule that holds the rate; None: the agent does",
-    "order": "with an uplink, rule that holds the order of sending; None: the agent does",
+    "rate": "with an uplink, rule that sets the rate; None: the agent does",
+    "order": "with an uplink, rule that sets the order of sending; None: the agent does",
     "pacing": "with an uplink: transmission opportunities per packet time at the target; 0: packets of mean size in a row, at the target",
 }
 _RECORD_MEANING = {
@@ -86,8 +85,8 @@ _RECORD_MEANING = {
     "path": "path it took",
     "sent_us": "when it was sent",
     "arrived_us": "when it reached the receiver",
-    "known_us": "when this record reached the agent's place",
-    "lag_us": "the receiver's level in force when it arrived",
+    "known_us": "when this record reached the agent's location",
+    "lag_us": "the receiver's lag in force when it arrived",
     "late": "1: the receiver discarded it",
 }
 
@@ -102,25 +101,25 @@ first table once per path, path after path, then the second; Playout sees the se
 _FORECAST = f"""\
 `{FORECAST_FEATURE.name}` is there with `predictor` alone: `shipped` is the network that comes with vcgym, and any predictor of
 `vcgym.predictors` may take its place. Its inputs are `newest_delay` of the path and the lag of Algorithm 2 of the VCRoute paper, run at the
-place on the media records that have come there."""
+location on the media records that have come there."""
 _SENDER = """\
-Call with an uplink has these behind those of the call, as they were when they left the sender: as old as a command from the place to it
-(`command`). `rate_commanded` is there if the agent holds the rate; `order_commanded`, once for each order but the first, if it holds the
+Call with an uplink has these behind those of the call, as they were when they left the sender: as old as a command from the location to it
+(`command`). `rate_commanded` is there if the agent sets the rate; `order_commanded`, once for each order but the first, if it sets the
 order."""
 _RECORDS = f"""\
 `observation="records"`: a dict of `records` ({RECORDS_SHOWN}, {len(Record._fields)}) int64, of which the first `count` are new, in order of
-arrival at the place; `history` (paths, 3) float64: n, mean and sd in ms of the slots before the call; `key` uint64 for the policy's own
+arrival at the location; `history` (paths, 3) float64: n, mean and sd in ms of the slots before the call; `key` uint64 for the policy's own
 draws; `slot`: packets sent so far.
 
 Call with an uplink: a media packet was sent when it went onto its path, behind the bottleneck, and captured 10 ms times its number after
 the call began. Besides, `fates` ({FATES_SHOWN}, {FATE_WIDTH}) int64, of which the first `fates_count` are new: what reports have told the
-sender, as of Rate below; `rates` (1, 3) float64: start, least and largest rate in bit/s."""
-_LEVELS = f"""\
-A level on the log scale: x in 0..1 stands for {MIN_LAG_US // 1000} ms * {MAX_LAG_US // MIN_LAG_US} ** x; discrete:
-x = level / {LEVELS - 1}; continuous: x = (value + 1) / 2. In continuous form the largest score names the path. Exact is for rules: whole
+sender, as of Rate below; `rates` (1, 3) float64: start, minimum and maximum rate in bit/s."""
+_SCALES = f"""\
+A lag on the log scale: x in 0..1 stands for {MIN_LAG_US // 1000} ms * {MAX_LAG_US // MIN_LAG_US} ** x; discrete:
+x = a / {LEVELS - 1}; continuous: x = (value + 1) / 2. In continuous form the largest score names the path. Exact is for rules: whole
 microseconds, and no grid in between.
 
-With an uplink the rate follows, on the same scales from the call's least to its largest target, exact in bit/s (0: as it is), and the
+With an uplink the rate follows, on the same scales from the call's minimum to its maximum target, exact in bit/s (0: as it is), and the
 order: {", ".join(f"{i} `{name}`" for i, name in enumerate(ORDERS))}. A control that a rule sets is not in the action; one control
 alone is `Discrete`."""
 _REWARDS = {
@@ -130,19 +129,19 @@ offset in ms and Id = {REDUCED_SLOPE_PER_MS} P + {REDUCED_KNEE_SLOPE_PER_MS} max
 flushed at the end: nothing""",
     "with an uplink": f"more, per video packet that arrives by its expiry: {OnTime().video:g}",
 }
-_PLACES = """\
-c is the mean delay of the direct path in the history. Playout's agent sits at the receiver: it sees each arrival, and its level holds, at
-once. The first command of a call belongs to its set-up and holds at once."""
+_LOCATIONS = """\
+c is the mean delay of the direct path in the history. Playout's agent sits at the receiver: it sees each arrival, and its lag is in force
+at once. The first command of a call belongs to its set-up and is in force at once."""
 
 
 def markdown() -> str:
     """Return the whole page."""
     records = ((column, f"`{name}`", _RECORD_MEANING[name]) for column, name in enumerate(Record._fields))
-    places = ((f"`{name}`", _part(1.0 - part), _part(part), _part(1.0 - part)) for name, part in PLACES.items())
+    locations = ((f"`{name}`", _part(1.0 - part), _part(part), _part(1.0 - part)) for name, part in LOCATIONS.items())
     parts = (
         "# Environments", _INTRODUCTION,
         "## Arguments and defaults", _defaults(), _scenarios(),
-        "## Actions", _actions(), _LEVELS,
+        "## Actions", _actions(), _SCALES,
         "## Features", _FEATURES,
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,
         "### Of the call (Relay, Playout, Call)", _features(CALL_FEATURES),
@@ -150,7 +149,8 @@ def markdown() -> str:
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
         "## Rewards", _table(("reward", "what is paid"), _REWARDS.items()),
         "The rewards of an episode add up to its row's `return_emodel` or `return_event`, and what its video has earned.",
-        "## Places", _PLACES, _table(("place", "feedback from the receiver", "command to the sender", "command to the receiver"), places),
+        "## Locations", _LOCATIONS,
+        _table(("location", "feedback from the receiver", "command to the sender", "command to the receiver"), locations),
         *_of_senders(),
     )  # fmt: skip
     return "\n\n".join(parts) + "\n"
@@ -160,12 +160,11 @@ def _of_senders() -> Iterable[str]:
     """Yield the part on senders that share a bottleneck."""
     shipped = [name for name in SENDING_SCENARIOS if name not in ("rate-measured", "rate-replay")]
     kinds = "; ".join(f"`{name}`: {', '.join(SendingScenario(name).kinds)}" for name in shipped)
-    places = QUEUE_PLACES
     actions = (
-        ("Rate", "`continuous`", "`Box(-1.0, 1.0, (1,), float32)`", "place of the target on a log scale from the least to the largest"),
+        ("Rate", "`continuous`", "`Box(-1.0, 1.0, (1,), float32)`", "the target on a log scale from the minimum to the maximum"),
         ("Rate", "`discrete`", f"`Discrete({len(STEPS)})`", f"factor on the target: {', '.join(f'{step:g}' for step in STEPS)}"),
         ("Rate", "`exact`", "int64 (3,)", "bit/s (0: stays); us that the receiver collects (0: as usual); us until asked again (0: never)"),
-        ("SendOrder", "`discrete`", f"`Discrete({2 * places})`", f"a < {places} sends the a-th oldest, {places} + a throws it away"),
+        ("SendOrder", "`discrete`", f"`Discrete({2 * SEND_QUEUE})`", f"a < {SEND_QUEUE} sends the a-th oldest, {SEND_QUEUE} + a drops it"),
     )
     on_time, utility = OnTime(), Utility()
     rewards = {
@@ -178,7 +177,7 @@ minus {utility.change_price:g} abs(ln(target / target before))""",
 concealed: not there by then""",
         "`on_time`": f"per packet that arrives by its expiry: audio {on_time.audio:g}, video {on_time.video:g}",
     }
-    shared = SendingVectorEnv, ("rate", "order"), _SENDERS_OWN_ARGUMENTS
+    shared = SenderVectorEnv, ("rate", "order"), _SENDERS_OWN_ARGUMENTS
     yield "## Rate and SendOrder: arguments and defaults"
     yield _defaults_of(_SENDERS, *shared)
     yield f"""Scenarios and their kinds of world: {kinds}; `rate-measured` needs data, `rate-replay` needs traces. \
@@ -187,15 +186,15 @@ batch `reset_mask`."""
     yield "## Rate and SendOrder: actions"
     yield _table(("env", "action", "space", "meaning"), actions)
     yield "## Rate and SendOrder: features"
-    yield "SendOrder sees the first table once per place of its queue, oldest first, then the second; Rate the second less its last line."
-    yield "### Of each place in the queue (SendOrder)"
+    yield "SendOrder sees the first table once per packet of its queue, oldest first, then the second; Rate the second less its last line."
+    yield "### Of each packet in the queue (SendOrder)"
     yield _features(QUEUE_FEATURES)
     yield "### Of the call (Rate, SendOrder)"
     yield _features(ORDER_FEATURES)
     yield "## Rate and SendOrder: records"
     yield f"""\
 Rate, `observation="records"`: a dict of `records` ({FATES_SHOWN}, {FATE_WIDTH}) int64, of which the first `count` were told of since the \
-last decision, in order of sending; `history` (1, 3) float64: start, least and largest rate in bit/s; `key` uint64; `now_us`."""
+last decision, in order of sending; `history` (1, 3) float64: start, minimum and maximum rate in bit/s; `key` uint64; `now_us`."""
     yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _FATE_MEANING[name]) for i, name in enumerate(PacketFeedback._fields)))
     yield f"""\
 SendOrder: `records` (L, {ITEM_WIDTH}) int64, what waits, oldest first, of which the first `count` are there; `now_us`; `rtt_us`, \
@@ -220,10 +219,11 @@ def _part(share: float) -> str:
 
 
 def _defaults() -> str:
-    return _defaults_of({name: env for name, (env, *_) in _ENVS.items()}, LeverVectorEnv, ("held", "router", "receiver"), _OWN_ARGUMENTS)
+    envs = {name: env for name, (env, *_) in _ENVS.items()}
+    return _defaults_of(envs, PathsVectorEnv, ("controls", "router", "receiver"), _OWN_ARGUMENTS)
 
 
-def _defaults_of(envs: Mapping[str, type], base: type, held_elsewhere: tuple[str, ...], own: dict[str, str]) -> str:
+def _defaults_of(envs: Mapping[str, type], base: type, set_elsewhere: tuple[str, ...], own: dict[str, str]) -> str:
     """Defaults of the arguments of `envs`, those of their `base` included, and what they mean."""
     shared = dict(inspect.signature(base).parameters)
     shared.pop("arguments", None)
@@ -231,10 +231,10 @@ def _defaults_of(envs: Mapping[str, type], base: type, held_elsewhere: tuple[str
     for field in (field for group in groups for field in dataclasses.fields(group)):
         shared[field.name] = inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default)
     # What the docstring says of each argument; getdoc takes the common indentation away.
-    described = "\n".join(inspect.getdoc(one) or "" for one in (base, *groups))
+    described = "\n".join(inspect.getdoc(one) or "" for one in (base, *(layer for group in groups for layer in group.__mro__[-2::-1])))
     meanings = dict(re.findall(r"^    (\w+): (.+?)\.?$", described, re.MULTILINE))
     meanings.pop("arguments", None)
-    for name in held_elsewhere:
+    for name in set_elsewhere:
         del shared[name], meanings[name]
     signatures = [shared | dict(inspect.signature(env).parameters) for env in envs.values()]
     rows = ((f"`{name}`", *(_shown(of_env.get(name)) for of_env in signatures), meaning) for name, meaning in (meanings | own).items())
@@ -250,9 +250,9 @@ def _shown(parameter: inspect.Parameter | None) -> str:
 
 def _actions() -> str:
     rows = []
-    for name, (_, with_path, with_level) in _ENVS.items():
+    for name, (_, with_path, with_lag) in _ENVS.items():
         for form in FORMS:
-            space = re.sub(r"\s+", " ", str(action_space(form, 17, with_path, with_level)))
+            space = re.sub(r"\s+", " ", str(action_space(form, 17, with_path, with_lag)))
             rows.append((name, f"`{form}`", f"`{space}`"))
     for form in FORMS:
         space = re.sub(r"\s+", " ", str(action_space(form, 17, True, True, True, len(ORDERS))))

@@ -25,11 +25,11 @@ def env_id(request):
 
 
 # Arguments of a short call, and of one so short that every session ends at least twice within forty decisions.
-SHORT = {"vcgym/Rate-v0": {"seconds": 1.5}, "vcgym/SendOrder-v0": {"seconds": 1.5, "empty_place": "newest"}}
+SHORT = {"vcgym/Rate-v0": {"seconds": 1.5}, "vcgym/SendOrder-v0": {"seconds": 1.5, "empty_slot": "newest"}}
 SHORTEST = {
     "vcgym/Playout-v0": {"packets": 12, "scenario": "table1"},
     "vcgym/Rate-v0": {"seconds": 0.6},
-    "vcgym/SendOrder-v0": {"seconds": 0.2, "empty_place": "newest"},
+    "vcgym/SendOrder-v0": {"seconds": 0.2, "empty_slot": "newest"},
 }
 
 

@@ -25,7 +25,8 @@ def run_study(config: TrainConfig) -> list[Trained]:
     """Train once per seed of `config` and log every run.
 
     Raises:
-        ValueError: the folder holds a study of another config, or its disk is all but full; also see `vcgym.agents.training.training.require_trainable`.
+        ValueError: the folder holds a study of another config, or its disk is all but full; also see
+            `vcgym.agents.training.training.require_trainable`.
     """
     config.data.export()
     require_trainable(config)

@@ -1,4 +1,4 @@
-"""BF as its code has it throughout: the target of `buffer_target.py`, held by the published count buffer.
+"""BF as its code has it throughout: the target of `buffer_target.py`, realised by the published count buffer.
 
 That buffer lets go before it takes in and discards nothing on arrival; what comes out behind a newer packet is counted as lost afterwards
 (`vcgym.network.playout.receiver`). Its steady wait is a packet longer than the target.

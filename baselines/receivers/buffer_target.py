@@ -2,7 +2,7 @@
 
 A hybrid of two generations of NetEQ: 10-ms buckets, 0.95 quantile, forget factor 0.983 with start weight 2, no resampling, and one
 histogram shared by packets in and out of order, with 20 ms of delay paid per percent of loss. That is CalculateLag (`wmjitter.py`) with
-another price, taught by late packets too, clamped to [10, 1500] ms and held by a count buffer instead of a watermark. The level starts at
+another price, taught by late packets too, clamped to [10, 1500] ms and set on a count buffer instead of a watermark. The level starts at
 NetEQ's 80 ms.
 
 Left out: the code's maximum delay of 4000 ms, which 100 buckets of 10 ms cannot reach, and its order of letting go before taking in (the

@@ -13,7 +13,7 @@ published code; the listing, to the letter, takes the lower one (`edge`). Forget
 the paper is silent; its words "according to jtHistory" can also mean a histogram of the window alone (`memory`). Of these readings
 `update_on_late` is the one found to change what holds of the paper (docs/truth.md). Left out: letting packets go while none arrives.
 
-Algorithm 1, the watermark itself, is the mechanism that holds the lag and no part of this rule.
+Algorithm 1, the watermark itself, is the buffer that applies the lag and no part of this rule.
 """
 
 import enum

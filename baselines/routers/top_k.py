@@ -8,7 +8,7 @@ Bounds are mean -+ 1.96 sd / sqrt(n), of the history from before the call. A pat
 both sets made of bounds, and counts for no mean bound. One without any has, for its mean, the median of the others' (`history.py`).
 
 With `refresh_s` the set is chosen anew every so many seconds of the call: then the history of each path of which at least two packets or
-probes have reached the rule's place since the last time is replaced by their n, mean and sample standard deviation; the others' stays.
+probes have reached the rule's location since the last time is replaced by their n, mean and sample standard deviation; the others' stays.
 (Via does so once a day.)
 """
 

@@ -12,7 +12,7 @@ from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, 
 from vcgym.envs.call.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.call.loop import play
 from vcgym.envs.call.paths import ANSWER, CALL, Paths, Tables
-from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
+from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.call.shares import Shares
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages
 from vcgym.network.kernels import rng
@@ -26,7 +26,7 @@ from vcgym.network.playout.slot_window import clear_slot_window
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World, WorldDraw
 
-PLACES = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # how far along the way from sender to receiver a place lies
+LOCATIONS = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # how far along the way from sender to receiver
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class CallBatch(Batch):
         sessions: how many calls are played side by side, >= 1.
         router: parameters of a router rule, or `vcgym.envs.call.controllers.Agent`.
         receiver: parameters of a receiver rule, `Agent` or `CountAgent` (asked at each arrival), or `Commanded`.
-        place: location of the router: sender, central or receiver. With c the mean delay of the direct path in the history,
+        location: of the router: sender, central or receiver. With c the mean delay of the direct path in the history,
             feedback takes the part of c that lies between the receiver and that location, a command to the sender the rest, and a
             command to the receiver as long as feedback.
         feedback_loss: share of media records that never reach the router's location, 0 <= share < 1; answers to probes are not lost.
@@ -172,23 +172,23 @@ class CallBatch(Batch):
         sessions: int,
         router: NamedTuple,
         receiver: NamedTuple,
-        place: str = "central",
+        location: str = "central",
         feedback_loss: float = 0.0,
         probe_rate: float = 1.0,
         log: bool = False,
         threads: int = 1,
         world: World | None = None,
-        uplink: NoUplink = NO_UPLINK,
+        uplink: SenderStages = NO_UPLINK,
         interval: int | None = None,
     ) -> None:
-        one_of("place", place, tuple(PLACES))
+        one_of("location", location, tuple(LOCATIONS))
         super().__init__(sessions, threads)
         if not 0 <= probe_rate <= 100:
             raise ValueError(f"probe_rate = {probe_rate}: allowed is 0 to 100")
         if not 0.0 <= feedback_loss < 1.0:
             raise ValueError(f"feedback_loss = {feedback_loss}: allowed is 0 <= share < 1")
         self.scenario = scenario
-        self.router, self.receiver, self.place = for_kernels(router), for_kernels(receiver), PLACES[place]
+        self.router, self.receiver, self.location = for_kernels(router), for_kernels(receiver), LOCATIONS[location]
         self.world = scenario.world(sessions) if world is None else world
         self.packets = scenario.packets
         self.calls = np.zeros(sessions, CALL)
@@ -215,7 +215,7 @@ class CallBatch(Batch):
         self.draws[row] = draw
         self.history[row] = self.world.start(row, draw) if history is None else history
         control_us = round(self.history[row, 0, 1] * 1000.0)
-        to_sender_us = round(control_us * self.place)
+        to_sender_us = round(control_us * self.location)
         from_receiver_us = control_us - to_sender_us
         self.uplink.start(row, self.packets, control_us, to_sender_us, float(self.calls["feedback_loss"][row]))
         seed = np.uint64(draw.seed)

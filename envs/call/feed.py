@@ -1,13 +1,13 @@
 """Records that reach a location, in order of arrival there, and commands that leave it.
 
 A feed is a ring of records (`vcgym.baselines.rule.Record`, one int64 row each). Everything passes the receiver first and takes the same
-time from there, so the order of arrival at the receiver is the order of arrival at the place. No record is ever dropped: a full ring is
+time from there, so the order of arrival at the receiver is the order of arrival at the location. No record is ever dropped: a full ring is
 an error. Commands take a constant time to where they act; a ring holds those under way.
 """
 
 import numpy as np
 
-from vcgym.baselines.records import Record
+from vcgym.baselines.records import Record, read_record, write_record
 from vcgym.network.kernels.jit import kernel
 
 RECORDS = 1024  # powers of two
@@ -19,7 +19,7 @@ FEED = np.dtype(
     [
         ("written", "i8"),
         ("read", "i8"),
-        ("delay_us", "i8"),  # from the receiver to the place
+        ("delay_us", "i8"),  # from the receiver to the location
         ("rows", "i8", (RECORDS, RECORD_FIELDS)),  # row n stands at n % RECORDS
     ]
 )
@@ -42,14 +42,8 @@ def append(feed, record):
     if feed.written - feed.read >= RECORDS:
         return False
     i = feed.written & (RECORDS - 1)
-    feed.rows[i, 0] = record.kind
-    feed.rows[i, 1] = record.packet
-    feed.rows[i, 2] = record.path
-    feed.rows[i, 3] = record.sent_us
-    feed.rows[i, 4] = record.arrived_us
-    feed.rows[i, 5] = record.arrived_us + feed.delay_us
-    feed.rows[i, 6] = record.lag_us
-    feed.rows[i, 7] = record.late
+    write_record(feed.rows, i, record)
+    feed.rows[i, KNOWN] = record.arrived_us + feed.delay_us
     feed.written += 1
     return True
 
@@ -65,8 +59,7 @@ def read_next(feed):
     """Take the oldest unread record."""
     i = feed.read & (RECORDS - 1)
     feed.read += 1
-    rows = feed.rows
-    return Record(rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4], rows[i, 5], rows[i, 6], rows[i, 7])
+    return read_record(feed.rows, i)
 
 
 @kernel
@@ -99,7 +92,7 @@ def in_force(commands, now_us):
 
 @kernel
 def clear_feed(feed, delay_us):
-    """Empty the feed; `delay_us` from the receiver to the place."""
+    """Empty the feed; `delay_us` from the receiver to the location."""
     feed.written = 0
     feed.read = 0
     feed.delay_us = delay_us

@@ -1,8 +1,8 @@
 """A router that writes down what was known where it decides, packet by packet: the rows a predictor is trained on.
 
 Any rule routes; beside it stands a sender-side copy of CalculateLag (Algorithm 2 of arXiv 2310.05054), fed with the media that has been fed
-back, in that order. As a packet leaves, its path and what was known of that path are noted: nothing that had not reached the router's place
-by then. Only `oracle_transmit_ms` is the packet's own delay, which no place knows; the rule is therefore an oracle and never ranked.
+back, in that order. As a packet leaves, its path and what was known of that path are noted: nothing that had not reached the router
+by then. Only `oracle_transmit_ms` is the packet's own delay, which no location knows; the rule is therefore an oracle and never ranked.
 
 Probes inform the newest delay of a path and, being no media, not the jitter; so does VCRoute.
 """

@@ -60,7 +60,7 @@ def ask_for_places(calls, tables, s, by_slot, feed_rows, delay_us):
 
 @kernel
 def ask_for_records(calls, s, feed_rows):
-    """Ask for the next records that the place of call `s`, whose beginnings are here, may read."""
+    """Ask for the next records that the location of call `s`, whose beginnings are here, may read."""
     read = calls[s].feed.read
     for ahead in range(2):
         prefetch(calls, s, feed_rows[0] + ((read + ahead) & (RECORDS - 1)) * feed_rows[1])

@@ -42,7 +42,7 @@ class Stages(NamedTuple):
 
 @generic(inlined=True)
 def look_ahead(paths: Any, which: Any, turn: int) -> None:
-    """Ask for the memory that the calls of `which` after place `turn` will touch."""
+    """Ask for the memory that the calls of `which` after index `turn` will touch."""
 
 
 @generic(inlined=True)

@@ -1,19 +1,19 @@
-"""Call: the agent chooses path and lag, and behind an uplink rate and order of sending; a named rule may hold any of them."""
+"""Call: the agent chooses path and lag, and behind an uplink rate and order of sending; a named rule may set any of them."""
 
 from typing import Any
 
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.call.controllers import Agent, Commanded
 from vcgym.envs.call.sender.batch import PACING
-from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
+from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.call.sender.uplink import UplinkBatch
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.vector import Held, LeverVectorEnv
+from vcgym.envs.faces.vector.paths import Controls, PathsVectorEnv
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
 
 
-class CallVectorEnv(LeverVectorEnv):
+class CallVectorEnv(PathsVectorEnv):
     """Joint control of a call: path and lag, with `uplink` also rate and order, every `interval` packets, by default centrally.
 
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of the records that have reached the location;
@@ -52,20 +52,20 @@ class CallVectorEnv(LeverVectorEnv):
             require_rule("router", router, Control.PATH)
         if receiver is not None:
             require_rule("receiver", receiver, Control.LAG, Control.TARGET)
-        _require_levers(uplink, router=router, receiver=receiver, rate=rate, order=order)
+        _require_agent(uplink, router=router, receiver=receiver, rate=rate, order=order)
         self._uplink = uplink
         self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}
-        held = Held(path=router is None, level=receiver is None, at_arrivals=False, interval=interval)
+        controls = Controls(path=router is None, lag=receiver is None, at_arrivals=False, interval=interval)
         controllers = Agent(interval) if router is None else router, Commanded() if receiver is None else receiver
-        super().__init__(num_envs, held, *controllers, **arguments)
+        super().__init__(num_envs, controls, *controllers, **arguments)
 
-    def _make_uplink(self, sessions: int, scenario: Scenario) -> NoUplink:
+    def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         if self._uplink is None:
             return NO_UPLINK
         return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **self._sender)
 
 
-def _require_levers(uplink: Any, **rules: Any) -> None:
+def _require_agent(uplink: Any, **rules: Any) -> None:
     """Refuse controls that are not there, and a call that leaves nothing to decide."""
     if uplink is None:
         for control in ("rate", "order"):
@@ -73,7 +73,7 @@ def _require_levers(uplink: Any, **rules: Any) -> None:
                 raise ValueError(f"{control} = {rules.pop(control)!r}: allowed is None without an uplink")
         rules = {control: rule for control, rule in rules.items() if control in ("router", "receiver")}
     if all(rule is not None for rule in rules.values()):
-        raise ValueError(f"{', '.join(rules)} are all held by rules: allowed is at least one None, held by the agent")
+        raise ValueError(f"{', '.join(rules)} are all set by rules: allowed is at least one None, set by the agent")
 
 
 class CallEnv(ScalarEnv):

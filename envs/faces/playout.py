@@ -6,14 +6,14 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.call.controllers import CountAgent, LagAgent, PublishedAgent
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.vector import Held, LeverVectorEnv
+from vcgym.envs.faces.vector.paths import Controls, PathsVectorEnv
 from vcgym.network.kernels.ranges import one_of
 
 ROUTER = Direct()
 MECHANISMS: dict[str, NamedTuple] = {"watermark": LagAgent(), "count": CountAgent(), "published": PublishedAgent()}
 
 
-class PlayoutVectorEnv(LeverVectorEnv):
+class PlayoutVectorEnv(PathsVectorEnv):
     """Playout control: choose the watermark lag at each packet arrival, before the watermark moves.
 
     Observation: float32 features of the call (docs/envs.md), a function of the arrivals so far, the one in hand included; or, with
@@ -31,7 +31,7 @@ class PlayoutVectorEnv(LeverVectorEnv):
     def __init__(self, num_envs: int = 1, router: NamedTuple = ROUTER, mechanism: str = "watermark", **arguments: Any) -> None:
         one_of("mechanism", mechanism, tuple(MECHANISMS))
         require_rule("router", router, Control.PATH)
-        super().__init__(num_envs, Held(path=False, level=True, at_arrivals=True), router, MECHANISMS[mechanism], **arguments)
+        super().__init__(num_envs, Controls(path=False, lag=True, at_arrivals=True), router, MECHANISMS[mechanism], **arguments)
 
 
 class PlayoutEnv(ScalarEnv):

@@ -1,6 +1,6 @@
 """Rate: the agent chooses the target bitrate."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -11,26 +11,28 @@ from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
 from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN, show_fates
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
+from vcgym.envs.call.rewards.emodel import AudioEModel
+from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.controllers import RateAgent
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.sender_vector import SendingVectorEnv
+from vcgym.envs.faces.vector.sender import SenderVectorEnv
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 ORDER = Fifo()
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
-_MOST = np.array([10**9, 10**8, 10**9])  # bit/s, us, us
+_MAX = np.array([10**9, 10**8, 10**9])  # bit/s, us, us
 _LATEST = np.iinfo(np.int64).max
 
 
-class RateVectorEnv(SendingVectorEnv):
+class RateVectorEnv(SenderVectorEnv):
     """Rate control: choose the target bitrate of a sender at set-up and whenever a receiver report is back.
 
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of what reports have told and of what waits in
         the sender's own queue; or, with ``observation="records"``, a dict of what became of each packet told of since the last decision
         (2048, 5) int64 in the order of `vcgym.baselines.records.PacketFeedback`, their count, the history (1, 3) of start, smallest and
         largest rate in bit/s, a key and now_us.
-    Action: ``Box(-1, 1, (1,))``, place of the target on a log scale from the call's least rate to its largest; discrete: ``Discrete(9)``,
+    Action: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
         a factor on the target as it is (docs/envs.md); exact: bit/s (0: the target stays), how long the receiver collects for its next
         report in us (0: as usual), and after how long without one the agent is asked again in us (0: never). In force at once.
     Reward: ``utility`` (default), per report: seconds x (0.6 ln(4 r + 1) - d - 10 l), r in Mbit/s delivered, d in s of delay beyond
@@ -40,7 +42,7 @@ class RateVectorEnv(SendingVectorEnv):
         (arXiv 1912.02222) with a price on change.
     """
 
-    rewards = ("utility", "emodel")
+    rewards: ClassVar = {"utility": Utility(), "emodel": AudioEModel()}
     forms = ("continuous", "discrete", "exact")
 
     def __init__(
@@ -54,8 +56,8 @@ class RateVectorEnv(SendingVectorEnv):
         **arguments: Any,
     ) -> None:
         require_rule("order", order, Control.ORDER)
-        self._told = np.zeros(num_envs if isinstance(num_envs, int) and num_envs > 0 else 0, np.int64)
-        super().__init__(num_envs, RateAgent(), order, scenario, pacing=pacing, reward=reward, action=action, **arguments)
+        super().__init__(num_envs, RateAgent(), order, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
+        self._told = np.zeros(num_envs, np.int64)
 
     def _layout(self) -> ObservationLayout:
         return ObservationLayout(Part("sender", RATE_FEATURES))
@@ -74,7 +76,7 @@ class RateVectorEnv(SendingVectorEnv):
             return spaces.Box(-1.0, 1.0, (1,), np.float32)
         if self.action_form == "discrete":
             return spaces.Discrete(len(STEPS))
-        return spaces.Box(np.zeros(3, np.int64), _MOST, dtype=np.int64)
+        return spaces.Box(np.zeros(3, np.int64), _MAX, dtype=np.int64)
 
     def _start(self, row: int, seed: int, **options: Any) -> None:
         super()._start(row, seed, **options)
@@ -90,8 +92,8 @@ class RateVectorEnv(SendingVectorEnv):
         elif self.action_form == "discrete":
             senders["answer_bps"] = senders["target_bps"] * np.array(STEPS)[actions]
         else:
-            place = (actions[:, 0].astype(np.float64) + 1.0) / 2.0
-            senders["answer_bps"] = senders["least_bps"] * (senders["most_bps"] / senders["least_bps"]) ** place
+            position = (actions[:, 0].astype(np.float64) + 1.0) / 2.0
+            senders["answer_bps"] = senders["least_bps"] * (senders["most_bps"] / senders["least_bps"]) ** position
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch

@@ -6,12 +6,12 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.call.controllers import Agent
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.vector import Held, LeverVectorEnv
+from vcgym.envs.faces.vector.paths import Controls, PathsVectorEnv
 
 RECEIVER = WMJitter()
 
 
-class RelayVectorEnv(LeverVectorEnv):
+class RelayVectorEnv(PathsVectorEnv):
     """Path selection: choose the relay path of a call every `interval` packets, by default at a central location.
 
     Observation: float32 features (docs/envs.md: name, unit, range, age), a function of the records that have come to the location; or
@@ -27,8 +27,8 @@ class RelayVectorEnv(LeverVectorEnv):
 
     def __init__(self, num_envs: int = 1, receiver: NamedTuple = RECEIVER, interval: int = 10, **arguments: Any) -> None:
         require_rule("receiver", receiver, Control.LAG, Control.TARGET)
-        held = Held(path=True, level=False, at_arrivals=False, interval=interval)
-        super().__init__(num_envs, held, Agent(interval), receiver, **arguments)
+        controls = Controls(path=True, lag=False, at_arrivals=False, interval=interval)
+        super().__init__(num_envs, controls, Agent(interval), receiver, **arguments)
 
 
 class RelayEnv(ScalarEnv):

@@ -9,7 +9,7 @@ from vcgym.baselines.rule import Control, allocate, decide, init, rule
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.network.kernels.slots import slot_at
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.world import World, WorldDraw
+from vcgym.network.worlds.world import WorldDraw
 
 
 @rule(Control.PATH, learns=False)
@@ -40,11 +40,9 @@ def _decide(params, state, s, now_us):
     return params.path[s, slot_at(now_us)]
 
 
-def play_script(
-    scenario: Scenario, draw: WorldDraw, path: NDArray[np.int16], receiver: Any, world: World | None = None
-) -> Played:  # fmt: skip
-    """Play one call on a drawn world, or on `world` made from it, with path sequence (packets,) and a receiver rule."""
-    batch = CallBatch(scenario, 1, Script(path[None]), receiver, place="sender", probe_rate=0.0, log=True, world=world)
+def play_script(scenario: Scenario, draw: WorldDraw, path: NDArray[np.int16], receiver: Any) -> Played:
+    """Play one call on a drawn world, with path sequence (packets,) and a receiver rule."""
+    batch = CallBatch(scenario, 1, Script(path[None]), receiver, location="sender", probe_rate=0.0, log=True)
     batch.start(0, draw)
     batch.play(np.arange(1))
     return batch.played()

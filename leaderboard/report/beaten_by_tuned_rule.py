@@ -39,11 +39,11 @@ class BeatenByTunedRule(NamedTuple):
     others: tuple[Comparison, ...]
 
 
-def beaten_by_tuned_rule(ranked: Sequence[Board], results: pa.Table, rng_seed: int = 0) -> list[BeatenByTunedRule]:
+def beaten_by_tuned_rule(ranked: Sequence[Board], results: pa.Table) -> list[BeatenByTunedRule]:
     """Compare the systems of each board that `vcgym.leaderboard.report.board.boards` made of a results table."""
     results = results.filter(pc.field("kind") != ORACLE)
     of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
-    return [_compare(board, results.filter(pc.equal(of_row, board.mode)), rng_seed) for board in ranked]
+    return [_compare(board, results.filter(pc.equal(of_row, board.mode))) for board in ranked]
 
 
 def sentence(found: BeatenByTunedRule) -> str:
@@ -69,12 +69,12 @@ def markdown(ranked: Sequence[Board], results: pa.Table) -> str:
     return f"\n## Beaten by a tuned rule\n\n{lines}\n"
 
 
-def _compare(board: Board, results: pa.Table, rng_seed: int) -> BeatenByTunedRule:
+def _compare(board: Board, results: pa.Table) -> BeatenByTunedRule:
     kinds, primary = {line.standing.system: line.kind for line in board.lines}, board.columns.primary
     best = next((system for system, kind in kinds.items() if kind == _KIND), "")
     if not best:
         return BeatenByTunedRule(board.mode, primary, "", ())
-    found = differences(pair_worlds(results), primary.name, best, rng_seed, primary.trim)
+    found = differences(pair_worlds(results), primary.name, best, primary.trim)
     others = tuple(Comparison(name, kind, found[name]) for name, kind in kinds.items() if name != best)
     return BeatenByTunedRule(board.mode, primary, best, others)
 

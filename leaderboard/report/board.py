@@ -116,7 +116,7 @@ def board_name(mode: str, stratum: str | None) -> str:
     return f"{mode}-{stratum}" if stratum in BY_NAME else mode
 
 
-def boards(results: pa.Table, rng_seed: int = 0) -> list[Board]:
+def boards(results: pa.Table) -> list[Board]:
     """Rank the systems of a results table, board by board in alphabetical order.
 
     Rows of kind "oracle" set the axis of anchored scores; an oracle that lacks a world of a board is none of that board's.
@@ -126,21 +126,21 @@ def boards(results: pa.Table, rng_seed: int = 0) -> list[Board]:
     """
     columns = columns_of(results)
     of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
-    return [_board(columns, name, results.filter(pc.equal(of_row, name)), rng_seed) for name in sorted(set(of_row.to_pylist()))]
+    return [_board(columns, name, results.filter(pc.equal(of_row, name))) for name in sorted(set(of_row.to_pylist()))]
 
 
-def _board(columns: Columns, name: str, rows: pa.Table, rng_seed: int) -> Board:
+def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
     primary = columns.primary
     results = rows.filter(pc.field("kind") != ORACLE)
     paired = pair_worlds(results)
     rows = pa.concat_tables([results, *_anchors(columns, rows, paired.row.shape[1])])
     kinds = dict(zip(rows["system"].to_pylist(), rows["kind"].to_pylist(), strict=True))
     both = pair_worlds(rows)
-    summaries = {column.name: _CENTRES[column.centre](paired, column.name, rng_seed) for column in columns.numbers}
-    standings = rank(paired, primary.name, primary.better, rng_seed, primary.trim)
-    axis = anchored(both, kinds, columns, rng_seed)
+    summaries = {column.name: _CENTRES[column.centre](paired, column.name) for column in columns.numbers}
+    standings = rank(paired, primary.name, primary.better, primary.trim)
+    axis = anchored(both, kinds, columns)
     reference = axis.zero if axis else standings[0].system
-    values = _values(columns, paired, both, axis, reference, rng_seed)
+    values = _values(columns, paired, both, axis, reference)
     lines = []
     for standing in standings:
         of_system = results.filter(pc.field("system") == standing.system)
@@ -148,10 +148,10 @@ def _board(columns: Columns, name: str, rows: pa.Table, rng_seed: int) -> Board:
         of_metrics = {name: summary[standing.system] for name, summary in summaries.items()}
         lines.append(Line(kinds[standing.system], standing, of_metrics, bands(columns, of_system), values[standing.system], cost))
     return Board(
-        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, rng_seed), reference,
-        axis, {plane.name: front(paired, plane, rng_seed) for plane in columns.fronts},
-        profiles(paired, primary.name, np.array(list(columns.levels)), rng_seed), profile_curves(paired, primary.name, columns.profile),
-        notes(paired, primary, name, rng_seed),
+        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds), reference,
+        axis, {plane.name: front(paired, plane) for plane in columns.fronts},
+        profiles(paired, primary.name, np.array(list(columns.levels))), profile_curves(paired, primary.name, columns.profile),
+        notes(paired, primary, name),
     )  # fmt: skip
 
 
@@ -162,28 +162,28 @@ def _anchors(columns: Columns, rows: pa.Table, worlds: int) -> list[pa.Table]:
     return [of_oracle for of_oracle in found if of_oracle.num_rows == worlds]
 
 
-def _values(columns: Columns, paired: Paired, both: Paired, axis: Axis | None, reference: str, rng_seed: int) -> dict[str, Value]:
+def _values(columns: Columns, paired: Paired, both: Paired, axis: Axis | None, reference: str) -> dict[str, Value]:
     metric = columns.ranked_by
     hundred = columns.anchors.hundred if columns.anchors else ""
-    regret = regrets(both, metric, hundred, rng_seed) if hundred in both.systems else {}
-    won = worlds_won(paired, metric, reference, columns.primary.better, rng_seed)
-    middle = medians(paired, metric, rng_seed)
-    short = {} if columns.target is None else shortfalls(paired, metric, columns.target, rng_seed)
+    regret = regrets(both, metric, hundred) if hundred in both.systems else {}
+    won = worlds_won(paired, metric, reference, columns.primary.better)
+    middle = medians(paired, metric)
+    short = {} if columns.target is None else shortfalls(paired, metric, columns.target)
     return {
         name: Value(axis.scores[name] if axis else None, regret.get(name), won[name], middle[name], short.get(name))
         for name in paired.systems
     }
 
 
-def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str], rng_seed: int) -> tuple[Stratum, ...]:
+def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str]) -> tuple[Stratum, ...]:
     names, primary = sorted(rows["stratum"].unique().to_pylist()), columns.primary
     found = []
     for name in names if len(names) > 1 else ():
         both = pair_worlds(rows.filter(pc.field("stratum") == name))
         paired = both.of(*(system for system in both.systems if kinds[system] != ORACLE))
-        centres = _CENTRES[primary.centre](paired, primary.name, rng_seed)
-        standings = {one.system: one for one in rank(paired, primary.name, primary.better, rng_seed, primary.trim)}
-        axis = anchored(both, kinds, columns, rng_seed)
+        centres = _CENTRES[primary.centre](paired, primary.name)
+        standings = {one.system: one for one in rank(paired, primary.name, primary.better, primary.trim)}
+        axis = anchored(both, kinds, columns)
         found.append(Stratum(name, paired.row.shape[1], primary, centres, standings, axis))
     return tuple(found)
 

@@ -10,9 +10,9 @@ from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
 
 
-def notes(paired: Paired, column: Column, board: str, rng_seed: int = 0) -> tuple[str, ...]:
+def notes(paired: Paired, column: Column, board: str) -> tuple[str, ...]:
     """Return sentences for a board that is ranked by `column`."""
-    return (*_of_name(board), _coverage(paired, column), _ranks(paired, column, rng_seed))
+    return (*_of_name(board), _coverage(paired, column), _ranks(paired, column))
 
 
 def _of_name(board: str) -> tuple[str, ...]:
@@ -36,8 +36,8 @@ def _coverage(paired: Paired, column: Column) -> str:
     )
 
 
-def _ranks(paired: Paired, column: Column, rng_seed: int) -> str:
-    found = detectable(paired, column.name, rng_seed, column.trim)
+def _ranks(paired: Paired, column: Column) -> str:
+    found = detectable(paired, column.name, column.trim)
     corrected = f"Ranks are corrected for all {found.comparisons} comparisons of two systems (max-T bootstrap, 5 % for the whole board)"
     if math.isnan(found.together):
         return f"{corrected}. Worlds are too few, or systems too alike, to say which difference would have been found."

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jinja2
 import pyarrow as pa
 
 from vcgym.leaderboard.report import beaten_by_tuned_rule as tuned_rule
@@ -17,6 +16,7 @@ from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.axis import axis_marks
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.table import markdown
+from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.results.cdf import Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with_oracles
 from vcgym.network.traces.cards import Card
@@ -65,7 +65,7 @@ def publish(folder: Path) -> Path:
     stored = Stored.read(folder)
     ranked = boards(stored.results)
     page = folder / "report.html"
-    replace_file(page, render([(ranked, stored)]).encode())
+    replace_file(page, board_page([(ranked, stored)]).encode())
     left_out = "".join(f"\n{line}\n" for line in stored.left_out)
     replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked, stored.results) + left_out).encode())
     return page
@@ -78,10 +78,10 @@ def publish_together(folders: Sequence[Path], page: Path) -> None:
         FileNotFoundError, ValueError: as `publish`.
     """
     stored = [Stored.read(folder) for folder in folders]
-    replace_file(page, render([(boards(one.results), one) for one in stored]).encode())
+    replace_file(page, board_page([(boards(one.results), one) for one in stored]).encode())
 
 
-def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
+def board_page(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     """Return the page as text.
 
     Args:
@@ -90,9 +90,6 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     Raises:
         ValueError: a system of some mode has no delay distribution.
     """
-    template = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_PAGE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    ).get_template("page.html.j2")  # fmt: skip
     ranked = [board for of_run, _ in runs for board in of_run]
     first = {name for board in ranked for name in _first(board)}
     drawn = strokes({line.standing.system: line.kind for board in ranked for line in board.lines}, first)
@@ -102,7 +99,8 @@ def render(runs: Sequence[tuple[list[Board], Stored]]) -> str:
         for of_run, stored in runs
         for board, found in zip(of_run, tuned_rule.beaten_by_tuned_rule(of_run, stored.results), strict=True)
     ]
-    return template.render(
+    return render(
+        _PAGE / "page.html.j2",
         modes=modes,
         suites=sorted({mode["suite"] for mode in modes}),
         shared=shared,

@@ -36,10 +36,10 @@ class Detectable(NamedTuple):
     comparisons: int
 
 
-def detectable(paired: Paired, metric: str, rng_seed: int = 0, trim: float = INTERQUARTILE) -> Detectable:
+def detectable(paired: Paired, metric: str, trim: float = INTERQUARTILE) -> Detectable:
     """Return the smallest detectable difference of trimmed means of `metric`."""
     found = sample(paired, metric)
-    _, error, bound = separated(found, 1, rng_seed, trim=trim)
+    _, error, bound = separated(found, 1, trim=trim)
     differing = error[error > 0.0]  # NaN is not
     freedom = found.values.shape[1] - len(found.sizes)
     if not differing.size or freedom < LEAST_FREEDOM:

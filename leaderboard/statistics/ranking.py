@@ -61,14 +61,13 @@ class Comparison(NamedTuple):
     bound: float
 
 
-def rank(paired: Paired, metric: str, better: int = 1, rng_seed: int = 0, trim: float = INTERQUARTILE) -> list[Standing]:
+def rank(paired: Paired, metric: str, better: int = 1, trim: float = INTERQUARTILE) -> list[Standing]:
     """Return systems by the trimmed mean of `metric`, best first, with rank intervals.
 
     Args:
         paired: results of one mode.
         metric: name of a column.
         better: +1 if more is better, -1 if less is.
-        rng_seed: seed of the resampling; the same seed gives the same worlds to every metric.
         trim: share of the worlds cut off at each end: 0.25 for the interquartile mean, 0 for the mean.
 
     Raises:
@@ -80,7 +79,7 @@ def rank(paired: Paired, metric: str, better: int = 1, rng_seed: int = 0, trim: 
     centres = trimmed_mean(found.values, trim) if found.sizes.size else np.full(len(paired.systems), np.nan)
     size = len(paired.systems)
     order = sorted(range(size), key=lambda s: (-better * np.nan_to_num(centres[s]), paired.systems[s]))
-    beats = separated(found, better, rng_seed, trim=trim).beats
+    beats = separated(found, better, trim=trim).beats
     return [Standing(paired.systems[s], 1 + int(beats[:, s].sum()), size - int(beats[s].sum())) for s in order]
 
 

@@ -66,9 +66,9 @@ class Spread(NamedTuple):
         factor = 1.0 if plain else self.factor * self.student
         return self.centre + factor * (low - self.centre), self.centre + factor * (high - self.centre)
 
-    def estimates(self, plain: bool = False) -> list[Estimate]:
+    def estimates(self) -> list[Estimate]:
         """Return one per entry of a one-dimensional statistic."""
-        low, high = self.interval(plain)
+        low, high = self.interval()
         return [Estimate(*map(float, three)) for three in zip(self.centre, low, high, strict=True)]
 
 

@@ -6,7 +6,8 @@ import numpy as np
 from safetensors.numpy import load, save
 
 NUMBERS = (0, -1, 1, 2**31, -(2**31), 2**53, 2**63 - 1, 2**64, 10**400, 0.5, -1e308, 1e308, 1e-308)
-VALUES = (*NUMBERS, None, True, "", "x" * 100_000, "\x00", "../../etc/passwd", "nan", "os.system", [], {}, [[[[[[]]]]]], {"__reduce__": "os"})
+TEXTS = ("", "x" * 100_000, "\x00", "../../etc/passwd", "nan", "os.system")
+VALUES = (*NUMBERS, *TEXTS, None, True, [], {}, [[[[[[]]]]]], {"__reduce__": "os"})
 FLOATS = (0.0, -1e4, 1e4, 1e30, -1e30, 3.4e38, 1e-38, np.nan, np.inf)
 
 

@@ -208,7 +208,7 @@ def test_a_refused_config_leaves_no_work_behind(tmp_path):
     ("options", "message"),
     [
         ({"reward": "delay"}, "reward = 'delay'"),
-        ({"place": "moon"}, "place = 'moon'"),
+        ({"location": "moon"}, "location = 'moon'"),
         ({"action": "wave"}, "action = 'wave'"),
         ({"action": "exact"}, "action space is Box.*; an agent's may be"),
         ({"interval": 0}, "interval = 0"),

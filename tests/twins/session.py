@@ -100,7 +100,7 @@ class Receiver:
         return {packet for packet in self.queue if packet > self.newest_out}
 
 
-def twin(delays, packets, history, seed, probes, place, feedback_loss, route, level):
+def twin(delays, packets, history, seed, probes, location, feedback_loss, route, level):
     """One call, step by step.
 
     Args:
@@ -109,13 +109,13 @@ def twin(delays, packets, history, seed, probes, place, feedback_loss, route, le
         history: (paths, 3).
         seed: of the world.
         probes: slots from probe to probe of a path; 0 for none.
-        place: 0 sender to 1 receiver.
-        feedback_loss: share of records of media that the place never gets.
+        location: 0 sender to 1 receiver.
+        feedback_loss: share of records of media that the location never gets.
         route: a rule, or a list of (path, level or None), one for each decision of 10 packets.
         level: a rule, or None if the level comes with `route`.
     """
     control_us = round(history[0, 1] * 1000.0)
-    to_sender = Commands(0, round(control_us * place))
+    to_sender = Commands(0, round(control_us * location))
     feedback_us = control_us - to_sender.delay_us
     to_receiver = Commands(80_000, feedback_us)
     receiver = Receiver(WATERMARK if level is None else buffer_type(level.params))

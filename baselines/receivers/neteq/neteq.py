@@ -1,6 +1,6 @@
 """NetEQ: the target level of libwebrtc's jitter buffer (2022 and later), as a receiver rule and alone on a list of RTP arrivals.
 
-The target itself is in `neteq_delay.py`. As a rule it is held by the count buffer, timestamps count microseconds, and every media packet
+The target itself is in `neteq_delay.py`. As a rule it is set on the count buffer, timestamps count microseconds, and every media packet
 teaches, the late ones too: NetEQ learns on arrival, before it looks at what is still of use.
 
 Left out: the playout decisions (acceleration, expansion), as the clocked player has its own; and the flush when the buffer overflows.

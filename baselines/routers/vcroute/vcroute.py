@@ -28,7 +28,7 @@ than two samples takes the median variance, without any the variance of the star
 stands in for that of end-to-end delay. tau0 stays when the kept set is chosen anew.
 
 The paper's default plan is what the call has in force: a decision that repeats the last one sends nothing, another one is a plan, and it
-holds a control delay later (`vcgym.envs.call.batch`: from the historical mean of the direct path and the router's place; 0 for a router
+applies a control delay later (`vcgym.envs.call.batch`: from the historical mean of the direct path and its location; 0 for a router
 at the
 sender, the paper's case without plan delay). The belief updated is that of the path decided, even while the plan before still holds.
 

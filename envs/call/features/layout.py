@@ -77,7 +77,7 @@ class ObservationLayout:
 
     Attributes:
         parts: by name.
-        slices: place of each part in a flat observation, by name.
+        slices: position of each part in a flat observation, by name.
         features: every feature of a flat observation, in order.
     """
 

@@ -1,23 +1,12 @@
 """Records as an observation: all that have reached the location since the last decision, one a row, in order of arrival."""
 
+from vcgym.baselines.records import write_record
 from vcgym.envs.call.feed import read_next, unread
 from vcgym.envs.call.paths import awaits_level, record_in_hand
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
 RECORDS_SHOWN = 512
-
-
-@kernel
-def _show(records, s, i, record):
-    records[s, i, 0] = record.kind
-    records[s, i, 1] = record.packet
-    records[s, i, 2] = record.path
-    records[s, i, 3] = record.sent_us
-    records[s, i, 4] = record.arrived_us
-    records[s, i, 5] = record.known_us
-    records[s, i, 6] = record.lag_us
-    records[s, i, 7] = record.late
 
 
 @kernel
@@ -30,17 +19,17 @@ def show_feed(calls, which, records, count):
         while unread(call.feed, now_us):
             if count[s] == records.shape[1]:
                 return False
-            _show(records, s, count[s], read_next(call.feed))
+            write_record(records[s], count[s], read_next(call.feed))
             count[s] += 1
     return True
 
 
 @kernel
-def show_arrival(calls, which, receiver_lever, records, count):
+def show_arrival(calls, which, receiver, records, count):
     """Write the arrival in hand, the one record at the receiver."""
     for s in which:
         call = calls[s]
         count[s] = 0
         if awaits_level(call):
-            _show(records, s, 0, record_in_hand(call, receiver_lever))
+            write_record(records[s], 0, record_in_hand(call, receiver))
             count[s] = 1

@@ -142,7 +142,7 @@ class SendingBatch(Batch):
         begin_rule(self.senders, row, self.rate, self.rate_state, self.history)
 
     def key(self, row: int) -> np.uint64:
-        """Key for the own draws of whoever holds the rate, unrelated to the world's."""
+        """Return the key for draws of the rate's controller, unrelated to the world's."""
         return rule_key(self.senders, row)
 
     @property

@@ -49,14 +49,14 @@ def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: 
 
 
 def begin_rule(senders: NDArray[np.void], row: int, rate: Any, state: Any, history: NDArray[np.float64]) -> None:
-    """Start the rule that holds the rate of a row that has begun; history (rows, 1, 3) receives start, least and largest bit/s."""
+    """Start the rule that sets the rate of a row that has begun; history (rows, 1, 3) receives start, minimum and maximum bit/s."""
     sender = senders[row]
     history[row, 0] = [sender["target_bps"], sender["least_bps"], sender["most_bps"]]
     _init_rate(rate, state, row, history, rule_key(senders, row))
 
 
 def rule_key(senders: NDArray[np.void], row: int) -> np.uint64:
-    """Key for the own draws of whoever holds the rate, unrelated to the world's."""
+    """Return the key for draws of the rate's controller, unrelated to the world's."""
     return np.uint64(rng.stream_key(senders["seed"][row], 2, rng.POLICY))
 
 

@@ -27,7 +27,7 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 
-STATUSES = 512  # the sender's features on their way to the place, one for each decision; a power of two
+STATUSES = 512  # the sender's features on their way to the location, one for each decision; a power of two
 
 OWN = np.dtype(
     (

@@ -15,7 +15,6 @@ from vcgym.envs.call.features.sender.sender import RATE_WIDTH
 from vcgym.envs.call.feed import clear_commands
 from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
-from vcgym.envs.call.sender.no_uplink import NoUplink
 from vcgym.envs.call.sender.onto_paths import OWN, STATUSES, Uplink, prepare
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -41,14 +40,14 @@ def _start(uplink, s, start_bps, to_sender_us):
     prepare(uplink, s, to_sender_us)
 
 
-class UplinkBatch(NoUplink):
+class UplinkBatch:
     """Senders whose packets go on over the paths of calls.
 
     Args:
         sessions: how many calls, >= 1.
         paths: how many each call has.
         scenario: of the bottleneck: a name of vcgym.network.scenarios.bottleneck.sending_scenarios, or one made already.
-        rate: a rate rule; None: the agent holds it.
+        rate: a rate rule; None: the agent sets it.
         order: a rule of sending order; None: the agent chooses one of ORDERS, the first until it has.
         pacing: transmission opportunities come so many times as fast as the target; 0: packets of mean size in a row.
         keeps_order: whether packets keep their order within a path.
@@ -72,7 +71,7 @@ class UplinkBatch(NoUplink):
         if order is not None:
             require_rule("order", order, Control.ORDER)
         controllers = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
-        self.scenario, self.rate_held, self.orders_held = world, rate is None, len(ORDERS) if order is None else 0
+        self.scenario, self.sets_rate, self.orders = world, rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
             sessions, *controllers, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls, followed_by_paths=True
         )
@@ -90,23 +89,20 @@ class UplinkBatch(NoUplink):
             np.zeros((sessions, SLOTS), np.int64),
             np.zeros((sessions, STATUSES, RATE_WIDTH), np.float32),
         )
-        self.part = Part("sender", remote_features(self.rate_held, self.orders_held > 0))
+        self.part: Part | None = Part("sender", remote_features(self.sets_rate, self.orders > 0))
         self.arguments = (world.name, data_hash(world), rate, order, float(pacing))
         self.links: list[SharedLink | None] = [None] * sessions
         self._kinds = [""] * sessions
         self._told = np.zeros(sessions, np.int64)
 
     def refuse(self, split: str, kind: str | None) -> None:
-        """See `NoUplink`."""
         self.scenario.draw(split, 0, kind)
 
     def draw(self, row: int, split: str, seed: int, kind: str | None = None) -> None:
-        """See `NoUplink`."""
         # Of its own key: the paths are drawn from the seed itself.
         self.links[row] = self.scenario.draw(split, int(rng.stream_key(np.uint64(seed), 3, rng.SCENARIO)), kind)
 
     def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None:
-        """See `NoUplink`."""
         link = self.links[row]
         assert link is not None
         # A report takes whole slots, at least one: nothing it tells of is still to come out of the bottleneck.
@@ -121,20 +117,17 @@ class UplinkBatch(NoUplink):
         self._kinds[row] = link.name
         self._told[row] = 0
 
-    def answer(self, rate: NDArray[np.float64], is_place: bool, order: NDArray[np.int64]) -> None:
-        """See `NoUplink`."""
+    def answer(self, rate: NDArray[np.float64], is_position: bool, order: NDArray[np.int64]) -> None:
         senders = self.sending.senders
-        if is_place:
+        if is_position:
             rate = senders["least_bps"] * (senders["most_bps"] / senders["least_bps"]) ** rate
         self.inside.own["answer_bps"] = np.rint(rate)
         self.inside.own["answer_order"] = order
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
-        """See `NoUplink`."""
-        observe_remote(self.inside, calls, rows, self.rate_held, self.orders_held, out)
+        observe_remote(self.inside, calls, rows, self.sets_rate, self.orders, out)
 
     def records(self) -> dict[str, spaces.Space[Any]]:
-        """See `NoUplink`."""
         return {
             "fates": spaces.Box(-1, np.iinfo(np.int64).max, (FATES_SHOWN, FATE_WIDTH), np.int64),
             "fates_count": spaces.Box(0, FATES_SHOWN, (), np.int64),
@@ -142,7 +135,6 @@ class UplinkBatch(NoUplink):
         }
 
     def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        """See `NoUplink`."""
         shown["fates"][rows] = 0
         shown["rates"][rows] = self.sending.history[rows]
         if not show_told(self.inside, calls, rows, self._told, shown["fates"], shown["fates_count"]):
@@ -160,14 +152,11 @@ class UplinkBatch(NoUplink):
         }
 
     def living(self) -> dict[str, Any]:
-        """See `NoUplink`."""
         own = {"uplink.history": self.sending.history, "uplink.told": self._told}
         return own | {"uplink": self.inside._replace(rate=(), order=())}
 
     def kind(self, row: int) -> str:
-        """See `NoUplink`."""
         return self._kinds[row]
 
     def take_kind(self, row: int, kind: str) -> None:
-        """See `NoUplink`."""
         self._kinds[row] = kind

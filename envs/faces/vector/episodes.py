@@ -14,9 +14,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
-from vcgym.envs.call.shares import Shares
+from vcgym.envs.call.stages import DONE
+from vcgym.envs.faces.vector.checks import checked_actions, checked_mask, checked_seeds
 from vcgym.envs.faces.vector.snapshot import restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
@@ -24,22 +26,11 @@ from vcgym.network.kernels.ranges import one_of
 OBSERVATIONS = ("features", "dict", "records")
 
 
-def require_whole(**counts: tuple[Any, int, int]) -> None:
-    """Refuse values that are no integers within [minimum, maximum], given by name.
-
-    Raises:
-        ValueError: naming the argument, the value and what is allowed.
-    """
-    for name, (value, low, high) in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
-            raise ValueError(f"{name} = {value!r}: allowed are integers from {low} to {high}")
-
-
 class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     """Sessions side by side, one decision of each per step; an episode ends by truncation.
 
     Args:
-        num_envs: how many, >= 1.
+        batch: the sessions.
         layout: parts of an observation of features.
         observation: "features", a flat Box; "dict", the parts of `layout`; or "records".
         records: parts of an observation of records, of one session.
@@ -48,13 +39,15 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         accounts: counters that it reads.
         arguments: what a state must agree on: all that can change what comes next.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
-        shares: how threads share the sessions.
+        render_mode: None; only the scalar face draws.
     """
 
+    batch: Batch
     reset_options: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
         self,
-        num_envs: int,
+        batch: Batch,
         layout: ObservationLayout,
         observation: str,
         records: dict[str, spaces.Space[Any]],
@@ -63,9 +56,12 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         accounts: Accounts,
         arguments: tuple[Any, ...],
         autoreset_mode: AutoresetMode,
-        shares: Shares,
+        render_mode: str | None,
     ) -> None:
-        self._shares = shares
+        if render_mode is not None:
+            raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
+        num_envs = batch.sessions
+        self.batch = batch
         self.reward, self.accounts = reward, accounts
         self._rewarded = allocate_state(reward, num_envs)
         self.num_envs, self.render_mode = num_envs, None
@@ -95,14 +91,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Prepare all sessions that have just been started."""
 
     @abstractmethod
-    def _advance(self, rows: NDArray[np.int64]) -> None:
-        """Play each of `rows` to its next decision, or to its end. Several threads do so at once, each with rows of its own."""
-
-    @abstractmethod
-    def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return, for each of `rows`, True if it has been played to its end."""
-
-    @abstractmethod
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         """Apply actions; of sessions other than `rows` the action is without effect.
 
@@ -112,7 +100,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     @abstractmethod
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        """Renew the observations of `rows` in `shown`, by part. Threads as for `_advance`."""
+        """Renew the observations of `rows` in `shown`, by part. Several threads do so at once, each with rows of its own."""
 
     @abstractmethod
     def _outcomes(self) -> dict[str, NDArray[Any]]:
@@ -148,11 +136,11 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """
         options = dict(options or {})
         mask = options.pop("reset_mask", None)
-        rows = np.arange(self.num_envs) if mask is None else np.flatnonzero(self._checked_mask(mask))
+        rows = np.arange(self.num_envs) if mask is None else np.flatnonzero(checked_mask(mask, self.num_envs))
         for name in options:
             one_of("option of reset", name, ("reset_mask", *self.reset_options))
         self._refuse_options(**options)
-        seeds = self._checked_seeds(seed)
+        seeds = checked_seeds(seed, self.num_envs)
         super().reset(seed=seed if isinstance(seed, int) else None)
         for row in rows:
             given = seeds[row]
@@ -170,20 +158,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Return True if every session has been reset at least once."""
         return bool((self._episodes >= 0).all())
 
-    def _checked_seeds(self, seed: int | list[int | None] | None) -> list[int | None]:
-        seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(self.num_envs)]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed has length {len(seeds)}: allowed is {self.num_envs}, one per session")
-        for given in seeds:
-            if given is not None and not 0 <= given < 1 << 64:
-                raise ValueError(f"seed = {given!r}: allowed are integers from 0 to 2**64 - 1")
-        return seeds
-
-    def _checked_mask(self, mask: Any) -> NDArray[np.bool_]:
-        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
-            raise ValueError(f"reset_mask = {mask!r}: allowed is a bool array of shape ({self.num_envs},) with at least one True")
-        return mask
-
     def _begin(self, rows: NDArray[np.int64], fresh: dict[str, NDArray[Any]], **options: Any) -> None:
         """Begin new calls in `rows` and write their first observations into `fresh`."""
         for row in rows:
@@ -194,10 +168,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             begin_row(self.reward, self._rewarded, self.accounts, row)
         self._begun(rows)
         self._over[rows] = False
-        self._shares.each(partial(self._begin_share, fresh), rows)
+        self.batch.shares.each(partial(self._begin_share, fresh), rows)
 
     def _begin_share(self, fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
-        self._advance(rows)
+        self.batch.advance(rows)
         self._write_observations(rows, self._shown)
         for name, value in self._shown.items():
             fresh[name][rows] = value[rows]
@@ -216,10 +190,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             )
         starting = np.flatnonzero(self._over)
         running = np.flatnonzero(~self._over)
-        self._answer(self._checked_actions(actions), running)
+        self._answer(checked_actions(actions, self.action_space), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
-        self._shares.each(partial(self._step_share, rewards, truncated, fresh), running)
+        self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), running)
         if len(starting):
             self._begin(starting, fresh)
         infos = self._infos(truncated)
@@ -240,21 +214,13 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self, rewards: NDArray[np.float64], truncated: NDArray[np.bool_], fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]
     ) -> None:
         """Do all that a step is for the sessions of one thread, so that threads meet once per step."""
-        self._advance(rows)
+        self.batch.advance(rows)
         write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
-        truncated[rows] = self._done(rows)
+        truncated[rows] = self.batch.why[rows] == DONE
         self._write_observations(rows, self._shown)
         between = slice(rows[0], rows[-1] + 1)  # other rows in there are of this thread too, and are begun and shown later
         for name, value in self._shown.items():
             fresh[name][between] = value[between]
-
-    def _checked_actions(self, actions: NDArray[Any]) -> NDArray[Any]:
-        actions, space = np.asarray(actions), self.action_space
-        # A float where an index is wanted would be cut off silently, NaN included.
-        same_kind = np.can_cast(actions.dtype, space.dtype or actions.dtype, "same_kind")
-        if not same_kind or not space.contains(actions.astype(space.dtype, copy=False)):
-            raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
-        return actions
 
     def _allocate_observations(self) -> tuple[Any, dict[str, NDArray[Any]]]:
         """Return new observations, in the form of their space, and the same memory by part."""

@@ -1,22 +1,21 @@
-"""Settings of environments of calls over paths, in groups; environments take their fields as keyword arguments."""
+"""Settings of environments, in groups; environments take their fields as keyword arguments."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-
-from vcgym.envs.faces.vector.actions import FORMS
-from vcgym.envs.faces.vector.episodes import OBSERVATIONS, require_whole
+from vcgym.envs.faces.vector.checks import is_number, require_number, require_whole
+from vcgym.envs.faces.vector.episodes import OBSERVATIONS
+from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import TAU_MS, RecipeMaker, Scenario
-
-G = TypeVar("G", "WorldSettings", "LocationSettings", "EpisodeSettings")
 
 
 @dataclass(frozen=True)
 class WorldSettings:
-    """The worlds that calls are played on.
+    """The worlds that calls over paths are played on.
 
     Attributes:
         scenario: name, see `vcgym.network.scenarios.scenario`; a class of `Recipe` from anywhere; or a `Scenario`, whose settings hold.
@@ -54,69 +53,133 @@ class WorldSettings:
 
 
 @dataclass(frozen=True)
+class BottleneckSettings:
+    """The worlds that senders are played on.
+
+    Attributes:
+        scenario: name, see `vcgym.network.scenarios.bottleneck.sending_scenarios`, or a `BottleneckRecipe` from anywhere.
+        split: train or validation; test is the leaderboard's.
+        seconds: length of a call, 0.1 to 3600; None: as the scenario says.
+        send_queue: packets that may wait at the sender, 1 to 1024; None: as the scenario says.
+        pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: packets of mean size in a row, at the target.
+        data: folder of measured data; None: the environment variable VCGYM_DATA.
+        traces: of scenario rate-replay: a folder or files of capacity traces.
+    """
+
+    scenario: str | BottleneckRecipe = "rate"
+    split: str = "train"
+    seconds: float | None = None
+    send_queue: int | None = None
+    pacing: float = 0.0
+    data: str | None = None
+    traces: str | Sequence[str] | None = None
+
+    def make(self) -> BottleneckRecipe:
+        """Return the scenario.
+
+        Raises:
+            ValueError: a value that is not allowed, or an unknown split.
+            DataError: data that is missing or broken.
+        """
+        if self.send_queue is not None:
+            require_whole(send_queue=(self.send_queue, 1, 1024))
+        if self.seconds is not None:
+            require_number("seconds", self.seconds, 0.1, 3600.0)
+        require_number("pacing", self.pacing, 0.0, 1000.0)
+        made = SendingScenario(self.scenario, self.data, self.traces) if isinstance(self.scenario, str) else self.scenario
+        made.draw(self.split, 0)  # refuses an unknown split
+        return made
+
+    def applied(self, link: SharedLink) -> SharedLink:
+        """Return the world with the length and the send queue that are asked for."""
+        if self.seconds is not None:
+            link = link._replace(seconds=self.seconds, counts_from_s=link.counts_from_s if link.counts_from_s < self.seconds else 0.0)
+        return link if self.send_queue is None else link._replace(send_queue=self.send_queue)
+
+
+@dataclass(frozen=True)
 class LocationSettings:
     """The location of the router's controller, and what reaches it.
 
     Attributes:
-        place: location of the router's controller: sender, central or receiver.
+        location: where the router's controller is: sender, central or receiver.
         feedback_loss: share of feedback that is lost, 0 <= share < 1.
         probe_rate: probes per second on each idle path, >= 0.
     """
 
-    place: str = "central"
+    location: str = "central"
     feedback_loss: float = 0.0
     probe_rate: float = 1.0
 
     def __post_init__(self) -> None:
         for name, bound in (("feedback_loss", "0 <= share < 1"), ("probe_rate", "0 to 100")):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, float | int | np.floating | np.integer):
-                raise ValueError(f"{name} = {value!r}: allowed are numbers, {bound}")
+            if not is_number(getattr(self, name)):
+                raise ValueError(f"{name} = {getattr(self, name)!r}: allowed are numbers, {bound}")
 
 
 @dataclass(frozen=True)
-class EpisodeSettings:
+class AgentSettings:
     """Observation, action and reward of an agent.
 
     Attributes:
-        reward: emodel, event, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
+        reward: name, or parameters of a reward.
         observation: features (a flat Box), dict (its parts) or records.
         action: discrete, continuous or exact.
-        features: added to those of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
-        predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         threads: how many threads share the sessions; without effect on the result.
-        log: keep per-packet outcomes, for `played`.
     """
 
     reward: Any = "emodel"
     observation: str = "features"
     action: str = "discrete"
-    features: Sequence[Any] | None = None
-    predictor: Any = None
     threads: int = 1
-    log: bool = False
 
     def __post_init__(self) -> None:
         require_whole(threads=(self.threads, 1, 256))
         one_of("observation", self.observation, OBSERVATIONS)
-        one_of("action", self.action, FORMS)
 
 
-GROUPS = (WorldSettings, LocationSettings, EpisodeSettings)
+@dataclass(frozen=True)
+class CallAgentSettings(AgentSettings):
+    """Observation, action and reward of an agent of calls over paths.
+
+    Attributes:
+        reward: emodel, event, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
+        features: added to those of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
+        predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
+        log: keep per-packet outcomes, for `played`.
+    """
+
+    features: Sequence[Any] | None = None
+    predictor: Any = None
+    log: bool = False
 
 
-def grouped(arguments: Mapping[str, Any]) -> tuple[WorldSettings, LocationSettings, EpisodeSettings]:
+@dataclass(frozen=True)
+class SenderAgentSettings(AgentSettings):
+    """Observation, action and reward of an agent at a sender.
+
+    Attributes:
+        reward: utility (Rate alone), emodel or on_time (SendOrder alone), or parameters of a reward (`vcgym.envs.call.rewards.reward`).
+        action: form of the action, see the environment.
+        log_packets: how many packets of each call are kept, for `log`.
+    """
+
+    log_packets: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_whole(log_packets=(self.log_packets, 0, 10_000_000))
+
+
+def grouped(groups: tuple[type, ...], arguments: Mapping[str, Any]) -> Any:
     """Return the groups that keyword arguments make.
 
     Raises:
         TypeError: an unknown argument.
         ValueError: a value that is not allowed.
     """
-    known = {field.name for group in GROUPS for field in fields(group)}
+    names = {group: [field.name for field in fields(group)] for group in groups}
+    known = {name for found in names.values() for name in found}
     if unknown := [name for name in arguments if name not in known]:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}: allowed are {', '.join(sorted(known))}")
-    return _pick(WorldSettings, arguments), _pick(LocationSettings, arguments), _pick(EpisodeSettings, arguments)
-
-
-def _pick(group: type[G], arguments: Mapping[str, Any]) -> G:
-    return group(**{field.name: arguments[field.name] for field in fields(group) if field.name in arguments})
+    return [group(**{name: arguments[name] for name in found if name in arguments}) for group, found in names.items()]

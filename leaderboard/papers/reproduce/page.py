@@ -5,7 +5,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 import pyarrow.compute as pc
 
@@ -20,10 +19,12 @@ from vcgym.leaderboard.papers.vcroute.measures import Material, MissingError, of
 from vcgym.leaderboard.papers.vcroute.statements import LATE_LEARNS
 from vcgym.leaderboard.papers.verdicts import INPUT, shown, verdict_cell
 from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS
 
 Rows = Sequence[Mapping[str, Any]]
 
+_HERE = Path(__file__).parent
 MODES = (PAPER, MEDIAN, CORRELATED, REPLAY)
 _WONDERPROXY = {9: "GR", 10: "ZA", 11: "SG"}
 _CLOUD = {12: "TYO", 13: "SAO"}
@@ -33,12 +34,12 @@ _CALL_PACKETS = 6000  # of the call over time
 
 def page(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
     """Return the page as text."""
-    return _template("reproduce.html.j2").render(**_context(rows, worlds, config, systems), pictures=list(_pictures(worlds, systems)))
+    return render(_HERE / "reproduce.html.j2", **_context(rows, worlds, config, systems), pictures=list(_pictures(worlds, systems)))
 
 
 def document(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
     """Return reproduction.md: shares, what the gains depend on, and the table in the paper's own accounting."""
-    return _template("reproduction.md.j2").render(**_context(rows, worlds, config, systems), table=_table(rows))
+    return render(_HERE / "reproduction.md.j2", **_context(rows, worlds, config, systems), table=_table(rows))
 
 
 def _table(rows: Rows) -> str:
@@ -54,17 +55,6 @@ def _table(rows: Rows) -> str:
 def _explained(row: Mapping[str, Any] | None, mode: str) -> str:
     """Return the cell of a verdict; why something cannot be judged is said once in a line."""
     return verdict_cell(row, row["verdict"] == NOT or (row["verdict"] == CANNOT and mode == MODES[0])) if row else ""
-
-
-def _template(name: str) -> jinja2.Template:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=name.endswith(".html.j2"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    ).get_template(name)
 
 
 def _context(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> dict[str, Any]:

@@ -39,14 +39,13 @@ class Axis(NamedTuple):
     has_room: bool
 
 
-def anchored(paired: Paired, kinds: dict[str, str], columns: Columns, rng_seed: int = 0) -> Axis | None:
+def anchored(paired: Paired, kinds: dict[str, str], columns: Columns) -> Axis | None:
     """Return the scores of all systems; None without a published system or without the oracle.
 
     Args:
         paired: results of systems and oracles.
         kinds: of each system, as results have it: "rule", "tuned", "agent" or "oracle".
         columns: of the suite.
-        rng_seed: seed of the resampling.
     """
     names, anchors = paired.systems, columns.anchors
     found = sample(paired, columns.ranked_by)
@@ -67,9 +66,9 @@ def anchored(paired: Paired, kinds: dict[str, str], columns: Columns, rng_seed: 
         with np.errstate(divide="ignore", invalid="ignore"):
             return 100.0 * (means - means[at[0]]) / (means[at[1]] - means[at[0]])
 
-    (room,) = resample(*found, gap, rng_seed).estimates()
+    (room,) = resample(*found, gap).estimates()
     has_room = room.value >= anchors.min_room
-    scores = resample(*found, score, rng_seed).estimates() if has_room else [NOTHING] * len(names)
+    scores = resample(*found, score).estimates() if has_room else [NOTHING] * len(names)
     return Axis(zero, tuned, anchors.hundred, room, dict(zip(names, scores, strict=True)), has_room)
 
 

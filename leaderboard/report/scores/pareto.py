@@ -42,7 +42,7 @@ class Front(NamedTuple):
     hypervolume: Estimate
 
 
-def front(paired: Paired, plane: DelayLoss, rng_seed: int = 0) -> Front:
+def front(paired: Paired, plane: DelayLoss) -> Front:
     """Return the Pareto front of delay and loss, over the worlds in which every system has a delay."""
     delay, losses = plane.delay, plane.losses
     results = paired.results
@@ -51,7 +51,7 @@ def front(paired: Paired, plane: DelayLoss, rng_seed: int = 0) -> Front:
     both = paired._replace(results=results.append_column("_loss", [total]))
     delays, lost = sample(both, delay), sample(both, "_loss")
     size = len(paired.systems)
-    spread = resample(np.concatenate([delays.values, lost.values]), delays.sizes, lambda values: values.mean(axis=-1), rng_seed)
+    spread = resample(np.concatenate([delays.values, lost.values]), delays.sizes, lambda values: values.mean(axis=-1))
     centre, moved = spread.centre.reshape(2, size), spread.resampled.reshape(2, size, -1)
     ahead, ahead_moved = undominated(*centre), undominated(*moved)
     share = ahead_moved.mean(axis=-1) if moved.shape[-1] else np.full(size, np.nan)

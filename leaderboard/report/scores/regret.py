@@ -5,7 +5,7 @@ from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, resample
 
 
-def regrets(paired: Paired, metric: str, oracle: str, rng_seed: int = 0) -> dict[str, Estimate]:
+def regrets(paired: Paired, metric: str, oracle: str) -> dict[str, Estimate]:
     """Return the mean of the oracle's `metric` less each system's, with intervals of the paired difference.
 
     Raises:
@@ -14,5 +14,5 @@ def regrets(paired: Paired, metric: str, oracle: str, rng_seed: int = 0) -> dict
     if oracle not in paired.systems:
         raise ValueError(f"oracle {oracle!r} not among the systems {list(paired.systems)}")
     place = paired.systems.index(oracle)
-    spread = resample(*sample(paired, metric), lambda values: mean(values[place] - values), rng_seed)
+    spread = resample(*sample(paired, metric), lambda values: mean(values[place] - values))
     return dict(zip(paired.systems, spread.estimates(), strict=True))

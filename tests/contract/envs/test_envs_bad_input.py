@@ -25,7 +25,7 @@ REFUSED = [
     ({"reward": "delay"}, "reward = 'delay': allowed are emodel, event"),
     ({"observation": "pixels"}, "observation = 'pixels': allowed are features, dict, records"),
     ({"action": "box"}, "action = 'box': allowed are discrete, continuous, exact"),
-    ({"place": "moon"}, "place = 'moon': allowed are sender, central, receiver"),
+    ({"location": "moon"}, "location = 'moon': allowed are sender, central, receiver"),
     ({"feedback_loss": 1}, "feedback_loss = 1: allowed is 0 <= share < 1"),
     ({"feedback_loss": float("nan")}, "feedback_loss = nan: allowed is 0 <= share < 1"),
     ({"feedback_loss": "0.1"}, r"feedback_loss = '0\.1': allowed are numbers, 0 <= share < 1"),

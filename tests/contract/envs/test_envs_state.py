@@ -91,7 +91,7 @@ def test_worlds_drawn_after_going_on_are_the_same():
         ("vcgym/Call-v0", {"observation": "records"}),
         ("vcgym/Call-v0", {"split": "validation"}),
         ("vcgym/Call-v0", {"reward": "event"}),
-        ("vcgym/Call-v0", {"place": "sender"}),
+        ("vcgym/Call-v0", {"location": "sender"}),
         ("vcgym/Call-v0", {"interval": 5}),
     ],
     ids=str,

@@ -46,10 +46,10 @@ def make(**arguments):
         ({"pacing": -1.0}, r"pacing = -1\.0: allowed is 0 to 1000"),
         ({"uplink": None, "rate": GccWebrtc()}, r"rate = GccWebrtc\(.*\): allowed is None without an uplink"),
         ({"uplink": None, "order": Fifo()}, r"order = Fifo\(\): allowed is None without an uplink"),
-        ({"uplink": None, "router": Direct(), "receiver": WMJitter()}, "router, receiver are all held by rules: allowed is at least one"),
+        ({"uplink": None, "router": Direct(), "receiver": WMJitter()}, "router, receiver are all set by rules: allowed is at least one"),
         (
             {"router": Direct(), "receiver": WMJitter(), "rate": GccWebrtc(), "order": Fifo()},
-            "router, receiver, rate, order are all held by rules",
+            "router, receiver, rate, order are all set by rules",
         ),
     ],
     ids=str,
@@ -122,7 +122,7 @@ def test_what_an_action_means(action):
 
 
 def test_a_rate_of_zero_leaves_it_as_it_is():
-    env = make(action="exact", interval=1, place="sender")
+    env = make(action="exact", interval=1, location="sender")
     env.reset(seed=1)
     for said, expected in ((0, 300_000), (700_000, 700_000), (0, 700_000)):
         env.step(np.array([[0, 60_000, said, 0]] * 2))

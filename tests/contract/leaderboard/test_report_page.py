@@ -15,7 +15,7 @@ from vcgym.leaderboard.report.page.axis import axis_marks
 from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards
 from vcgym.leaderboard.report.page.explorer import curves
 from vcgym.leaderboard.report.page.scale import robust
-from vcgym.leaderboard.report.publish import Stored, publish, publish_together, render
+from vcgym.leaderboard.report.publish import Stored, board_page, publish, publish_together
 from vcgym.leaderboard.report.table import print_boards
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
@@ -146,7 +146,7 @@ def test_a_system_without_a_distribution_is_named(folder):
     stored = Stored.read(folder)
     lacking = {place: {name: cdf for name, cdf in of.items() if name != "DRT-BF"} for place, of in stored.cdfs.items()}
     with pytest.raises(ValueError, match=r"no event delay distribution in mode 'correlated' for systems \['DRT-BF'\]"):
-        render([(boards(stored.results), stored._replace(cdfs=lacking))])
+        board_page([(boards(stored.results), stored._replace(cdfs=lacking))])
 
 
 def test_a_file_of_cards_that_is_not_ours_is_refused(folder, tmp_path):

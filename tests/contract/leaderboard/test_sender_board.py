@@ -89,7 +89,7 @@ def test_ranks_are_corrected_for_the_number_of_comparisons():
             one | {"system": f"s{s}", "kind": "rule", "stratum": KINDS[k], "pair": KINDS[k], "seed": n, "utility": float(draws[s, k, n])}
             for s in range(12) for k in range(2) for n in range(15)
         ]  # fmt: skip
-        (board,) = boards(pa.Table.from_pylist(made, schema=results_of(RATE).schema), board_number)
+        (board,) = boards(pa.Table.from_pylist(made, schema=results_of(RATE).schema))
         false_claims += any(line.standing.ranks != "1-12" for line in board.lines)
     assert false_claims <= 6  # 5 % of 40 is 2; uncorrected pairs claim something on nearly every board
 

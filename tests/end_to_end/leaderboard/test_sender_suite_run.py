@@ -48,7 +48,7 @@ def sbpn(folder):
         ("rate", "cubic", GCC, (gcc, RATE, {"action": "exact", "order": Fifo(), "pacing": 2.5})),
         (
             "order", "rtt80-q32", System(rate=Tfrc(), scheduler=Sbpn(), pacing=0.0),
-            (sbpn, ORDER, {"rate": Tfrc(), "pacing": 0.0, "empty_place": "refuse"}),
+            (sbpn, ORDER, {"rate": Tfrc(), "pacing": 0.0, "empty_slot": "refuse"}),
         ),
     ],
     ids=["rate", "order"],
@@ -137,14 +137,14 @@ def test_a_study_that_cannot_play_is_refused(tmp_path):
     (other / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match=r"is of vcgym/Playout-v0; allowed: vcgym/Rate-v0, vcgym/SendOrder-v0"):
         study_agents("PPO", other, SUITE)
-    unfinished = study(tmp_path / "unfinished", ORDER, empty_place="newest")
+    unfinished = study(tmp_path / "unfinished", ORDER, empty_slot="newest")
     (unfinished / "seed-0" / "agent" / "card.json").unlink()
     with pytest.raises(ValueError, match=r"card\.json is no agent's card"):
         study_agents("PPO", unfinished, SUITE)
 
 
 def test_the_command_plays_agents(tmp_path):
-    study(tmp_path / "study", ORDER, empty_place="newest")
+    study(tmp_path / "study", ORDER, empty_slot="newest")
     script = Path(tmp_path / "short.py")
     script.write_text(
         "from vcgym.leaderboard.evaluation.suites import SUITES\n"

@@ -20,7 +20,7 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
-from vcgym.envs.call.batch import PLACES, CallBatch
+from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.playout.slot_window import WINDOW_SLOTS
@@ -61,25 +61,25 @@ SETTINGS = [("central", 1.0, 0.0), ("sender", 7.0, 0.3), ("receiver", 0.0, 0.0)]
 def test_rules_inside(router, receiver, scenario, mode):
     packets = 560
     recipe = Scenario(scenario, mode, packets)
-    for number, (place, probe_rate, feedback_loss) in enumerate(SETTINGS):
+    for number, (location, probe_rate, feedback_loss) in enumerate(SETTINGS):
         draw = recipe.draw("train", 40 + number, stratum="user-node" if mode == "correlated" and number == 0 else None)
-        batch = CallBatch(recipe, 1, router, receiver, place, feedback_loss, probe_rate, log=True)
+        batch = CallBatch(recipe, 1, router, receiver, location, feedback_loss, probe_rate, log=True)
         batch.start(0, draw)
         batch.play(np.array([0]))
         delays, history = world_of(recipe, draw, packets)
         levers = (Inside(router, history, batch.key(0, "router")), Inside(receiver, history, batch.key(0, "receiver")))
         probes = max(round(100 / probe_rate), recipe.paths) if probe_rate else 0
-        expected = twin(delays, packets, history, draw.seed, probes, PLACES[place], feedback_loss, *levers)
+        expected = twin(delays, packets, history, draw.seed, probes, LOCATIONS[location], feedback_loss, *levers)
         assert_equal(batch.played(), 0, expected)
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-@pytest.mark.parametrize(("place", "probe_rate", "feedback_loss"), SETTINGS)
-def test_commands_of_an_agent(scenario, mode, place, probe_rate, feedback_loss):
+@pytest.mark.parametrize(("location", "probe_rate", "feedback_loss"), SETTINGS)
+def test_commands_of_an_agent(scenario, mode, location, probe_rate, feedback_loss):
     """Both levers by commands that take their time: the joint environment under random actions."""
     packets = 400
     env = gymnasium.make_vec(
-        "vcgym/Call-v0", num_envs=2, scenario=scenario, mode=mode, packets=packets, place=place, probe_rate=probe_rate,
+        "vcgym/Call-v0", num_envs=2, scenario=scenario, mode=mode, packets=packets, location=location, probe_rate=probe_rate,
         feedback_loss=feedback_loss, action="exact", log=True, autoreset_mode=AutoresetMode.DISABLED,
     ).unwrapped  # fmt: skip
     env.reset(seed=[50, 51])
@@ -92,7 +92,7 @@ def test_commands_of_an_agent(scenario, mode, place, probe_rate, feedback_loss):
         delays, history = world_of(env.batch.scenario, draw, packets)
         probes = max(round(100 / probe_rate), len(delays)) if probe_rate else 0
         plan = [tuple(map(int, action[row])) for action in actions]
-        assert_equal(env.played(), row, twin(delays, packets, history, draw.seed, probes, PLACES[place], feedback_loss, plan, None))
+        assert_equal(env.played(), row, twin(delays, packets, history, draw.seed, probes, LOCATIONS[location], feedback_loss, plan, None))
 
 
 class Given(World):
@@ -122,15 +122,15 @@ ODD_DELAYS = [LOST, 1, 9_999, 10_000, 10_001, 50_000, 50_000, 60_000, 123_456, 3
 SMALL = Scenario("table1", "paper", 1)  # five paths
 
 
-def play_given(delays, router, receiver, place="central", feedback_loss=0.0):
+def play_given(delays, router, receiver, location="central", feedback_loss=0.0):
     packets = delays.shape[1]
     draw = WorldDraw("given", "given", 77, {})
     recipe = Scenario("table1", "paper", packets)
-    batch = CallBatch(recipe, 1, router, receiver, place, feedback_loss, 3.0, log=True, world=Given(delays, HISTORY))
+    batch = CallBatch(recipe, 1, router, receiver, location, feedback_loss, 3.0, log=True, world=Given(delays, HISTORY))
     batch.start(0, draw)
     batch.play(np.array([0]))
     levers = (Inside(router, HISTORY, batch.key(0, "router")), Inside(receiver, HISTORY, batch.key(0, "receiver")))
-    expected = twin(delays, packets, HISTORY, draw.seed, max(round(100 / 3.0), SMALL.paths), PLACES[place], feedback_loss, *levers)
+    expected = twin(delays, packets, HISTORY, draw.seed, max(round(100 / 3.0), SMALL.paths), LOCATIONS[location], feedback_loss, *levers)
     assert_equal(batch.played(), 0, expected)
 
 
@@ -157,8 +157,8 @@ def hostile_delays(draw):
 
 @settings(max_examples=60)
 @given(hostile_delays(), st.sampled_from(RULES), st.sampled_from(["central", "sender", "receiver"]), st.sampled_from([0.0, 0.3]))
-def test_hostile_worlds(delays, rules, place, feedback_loss):
-    play_given(delays, *rules, place, feedback_loss)
+def test_hostile_worlds(delays, rules, location, feedback_loss):
+    play_given(delays, *rules, location, feedback_loss)
 
 
 @pytest.mark.parametrize(("router", "receiver"), RULES, ids=lambda rule: type(rule).__name__)

@@ -26,7 +26,7 @@ from vcgym.baselines.rule import NEVER_US, buffer_type, report_every_us, wake_us
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Discard, Sbpn
 from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
-from vcgym.envs.call.batch import PLACES, CallBatch
+from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.envs.call.sender.uplink import AUDIO_PER_SLOT, UplinkBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, steps
 from vcgym.network.bottleneck.cross_traffic import Udp
@@ -212,7 +212,7 @@ def cross_traffic(link, until_us):
     return [(at_us, size) for at_us, _, size in sorted(packets)]
 
 
-def twin(delays, keeps_order, packets, history, seed, probes, place, feedback_loss, link, pacing, levers, plan=None, interval=10):
+def twin(delays, keeps_order, packets, history, seed, probes, location, feedback_loss, link, pacing, levers, plan=None, interval=10):
     """One call, event by event.
 
     Args:
@@ -222,8 +222,8 @@ def twin(delays, keeps_order, packets, history, seed, probes, place, feedback_lo
         history: (paths, 3).
         seed: of the world of paths.
         probes: slots from probe to probe of a path; 0 for none.
-        place: 0 sender to 1 receiver.
-        feedback_loss: share of records of media that the place never gets, and of reports that the sender never gets.
+        location: 0 sender to 1 receiver.
+        feedback_loss: share of records of media that the location never gets, and of reports that the sender never gets.
         link: world of the uplink.
         pacing: of the sender.
         levers: of path, level, rate and order: a rule, or None where `plan` says.
@@ -232,7 +232,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, place, feedback_lo
     """
     route, level, rate, order = levers
     control_us = round(history[0, 1] * 1000.0)
-    to_sender_us = round(control_us * place)
+    to_sender_us = round(control_us * location)
     feedback_us = control_us - to_sender_us
     to_receiver = session.Commands(80_000, feedback_us)
     paths, rates, orders = (session.Commands(first, to_sender_us) for first in (0, int(1000.0 * link.rates_kbps[0]), 0))
@@ -378,11 +378,11 @@ def inside(rule, history, key):
 @pytest.mark.parametrize("rules", RULES, ids=lambda rules: type(rules[2]).__name__)
 def test_rules_inside(rules, link):
     packets = 440
-    for (scenario, mode), (place, probe_rate, feedback_loss) in zip(WORLDS, SETTINGS, strict=True):
+    for (scenario, mode), (location, probe_rate, feedback_loss) in zip(WORLDS, SETTINGS, strict=True):
         recipe = Scenario(scenario, mode, packets)
         draw = recipe.draw("train", 40)
         uplink = UplinkBatch(1, recipe.paths, OneWorld(link), *rules[2:], keeps_order=mode == "correlated")
-        batch = CallBatch(recipe, 1, *rules[:2], place, feedback_loss, probe_rate, log=True, uplink=uplink)
+        batch = CallBatch(recipe, 1, *rules[:2], location, feedback_loss, probe_rate, log=True, uplink=uplink)
         uplink.draw(0, "train", 0)
         batch.start(0, draw)
         batch.play(np.array([0]))
@@ -390,7 +390,7 @@ def test_rules_inside(rules, link):
         levers = [inside(rule, history, batch.key(0, lever)) for rule, lever in zip(rules, ("router", "receiver"), strict=False)]
         levers += [inside(rules[2], uplink.sending.history[0], uplink.sending.key(0)), rules[3]]
         probes = max(round(100 / probe_rate), recipe.paths)
-        arguments = (packets, history, draw.seed, probes, PLACES[place], feedback_loss, link, 2.5, levers)
+        arguments = (packets, history, draw.seed, probes, LOCATIONS[location], feedback_loss, link, 2.5, levers)
         expected, sender = twin(delays, mode == "correlated", *arguments)
         session.assert_equal(batch.played(), 0, expected)
         assert_same_sender(uplink.sending.totals(), 0, sender)

@@ -89,12 +89,12 @@ def test_differences_are_to_the_named_reference():
         differences(paired, "r", "c")
 
 
-def test_equal_seeds_give_equal_numbers_whatever_the_order_of_rows():
+def test_numbers_are_the_same_whatever_the_order_of_rows():
     values = {"a": noise(0, 10), "b": noise(1, 10)}
     one = table(values, ["x"] * 10)
     other = one.take(pa.array(np.random.default_rng(5).permutation(one.num_rows)))
-    assert rank(pair_worlds(one), "r", rng_seed=4) == rank(pair_worlds(other), "r", rng_seed=4)
-    assert means(pair_worlds(one), "r", rng_seed=4) != means(pair_worlds(one), "r", rng_seed=5)
+    assert rank(pair_worlds(one), "r") == rank(pair_worlds(other), "r")
+    assert means(pair_worlds(one), "r") == means(pair_worlds(other), "r")
 
 
 @pytest.mark.parametrize("strata", [["x", "y", "z", "w"], ["x", "x", "x", "y"]])

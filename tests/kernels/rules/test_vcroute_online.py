@@ -26,7 +26,7 @@ PACKETS = 900
 
 def relay(packets=PACKETS, **arguments):
     return gymnasium.make_vec(
-        "vcgym/Relay-v0", num_envs=1, packets=packets, interval=1, observation="records", action="exact", log=True, place="sender",
+        "vcgym/Relay-v0", num_envs=1, packets=packets, interval=1, observation="records", action="exact", log=True, location="sender",
         autoreset_mode=AutoresetMode.DISABLED, **arguments,
     ).unwrapped  # fmt: skip
 

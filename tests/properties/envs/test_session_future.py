@@ -49,9 +49,9 @@ class ChangedWorld:
 
 
 def now_us(env):
-    """When each session is asked: the slot at the router's place, the arrival at the receiver."""
+    """When each session is asked: the slot at the router's location, the arrival at the receiver."""
     calls = env.batch.calls
-    if not env.held.at_arrivals:
+    if not env.controls.at_arrivals:
         return calls["slot"] * SLOT_US
     return calls["wire"]["arrival_us"][np.arange(len(calls)), calls["waiting_node"]]
 

@@ -42,9 +42,9 @@ def example(kind):
 
 
 def inside(router, receiver, world):
-    scenario, mode, feedback_loss, probe_rate, place = world
+    scenario, mode, feedback_loss, probe_rate, location = world
     recipe = Scenario(scenario, mode, PACKETS)
-    batch = CallBatch(recipe, len(SEEDS), router, receiver, place, feedback_loss, probe_rate, log=True)
+    batch = CallBatch(recipe, len(SEEDS), router, receiver, location, feedback_loss, probe_rate, log=True)
     for row, seed in enumerate(SEEDS):
         batch.start(row, recipe.draw("train", seed))
     batch.play(np.arange(len(SEEDS)))
@@ -52,10 +52,10 @@ def inside(router, receiver, world):
 
 
 def outside(env_id, policy, world, **arguments):
-    scenario, mode, feedback_loss, probe_rate, place = world
+    scenario, mode, feedback_loss, probe_rate, location = world
     env = gymnasium.make_vec(
         env_id, num_envs=len(SEEDS), scenario=scenario, mode=mode, packets=PACKETS, feedback_loss=feedback_loss, probe_rate=probe_rate,
-        place=place, observation=policy.reads, action=policy.action, log=True, autoreset_mode=AutoresetMode.DISABLED, **arguments,
+        location=location, observation=policy.reads, action=policy.action, log=True, autoreset_mode=AutoresetMode.DISABLED, **arguments,
     ).unwrapped  # fmt: skip
     observation, _ = env.reset(seed=SEEDS)
     state, start, played = None, np.ones(len(SEEDS), bool), [None] * len(SEEDS)

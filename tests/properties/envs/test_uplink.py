@@ -155,15 +155,15 @@ def test_the_future_of_the_paths_does_not_leak(mode, observation):
 
 @pytest.mark.parametrize("what", ["capacity", "flow"])
 @pytest.mark.parametrize("observation", ["features", "records"])
-@pytest.mark.parametrize("place", ["sender", "central"])
-def test_the_future_of_the_bottleneck_does_not_leak(place, observation, what):
+@pytest.mark.parametrize("location", ["sender", "central"])
+def test_the_future_of_the_bottleneck_does_not_leak(location, observation, what):
     """The capacity falls, or another flow begins, at 1 s: whatever is shown and paid before is the same, afterwards it is not."""
     border_us = 1_000_000
     level, falls = rate_trace("level", [0.0], [1.5e6], 1000.0), rate_trace("falls", [0.0, border_us / 1e6], [1.5e6, 0.1e6], 1000.0)
     link = SharedLink("x", 3, level)
     other = link._replace(trace=falls) if what == "capacity" else link._replace(flows=(Udp(1.4e6, starts_s=border_us / 1e6),))
     envs = [
-        make(observation=observation, place=place, interval=3, uplink=OneWorld(world, level, falls)) for world in (link, other)
+        make(observation=observation, location=location, interval=3, uplink=OneWorld(world, level, falls)) for world in (link, other)
     ]  # fmt: skip
     shown, paid = [env.reset(seed=1)[0] for env in envs], [np.zeros(1)] * 2
     envs[0].action_space.seed(0)
@@ -234,7 +234,7 @@ def of_all(env):
 
 @pytest.mark.parametrize("feedback_loss", [0.0, 0.2])
 def test_a_rule_of_the_path_outside_equals_the_rule_inside(feedback_loss):
-    arguments = {"place": "sender", "interval": 1, "observation": "records", "feedback_loss": feedback_loss, "action": "exact"}
+    arguments = {"location": "sender", "interval": 1, "observation": "records", "feedback_loss": feedback_loss, "action": "exact"}
     others = {"receiver": WMJitter(), "rate": GccWebrtc()}
     outside = make(TIGHT, order=Sbpn(), **others, **arguments)
     inside = make(TIGHT, router=Greedy(), **others, **arguments)
@@ -253,7 +253,7 @@ def test_a_rule_of_the_path_outside_equals_the_rule_inside(feedback_loss):
 @pytest.mark.parametrize("feedback_loss", [0.0, 0.2])
 def test_a_rule_of_the_rate_outside_equals_the_rule_inside(feedback_loss):
     """Asked whenever a report is back, at the sender: the same rates at the same instants."""
-    arguments = {"place": "sender", "interval": 1, "observation": "records", "feedback_loss": feedback_loss, "action": "exact"}
+    arguments = {"location": "sender", "interval": 1, "observation": "records", "feedback_loss": feedback_loss, "action": "exact"}
     others = {"router": Greedy(), "receiver": WMJitter()}
     outside = make(TIGHT, **others, **arguments)
     inside = make(TIGHT, rate=GccWebrtc(), **others, **arguments)
@@ -329,8 +329,8 @@ def test_a_silence_from_the_start():
 
 
 def test_the_sender_is_seen_as_late_as_it_is_commanded():
-    """The same decisions from the start on are the same call from any place; what the sender tells of itself comes later."""
-    near, far = (make(TIGHT, place=place, interval=1) for place in ("sender", "receiver"))
+    """The same decisions from the start on are the same call from any location; what the sender tells of itself comes later."""
+    near, far = (make(TIGHT, location=location, interval=1) for location in ("sender", "receiver"))
     shown = []
     for env in (near, far):
         seen = [env.reset(seed=5)[0][0]]

@@ -41,7 +41,7 @@ def show_fates(senders, flight, which, told, records, count):
 
 @kernel
 def show_queue(senders, which, records, count):
-    """Write what waits, oldest first, as rows (created_us, expires_us, size_bytes, kind, frame) of `records` (sessions, places, 5)."""
+    """Write what waits, oldest first, as rows (created_us, expires_us, size_bytes, kind, frame) of `records` (sessions, packets, 5)."""
     for s in which:
         queue = senders[s].queue
         count[s] = queue.waiting

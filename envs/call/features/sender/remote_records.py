@@ -7,7 +7,7 @@ from vcgym.network.kernels.slots import SLOT_US
 
 @kernel
 def show_told(uplink, calls, which, shown, fates, count):
-    """Write the feedback of packets that the place has been told of since the last time, in order of sending, as rows of `PacketFeedback`.
+    """Write the feedback of packets that the location has newly been told of, in order of sending, as rows of `PacketFeedback`.
 
     Args:
         uplink: of class Uplink.

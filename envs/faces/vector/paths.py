@@ -1,4 +1,4 @@
-"""The native vector environment of calls over paths, perhaps behind an uplink. The scalar face and three ids stand over it."""
+"""The native vector environment of calls over paths, perhaps behind an uplink; Relay, Playout and Call are made of it."""
 
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -19,12 +19,13 @@ from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
-from vcgym.envs.call.sender.no_uplink import NO_UPLINK, NoUplink
-from vcgym.envs.call.stages import DONE
-from vcgym.envs.faces.render import picture
-from vcgym.envs.faces.vector.actions import action_space, decode
-from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv, require_whole
-from vcgym.envs.faces.vector.settings import GROUPS, EpisodeSettings, grouped
+from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
+from vcgym.envs.faces.render import picture_of_paths
+from vcgym.envs.faces.vector.actions import FORMS, action_space, decode
+from vcgym.envs.faces.vector.checks import require_whole
+from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.faces.vector.settings import CallAgentSettings, LocationSettings, WorldSettings, grouped
+from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.playout.quality import mos, rating
@@ -32,95 +33,96 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay()})
-LONGEST_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
+MAX_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
 
 
-class Held(NamedTuple):
-    """Controls of the paths that are the agent's, and where it decides. The uplink knows its own."""
+class Controls(NamedTuple):
+    """Controls behind the sender that the agent sets, and where it decides. The uplink knows its own."""
 
     path: bool
-    level: bool
+    lag: bool
     at_arrivals: bool
     interval: int = 1  # packets from decision to decision; without effect at arrivals
 
 
-class LeverVectorEnv(EpisodeVectorEnv):
-    """A batch of calls whose controls `held` are the agent's; each environment's docstring specifies observation, action and reward.
+class PathsVectorEnv(EpisodeVectorEnv):
+    """A batch of calls, some controls of which the agent sets; each environment's docstring specifies observation, action and reward.
 
     Args:
         num_envs: how many calls are played side by side, >= 1.
-        held: controls that the agent sets.
-        router: who holds the path: `vcgym.envs.call.controllers.Agent`, or parameters of a rule.
-        receiver: controller of the level: one of `vcgym.envs.call.controllers`, or parameters of a rule.
+        controls: what the agent sets.
+        router: controller of the path: `vcgym.envs.call.controllers.Agent`, or parameters of a rule.
+        receiver: controller of the lag: one of `vcgym.envs.call.controllers`, or parameters of a rule.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
         arguments: fields of the settings of `vcgym.envs.faces.vector.settings`.
     """
 
     reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum")
-    settings = GROUPS
+    settings = (WorldSettings, LocationSettings, CallAgentSettings)
+    batch: CallBatch
 
     def __init__(
         self,
         num_envs: int,
-        held: Held,
+        controls: Controls,
         router: NamedTuple,
         receiver: NamedTuple,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         **arguments: Any,
     ) -> None:
-        require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(held.interval, 1, RECORDS_SHOWN // 2))
-        if render_mode is not None:
-            raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
-        settings, location, episode = grouped(arguments)
+        require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(controls.interval, 1, RECORDS_SHOWN // 2))
+        settings, at, agent = grouped(self.settings, arguments)
+        one_of("action", agent.action, FORMS)
         world = settings.make()
-        self._added = _added_features(episode, held)
-        self.held, self.split, self.action_form = held, settings.split, episode.action
+        added = _added_features(agent, controls)
+        self.controls, self.split, self.action_form = controls, settings.split, agent.action
         self.uplink = self._make_uplink(num_envs, world)
-        at = location.place, location.feedback_loss, location.probe_rate
+        location = at.location, at.feedback_loss, at.probe_rate
         self.batch = CallBatch(
-            world, num_envs, router, receiver, *at, episode.log, episode.threads, uplink=self.uplink, interval=held.interval
+            world, num_envs, router, receiver, *location, agent.log, agent.threads, uplink=self.uplink, interval=controls.interval
         )  # fmt: skip
         self._no_paths = np.zeros((num_envs, 0, 0), np.float32)
-        self._features = allocate_features(num_envs, world.paths, self._added)
-        chosen = require_reward(episode.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
+        self._features = allocate_features(num_envs, world.paths, added)
+        chosen = require_reward(agent.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
         # The data included.
         decisive = (
-            router, receiver, world.name, world.mode, settings.split, world.packets, chosen, episode.observation, episode.action, *at,
-            settings.burst, float(settings.tau_ms), episode.log, world.layout.card, fingerprint(self._added), held.interval,
+            router, receiver, world.name, world.mode, settings.split, world.packets, chosen, agent.observation, agent.action, *location,
+            settings.burst, float(settings.tau_ms), agent.log, world.layout.card, fingerprint(added), controls.interval,
             *self.uplink.arguments,
         )  # fmt: skip
-        self._levers = held.path, held.level, self.uplink.rate_held, self.uplink.orders_held
-        path_names = () if held.at_arrivals else world.layout.path_names
-        added = {"of_path": features_of(self._added, OF_PATHS), "of_call": features_of(self._added, CALL)}
-        self._added = for_kernels(self._added)
-        layout = call_layout(path_names, *([self.uplink.part] if self.uplink.part else []), **added)
-        acted = action_space(episode.action, world.paths, *self._levers)
-        rewarded = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen, Accounts(self.batch.calls, self.uplink.senders)
-        shown = layout, episode.observation, self._records(world.paths)
-        super().__init__(num_envs, *shown, acted, *rewarded, decisive, autoreset_mode, self.batch.shares)
+        self._acted = controls.path, controls.lag, self.uplink.sets_rate, self.uplink.orders
+        path_names = () if controls.at_arrivals else world.layout.path_names
+        shown = {"of_path": features_of(added, OF_PATHS), "of_call": features_of(added, CALL)}
+        self._added = for_kernels(added)
+        layout = call_layout(path_names, *([self.uplink.part] if self.uplink.part else []), **shown)
+        acted = action_space(agent.action, world.paths, *self._acted)
+        reward = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen
+        accounts = Accounts(self.batch.calls, self.uplink.senders)
+        observed = layout, agent.observation, self._records(world.paths)
+        super().__init__(self.batch, *observed, acted, reward, accounts, decisive, autoreset_mode, render_mode)
 
-    def _make_uplink(self, sessions: int, scenario: Scenario) -> NoUplink:
+    def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         """Return the stages that packets pass before they go onto a path."""
         return NO_UPLINK
 
     def _records(self, paths: int) -> dict[str, spaces.Space[Any]]:
-        most = np.iinfo(np.int64).max
-        history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, LONGEST_DELAY_MS, LONGEST_DELAY_MS], (paths, 1)).astype(np.float64)
+        highest = np.iinfo(np.int64).max
+        history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, MAX_DELAY_MS, MAX_DELAY_MS], (paths, 1)).astype(np.float64)
         return {
             "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
             "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
             "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
-            "records": spaces.Box(-1, most, (RECORDS_SHOWN, 8), np.int64),
-            "slot": spaces.Box(0, most, (), np.int64),
+            "records": spaces.Box(-1, highest, (RECORDS_SHOWN, 8), np.int64),
+            "slot": spaces.Box(0, highest, (), np.int64),
             **self.uplink.records(),
         }
 
     @property
     def chosen_from(self) -> str | None:
         """Return the part of an observation whose items the agent chooses among; None if a rule chooses the path."""
-        return "paths" if self.held.path else None
+        return "paths" if self.controls.path else None
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
         self.uplink.refuse(self.split, kind)
@@ -136,23 +138,15 @@ class LeverVectorEnv(EpisodeVectorEnv):
             begun = np.isin(np.arange(self.num_envs), rows)
             start(self._added, self._features.added, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
 
-    def _advance(self, rows: NDArray[np.int64]) -> None:
-        self.batch.advance(rows)
-
-    def _done(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        done: NDArray[np.bool_] = self.batch.why[rows] == DONE
-        return done
-
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        decided = decode(self.action_form, self.batch.scenario.paths, actions, *self._levers)
-        self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = decided.path, decided.level_us
+        decided = decode(self.action_form, self.batch.scenario.paths, actions, *self._acted)
+        self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = decided.path, decided.lag_us
         self.uplink.answer(decided.rate, self.action_form != "exact", decided.order)
-
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
         if self.observation_kind != "records":
-            if self.held.at_arrivals:
+            if self.controls.at_arrivals:
                 observe_arrival(batch.calls, rows, self._features, batch.receiver, self._added, self._no_paths, shown["call"])
                 return
             observe_feed(batch.calls, rows, self._features, batch.history, self._added, shown["paths"], shown["call"])
@@ -161,9 +155,9 @@ class LeverVectorEnv(EpisodeVectorEnv):
             return
         shown["history"][rows] = batch.history[rows]
         shown["slot"][rows] = batch.calls["slot"][rows]
-        shown["key"][rows] = [batch.key(row, "receiver" if self.held.at_arrivals else "router") for row in rows]
+        shown["key"][rows] = [batch.key(row, "receiver" if self.controls.at_arrivals else "router") for row in rows]
         shown["records"][rows] = 0
-        if self.held.at_arrivals:
+        if self.controls.at_arrivals:
             show_arrival(batch.calls, rows, batch.receiver, shown["records"], shown["count"])
         elif not show_feed(batch.calls, rows, shown["records"], shown["count"]):
             raise OverflowError(f"more than {RECORDS_SHOWN} records have come since the last decision: use a smaller interval")
@@ -183,8 +177,8 @@ class LeverVectorEnv(EpisodeVectorEnv):
         }  # fmt: skip
 
     def picture(self, row: int) -> NDArray[np.uint8]:
-        """Draw the call so far, see `vcgym.envs.faces.render.picture`."""
-        return picture(self.batch, row)
+        """Draw the call so far, see `vcgym.envs.faces.render.picture_of_paths`."""
+        return picture_of_paths(self.batch, row)
 
     def played(self) -> Played:
         """Return every call packet by packet, as it stands; needs ``log=True``."""
@@ -212,17 +206,17 @@ class LeverVectorEnv(EpisodeVectorEnv):
             self.uplink.take_kind(row, of[3] if of else "")
 
 
-def _added_features(episode: EpisodeSettings, held: Held) -> Added | NoFeatures:
+def _added_features(agent: CallAgentSettings, controls: Controls) -> Added | NoFeatures:
     """Return the features that are added, the forecast of a predictor first.
 
     Raises:
         ValueError: features that do not fit the observation.
     """
-    predictor, features = episode.predictor, episode.features or ()
-    if predictor is not None and (held.at_arrivals or episode.observation == "records"):
+    predictor, features = agent.predictor, agent.features or ()
+    if predictor is not None and (controls.at_arrivals or agent.observation == "records"):
         kind = type(predictor).__name__
-        raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that holds the path")
+        raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that sets the path")
     added = chain([*([] if predictor is None else [forecast_by(predictor)]), *features])
-    if held.at_arrivals and features_of(added, OF_PATHS):
+    if controls.at_arrivals and features_of(added, OF_PATHS):
         raise ValueError(f"features = {features!r}: allowed are features of the call for an agent at the receiver")
     return added

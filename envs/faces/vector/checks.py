@@ -1,0 +1,73 @@
+"""Refuses arguments, seeds, masks and actions that are not allowed, before anything moves."""
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+
+def require_whole(**counts: tuple[Any, int, int]) -> None:
+    """Refuse values that are no integers within [minimum, maximum], given by name.
+
+    Raises:
+        ValueError: naming the argument, the value and what is allowed.
+    """
+    for name, (value, low, high) in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+            raise ValueError(f"{name} = {value!r}: allowed are integers from {low} to {high}")
+
+
+def is_number(value: Any) -> bool:
+    """Return True for an integer or a float, NumPy's included, but not for a bool."""
+    return isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
+
+
+def require_number(name: str, value: Any, low: float, high: float) -> None:
+    """Refuse a value that is no number within [low, high].
+
+    Raises:
+        ValueError: naming the argument, the value and what is allowed.
+    """
+    if not is_number(value) or not low <= value <= high:
+        raise ValueError(f"{name} = {value!r}: allowed are numbers from {low:g} to {high:g}")
+
+
+def checked_seeds(seed: int | list[int | None] | None, sessions: int) -> list[int | None]:
+    """Return a seed for each session: those of a list, or consecutive ones from an integer.
+
+    Raises:
+        ValueError: not one per session, or not of 64 bits.
+    """
+    seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(sessions)]
+    if len(seeds) != sessions:
+        raise ValueError(f"seed has length {len(seeds)}: allowed is {sessions}, one per session")
+    for given in seeds:
+        if given is not None and not 0 <= given < 1 << 64:
+            raise ValueError(f"seed = {given!r}: allowed are integers from 0 to 2**64 - 1")
+    return seeds
+
+
+def checked_mask(mask: Any, sessions: int) -> NDArray[np.bool_]:
+    """Return a mask of sessions to reset.
+
+    Raises:
+        ValueError: another shape or type, or no session.
+    """
+    if not isinstance(mask, np.ndarray) or mask.shape != (sessions,) or mask.dtype != np.bool_ or not mask.any():
+        raise ValueError(f"reset_mask = {mask!r}: allowed is a bool array of shape ({sessions},) with at least one True")
+    return mask
+
+
+def checked_actions(actions: Any, space: spaces.Space[Any]) -> NDArray[Any]:
+    """Return actions of the batched space as an array.
+
+    Raises:
+        ValueError: an action outside the space.
+    """
+    actions = np.asarray(actions)
+    # A float where an index is wanted would be cut off silently, NaN included.
+    same_kind = np.can_cast(actions.dtype, space.dtype or actions.dtype, "same_kind")
+    if not same_kind or not space.contains(actions.astype(space.dtype, copy=False)):
+        raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
+    return actions

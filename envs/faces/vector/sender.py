@@ -1,0 +1,132 @@
+"""The native vector environment of senders that share a bottleneck; Rate and SendOrder are made of it."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from vcgym.envs.call.features.layout import ObservationLayout
+from vcgym.envs.call.paths import CALL
+from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
+from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.faces.render import picture_of_sender
+from vcgym.envs.faces.vector.checks import require_whole
+from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.faces.vector.settings import BottleneckSettings, SenderAgentSettings, grouped
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.kernels.ranges import one_of
+from vcgym.network.playout.quality import rating
+from vcgym.network.scenarios.bottleneck.recipe import data_hash
+
+
+class SenderVectorEnv(EpisodeVectorEnv):
+    """A batch of senders, one control of which the agent sets; each environment's docstring specifies observation, action and reward.
+
+    Args:
+        num_envs: how many calls are played side by side, >= 1.
+        rate: controller of the rate: `RateAgent`, or parameters of a rule.
+        order: controller of the order: `OrderAgent`, or parameters of a rule.
+        autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
+        render_mode: None; only the scalar face draws.
+        arguments: fields of the settings of `vcgym.envs.faces.vector.settings`.
+    """
+
+    reset_options = ("kind",)
+    settings = (BottleneckSettings, SenderAgentSettings)
+    batch: SendingBatch
+    rewards: ClassVar[dict[str, Any]]
+    forms: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        num_envs: int,
+        rate: Any,
+        order: Any,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        **arguments: Any,
+    ) -> None:
+        require_whole(num_envs=(num_envs, 1, 1 << 20))
+        asked, agent = grouped(self.settings, arguments)
+        one_of("action", agent.action, self.forms)
+        self.asked, self.scenario, self.action_form = asked, asked.make(), agent.action
+        chosen = require_reward(agent.reward, self.rewards, (SENDER,))
+        world = self.scenario
+        lasts_s = world.seconds if asked.seconds is None else asked.seconds
+        self.batch = SendingBatch(
+            num_envs, rate, order, world.traces, world.flows, world.series, asked.pacing, agent.log_packets, lasts_s, agent.threads,
+            calls=world.calls,
+        )  # fmt: skip
+        self._kinds = [""] * num_envs
+        decisive = (
+            rate, order, world.name, data_hash(world), asked.split, asked.seconds, asked.send_queue, float(asked.pacing), chosen,
+            agent.observation, agent.action, agent.log_packets, *self._own_arguments(),
+        )  # fmt: skip
+        observed, acted = (self._layout(), agent.observation, self._records()), self._action_space()
+        accounts = Accounts(np.zeros(0, CALL), self.batch.senders)
+        super().__init__(self.batch, *observed, acted, chosen, accounts, decisive, autoreset_mode, render_mode)
+
+    def _own_arguments(self) -> tuple[Any, ...]:
+        """Return further arguments that a state must agree on."""
+        return ()
+
+    @abstractmethod
+    def _layout(self) -> ObservationLayout:
+        """Return the parts of an observation of features."""
+
+    @abstractmethod
+    def _records(self) -> dict[str, spaces.Space[Any]]:
+        """Return the parts of an observation of records."""
+
+    @abstractmethod
+    def _action_space(self) -> spaces.Space[Any]:
+        """Return the action space of one session."""
+
+    def _refuse_options(self, **options: Any) -> None:
+        self.scenario.draw(self.asked.split, 0, **options)
+
+    def _start(self, row: int, seed: int, **options: Any) -> None:
+        link = self.asked.applied(self.scenario.draw(self.asked.split, seed, **options))
+        self.batch.start(row, link)
+        self._kinds[row] = link.name
+
+    def _outcomes(self) -> dict[str, NDArray[Any]]:
+        """R of the audio, shares on time and missing, mean delay, rate delivered, kind of the world; and the parts of `utility`."""
+        counts, ends_us = self.batch.senders["counts"], self.batch.senders["ends_us"]
+        created, delivered = (np.maximum(counts[name], 1) for name in ("created", "delivered"))
+        audio = counts["on_time"][:, AUDIO] / created[:, AUDIO]
+        counted_s = (ends_us - self.batch.senders["counts_from_us"]) * 1e-6
+        return {
+            "r": rating(self.batch.senders["expiry_us"] / 1000.0, 1.0 - audio),
+            "audio_on_time": audio,
+            "video_on_time": counts["on_time"][:, VIDEO] / created[:, VIDEO],
+            "missing_share": 1.0 - counts["delivered"].sum(axis=1) / created.sum(axis=1),
+            "delay_ms": counts["delay_us"].sum(axis=1) / delivered.sum(axis=1) / 1000.0,
+            "delivered_kbps": counts["bytes_delivered"].sum(axis=1) * 8e-3 / counted_s,
+            "kind": np.array(self._kinds),
+            **outcomes(self.reward, self._rewarded),
+        }
+
+    def log(self, row: int) -> NDArray[np.void]:
+        """Return the packets of one call that were kept, see `SendingBatch.log`."""
+        return self.batch.log(row)
+
+    def picture(self, row: int) -> NDArray[np.uint8]:
+        """Draw the call so far, see `vcgym.envs.faces.render.picture_of_sender`."""
+        return picture_of_sender(self.batch, row)
+
+    def _living(self) -> dict[str, Any]:
+        batch = self.batch
+        return {
+            "senders": batch.senders, "dumbbell": batch.tables.dumbbell, "flight": batch.tables.flight, "log": batch.tables.log,
+            "targets": batch.tables.targets, "others": batch.tables.others, "rate": batch.rate_state, "history": batch.history,
+        }  # fmt: skip
+
+    def _world_names(self) -> list[str]:
+        return list(self._kinds)
+
+    def _take_world_names(self, names: list[str]) -> None:
+        self._kinds = names

@@ -1,0 +1,54 @@
+"""Every command that README, CONTRIBUTING and docs quote exists, and takes the arguments it is quoted with."""
+
+import importlib.util
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_module
+
+from vcgym.scripts.command import register
+
+HOME = Path(__file__).parents[3]
+PAGES = (HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").glob("*.md")))
+TEXT = "\n".join(page.read_text(encoding="utf-8").replace("\\\n", " ") for page in PAGES)
+START = r"(?:^ *(?:\$ )?|`)(?:\.venv/bin/)?"
+NAMES = {"vcgym-delay-predictor"}  # of a registered model
+FOUND = {(name, rest.strip()) for name, rest in re.findall(START + r"(vcgym-[a-z-]+)((?: [^`\n]*)?)", TEXT, re.MULTILINE)}
+COMMANDS = sorted((name, rest) for name, rest in FOUND if name not in NAMES)
+TARGETS = sorted(set(re.findall(r"(?:^ *|`)make ([a-z-]+)(?=$|`|  | [A-Z])", TEXT, re.MULTILINE)))
+MODULES = sorted(set(re.findall(r"python -m (vcgym[\w.]+)", TEXT)))
+
+
+def overrides(rest):
+    """Return what is an argument: words with a value, up to the first that is none; not those whose value is a placeholder like NAME."""
+    found = []
+    for word in shlex.split(rest, comments=True):
+        if "=" not in word:
+            break
+        found += [word] if not re.search(r"=[A-Z]+$", word) else []
+    return found
+
+
+def test_there_is_something_to_check():
+    assert len(COMMANDS) > 40 and len(TARGETS) > 5 and MODULES
+
+
+@pytest.mark.parametrize(("name", "rest"), COMMANDS, ids=lambda text: text[:60])
+def test_command_takes_its_arguments(name, rest):
+    assert name in tomllib.loads((HOME / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    register()
+    with initialize_config_module("vcgym.conf", version_base="1.3"):
+        compose(name.removeprefix("vcgym-").replace("-", "_"), overrides(rest))  # raises for an unknown key or choice
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_target_is_in_the_makefile(target):
+    assert re.search(rf"^{target}:", (HOME / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_module_can_be_run(module):
+    assert importlib.util.find_spec(module)
