@@ -22,6 +22,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_GIT_COMMIT, MLFLOW_PARENT_RUN_ID
 
 from vcgym.agents.config.base import Config
+from vcgym.network.traces.plain_file import replace_file
 
 EXPERIMENT = "vcgym"
 _SQLITE = "sqlite:///"
@@ -79,7 +80,7 @@ class Tracking:
 
     @contextmanager
     def run(self, name: str, *, parent: Run | None = None, data_hash: str = "", marker: Path | None = None) -> Iterator[Run]:
-        """Open a run for the length of the block; it ends FINISHED, or FAILED when the block raises.
+        """Open a run for the length of the block; it ends FINISHED, FAILED when the block raises, or KILLED by an interrupt or exit.
 
         Args:
             name: shown in the interface.
@@ -94,12 +95,11 @@ class Tracking:
             tags = {MLFLOW_GIT_COMMIT: git_revision(), "data_hash": data_hash} | ({MLFLOW_PARENT_RUN_ID: parent.id} if parent else {})
             run = Run(self.client, self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id)
             if marker is not None:
-                marker.parent.mkdir(parents=True, exist_ok=True)
-                marker.write_text(run.id + "\n")
+                replace_file(marker, f"{run.id}\n".encode())
         try:
             yield run
-        except BaseException:
-            self.client.set_terminated(run.id, "FAILED")
+        except BaseException as error:
+            self.client.set_terminated(run.id, "KILLED" if isinstance(error, KeyboardInterrupt | SystemExit) else "FAILED")
             raise
         self.client.set_terminated(run.id, "FINISHED")
 
