@@ -5,20 +5,23 @@
     topk: {choice: best_five}       a rule within by its parameters, and `_target_` where its class is not fixed
     predictor: {_target_: vcgym.predictors.published.shipped_network}
 
-Allowed are the classes of `vcgym.baselines` and `vcgym.predictors`, the predictors that are shipped, and the classes that an installed
-package offers as entry points of the group `vcgym.rules`, by the entry point's name or by the class.
+Allowed are the classes of `vcgym.baselines`, `vcgym.predictors` and `vcgym.agents.controllers`, the predictors that are shipped, and the
+classes that an installed package offers as entry points of the group `vcgym.rules`, by the entry point's name or by the class.
 """
 
 import enum
 import importlib
 from collections.abc import Mapping
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, get_args, get_origin
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.predictors.published import shipped_network, shipped_table
 
 PLUGINS = "vcgym.rules"
-_ROOMS = ("vcgym.baselines.", "vcgym.predictors.")
+_ROOMS = ("vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.")
 _SHIPPED = {f"{make.__module__}.{make.__name__}": make for make in (shipped_network, shipped_table)}
 
 
@@ -49,6 +52,8 @@ def mapping_of(params: Any, complete: bool = False) -> Any:
     """
     if isinstance(params, enum.Enum):
         return params.name.lower()
+    if isinstance(params, np.ndarray):
+        return params.tolist()
     if not (isinstance(params, tuple) and hasattr(params, "_asdict")):
         return params
     for name, make in _SHIPPED.items():
@@ -72,7 +77,7 @@ def _class(name: str, where: str) -> type:
     else:
         module, _, attribute = name.rpartition(".")
         if not module.startswith(_ROOMS):
-            raise ValueError(f"{where}: _target_ is {name!r}; allowed: a class of vcgym.baselines or vcgym.predictors, or of a plug-in")
+            raise ValueError(f"{where}: _target_ is {name!r}; allowed: a class of {', '.join(_ROOMS)} or of a plug-in")
         try:
             found = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:
@@ -97,6 +102,8 @@ def _value(kind: Any, value: Any, where: str) -> Any:
     if isinstance(value, Mapping):
         is_fixed = hasattr(kind, "_fields") and "_target_" not in value
         return _build(kind, value, where) if is_fixed else rule_from(value, where)
+    if get_origin(kind) is np.ndarray:
+        return _array(kind, value, where)
     if kind is bool and isinstance(value, int) and value in (0, 1):
         return bool(value)
     if kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool) and kind(value) == value:
@@ -104,6 +111,14 @@ def _value(kind: Any, value: Any, where: str) -> Any:
     if kind is Any or (isinstance(kind, type) and kind not in (bool, int, float) and isinstance(value, kind)):
         return value
     raise ValueError(f"{where} is {value!r}; allowed is a value of {getattr(kind, '__name__', kind)}")
+
+
+def _array(kind: Any, value: Any, where: str) -> NDArray[Any]:
+    wanted = get_args(get_args(kind)[1])[0]
+    try:
+        return np.asarray(value, wanted)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where} is {value!r:.80}; allowed is an array of {wanted.__name__}") from error
 
 
 def _member(kind: type[enum.IntEnum], value: Any, where: str) -> enum.IntEnum:

@@ -61,6 +61,7 @@ class Facts(NamedTuple):
     oracle: bool
     buffer: int
     decided: Decided
+    learned: bool
 
 
 def rule(
@@ -70,6 +71,7 @@ def rule(
     oracle: bool = False,
     buffer: int | None = None,
     decided: Decided = Decided.INSIDE,
+    learned: bool = False,
 ) -> Callable[[Rule], Rule]:
     """Return a decorator that states what a class of parameters is.
 
@@ -80,6 +82,7 @@ def rule(
         buffer: how a receiver holds its decisions (`vcgym.network.playout.receiver`): WATERMARK for a lag; COUNT or PUBLISHED for a target,
             by default COUNT.
         decided: other than INSIDE only for stand-ins of agents.
+        learned: its parameters are weights that a learner found; no hand wrote it.
     """
     held = buffer if buffer is not None else COUNT if control is Control.TARGET else WATERMARK
     if held not in ((COUNT, PUBLISHED) if control is Control.TARGET else (WATERMARK,)):
@@ -87,7 +90,7 @@ def rule(
 
     def state(cls: Rule) -> Rule:
         _RULES.append(cls)
-        cls.facts = Facts(control, learns, oracle, held, decided)  # type: ignore[attr-defined]
+        cls.facts = Facts(control, learns, oracle, held, decided, learned)  # type: ignore[attr-defined]
         return cls
 
     return state
@@ -135,6 +138,11 @@ def rules_of(*controls: Control) -> list[type]:
 def is_oracle(params: Any) -> bool:
     """Return True for a rule that is told what no location knows."""
     return facts_of(type(params)).oracle
+
+
+def is_learned(params: Any) -> bool:
+    """Return True for a rule whose parameters are weights that a learner found."""
+    return facts_of(type(params)).learned
 
 
 learns = class_constant(lambda cls: facts_of(cls).learns)

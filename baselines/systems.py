@@ -1,7 +1,8 @@
 """Systems by name: a published rule, or a tuned one, for each control of a call.
 
 A file of conf/system names the rules with their parameters and is a line of the leaderboard; a file of data/tuned is the same for a system
-whose parameters were searched by `vcgym-tune`, with the study that found them. `load_system("VCR-WM")` needs no configuration system.
+whose parameters were searched by `vcgym-tune`, with the study that found them; those of data/zoo are learned (`vcgym.baselines.zoo`).
+`load_system("VCR-WM")` needs no configuration system.
 """
 
 import functools
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from vcgym.baselines.configured import rule_from
-from vcgym.baselines.rule import Control, is_oracle, require_rule
+from vcgym.baselines.rule import Control, is_learned, is_oracle, require_rule
+from vcgym.baselines.zoo import read_learned, zoo, zoo_names
 from vcgym.network.traces.cards import Carded, parse_carded
 
 TUNED = "-tuned"
@@ -43,6 +45,7 @@ class System(NamedTuple):
         rate: chooses the target bitrate, at the sender.
         scheduler: chooses the packet that leaves next, at the sender.
         pacing: transmission opportunities come so many times as fast as the target bitrate; 0: as far apart as packets of mean size.
+        trained_packets: packets played to learn the rules; 0 for rules that no learner made.
     """
 
     router: Any = None
@@ -50,6 +53,7 @@ class System(NamedTuple):
     rate: Any = None
     scheduler: Any = None
     pacing: float | None = None
+    trained_packets: int = 0
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -60,6 +64,11 @@ class System(NamedTuple):
     def is_oracle(self) -> bool:
         """True if a rule is told what no location can know; such a system is never ranked."""
         return any(is_oracle(params) for params in self.rules.values())
+
+    @property
+    def is_learned(self) -> bool:
+        """True if a rule is learned."""
+        return any(is_learned(params) for params in self.rules.values())
 
     @property
     def is_sender(self) -> bool:
@@ -81,7 +90,7 @@ class Tuned(Carded):
 
 def system_names() -> list[str]:
     """Return the names of all systems, tuned ones and oracles among them."""
-    return sorted([*_files(), *(name for name in tuned_names() if _read_tuned(name).system is not None)])
+    return sorted([*_files(), *(name for name in tuned_names() if _read_tuned(name).system is not None), *zoo_names()])
 
 
 def tuned_names() -> list[str]:
@@ -100,7 +109,20 @@ def load_system(name: str) -> System:
         raise ValueError(f"systems has {name!r}; allowed: {', '.join(system_names())}")
     if name in _files():
         return _parsed(f"conf/system/{name}.yaml", _files()[name].read_text(encoding="utf-8"))
-    return build_system(f"data/tuned/{name}.json", _read_tuned(name).system)
+    if name in tuned_names():
+        return build_system(f"data/tuned/{name}.json", _read_tuned(name).system)
+    return learned_system(zoo(), name)
+
+
+def learned_system(folder: Traversable, name: str) -> System:
+    """Return the learned system `name` of a folder (`vcgym.baselines.zoo`).
+
+    Raises:
+        ValueError: a file that is missing, malformed, or names what does not exist.
+    """
+    found = read_learned(folder, name)
+    system = build_system(f"{folder.joinpath(name)}.json", found.rules)
+    return system._replace(trained_packets=int(found.file.study["budget"]["packets"]))
 
 
 def load_systems(names: list[str]) -> dict[str, System]:
@@ -109,8 +131,8 @@ def load_systems(names: list[str]) -> dict[str, System]:
 
 
 def load_study(name: str) -> dict[str, Any]:
-    """Return the study of a tuned system."""
-    return dict(_read_tuned(name).study)
+    """Return the study of a tuned or learned system."""
+    return dict(_read_tuned(name).study if name in tuned_names() else read_learned(zoo(), name).file.study)
 
 
 def tuning_trials(name: str) -> int:
@@ -122,7 +144,7 @@ def description(name: str) -> str:
     """Return one sentence on a system: of a tuned one, the system it was made from."""
     if name in _files():
         return _files()[name].read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-    return _read_tuned(name).card.description
+    return _read_tuned(name).card.description if name in tuned_names() else read_learned(zoo(), name).file.card.description
 
 
 def sources(system: System) -> list[str]:
@@ -165,7 +187,7 @@ def build_system(file: str, written: Any) -> System:
     try:
         if not isinstance(written, Mapping) or not written:
             raise ValueError(f"{written!r} names no controller")
-        if unknown := sorted(map(str, written.keys() - set(System._fields))):
+        if unknown := sorted(map(str, written.keys() - {*CONTROLS, "pacing"})):
             raise ValueError(f"unknown keys {unknown}")
         system = System(**{name: value if name == "pacing" else rule_from(value, name) for name, value in written.items()})
         _check(system)

@@ -127,6 +127,7 @@ _REWARDS = {
 offset in ms and Id = {REDUCED_SLOPE_PER_MS} P + {REDUCED_KNEE_SLOPE_PER_MS} max(0, P - {REDUCED_KNEE_MS})""",
     "`event`": f"""per packet emitted: minus its end-to-end delay in units of 100 ms; per packet lost or late: minus {LOSS_PRICE:g}; \
 flushed at the end: nothing""",
+    "`rating`": f"what R of the call so far has changed by, from {R_DEFAULT} at the start; adds up to the leaderboard's R less {R_DEFAULT}",
     "with an uplink": f"more, per video packet that arrives by its expiry: {OnTime().video:g}",
 }
 _LOCATIONS = """\
@@ -148,7 +149,7 @@ def markdown() -> str:
         "### Of the sender (Call with an uplink)", _SENDER, _features((*REMOTE_FEATURES, RATE_COMMANDED, ORDER_COMMANDED)),
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
         "## Rewards", _table(("reward", "what is paid"), _REWARDS.items()),
-        "The rewards of an episode add up to its row's `return_emodel` or `return_event`, and what its video has earned.",
+        "The rewards of an episode add up to its row's `return_emodel`, `return_event` or `r` less 93.2, and what its video has earned.",
         "## Locations", _LOCATIONS,
         _table(("location", "feedback from the receiver", "command to the sender", "command to the receiver"), locations),
         *_of_senders(),

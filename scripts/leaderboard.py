@@ -16,6 +16,7 @@ from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.evaluation.cells.cells import plan
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
+from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import Suite, prepare
 from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings
 from vcgym.leaderboard.report.publish import publish_together
@@ -69,7 +70,8 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
         console.print("Measured worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
     for sentence in table_errors(systems):
         console.print(f"{sentence}.")
-    agents, left_out = accepted(board) if over_paths else ({}, {})
+    submitted, left_out = accepted(board) if over_paths else ({}, {})
+    agents: dict[str, Participant] = {**submitted}
     for name, folder in config.agents.items():
         agents |= study_agents(name, folder, suite)
     participants = all_participants(suite, systems, config.train if over_paths else None, agents)

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from vcgym.agents.sweeps.search import Domain, ray_running
-from vcgym.baselines.systems import load_systems
+from vcgym.baselines.configured import target
+from vcgym.baselines.systems import System, load_study, load_system, load_systems
+from vcgym.leaderboard.tuning.pair_files import save_pairs
 from vcgym.leaderboard.tuning.tunable import space_of
-from vcgym.leaderboard.tuning.tune_config import TuneConfig, load_spaces
+from vcgym.leaderboard.tuning.tune_config import PairModeConfig, PairsConfig, TuneConfig, load_spaces
+from vcgym.leaderboard.tuning.tune_pairs import Round, Rules, receiver_name, router_name, tune_pairs
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask, save, tune_system
 from vcgym.scripts.command import command
 
@@ -25,6 +28,30 @@ def main(config: TuneConfig) -> None:
         for task in config.sending.tasks():
             for name, sender in senders.items():
                 _tune(name, sender, space_of(sender, spaces), task, config.how(config.sending.trials), config.folder)
+        for one in config.pairs.modes:
+            rules, task = _rules(config.pairs, one), config.pair_task(one)
+            rounds = [Round(each.trials, each.worlds, each.left) for each in one.rounds]
+            studied = tune_pairs(rules, spaces, _known(config.pairs.starts), task, rounds, config.seed, config.folder)
+            save_pairs(studied, task, rounds, config.seed, config.folder)
+            log.info(f"pairs, mode {task.mode}: {studied.best} of {len(studied.expected)} is the best on validation worlds")
+
+
+def _rules(config: PairsConfig, one: PairModeConfig) -> Rules:
+    """Return the routers and receivers that are paired, by their short names."""
+    return Rules(
+        {router_name(name): load_system(name).router for name in config.routers},
+        {receiver_name(name): load_system(name).receiver for name in config.receivers},
+        System(load_system(one.router).router, load_system(one.receiver).receiver),
+    )
+
+
+def _known(names: list[str]) -> dict[str, Any]:
+    """Return the rules of tuned systems by class; of two of a class that of the better system."""
+    known: dict[str, Any] = {}
+    for name in sorted(names, key=lambda name: -load_study(name)["validation"]["r_tuned"]):
+        for rule in load_system(name).rules.values():
+            known.setdefault(target(rule), rule)
+    return known
 
 
 def _tune(name: str, system: Any, space: Mapping[str, Domain], task: TuningTask, how: Search, folder: Path) -> None:

@@ -1,7 +1,7 @@
-"""A running Ray, and random search over declared ranges with Ray Tune: a trial is any function of named values."""
+"""A running Ray, calls in its processes, and random search over declared ranges with Ray Tune: a trial is any function of named values."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -102,3 +102,9 @@ def search(
         if results.errors:
             raise RuntimeError(f"{len(results.errors)} of {trials} trials failed, the first with: {results.errors[0]}")
         return [(dict(results[i].config or {}), float((results[i].metrics or {})[_SCORE])) for i in range(len(results))]
+
+
+def each(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Call a function of a module with each tuple of arguments, each in a process of the running Ray, and return the results in order."""
+    task = ray.remote(num_cpus=1)(function)
+    return list(ray.get([task.remote(*arguments) for arguments in calls]))

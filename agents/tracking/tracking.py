@@ -1,14 +1,18 @@
 """Runs in MLflow: one per seed, nested under its study, on sqlite or at MLFLOW_TRACKING_URI.
 
-Runs are addressed by id, never through MLflow's notion of an active run, so several may be open in one process.
+Runs are addressed by id, never through MLflow's notion of an active run, so several may be open in one process. A server must answer before
+work begins. One that fails later ends no work: that is said once, and metrics are kept beside the run until it goes on.
 """
 
 import fcntl
 import json
+import logging
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
@@ -16,47 +20,105 @@ from typing import Any
 
 # Read when mlflow is imported: tracking reports to nobody but its own database.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+# A dead server is given up in seconds, not in minutes: 7 tries of 120 s are MLflow's own settings.
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
 
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
+from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_GIT_COMMIT, MLFLOW_PARENT_RUN_ID
 
 from vcgym.agents.config.base import Config
+from vcgym.agents.tracking import points
+from vcgym.agents.tracking.points import Point
 from vcgym.network.traces.plain_file import replace_file
 
 EXPERIMENT = "vcgym"
+UNSENT = "metrics_unsent.jsonl"
 _SQLITE = "sqlite:///"
 _PARAMS_PER_BATCH = 100  # MLflow's limit for one call
+_ANSWER_S = 2.0  # that a server has before work begins
+
+log = logging.getLogger(__name__)
+
+
+class Server:
+    """A tracking server as far as it answers: after its first failure it is asked no more."""
+
+    def __init__(self, uri: str):
+        _require_answer(uri)
+        self.uri, self.client = uri, MlflowClient(tracking_uri=uri)
+        self.lost = False
+
+    def ask(self, request: Callable[[], object]) -> bool:
+        """Make a request; return False, and say so the first time, if the server fails or has failed."""
+        if not self.lost:
+            try:
+                request()
+            except (MlflowException, OSError) as error:
+                self.lost = True
+                log.warning(f"tracking at {self.uri} failed ({str(error)[:100]}...); work goes on, metrics are kept as {UNSENT} "
+                            "in the folders of runs; the same command with resume=true sends them")  # fmt: skip
+        return not self.lost
 
 
 class Run:
-    """One open run of a tracking database."""
+    """One open run of a tracking database.
 
-    def __init__(self, client: MlflowClient, run_id: str):
-        self.client, self.id = client, run_id
+    Args:
+        server: that has the run.
+        run_id: its id; empty if the server had failed when it began.
+        unsent: file for the metrics that the server does not take; None: they are lost.
+    """
+
+    def __init__(self, server: Server, run_id: str, unsent: Path | None):
+        self.server, self.client, self.id, self.unsent = server, server.client, run_id, unsent
 
     def metrics(self, values: dict[str, float], steps: int) -> None:
         """Log metric values seen after `steps` transitions."""
-        now_ms = time.time_ns() // 1_000_000
-        self.client.log_batch(self.id, metrics=[Metric(name, value, now_ms, steps) for name, value in values.items()])
+        point = Point(values, steps, time.time_ns() // 1_000_000)
+        if not self.server.ask(lambda: self._log([point])) and self.unsent is not None:
+            points.append(self.unsent, point)
+
+    def send_kept(self) -> None:
+        """Log the metrics that the server did not take when this run was open before."""
+        if self.unsent is None or not self.unsent.exists():
+            return
+        kept = list(points.read(self.unsent))
+        if self.server.ask(lambda: self._log(kept)):
+            self.unsent.unlink()
+            log.info(f"{self.unsent}: {len(kept)} kept points of metrics sent to {self.server.uri}")
 
     def config(self, config: Config) -> None:
         """Log the resolved config: decisive fields, flattened, as parameters, which MLflow does not let change; all as config.json."""
+        self.server.ask(lambda: self._log_config(config))
+
+    def folder(self, folder: Path) -> None:
+        """Log every file of `folder` as an artefact under its name."""
+        self.server.ask(lambda: self.client.log_artifacts(self.id, str(folder), folder.name))
+
+    def end(self, status: str) -> None:
+        """End the run as FINISHED, FAILED or KILLED."""
+        self.server.ask(lambda: self.client.set_terminated(self.id, status))
+
+    def _log(self, seen: list[Point]) -> None:
+        for values, steps, at_ms in seen:
+            self.client.log_batch(self.id, metrics=[Metric(name, value, at_ms, steps) for name, value in values.items()])
+
+    def _log_config(self, config: Config) -> None:
         parameters = [Param(name, str(value)) for name, value in flatten(config.decisive()).items()]
         for start in range(0, len(parameters), _PARAMS_PER_BATCH):
             self.client.log_batch(self.id, params=parameters[start : start + _PARAMS_PER_BATCH])
         self.client.log_text(self.id, config.model_dump_json(indent=2), "config.json")
-
-    def folder(self, folder: Path) -> None:
-        """Log every file of `folder` as an artefact under its name."""
-        self.client.log_artifacts(self.id, str(folder), folder.name)
 
     def dataset(self, file: Path, sha256: str, columns: dict[str, str], rows: int) -> None:
         """Log the data set in a file under the first sixteen digits of its hash; `columns` gives the type of each column."""
         schema = json.dumps({"mlflow_colspec": [{"name": name, "type": kind} for name, kind in columns.items()]})
         profile = json.dumps({"num_rows": rows, "sha256": sha256})
         found = Dataset(file.name, sha256[:16], "local", json.dumps({"uri": file.as_uri()}), schema, profile)
-        self.client.log_inputs(self.id, [DatasetInput(found, [InputTag(MLFLOW_DATASET_CONTEXT, "training")])])
+        inputs = [DatasetInput(found, [InputTag(MLFLOW_DATASET_CONTEXT, "training")])]
+        self.server.ask(lambda: self.client.log_inputs(self.id, inputs))
 
 
 class Tracking:
@@ -64,13 +126,17 @@ class Tracking:
 
     Args:
         uri: of the database; None takes MLFLOW_TRACKING_URI, else outputs/mlflow.db below the working folder.
+
+    Raises:
+        ConnectionError: a server that does not answer within two seconds.
     """
 
     def __init__(self, uri: str | None = None):
         uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{Path('outputs/mlflow.db').absolute()}"
         database = Path(uri.removeprefix(_SQLITE)).absolute() if uri.startswith(_SQLITE) else None
         with _locked(database) if database else nullcontext():
-            self.client = MlflowClient(tracking_uri=uri)
+            self.server = Server(uri)
+            self.client = self.server.client
             experiment = self.client.get_experiment_by_name(EXPERIMENT)
             if experiment is None:
                 artefacts = (database.parent / "mlruns").as_uri() if database else None
@@ -88,20 +154,38 @@ class Tracking:
             data_hash: of the data cards the run reads.
             marker: a file that remembers the run's id; when it exists, that run goes on.
         """
-        if marker is not None and marker.exists():
-            run = Run(self.client, marker.read_text().strip())
-            self.client.update_run(run.id, status="RUNNING")
+        found = marker.read_text().strip() if marker is not None and marker.exists() else ""
+        run = Run(self.server, found, marker and marker.with_name(UNSENT))
+        if found:
+            self.server.ask(lambda: self.client.update_run(run.id, status="RUNNING"))
         else:
-            tags = {MLFLOW_GIT_COMMIT: git_revision(), "data_hash": data_hash} | ({MLFLOW_PARENT_RUN_ID: parent.id} if parent else {})
-            run = Run(self.client, self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id)
-            if marker is not None:
+            self.server.ask(lambda: self._begin(run, name, parent, data_hash))
+            if marker is not None and run.id:
                 replace_file(marker, f"{run.id}\n".encode())
+        run.send_kept()
         try:
             yield run
         except BaseException as error:
-            self.client.set_terminated(run.id, "KILLED" if isinstance(error, KeyboardInterrupt | SystemExit) else "FAILED")
+            run.end("KILLED" if isinstance(error, KeyboardInterrupt | SystemExit) else "FAILED")
             raise
-        self.client.set_terminated(run.id, "FINISHED")
+        run.end("FINISHED")
+
+    def _begin(self, run: Run, name: str, parent: Run | None, data_hash: str) -> None:
+        tags = {MLFLOW_GIT_COMMIT: git_revision(), "data_hash": data_hash} | ({MLFLOW_PARENT_RUN_ID: parent.id} if parent else {})
+        run.id = self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id
+
+
+def _require_answer(uri: str) -> None:
+    if not uri.startswith(("http://", "https://")):
+        return
+    try:
+        with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=_ANSWER_S):
+            pass
+    except urllib.error.HTTPError:
+        pass  # an answer
+    except (OSError, ValueError) as error:
+        allowed = "a server that answers within 2 s, or none: then outputs/mlflow.db"
+        raise ConnectionError(f"MLFLOW_TRACKING_URI is {uri} ({error}); allowed: {allowed}") from error
 
 
 def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:

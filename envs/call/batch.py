@@ -11,12 +11,14 @@ from vcgym.baselines.rule import allocate, for_kernels, start_row
 from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
 from vcgym.envs.call.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.call.loop import play
-from vcgym.envs.call.paths import ANSWER, CALL, Paths, Tables
+from vcgym.envs.call.paths import ANSWER, CALL, Calls, Tables
+from vcgym.envs.call.receiving import Receiving
+from vcgym.envs.call.routing import Routing
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.call.shares import Shares
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages
 from vcgym.network.kernels import rng
-from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS, clear_wire
@@ -141,11 +143,6 @@ def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_rece
     reset_counters(call.counters, tables.windows, tables.log, s)
 
 
-@allocating_kernel
-def _init_rule(params, state, s, history, key):
-    start_row(params, state, s, history[s], key)
-
-
 class CallBatch(Batch):
     """Calls of one scenario, each on its own world, with the same controllers.
 
@@ -220,8 +217,8 @@ class CallBatch(Batch):
         self.uplink.start(row, self.packets, control_us, to_sender_us, float(self.calls["feedback_loss"][row]))
         seed = np.uint64(draw.seed)
         _restart(self.calls, self.tables, row, seed, self.packets, from_receiver_us, to_sender_us, from_receiver_us)
-        _init_rule(self.router, self.router_state, row, self.history, self.key(row, "router"))
-        _init_rule(self.receiver, self.receiver_state, row, self.history, self.key(row, "receiver"))
+        start_row(self.router, self.router_state, row, self.history[row], self.key(row, "router"))
+        start_row(self.receiver, self.receiver_state, row, self.history[row], self.key(row, "receiver"))
 
     def key(self, row: int, controller: str) -> np.uint64:
         """Return the key for own draws of `controller`, "router" or "receiver", unrelated to the world's."""
@@ -232,10 +229,9 @@ class CallBatch(Batch):
     @property
     def stages(self) -> Stages:
         """The stages as the loop plays them."""
-        paths = Paths(
-            self.calls, self.tables, self.world.loaded, self.router, self.router_state, self.receiver, self.receiver_state
-        )
-        return Stages(self.uplink.inside, paths, self.why)
+        calls = Calls(self.calls, self.tables, self.world.loaded)
+        routing, receiving = Routing(self.router, self.router_state), Receiving(self.receiver, self.receiver_state)
+        return Stages(self.why, self.uplink.inside, calls, routing, receiving)
 
     def load(self, rows: NDArray[np.int64]) -> None:
         """Load the next block of the world in each of `rows`."""

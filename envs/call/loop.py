@@ -1,11 +1,27 @@
 """The one loop: a call goes from slot to slot, and each stage that is there plays its part of the slot.
 
-First what is behind the paths: arrivals, the player's ticks, decisions (vcgym.envs.call.paths); then the sender, up to the end of the slot,
-and what comes out of its bottleneck goes onto a path. Without paths there are no slots: the sender plays from one decision to the next.
-The loop stops where an agent must decide, where the next block of the world is needed, and at the end.
+First what is behind the paths: arrivals and the player's ticks (vcgym.envs.call.receiving), then decisions and capture
+(vcgym.envs.call.routing); then the sender, up to the end of the slot, and what comes out of its bottleneck goes onto a path. Without paths
+there are no slots: the sender plays from one decision to the next. The loop stops where an agent must decide, where the next block of the
+world is needed, and at the end.
+
+It is all that is compiled for each pair of rules.
 """
 
-from vcgym.envs.call.stages import BLOCK, DECIDE, GOES_ON, RING_FULL, end_slot, leave, look_ahead, receive
+from vcgym.envs.call.stages import (
+    BLOCK,
+    DECIDE,
+    GOES_ON,
+    RING_FULL,
+    Roles,
+    arrive,
+    asks_agent,
+    depart,
+    end_slot,
+    leave,
+    look_ahead,
+    reads_feed,
+)
 from vcgym.network.kernels.jit import kernel
 
 
@@ -20,24 +36,24 @@ def play(stages, which):
     Returns:
         RING_FULL if a ring of any call is full, else BLOCK if any call waits for the world, else DECIDE.
     """
+    why_each, sender, calls, routing, receiving = stages
+    sets_level = asks_agent(receiving)
+    is_asked = asks_agent(routing) or sets_level or asks_agent(sender)
+    roles = Roles(is_asked, sets_level, is_asked or reads_feed(routing))
     worst = DECIDE
     for turn in range(which.size):
-        look_ahead(stages.paths, which, turn)
+        look_ahead(calls, which, turn)
         s = which[turn]
-        why = _play(stages.sender, stages.paths, s)
-        stages.why[s] = why
+        why = GOES_ON
+        while why == GOES_ON:
+            why = arrive(receiving, calls, sender, s, roles)
+            if why == GOES_ON:
+                why = depart(routing, calls, sender, s, roles)
+            if why == GOES_ON:
+                why = leave(sender, calls, routing, s)
+            if why == GOES_ON:
+                end_slot(calls, s)
+        why_each[s] = why
         if why == RING_FULL or (why == BLOCK and worst == DECIDE):
             worst = why
     return worst
-
-
-@kernel
-def _play(sender, paths, s):
-    """Play a call until it has to stop; return why."""
-    while True:
-        why = receive(paths, sender, s)
-        if why == GOES_ON:
-            why = leave(sender, paths, s)
-        if why != GOES_ON:
-            return why
-        end_slot(paths, s)

@@ -1,11 +1,14 @@
 """The stages of a call, and what the loop asks of each; which function answers is chosen by the class of a stage while compiling.
 
-    source -> [scheduler -> pacer -> bottleneck] -> path -> receiver -> player
+    source -> [scheduler -> pacer -> bottleneck] -> routing onto a path -> receiver -> player
 
-The sender's stage is everything before the paths: `NoSender` (vcgym.envs.call.paths), whose packets go onto a path in the slot of their
+The sender's stage is everything before the paths: `NoSender` (vcgym.envs.call.routing), whose packets go onto a path in the slot of their
 capture; `Sender` (vcgym.envs.call.sender.events), a bottleneck behind which nothing follows; or `Uplink`
-(vcgym.envs.call.sender.onto_paths), one behind which paths follow. The paths' stage is everything behind: `NoPaths`, or `Paths`
-(vcgym.envs.call.paths). An absent stage compiles to nothing.
+(vcgym.envs.call.sender.onto_paths), one behind which paths follow. Behind it are `Routing` (vcgym.envs.call.routing) and `Receiving`
+(vcgym.envs.call.receiving), which share `Calls` (vcgym.envs.call.paths), or `NoPaths` in place of each. An absent stage compiles to
+nothing.
+
+A stage is handed no other stage with rules of its own: what it compiles to is then compiled once, whatever rules the others have.
 """
 
 from typing import Any, NamedTuple
@@ -30,45 +33,75 @@ class Stages(NamedTuple):
     """The stages of a batch of calls.
 
     Attributes:
-        sender: NoSender, Sender or Uplink.
-        paths: NoPaths or Paths.
         why: int64 (sessions,), why each call stopped; DONE before it begins.
+        sender: NoSender, Sender or Uplink.
+        calls: Calls or NoPaths.
+        routing: Routing or NoPaths.
+        receiving: Receiving or NoPaths.
     """
 
-    sender: Any
-    paths: Any
     why: NDArray[np.int64]
+    sender: Any
+    calls: Any = NoPaths()
+    routing: Any = NoPaths()
+    receiving: Any = NoPaths()
+
+
+class Roles(NamedTuple):
+    """Facts of the other stages that a stage has to know, constants in compiled code."""
+
+    is_asked: bool  # a remote agent decides every `interval` slots
+    sets_level: bool  # its decisions go to the receiver too
+    is_told: bool  # what arrives is told to the router's location
 
 
 @generic(inlined=True)
-def look_ahead(paths: Any, which: Any, turn: int) -> None:
+def asks_agent(stage: Any) -> bool:
+    """Return True if a remote agent decides for a control of the stage."""
+    return False
+
+
+@generic(inlined=True)
+def reads_feed(routing: Any) -> bool:
+    """Return True if a router inside learns from what arrives."""
+    return False
+
+
+@generic(inlined=True)
+def look_ahead(calls: Any, which: Any, turn: int) -> None:
     """Ask for the memory that the calls of `which` after index `turn` will touch."""
 
 
 @generic(inlined=True)
-def receive(paths: Any, sender: Any, s: int) -> int:
-    """Play a slot of call `s` at the paths: arrivals, ticks of the player, decisions, capture. Return why the call stops, or GOES_ON."""
+def arrive(receiving: Any, calls: Any, sender: Any, s: int, roles: Any) -> int:
+    """Play what comes first in a slot: arrivals, and ticks of the player. Return why the call stops, or GOES_ON."""
     return GOES_ON
 
 
 @generic(inlined=True)
-def end_slot(paths: Any, s: int) -> None:
+def depart(routing: Any, calls: Any, sender: Any, s: int, roles: Any) -> int:
+    """Play what follows in a slot: decisions, and the capture of a packet. Return why the call stops, or GOES_ON."""
+    return GOES_ON
+
+
+@generic(abstract=True, inlined=True)
+def leave(sender: Any, calls: Any, routing: Any, s: int) -> Any:
+    """Play the sender of call `s` to the end of the slot, or, without paths, until it stops. Return why the call stops, or GOES_ON."""
+
+
+@generic(inlined=True)
+def end_slot(calls: Any, s: int) -> None:
     """Go on to the next slot."""
 
 
 @generic(abstract=True, inlined=True)
-def leave(sender: Any, paths: Any, s: int) -> Any:
-    """Play the sender of call `s` to the end of the slot, or, without paths, until it stops. Return why the call stops, or GOES_ON."""
-
-
-@generic(abstract=True, inlined=True)
-def capture(sender: Any, paths: Any, s: int, path: int) -> Any:
+def capture(sender: Any, calls: Any, s: int, path: int) -> Any:
     """Send the packet of this slot onto `path` if packets leave at once; return False if it would arrive beyond the calendar."""
 
 
-@generic(abstract=True, inlined=True)
-def is_commanded(sender: Any) -> Any:
-    """Return True if an agent sends commands to a control of the sender."""
+@generic(inlined=True)
+def reveal(sender: Any, calls: Any, routing: Any, s: int, path: int) -> None:
+    """Tell an oracle of the packet of this slot if it leaves at once."""
 
 
 @generic(abstract=True, inlined=True)

@@ -26,6 +26,8 @@ FEWEST = 4  # systems for which another process is worth its start of two second
 def compile_ahead(systems: Iterable[System], processes: int) -> None:
     """Compile what plays each of `systems`; those whose rules are of the same types share it, and what was compiled before is left out.
 
+    First what all share: a process compiles the first system while this one compiles the drawing of worlds. Then the others are dealt out.
+
     Args:
         systems: of calls over paths.
         processes: how many processes share the work, this one not counted; 1: nothing is compiled ahead.
@@ -33,16 +35,21 @@ def compile_ahead(systems: Iterable[System], processes: int) -> None:
     missing = {mark: system for system in systems if not (mark := _mark(system)).exists()}
     if processes < 2 or len(missing) < FEWEST:
         return
-    marks = list(missing)
-    _compile({marks[0]: missing[marks[0]]})  # most of its code is everybody's
-    shares = [{mark: missing[mark] for mark in marks[1 + n :: processes]} for n in range(processes)]
-    children = [subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE) for _ in shares]
-    for child, share in zip(children, shares, strict=True):
-        assert child.stdin is not None
-        with child.stdin as stream:
-            stream.write(pickle.dumps(share))
-    for child in children:
+    first, *others = missing.items()
+    child = _start([first])
+    _compile_worlds()
+    child.wait()
+    for child in [_start(others[n::processes]) for n in range(min(processes, len(others)))]:
         child.wait()
+
+
+def _start(share: list[tuple[Path, System]]) -> subprocess.Popen[bytes]:
+    """Start a process that compiles the systems of a share."""
+    child = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE)
+    assert child.stdin is not None
+    with child.stdin as stream:
+        stream.write(pickle.dumps(share))
+    return child
 
 
 def _mark(system: System) -> Path:
@@ -52,15 +59,24 @@ def _mark(system: System) -> Path:
     return cache_home() / "compiled" / hashlib.sha256(f"{code} {kind}".encode()).hexdigest()[:32]
 
 
-def _compile(systems: dict[Path, System]) -> None:
+def _compile(share: list[tuple[Path, System]]) -> None:
     scenario = Scenario("table1", "correlated", 1)
     draw = scenario.draw("train", 0)
-    for mark, system in systems.items():
+    history = np.ones((scenario.paths, 3))  # given, so that no world is drawn
+    for mark, system in share:
         (batch,) = batches_together(scenario, [(system.router, system.receiver)], 1, log=True)
-        batch.start(0, draw)
+        batch.start(0, draw, history)
         batch.play_loaded(np.zeros(0, np.int64))
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
+
+
+def _compile_worlds() -> None:
+    for mode in ("correlated", "paper"):
+        scenario = Scenario("table1", mode, 1)
+        world = scenario.world(1)
+        world.start(0, scenario.draw("train", 0))
+        world.fill(np.zeros(1, np.int64))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import require_fit
 from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import load_agent, read_card
-from vcgym.baselines.systems import ORACLE, TUNED, System, load_study, load_systems, system_names
+from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems, system_names
+from vcgym.baselines.zoo import LEARNED
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
@@ -60,7 +61,7 @@ def _is_shown(name: str, suite: Suite) -> bool:
 
 
 def all_participants(
-    suite: Suite, systems: Mapping[str, System], train: TrainConfig | None, agents: Mapping[str, PublishedAgent]
+    suite: Suite, systems: Mapping[str, System], train: TrainConfig | None, agents: Mapping[str, Participant]
 ) -> dict[str, Participant]:
     """Return the systems, the agents and, if `train` is given, those that it trains.
 
@@ -90,17 +91,20 @@ def table_errors(systems: Mapping[str, System]) -> list[str]:
     ]
 
 
-def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, PublishedAgent]:
+def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant]:
     """Return the agents of a finished study, called `name` if it has one seed, else `name` and the seed.
 
     Args:
         name: on the board.
-        folder: written by `vcgym-train`, with config.json and seed-<seed>/agent.
+        folder: written by `vcgym-train`, with config.json and seed-<seed>/agent, or by `vcgym-train-pair`, with seed-<seed>/learned.json.
         suite: that they are to play.
 
     Raises:
         ValueError: no such study, of another environment, or an agent that is missing, broken or does not fit.
     """
+    if pairs := sorted(folder.glob(f"seed-*/{LEARNED}.json")):
+        homes = {name if len(pairs) == 1 else f"{name} {path.parent.name.replace('-', ' ')}": path.parent for path in pairs}
+        return {called: _learned_pair(home, suite) for called, home in homes.items()}
     path = folder / "config.json"
     try:
         config = TrainConfig.model_validate_json(read_plain(path, MAX_JSON_BYTES))
@@ -116,6 +120,12 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, PublishedAg
         return {called: published_agent(home) for called, home in homes.items()}
     arguments = tuple(sorted((key, value) for key, value in config.env.options.items() if key not in _CHOSEN_BY_SUITE))
     return {called: _sender_agent(home, env, arguments) for called, home in homes.items()}
+
+
+def _learned_pair(home: Path, suite: Suite) -> System:
+    if suite.columns is not CALL:
+        raise ValueError(f"{home} controls path and lag, which suite {suite.name}-{suite.version} lacks; allowed: calls over paths")
+    return learned_system(home, LEARNED)
 
 
 def _sender_agent(home: Path, env: str, arguments: tuple[tuple[str, object], ...]) -> PublishedAgent:

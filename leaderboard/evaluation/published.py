@@ -60,8 +60,8 @@ def env_class(env_id: str) -> Any:
 
 
 def kind_of(name: str, participant: Participant) -> str:
-    """Return the column `kind`: "oracle", "tuned" for a system whose parameters were searched, else "rule"; or "agent"."""
-    if not isinstance(participant, System):
+    """Return the column `kind`: "agent" for what is learned, "oracle", "tuned" for rules whose parameters were searched, else "rule"."""
+    if not isinstance(participant, System) or participant.is_learned:
         return "agent"
     return "oracle" if participant.is_oracle else "tuned" if tuning_trials(name) else "rule"
 
@@ -74,7 +74,8 @@ def cost_of(name: str, player: System | Policy) -> dict[str, int]:
         player: a system or a loaded policy; of a policy `training_decisions` and `parameters` or the `tensors` count where it has them.
     """
     if isinstance(player, System):
-        return {"training_decisions": 0, "tuning_trials": tuning_trials(name), "parameters": numbers_in(tuple(player))}
+        rules = tuple(player.rules.values()), player.pacing
+        return {"training_decisions": player.trained_packets, "tuning_trials": tuning_trials(name), "parameters": numbers_in(rules)}
     size = getattr(player, "parameters", sum(map(numbers_in, getattr(player, "tensors", {}).values())))
     return {"training_decisions": int(getattr(player, "training_decisions", 0)), "tuning_trials": 0, "parameters": size}
 

@@ -172,7 +172,7 @@ def _crown(config: TrainPredictorConfig, cell: FitCell, data: Data, fitted: Fitt
     elif read_card(folder).training != training:
         raise ValueError(f"{folder} holds a predictor of other data or code; choose another folder")
     run.folder(folder)
-    register_predictor(run, folder, MODEL, ALIAS)
+    run.server.ask(lambda: register_predictor(run, folder, MODEL, ALIAS))
 
 
 def _log_rows(run: Run, path: Path, data: Data) -> None:

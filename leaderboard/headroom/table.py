@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from vcgym.leaderboard.evaluation.bars import bar_of
 from vcgym.leaderboard.headroom.oracle_rows import JOINT as LIMITS
-from vcgym.leaderboard.report.board import BY_NAME
+from vcgym.leaderboard.report.board import BY_NAME, board_name
+from vcgym.leaderboard.report.scores.bar import TUNED
 from vcgym.leaderboard.results.call_columns import ANCHORS
 
 JOINT = tuple(f"oracle_joint_{name}" for name in LIMITS if name != "any")
@@ -49,19 +51,20 @@ def headroom(results: pa.Table) -> list[dict[str, Any]]:
         worlds = len({(row["scenario"], row["stratum"], row["pair"], row["seed"]) for row in rows})
         found += [
             dict(zip(CELL, key, strict=True)) | {"what": line.what, "system": line.system, "worlds": worlds} | line.values
-            for line in _lines(rows)
+            for line in _lines(rows, bar_of("-".join(key[:2]), board_name(key[2], key[3])))
         ]
     return found
 
 
-def _lines(rows: Iterable[Mapping[str, Any]]) -> list[HeadroomLine]:
+def _lines(rows: Iterable[Mapping[str, Any]], bar: str) -> list[HeadroomLine]:
     means = _means(rows)
     kinds = {row["system"]: row["kind"] for row in rows}
     rules = [name for name in means if kinds[name] == "rule"]
     published = _best(means, [name for name in rules if name in ANCHORS.published])
-    tuned = _best(means, [name for name in means if kinds[name] == "tuned"] or [name for name in rules if name not in ANCHORS.published])
+    tuned = [name for name in means if kinds[name] == TUNED] or [name for name in rules if name not in ANCHORS.published]
+    reference = bar if bar in means else _best(means, tuned)
     agent = _best(means, [name for name in means if kinds[name] == "agent"])
-    named = {"best published": published, "best tuned rule": tuned, "best agent": agent, "informed": ANCHORS.informed}
+    named = {"best published": published, "best tuned rule": reference, "best agent": agent, "informed": ANCHORS.informed}
     named |= {name.removeprefix("oracle_").replace("_", " k = "): name for name in JOINT}
     lines = [HeadroomLine(what, name, means[name]) for what, name in named.items() if name in means]
     if published in means:

@@ -1,20 +1,17 @@
 """Systems that a tuned rule beats, named in words on every board.
 
 A tuned rule is a system of kind "tuned": one of data/tuned, made by `vcgym-tune`. On each board every ranked system (oracles are not) is
-compared with the best tuned rule. A system is beaten if the 95 % interval of the paired difference lies below 0.
+compared with the bar, the tuned rule that was best on validation worlds (`vcgym.leaderboard.report.scores.bar`). A system is beaten if the
+95 % interval of the paired difference lies below 0.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from vcgym.leaderboard.report.board import ORACLE, Board, board_name
+from vcgym.leaderboard.report.board import Board
+from vcgym.leaderboard.report.scores.bar import Bar
 from vcgym.leaderboard.results.columns import Column, format_value
-from vcgym.leaderboard.statistics import Estimate, differences, pair_worlds
-
-_KIND = "tuned"
+from vcgym.leaderboard.statistics import Estimate
 
 
 class Comparison(NamedTuple):
@@ -31,31 +28,29 @@ class Comparison(NamedTuple):
 
 
 class BeatenByTunedRule(NamedTuple):
-    """One board: its name, ranked metric, the best tuned rule there ("" if none was played), and every other system, best first."""
+    """One board: its name, ranked metric, the tuned rule that is compared with, and every other system, best first."""
 
     board: str
     ranked_by: Column
-    tuned: str
+    bar: Bar
     others: tuple[Comparison, ...]
 
 
-def beaten_by_tuned_rule(ranked: Sequence[Board], results: pa.Table) -> list[BeatenByTunedRule]:
-    """Compare the systems of each board that `vcgym.leaderboard.report.board.boards` made of a results table."""
-    results = results.filter(pc.field("kind") != ORACLE)
-    of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
-    return [_compare(board, results.filter(pc.equal(of_row, board.mode))) for board in ranked]
+def beaten_by_tuned_rule(ranked: Sequence[Board]) -> list[BeatenByTunedRule]:
+    """Compare the systems of each board with its bar."""
+    return [_compare(board) for board in ranked]
 
 
 def sentence(found: BeatenByTunedRule) -> str:
     """Return the outcome in words, agents first."""
-    if not found.tuned:
-        return "No tuned rule was played on these worlds, so nothing is said about beating one."
+    words, tuned = [found.bar.about], found.bar.system
+    if not tuned:
+        return words[0]
     beaten = sorted((other for other in found.others if other.beaten), key=lambda other: other.kind != "agent")
     agents = [other.system for other in found.others if other.kind == "agent" and not other.beaten]
-    words = [f"The best tuned rule is {found.tuned}."]
     if beaten:
         names = ", ".join(_named(other, found.ranked_by) for other in beaten)
-        words.append(f"Beaten by a tuned rule ({found.ranked_by.label} against {found.tuned}): {names}.")
+        words.append(f"Beaten by a tuned rule ({found.ranked_by.label} against {tuned}): {names}.")
     else:
         words.append("It beats no other system.")
     if agents:
@@ -63,20 +58,16 @@ def sentence(found: BeatenByTunedRule) -> str:
     return " ".join(words)
 
 
-def markdown(ranked: Sequence[Board], results: pa.Table) -> str:
+def markdown(ranked: Sequence[Board]) -> str:
     """Return a section of leaderboard.md: some sentences per board."""
-    lines = "\n".join(f"- Mode {found.board}: {sentence(found)}" for found in beaten_by_tuned_rule(ranked, results))
+    lines = "\n".join(f"- Mode {found.board}: {sentence(found)}" for found in beaten_by_tuned_rule(ranked))
     return f"\n## Beaten by a tuned rule\n\n{lines}\n"
 
 
-def _compare(board: Board, results: pa.Table) -> BeatenByTunedRule:
-    kinds, primary = {line.standing.system: line.kind for line in board.lines}, board.columns.primary
-    best = next((system for system, kind in kinds.items() if kind == _KIND), "")
-    if not best:
-        return BeatenByTunedRule(board.mode, primary, "", ())
-    found = differences(pair_worlds(results), primary.name, best, primary.trim)
-    others = tuple(Comparison(name, kind, found[name]) for name, kind in kinds.items() if name != best)
-    return BeatenByTunedRule(board.mode, primary, best, others)
+def _compare(board: Board) -> BeatenByTunedRule:
+    beside = [line for line in board.lines if line.standing.system != board.bar.system]
+    others = tuple(Comparison(line.standing.system, line.kind, line.value.to_bar) for line in beside if line.value.to_bar is not None)
+    return BeatenByTunedRule(board.mode, board.columns.primary, board.bar, others)
 
 
 def _named(other: Comparison, ranked_by: Column) -> str:

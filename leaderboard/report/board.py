@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from vcgym.leaderboard.evaluation.suites import columns_of
 from vcgym.leaderboard.report.notes import notes
 from vcgym.leaderboard.report.scores.anchored import Axis, anchored
+from vcgym.leaderboard.report.scores.bar import Bar, bar_on
 from vcgym.leaderboard.report.scores.pareto import Front, front
 from vcgym.leaderboard.report.scores.regret import regrets
 from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
-from vcgym.leaderboard.statistics import Estimate, Paired, Standing, interquartile_means, means, pair_worlds, rank
+from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, interquartile_means, means, pair_worlds, rank
 from vcgym.leaderboard.statistics.summaries import Profile, medians, profile_curves, profiles, shortfalls, worlds_won
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
@@ -31,6 +32,7 @@ class Value(NamedTuple):
     """The ranked metric of one system beside the others' and what was attainable.
 
     Attributes:
+        to_bar: less that of `Board.bar`, on the same worlds; None without one.
         score: anchored, 0 to 100 and beyond; None without oracle rows, NaN where there is no room.
         regret: mean of the oracle less the system's; None without oracle rows.
         won: share of worlds in which it is better than `Board.reference`, a tie counting half.
@@ -38,6 +40,7 @@ class Value(NamedTuple):
         shortfall: mean of what is lacking to `Columns.target`; None without a target.
     """
 
+    to_bar: Estimate | None
     score: Estimate | None
     regret: Estimate | None
     won: Estimate
@@ -93,8 +96,9 @@ class Board(NamedTuple):
     """Worlds ranked together: of one mode in the declared weights (`mode` is "correlated"), or of a stratum by name ("correlated-natural").
 
     The columns of its suite, number of worlds, what was held constant, the systems, best first, and the strata, if there is more than one;
-    the system that `Value.won` refers to; the axis of anchored scores, None without oracle rows; Pareto fronts by name; the performance
-    profile of each system at `Columns.levels`, with intervals, and at `Columns.profile`; and what has to be said beside the numbers.
+    the tuned system that all are compared with; the system that `Value.won` refers to; the axis of anchored scores, None without oracle
+    rows; Pareto fronts by name; the performance profile of each system at `Columns.levels`, with intervals, and at `Columns.profile`; and
+    what has to be said beside the numbers.
     """
 
     columns: Columns
@@ -103,6 +107,7 @@ class Board(NamedTuple):
     conditions: dict[str, str]
     lines: tuple[Line, ...]
     strata: tuple[Stratum, ...]
+    bar: Bar
     reference: str
     axis: Axis | None
     fronts: dict[str, Front]
@@ -138,9 +143,10 @@ def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
     both = pair_worlds(rows)
     summaries = {column.name: _CENTRES[column.centre](paired, column.name) for column in columns.numbers}
     standings = rank(paired, primary.name, primary.better, primary.trim)
-    axis = anchored(both, kinds, columns)
+    bar = bar_on(_suite(results), name, {standing.system: kinds[standing.system] for standing in standings})
+    axis = anchored(both, bar.system, columns)
     reference = axis.zero if axis else standings[0].system
-    values = _values(columns, paired, both, axis, reference)
+    values = _values(columns, paired, both, axis, bar, reference)
     lines = []
     for standing in standings:
         of_system = results.filter(pc.field("system") == standing.system)
@@ -148,8 +154,8 @@ def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
         of_metrics = {name: summary[standing.system] for name, summary in summaries.items()}
         lines.append(Line(kinds[standing.system], standing, of_metrics, bands(columns, of_system), values[standing.system], cost))
     return Board(
-        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds), reference,
-        axis, {plane.name: front(paired, plane) for plane in columns.fronts},
+        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar), bar,
+        reference, axis, {plane.name: front(paired, plane) for plane in columns.fronts},
         profiles(paired, primary.name, np.array(list(columns.levels))), profile_curves(paired, primary.name, columns.profile),
         notes(paired, primary, name),
     )  # fmt: skip
@@ -162,20 +168,30 @@ def _anchors(columns: Columns, rows: pa.Table, worlds: int) -> list[pa.Table]:
     return [of_oracle for of_oracle in found if of_oracle.num_rows == worlds]
 
 
-def _values(columns: Columns, paired: Paired, both: Paired, axis: Axis | None, reference: str) -> dict[str, Value]:
+def _suite(results: pa.Table) -> str:
+    """Return name and version of the suite, "" of several."""
+    names = {f"{name}-{version}" for name, version in zip(*(results[key].to_pylist() for key in ("suite", "suite_version")), strict=True)}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _values(
+    columns: Columns, paired: Paired, both: Paired, axis: Axis | None, bar: Bar, reference: str
+) -> dict[str, Value]:  # fmt: skip
     metric = columns.ranked_by
     hundred = columns.anchors.hundred if columns.anchors else ""
     regret = regrets(both, metric, hundred) if hundred in both.systems else {}
     won = worlds_won(paired, metric, reference, columns.primary.better)
     middle = medians(paired, metric)
     short = {} if columns.target is None else shortfalls(paired, metric, columns.target)
+    primary = columns.primary
+    to_bar = differences(paired, primary.name, bar.system, primary.trim) if bar.system else {}
     return {
-        name: Value(axis.scores[name] if axis else None, regret.get(name), won[name], middle[name], short.get(name))
+        name: Value(to_bar.get(name), axis.scores[name] if axis else None, regret.get(name), won[name], middle[name], short.get(name))
         for name in paired.systems
     }
 
 
-def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str]) -> tuple[Stratum, ...]:
+def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str], bar: Bar) -> tuple[Stratum, ...]:
     names, primary = sorted(rows["stratum"].unique().to_pylist()), columns.primary
     found = []
     for name in names if len(names) > 1 else ():
@@ -183,7 +199,7 @@ def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str]) -> tuple[St
         paired = both.of(*(system for system in both.systems if kinds[system] != ORACLE))
         centres = _CENTRES[primary.centre](paired, primary.name)
         standings = {one.system: one for one in rank(paired, primary.name, primary.better, primary.trim)}
-        axis = anchored(both, kinds, columns)
+        axis = anchored(both, bar.system, columns)
         found.append(Stratum(name, paired.row.shape[1], primary, centres, standings, axis))
     return tuple(found)
 

@@ -33,7 +33,7 @@ def _scores(board: Board) -> list[TextTable]:
     of_strata, primary = [axis for _, axis in found], board.columns.primary
     rows = [
         ["0 = best published", *(axis.zero for axis in of_strata)],
-        ["best tuned rule", *(axis.tuned or "" for axis in of_strata)],
+        ["best tuned rule", *(axis.tuned for axis in of_strata)],
         [f"room, {primary.label}", *(_bounded(axis.room, primary.factor, primary.decimals) for axis in of_strata)],
     ]
     informed = board.columns.anchors.informed if board.columns.anchors else ""

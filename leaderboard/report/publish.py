@@ -67,7 +67,7 @@ def publish(folder: Path) -> Path:
     page = folder / "report.html"
     replace_file(page, board_page([(ranked, stored)]).encode())
     left_out = "".join(f"\n{line}\n" for line in stored.left_out)
-    replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked, stored.results) + left_out).encode())
+    replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked) + left_out).encode())
     return page
 
 
@@ -97,7 +97,7 @@ def board_page(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     modes = [
         _mode(board, stored, drawn, shared) | {"tuned_rule": tuned_rule.sentence(found)}
         for of_run, stored in runs
-        for board, found in zip(of_run, tuned_rule.beaten_by_tuned_rule(of_run, stored.results), strict=True)
+        for board, found in zip(of_run, tuned_rule.beaten_by_tuned_rule(of_run), strict=True)
     ]
     return render(
         _PAGE / "page.html.j2",

@@ -75,12 +75,11 @@ def run_suite(
 
 def show(folder: Path, console: Console) -> None:
     """Print the ranks of a finished suite."""
-    found = results.read_with_oracles(folder)
-    ranked = boards(found)
+    ranked = boards(results.read_with_oracles(folder))
     print_boards(ranked, console)
     for line in left_out_lines(folder):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    for compared in beaten_by_tuned_rule(ranked, found):
+    for compared in beaten_by_tuned_rule(ranked):
         console.print(f"Mode {compared.board}: {sentence(compared)}", highlight=False, markup=False)
 
 

@@ -10,6 +10,7 @@ from vcgym.leaderboard.report.board import Board, Line, Stratum
 from vcgym.leaderboard.report.details import details
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.results.columns import COST, format_value
+from vcgym.leaderboard.statistics import Estimate
 
 _TEXT = ("rank", "system", "kind")
 _STRATA_ABREAST = 6  # that fit a terminal
@@ -20,7 +21,8 @@ def print_boards(boards: Iterable[Board], console: Console) -> None:
     for board in boards:
         title = _title(board)
         console.print(_rich(f"{title}: score and end-to-end delay", _score_headings(board), _score_rows(board), board.lines))
-        console.print(_rich(f"{title}: beside what was attainable, and cost", _value_headings(board), _value_rows(board), board.lines))
+        console.print(_rich(f"{title}: beside the best tuned rule, and cost", _bar_headings(board), _bar_rows(board), board.lines))
+        console.print(_rich(f"{title}: beside what was attainable", _value_headings(board), _value_rows(board), board.lines))
         console.print(_rich(f"{title}: what it is made of", _detail_headings(board), _detail_rows(board), board.lines))
         for few in _abreast(board.strata):
             named = f"{title}: {board.columns.primary.heading} (rank) in each stratum by itself"
@@ -35,6 +37,7 @@ def markdown(boards: Iterable[Board]) -> str:
         parts += [
             f"## {_title(board)}\n",
             markdown_table(_score_headings(board), _score_rows(board)),
+            markdown_table(_bar_headings(board), _bar_rows(board)),
             markdown_table(_value_headings(board), _value_rows(board)),
             markdown_table(_detail_headings(board), _detail_rows(board)),
             *([markdown_table(_strata_headings(board.strata), _strata_rows(board, board.strata))] if board.strata else []),
@@ -55,7 +58,7 @@ def _footnote(board: Board) -> str:
     short = "" if columns.target is None else f" Short: mean lack to {columns.primary.label} {columns.primary.factor * columns.target:g}."
     return (
         f"{columns.footnote}{f' Delay impairment: {impairment}.' if impairment else ''} Score: {_axis(board)}. Won: share of worlds better "
-        f"than {board.reference}.{short} {' '.join(board.notes)}"
+        f"than {board.reference}. {board.bar.about}{short} {' '.join(board.notes)}"
     )
 
 
@@ -72,18 +75,32 @@ def _axis(board: Board) -> str:
     return f"0 = {axis.zero}, {', '.join(scores)}; room {value} {primary.label} [{low}, {high}]"
 
 
+def _bar_headings(board: Board) -> list[str]:
+    label, bar = board.columns.primary.heading, board.bar.system
+    return ["system", "kind", *([f"{label} less that of {bar} [95 %]"] if bar else []), "decisions", "trials", "numbers"]
+
+
+def _bar_rows(board: Board) -> list[list[str]]:
+    return [[line.standing.system, line.kind, *_to_bar(board, line), *(f"{line.cost[name]:,}" for name in COST)] for line in board.lines]
+
+
+def _to_bar(board: Board, line: Line) -> list[str]:
+    if line.value.to_bar is None:
+        return []
+    value, low, high = (format_value(board.columns.primary, end) for end in line.value.to_bar)
+    return ["the bar" if line.standing.system == board.bar.system else f"{value} [{low}, {high}]"]
+
+
 def _value_headings(board: Board) -> list[str]:
     columns = board.columns
     short = [] if columns.target is None else [f"short of\n{columns.primary.factor * columns.target:g}"]
     label = columns.primary.label.replace(" ", "\n")
     values = ["score\n[95 %]", f"regret\n{label}", "won %\n[95 %]", f"median\n{label}", *short]
-    return ["system", "kind", *values, "decisions", "trials", "numbers"]
+    return ["system", "kind", *values]
 
 
 def _value_rows(board: Board) -> list[list[str]]:
-    return [
-        [line.standing.system, line.kind, *_value_cells(board, line), *(f"{line.cost[name]:,}" for name in COST)] for line in board.lines
-    ]  # fmt: skip
+    return [[line.standing.system, line.kind, *_value_cells(board, line)] for line in board.lines]
 
 
 def _value_cells(board: Board, line: Line) -> list[str]:
@@ -146,6 +163,12 @@ def _rich(title: str, headings: list[str], rows: Iterable[list[str]], lines: Ite
     for cells, line in zip(rows, lines, strict=True):
         table.add_row(*(cell.replace("[", r"\[") for cell in cells), style="bold" if line.kind == "agent" else None)
     return table
+
+
+def signed(found: Estimate, decimals: int, factor: float = 1.0) -> str:
+    """Return a change and its interval, times `factor`, with signs."""
+    value, low, high = (f"{factor * number:+.{decimals}f}" for number in found)
+    return f"{value} [{low}, {high}]"
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]], text: tuple[str, ...] = _TEXT) -> str:

@@ -1,7 +1,7 @@
 """Parameters of a system by dotted names, and the system as data."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vcgym.agents.sweeps.search import Domain, Values
@@ -15,10 +15,26 @@ Spaces = Mapping[str, Mapping[str, Domain]]
 def space_of(system: System, spaces: Spaces) -> dict[str, Domain]:
     """Return the domain of each parameter of the system, by names such as `receiver.quantile`."""
     return {
-        f"{controller}.{name}": domain
-        for controller, rule in system.rules.items()
-        for name, domain in spaces.get(target(rule), {}).items()
+        f"{where}.{name}": domain for where, rule in rules_within(system) for name, domain in spaces.get(target(rule), {}).items()
     }  # fmt: skip
+
+
+def start_of(system: System, spaces: Spaces, known: Mapping[str, Any]) -> Values:
+    """Return values to start from: those of each rule of the system as it stands in `known`, by class, else its own."""
+    return {
+        f"{where}.{name}": value
+        for where, rule in rules_within(system)
+        for name, value in values_of(known.get(target(rule), rule), spaces.get(target(rule), {})).items()
+    }
+
+
+def rules_within(system: System) -> Iterator[tuple[str, Any]]:
+    """Yield the rules of a system, and those that stand where a rule has a field for any rule, with names such as `receiver.lag`."""
+    waiting = list(system.rules.items())
+    for where, rule in waiting:
+        yield where, rule
+        fields = [(name, getattr(rule, name)) for name, kind in type(rule).__annotations__.items() if kind is Any]
+        waiting += [(f"{where}.{name}", value) for name, value in fields if hasattr(type(value), "facts")]
 
 
 def with_values(params: Any, values: Mapping[str, float | int]) -> Any:
@@ -57,4 +73,4 @@ def values_of(params: Any, names: Mapping[str, Any]) -> Values:
 
 def as_data(system: System) -> dict[str, Any]:
     """Return the system as a file of conf/system has it; parameters with their default values are left out."""
-    return {name: mapping_of(value) for name, value in system._asdict().items() if value is not None}
+    return {name: mapping_of(value) for name, value in {**system.rules, "pacing": system.pacing}.items() if value is not None}

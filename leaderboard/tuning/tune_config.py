@@ -60,6 +60,48 @@ class SendersConfig(Config):
         return [SenderTask(self.worlds, self.validation_worlds, scenario) for scenario in self.scenarios]
 
 
+class RoundConfig(Config):
+    """One round: trials of each rule or pair, training worlds of a trial, and how many pairs are left afterwards."""
+
+    trials: Annotated[int, Field(ge=2, le=100_000)]
+    worlds: Annotated[int, Field(ge=1, le=100_000)]
+    left: Annotated[int, Field(ge=1, le=100_000)]
+
+
+class PairModeConfig(Config):
+    """Search of pairs in one mode of the scenario.
+
+    Attributes:
+        mode: of the scenario.
+        router: system whose router stands in for the others in the first round.
+        receiver: system whose receiver does so.
+        rounds: the first of rules alone, the others of pairs; a pair of the last round has the trials of all of them.
+    """
+
+    mode: str
+    router: str
+    receiver: str
+    rounds: Annotated[list[RoundConfig], Field(min_length=2)]
+
+
+class PairsConfig(Config):
+    """Tune all pairs of a router and a receiver, in rounds (`vcgym.leaderboard.tuning.tune_pairs`).
+
+    Attributes:
+        routers: names of systems, whose routers are taken.
+        receivers: names of systems, whose receivers are taken.
+        starts: names of tuned systems, whose values a pair begins with besides the published ones; of two with a rule the better one.
+        modes: pairs are tuned for each mode apart; none: no pairs.
+        validation_worlds: played by the pairs left at the end.
+    """
+
+    routers: list[str]
+    receivers: list[str]
+    starts: list[str]
+    modes: list[PairModeConfig]
+    validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 300
+
+
 class TuneConfig(Config):
     """Tune systems, each with the same budget.
 
@@ -69,6 +111,7 @@ class TuneConfig(Config):
     Attributes:
         systems: names of systems over paths; none: senders alone.
         sending: which senders besides.
+        pairs: which pairs of a router and a receiver besides.
         trials: sets of values, the published ones among them.
         worlds: training worlds that each trial plays.
         validation_worlds: played before and after; they decide nothing.
@@ -83,6 +126,7 @@ class TuneConfig(Config):
 
     systems: list[str]
     sending: SendersConfig
+    pairs: PairsConfig
     trials: Annotated[int, Field(ge=2, le=100_000)] = 64
     worlds: Annotated[int, Field(ge=1, le=100_000)] = 104
     validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 96
@@ -97,6 +141,10 @@ class TuneConfig(Config):
     def task(self) -> TuningTask:
         """Return the worlds that systems of calls over paths are tuned on."""
         return CallTask(self.worlds, self.validation_worlds, self.packets, self.scenario, self.mode)
+
+    def pair_task(self, one: PairModeConfig) -> CallTask:
+        """Return the worlds that pairs are tuned on in a mode, those of the first round."""
+        return CallTask(one.rounds[0].worlds, self.pairs.validation_worlds, self.packets, self.scenario, one.mode)
 
     def how(self, trials: int) -> Search:
         """Return a search of so many trials."""

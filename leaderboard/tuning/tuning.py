@@ -69,7 +69,7 @@ def tune_system(name: str, published: System, space: Mapping[str, Domain], task:
         how: what may be used.
         folder: keeps the outcome (`vcgym.leaderboard.kept`), so that a search that was killed goes on with the next system.
     """
-    follows_from = name, published, _as_data(space), task, how.trials, how.seed
+    follows_from = name, published, domains_as_data(space), task, how.trials, how.seed
     drawn, study = kept_document(folder / SEARCHED, follows_from, lambda: _searched(name, published, space, task, how))
     return Outcome(with_values(published, drawn), study)
 
@@ -91,11 +91,11 @@ def _searched(
         "objective": f"mean {task.metric} over training worlds",
         "search": "random, Ray Tune, the published values first",
         "budget": _spent(task, how),
-        "space": _as_data(space),
+        "space": domains_as_data(space),
         "published": values_of(published, space),
         "tuned": values,
-        "train": {f"{task.metric}_published": _rounded(before), f"{task.metric}_tuned": _rounded(max(before, after))},
-        "validation": _compared(task.metric, *validated),
+        "train": {f"{task.metric}_published": rounded(before), f"{task.metric}_tuned": rounded(max(before, after))},
+        "validation": compared(task.metric, *validated),
     }
     return drawn, study
 
@@ -104,20 +104,20 @@ def _trial(published: System, task: TuningTask, values: Values) -> float:
     return float(task.scores(with_values(published, values), "train").mean())
 
 
-def _compared(metric: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> dict[str, Any]:
+def compared(metric: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> dict[str, Any]:
     """Return means, and the mean of the paired difference with twice its standard error."""
     change = after - before
     error = 2.0 * change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else float("nan")
     means = {f"{metric}_published": before.mean(), f"{metric}_tuned": after.mean()}
     found = {**means, "difference": change.mean(), "two_standard_errors": error}
-    return {key: _rounded(value) for key, value in found.items()}
+    return {key: rounded(value) for key, value in found.items()}
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
     return round(float(value), 3) if abs(value) >= 1.0 else float(f"{value:.3g}")
 
 
-def _as_data(space: Mapping[str, Domain]) -> dict[str, Any]:
+def domains_as_data(space: Mapping[str, Domain]) -> dict[str, Any]:
     return {key: domain.model_dump(mode="json", exclude_none=True, exclude_defaults=True) for key, domain in space.items()}
 
 

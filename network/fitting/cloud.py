@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from vcgym.network.fitting.links import beta_by_moments, link_table, queueing_excess
 from vcgym.network.traces.cards import DataError, Link, LinkTable, Place
-from vcgym.network.traces.reading import read_content, read_table
+from vcgym.network.traces.columns import read_table
+from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import MAX_DELAY_US
 
 CLOUDS = ("aws", "gcp")

@@ -6,7 +6,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vcgym.network.traces.cards import DataError
-from vcgym.network.traces.reading import read_content, read_table
+from vcgym.network.traces.columns import read_table
+from vcgym.network.traces.reading import read_content
 
 FOLDER = "wonderproxy"
 Row = TypeVar("Row", bound=BaseModel)

@@ -90,7 +90,8 @@ def generic(*, abstract: bool = False, allocates: bool = False, inlined: bool = 
         def choose(*types: Any) -> Callable[..., Any] | None:
             return versions.get(_class_of(types[0]), default)
 
-        overload(dispatch, strict=False, jit_options={"_nrt": allocates, "forceinline": inlined})(choose)
+        options = {"_nrt": allocates, "forceinline": inlined, "no_cfunc_wrapper": True}
+        overload(dispatch, strict=False, jit_options=options)(choose)
         made = cast(Any, dispatch)
         made.register, made.versions = register, MappingProxyType(versions)
         return cast(Generic[P, R], made)

@@ -16,10 +16,11 @@ from typing import Any, ClassVar, TypeVar
 
 import numba
 from numba.core import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.dispatcher import Dispatcher
 from numba.core.sigutils import normalize_signature
 
+from vcgym.network.kernels.cache_file import CheckedCacheFile, say_once
 from vcgym.network.kernels.sources import cache_home, code_hash, reread
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,7 +42,7 @@ def allocating_kernel(function: F) -> F:
 
 
 def _compile(function: F, **options: bool) -> F:
-    compiled: Any = numba.njit(nogil=True, **options)(function)
+    compiled: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if isinstance(compiled, Dispatcher):
         reread(function.__module__, Path(inspect.getfile(function)))
         compiled._cache = _Cache(function)
@@ -88,8 +89,11 @@ class _Cache(FunctionCache):
         return super()._load_overload(sig, target_context) if self._entered(sig) else None
 
     def _save_overload(self, sig: Any, data: Any) -> None:
-        if self._entered(sig):
-            super()._save_overload(sig, data)
+        try:
+            if self._entered(sig):
+                super()._save_overload(sig, data)
+        except OSError as error:  # no folder can be made
+            say_once(f"is not kept: {error.strerror or error}")
 
     def _entered(self, sig: Any) -> bool:
         """Enter the overload's folder; return False if some of its code stands in no file, so that nothing can be cached."""
@@ -98,7 +102,7 @@ class _Cache(FunctionCache):
         except LookupError:
             return False
         self._impl.locator.folder = cache_home() / "kernels" / code[:2] / code
-        self._cache_file = IndexDataCacheFile(self._impl.locator.get_cache_path(), self._impl.filename_base, "")
+        self._cache_file = CheckedCacheFile(self._impl.locator.get_cache_path(), self._impl.filename_base, "")
         return True
 
 

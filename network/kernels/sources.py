@@ -11,6 +11,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -133,7 +134,7 @@ def _parsed(content: bytes, module: str) -> Source:
     path = cache_home() / "sources" / name[:2] / name
     try:
         digest, imports = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError):
         tree = _without_docstrings(ast.parse(content))
         digest, imports = hashlib.sha256(ast.dump(tree).encode()).hexdigest(), sorted(set(_imports(tree, module)))
         _replace(path, json.dumps([digest, imports]))
@@ -165,7 +166,11 @@ def _imports(tree: ast.Module, module: str) -> Iterable[str]:
 
 
 def _replace(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file in one step, if the disk takes it."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
-    draft.write_text(text)
-    draft.replace(path)
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text)
+        draft.replace(path)
+    with suppress(OSError):
+        draft.unlink(missing_ok=True)

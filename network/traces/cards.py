@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 DATA_VARIABLE = "VCGYM_DATA"
 CARD_ENDING = ".card.json"
+MAX_MESSAGE = 300  # characters of an error
+_ROOM = {"value": 90, "allowed": 60, "file": 60, "where": 60}  # characters that each part of a longer error keeps, first shortened first
 
 Kind = Literal["measured", "synthesised", "fitted"]
 Milliseconds = Annotated[float, Field(ge=0.0, le=60_000.0)]
@@ -36,7 +38,15 @@ class DataError(ValueError):
 
     def __str__(self) -> str:
         file, where, value, allowed = self.args
-        return f"{file}: {where} is {value!r}; allowed: {allowed}"
+        parts = {"file": file, "where": where, "value": repr(value), "allowed": allowed}
+        over = sum(map(len, parts.values())) + len(":  is ; allowed: ") - MAX_MESSAGE
+        for name, room in _ROOM.items():
+            text = parts[name]
+            if over > 0 and len(text) > room:
+                kept = max(room, len(text) - over)
+                over -= len(text) - kept
+                parts[name] = f"...{text[3 - kept :]}" if name == "file" else f"{text[: kept - 3]}..."
+        return "{file}: {where} is {value}; allowed: {allowed}".format_map(parts).replace("\n", " ")
 
 
 class _Record(BaseModel):
@@ -198,7 +208,8 @@ class LinkTable(Carded):
         wanted = {(a, b) for a in codes for b in codes if a != b}
         found = [(link.source, link.destination) for link in self.links]
         if len(set(codes)) != len(codes) or len(set(found)) != len(found) or set(found) != wanted:
-            raise ValueError(f"links are {sorted(found)}; allowed: each ordered pair of the places {codes} once")
+            missing = len(wanted - set(found))
+            raise ValueError(f"allowed: each ordered pair of the places once; {missing} of {len(wanted)} are missing")
         return self
 
     def link(self, source: str, destination: str) -> Link:

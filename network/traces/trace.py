@@ -49,7 +49,7 @@ class Trace:
                 raise TraceError(self.name, f"{field} dtype and shape", (str(values.dtype), values.shape), f"int64 ({len(sent)},)")
         if not len(sent):
             raise TraceError(self.name, "number of probes", 0, "at least 1")
-        self._refuse_first("sent_us", np.diff(sent, prepend=0) < 0, f"sorted, 0 to {MAX_SPAN_US}")
+        self._refuse_first("sent_us", np.append(sent[:1] < 0, sent[1:] < sent[:-1]), f"sorted, 0 to {MAX_SPAN_US}")
         if sent[0] != 0 or sent[-1] > MAX_SPAN_US:
             raise TraceError(self.name, "sent_us first and last", (int(sent[0]), int(sent[-1])), f"first 0, last at most {MAX_SPAN_US}")
         wrong = (delay != LOST) & ((delay < 0) | (delay > MAX_DELAY_US))
@@ -96,11 +96,18 @@ def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> ND
     return held
 
 
+def refuse_long(file: Path, column: str, sent_us: NDArray[np.int64], lines: NDArray[np.int32]) -> None:
+    """Refuse send times from 0 on, in order, that reach beyond a day; `lines` (n,) are theirs in the file."""
+    if sent_us[-1] > MAX_SPAN_US:
+        at = int(np.searchsorted(sent_us, MAX_SPAN_US, "right"))
+        raise TraceError(file, f"line {lines[at]}, {column}, us after the first", int(sent_us[at]), f"at most {MAX_SPAN_US}")
+
+
 def from_replies(
     name: str,
     file: Path,
     card: Card,
-    lines: NDArray[np.int64],
+    lines: NDArray[np.integer],
     seq: NDArray[np.int64],
     sent_us: NDArray[np.int64],
     delay_us: NDArray[np.int64],
@@ -121,17 +128,20 @@ def from_replies(
     if not len(seq):
         raise TraceError(file, "number of answered probes", 0, "at least 1")
     by_number = np.argsort(seq, kind="stable")
-    lines, seq, sent_us, delay_us = lines[by_number], seq[by_number], sent_us[by_number], delay_us[by_number]
-    twice = np.flatnonzero(np.diff(seq) == 0)
+    seq = seq[by_number]
+    twice = np.flatnonzero(seq[1:] == seq[:-1])
     if len(twice):
-        at = int(twice[0]) + 1
-        raise TraceError(file, f"line {lines[at]}, seq", int(seq[at]), f"each number answered once; line {lines[at - 1]} has it too")
+        first, again = lines[by_number[twice[0] : twice[0] + 2]]
+        raise TraceError(file, f"line {again}, seq", int(seq[twice[0]]), f"each number answered once; line {first} has it too")
+    sent_us, delay_us = sent_us[by_number], delay_us[by_number]
+    del by_number
     if seq[-1] - seq[0] >= MAX_PROBES:
         raise TraceError(file, "seq first and last", (int(seq[0]), int(seq[-1])), f"fewer than {MAX_PROBES} apart")
-    sent_us = sent_us - sent_us.min()
-    every = np.arange(seq[0], seq[-1] + 1)
-    sent = np.rint(np.interp(every, seq, sent_us)).astype(np.int64)
-    delay = np.full(len(every), LOST, np.int64)
-    delay[seq - seq[0]] = delay_us
-    order = np.argsort(sent, kind="stable")
-    return Trace(name, sent[order], delay[order], card, round_trip)
+    sent_us -= sent_us.min()
+    span = int(seq[-1] - seq[0]) + 1
+    if span > len(seq):
+        sent_us = np.rint(np.interp(np.arange(seq[0], seq[-1] + 1), seq, sent_us)).astype(np.int64)
+        answered_us, delay_us = delay_us, np.full(span, LOST, np.int64)
+        delay_us[seq - seq[0]] = answered_us
+    order = np.argsort(sent_us, kind="stable")
+    return Trace(name, sent_us[order], delay_us[order], card, round_trip)

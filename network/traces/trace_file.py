@@ -8,6 +8,7 @@ A file is CSV, plain or gzip, in one of two forms:
 
 import gzip
 import hashlib
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +16,8 @@ import numpy as np
 
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.cards import Card, DataError, card_beside, card_path
-from vcgym.network.traces.reading import Table, TraceError, read_content, read_table
+from vcgym.network.traces.columns import Arrays, Table, read_columns, read_header
+from vcgym.network.traces.reading import TraceError, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_SPAN_US, MAX_TIME_US, Trace, from_replies
 
 ENDING = ".csv.gz"
@@ -31,9 +33,9 @@ def write_trace(trace: Trace, path: Path) -> Card:
     if not path.name.endswith(ENDING):
         raise DataError(path, "name of the file", path.name, f"a name ending in {ENDING}")
     column = next(name for name, round_trip in _ROUND_TRIP.items() if round_trip == trace.round_trip)
-    sent, delay = trace.sent_us.tolist(), trace.one_way_delay_us.tolist()
-    rows = [f"{_ms(s)},{'' if d == LOST else _ms(d)}" for s, d in zip(sent, delay, strict=True)]
-    return write_with_card(path, "\n".join([f"sent_ms,{column}", *rows, ""]).encode(), trace.card, "milliseconds")
+    probes = zip(trace.sent_us.data, trace.one_way_delay_us.data, strict=True)
+    rows = (f"{_ms(sent)},{'' if delay == LOST else _ms(delay)}" for sent, delay in probes)
+    return write_with_card(path, csv_content(("sent_ms", column), rows), trace.card, "milliseconds")
 
 
 def read_trace(path: Path) -> Trace:
@@ -43,21 +45,30 @@ def read_trace(path: Path) -> Trace:
         DataError: a file that is missing or broken, does not match its card, or makes no `Trace`.
     """
     content = read_content(path)
-    table = read_table(path, content)
-    name = path.name.removesuffix(ENDING)
-    if table.header in (["t_ms", "rtt_ms"], ["t_ms", "rtt_ms", "seq"]):
-        return _from_arrivals(name, table, card_beside(path, content))
-    column = next((name for name in _ROUND_TRIP if table.header == ["sent_ms", name]), None)
+    header, name = read_header(path, content), path.name.removesuffix(ENDING)
+    if header in (["t_ms", "rtt_ms"], ["t_ms", "rtt_ms", "seq"]):
+        return _from_arrivals(name, path, content, card_beside(path, content))
+    column = next((name for name in _ROUND_TRIP if header == ["sent_ms", name]), None)
     if column is None:
         allowed = "sent_ms and one of " + ", ".join(_ROUND_TRIP) + "; or t_ms, rtt_ms and perhaps seq"
-        raise TraceError(path, "line 1, header", table.header, allowed)
-    sent_us = np.rint(table.numbers("sent_ms", 0.0, MAX_SPAN_US / 1e3) * 1e3).astype(np.int64)
-    delay_ms = table.numbers(column, 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
-    delay_us = np.where(np.isnan(delay_ms), LOST, np.rint(np.nan_to_num(delay_ms) * 1e3)).astype(np.int64)
+        raise TraceError(path, "line 1, header", header, allowed)
+
+    def numbers_of(block: Table) -> Arrays:
+        sent_us = np.rint(block.numbers("sent_ms", 0.0, MAX_SPAN_US / 1e3) * 1e3).astype(np.int64)
+        delay_ms = block.numbers(column, 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
+        delay_us = np.where(np.isnan(delay_ms), LOST, np.rint(np.nan_to_num(delay_ms) * 1e3)).astype(np.int64)
+        return block.line_numbers(), sent_us, delay_us
+
+    lines, sent_us, delay_us = read_columns(path, content, numbers_of)
+    if sent_us[0] != 0:
+        raise TraceError(path, f"line {lines[0]}, sent_ms", sent_us[0].item() / 1e3, "0, the first")
+    refuse_falling(path, "sent_ms in us", sent_us, lines)
+    if np.all(delay_us == LOST):
+        raise TraceError(path, "number of answered probes", 0, "at least 1")
     return Trace(name, sent_us, delay_us, card_beside(path, content), _ROUND_TRIP[column])
 
 
-def _from_arrivals(name: str, table: Table, card: Card) -> Trace:
+def _from_arrivals(name: str, path: Path, content: bytes, card: Card) -> Trace:
     """Make a trace of replies by arrival.
 
     The send time is t_ms - rtt_ms; the few replies that overtook another (t_ms still rises, send time falls) are sorted back into send
@@ -65,14 +76,32 @@ def _from_arrivals(name: str, table: Table, card: Card) -> Trace:
     when the sender gave up, and is not used): it is spaced evenly, by number, between its answered neighbours. Without seq each row counts
     as one ping, and a loss that left no row cannot be seen. Pings lost before the first or after the last answered one are left out.
     """
-    rtt_ms = table.numbers("rtt_ms", 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
-    answered = ~np.isnan(rtt_ms)
-    t_ms = table.pick(answered).numbers("t_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3)
-    table.pick(answered).refuse_falling("t_ms", t_ms)
-    seq = table.whole_numbers("seq", 0, MAX_TIME_US) if "seq" in table.header else np.arange(len(table.lines))
-    rtt_us = np.rint(rtt_ms[answered] * 1e3).astype(np.int64)
-    sent_us = np.rint(t_ms * 1e3).astype(np.int64) - rtt_us
-    return from_replies(name, table.path, card, np.array(table.lines)[answered], seq[answered], sent_us, rtt_us)
+
+    def numbers_of(block: Table) -> Arrays:
+        rtt_ms = block.numbers("rtt_ms", 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
+        answered = ~np.isnan(rtt_ms)
+        t_ms = block.pick(answered).numbers("t_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3)
+        rtt_us = np.rint(rtt_ms[answered] * 1e3).astype(np.int64)
+        numbered = [block.whole_numbers("seq", 0, MAX_TIME_US)[answered]] if "seq" in block.header else []
+        return answered, block.line_numbers()[answered], t_ms, rtt_us, *numbered
+
+    answered, lines, t_ms, rtt_us, *numbered = read_columns(path, content, numbers_of)
+    refuse_falling(path, "t_ms", t_ms, lines)
+    seq = numbered.pop() if numbered else np.flatnonzero(answered)
+    t_ms *= 1e3
+    sent_us = np.rint(t_ms, out=t_ms).astype(np.int64)
+    del t_ms
+    sent_us -= rtt_us
+    return from_replies(name, path, card, lines, seq, sent_us, rtt_us)
+
+
+def csv_content(header: Iterable[str], rows: Iterable[str]) -> bytes:
+    """Return the content of a CSV file, made row by row."""
+    content = bytearray(f"{','.join(header)}\n".encode())
+    for row in rows:
+        content += row.encode()
+        content += b"\n"
+    return bytes(content)
 
 
 def write_with_card(path: Path, content: bytes, origin: Card, units: str) -> Card:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.traces.cards import DataError, card_beside
-from vcgym.network.traces.reading import read_content, read_table
+from vcgym.network.traces.columns import read_table
+from vcgym.network.traces.reading import read_content
 from vcgym.network.worlds.links import LINK
 
 # Cities with data centres of large clouds, widely spread ones first. A pair's relays are the first of them that are not its own ends.

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
 from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.leaderboard.bench.config import BenchConfig
@@ -30,6 +31,7 @@ from vcgym.scripts.importing.command import DataCommand
 CONF = Path(command.__file__).parents[1] / "conf"
 KINDS = {
     "train": TrainConfig,
+    "train_pair": PairConfig,
     "evaluate": EvaluateConfig,
     "sweep": SweepConfig,
     "leaderboard": LeaderboardConfig,

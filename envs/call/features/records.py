@@ -2,7 +2,8 @@
 
 from vcgym.baselines.records import write_record
 from vcgym.envs.call.feed import read_next, unread
-from vcgym.envs.call.paths import awaits_level, record_in_hand
+from vcgym.envs.call.paths import awaits_level
+from vcgym.envs.call.receiving import record_in_hand
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 

@@ -12,7 +12,7 @@ from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.call.sender.events import LOGGED, SENDER, Sender, Tables
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
 from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_others
-from vcgym.envs.call.stages import NoPaths, Stages
+from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
 from vcgym.network.bottleneck.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
 from vcgym.network.bottleneck.other_call import OtherCall
@@ -148,7 +148,7 @@ class SendingBatch(Batch):
     @property
     def stages(self) -> Stages:
         """The stages as the loop plays them."""
-        return Stages(Sender(self.senders, self.tables, self.rate, self.rate_state, self.order), NoPaths(), self.why)
+        return Stages(self.why, Sender(self.senders, self.tables, self.rate, self.rate_state, self.order))
 
     def load(self, rows: NDArray[np.int64]) -> None:
         """Do nothing: there is no world of paths."""

@@ -404,7 +404,7 @@ class Sender(NamedTuple):
 
 
 @leave.register(Sender)
-def _leave(sender, paths, s):
+def _leave(sender, calls, routing, s):
     if is_done(sender.senders[s]):
         return DONE
     return play_sender(sender.senders[s], sender.tables, s, sender.rate, sender.rate_state, sender.order)

@@ -7,7 +7,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import Part
-from vcgym.envs.call.paths import NoSender
+from vcgym.envs.call.routing import NoSender
 from vcgym.envs.call.sender.events import SENDER
 from vcgym.network.kernels.ranges import one_of
 

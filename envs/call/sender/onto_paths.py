@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import COMMANDED, decided
+from vcgym.baselines.rule import COMMANDED, decided, reveal_delay
 from vcgym.envs.call.features.sender.sender import write_sender
 from vcgym.envs.call.feed import COMMANDS, command, in_force
-from vcgym.envs.call.paths import delay_on, send
+from vcgym.envs.call.routing import delay_on, send
 from vcgym.envs.call.sender.events import Tables, play_sender, set_target, settle_packet
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
-from vcgym.envs.call.stages import GOES_ON, capture, is_commanded, is_draining, leave, pass_on, sent_onto_path_us
+from vcgym.envs.call.stages import GOES_ON, asks_agent, capture, is_draining, leave, pass_on, sent_onto_path_us
 from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
@@ -58,9 +58,9 @@ class Uplink(NamedTuple):
     statuses: NDArray[np.float32]  # (sessions, STATUSES, features) by decision modulo STATUSES
 
 
-@is_commanded.register(Uplink)
-def _is_commanded(sender):
-    return decided(sender.rate) == COMMANDED or decided(sender.order) == COMMANDED
+@asks_agent.register(Uplink)
+def _asks_agent(stage):
+    return decided(stage.rate) == COMMANDED or decided(stage.order) == COMMANDED
 
 
 @pass_on.register(Uplink)
@@ -85,13 +85,13 @@ def _sent_onto_path_us(sender, s, record):
 
 
 @capture.register(Uplink)
-def _capture(sender, paths, s, path):
+def _capture(sender, calls, s, path):
     return True
 
 
 @leave.register(Uplink)
-def _leave(sender, paths, s):
-    call, own, row = paths.calls[s], sender.own[s], sender.senders[s]
+def _leave(sender, calls, routing, s):
+    call, own, row = calls.rows[s], sender.own[s], sender.senders[s]
     if call.slot >= call.packets and not is_draining(sender, s, call.slot, call.packets):
         return GOES_ON
     now_us = call.slot * SLOT_US
@@ -101,28 +101,30 @@ def _leave(sender, paths, s):
         row.queue.governs = in_force(own.order, now_us)
     row.until_us = now_us + SLOT_US
     play_sender(row, sender.tables, s, sender.rate, sender.rate_state, sender.order)
-    _depart(sender, paths, s)
+    _depart(sender, calls, routing, s)
     _settle(row, sender.tables, s)
     _send_status(sender, call, s)
     return GOES_ON
 
 
 @kernel
-def _depart(sender, paths, s):
+def _depart(sender, calls, routing, s):
     """Send everything that leaves the bottleneck in this slot, in order, onto the path in force."""
     row, flight, departures = sender.senders[s], sender.tables.flight, sender.tables.departures
+    call = calls.rows[s]
     while departures.next[s] < row.packets:
         place = ring_index(departures.next[s])
         if flight.arrived_us[s, place] != LOST:
             out_us = departures.out_us[s, place]
             if out_us >= row.until_us:
                 return
-            path = in_force(paths.calls[s].to_sender, out_us)
-            arrives_us = _arrives_us(sender, s, path, out_us, delay_on(paths, s, path))
+            path = in_force(call.to_sender, out_us)
+            arrives_us = _arrives_us(sender, s, path, out_us, delay_on(calls, s, path))
             if flight.kind[s, place] == AUDIO:
                 packet = departures.number[s, place]
                 sender.out_us[s, packet & (SLOTS - 1)] = out_us
-                if not send(paths, s, packet, path, out_us, arrives_us):
+                reveal_delay(routing.router, routing.state, s, path, arrives_us - out_us if arrives_us != LOST else LOST)
+                if not send(calls, s, packet, path, arrives_us):
                     arrives_us = np.int64(LOST)
             flight.arrived_us[s, place] = arrives_us
         departures.next[s] += 1

@@ -19,6 +19,7 @@ from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_f
 from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
+from vcgym.envs.call.rewards.rating import Rating
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.faces.render import picture_of_paths
@@ -33,7 +34,7 @@ from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
-REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay()})
+REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "rating": Rating()})
 MAX_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
 
 

@@ -143,7 +143,7 @@ class CallAgentSettings(AgentSettings):
     """Observation, action and reward of an agent of calls over paths.
 
     Attributes:
-        reward: emodel, event, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
+        reward: emodel, event, rating, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
         features: added to those of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         log: keep per-packet outcomes, for `played`.

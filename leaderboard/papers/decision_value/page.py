@@ -9,7 +9,7 @@ from vcgym.leaderboard.evaluation.suites import Part
 from vcgym.leaderboard.papers.decision_value.drift import AS_TRAINED, CORRECTED, KIND, Drift
 from vcgym.leaderboard.papers.decision_value.outcomes import label
 from vcgym.leaderboard.papers.decision_value.participants import ABOUT, BASIS, KINDS, REFERENCE, REWARDS
-from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.report.table import markdown_table, signed
 from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.statistics import Estimate, Paired, difference, means, pair_worlds
 from vcgym.predictors.published import Training
@@ -67,7 +67,7 @@ def _regret(paired: Paired) -> str:
         cells = [f"{found[metric][reward].value:.{decimals}f}" for metric, decimals in DECIMALS.items()]
         regrets = [difference(paired, metric, reward, REFERENCE, False) for metric in DECIMALS]
         regrets[-1] = Estimate(-regrets[-1].value, -regrets[-1].high, -regrets[-1].low)  # R: more is better
-        shown = [_interval(found, decimals) for found, decimals in zip(regrets, DECIMALS.values(), strict=True)]
+        shown = [signed(found, decimals) for found, decimals in zip(regrets, DECIMALS.values(), strict=True)]
         both = [f"{cell} {regret}" for cell, regret in zip(cells, shown if reward != REFERENCE else [""] * 3, strict=True)]
         against = "" if reward == BASIS else _verdict(difference(paired, R, reward, BASIS, False))
         other = [f"{100 * found['concealed_share'][reward].value:.2f}", f"{found['path_changes'][reward].value:.1f}"]
@@ -84,16 +84,12 @@ def _drift(drifts: Sequence[tuple[Drift, pa.Table]]) -> str:
         for metric, decimals in (("forecast_error_ms", 1), (R, 2)):
             average = means(paired, metric)
             cells += [f"{average[system].value:.{decimals}f}" for system in (AS_TRAINED, CORRECTED)]
-            cells.append(_interval(difference(paired, metric, CORRECTED, AS_TRAINED, False), decimals))
+            cells.append(signed(difference(paired, metric, CORRECTED, AS_TRAINED, False), decimals))
         rows.append(cells)
     headings = ["worlds", "error ms, as trained", "corrected", "difference", "R, as trained", "corrected", "difference"]
     return markdown_table(headings, rows, text=("worlds",))
 
 
-def _interval(found: Estimate, decimals: int) -> str:
-    return f"{found.value:+.{decimals}f} [{found.low:+.{decimals}f}, {found.high:+.{decimals}f}]"
-
-
 def _verdict(found: Estimate) -> str:
     word = "better" if found.low > 0.0 else "worse" if found.high < 0.0 else "tied"
-    return f"{word} {_interval(found, 2)}"
+    return f"{word} {signed(found, 2)}"

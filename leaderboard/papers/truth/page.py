@@ -16,7 +16,7 @@ from vcgym.leaderboard.papers.truth.ranking import ranking
 from vcgym.leaderboard.papers.vcroute.measures import Material, MissingError, measured, of_pairs
 from vcgym.leaderboard.papers.vcroute.outcomes import LEAST_WORLDS, STATISTICS, Setting
 from vcgym.leaderboard.papers.vcroute.statements import REFERENCE, Change, Value, VCRouteStatement, load_claims, scenario_of
-from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.report.table import markdown_table, signed
 from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS
 from vcgym.leaderboard.statistics import Estimate, Paired, difference, pair_worlds
@@ -95,7 +95,7 @@ def claim_cell(statement: VCRouteStatement, change: Estimate) -> str:
     """Return the verdict in the page's words, the size beside the published one, and the change in percent or points."""
     word, size = in_words(statement, change)
     bold = f"**{word}**" if word == HOLDS and size in ("", "larger") else word
-    return f"{bold} {size} {_percent(change)}".replace("  ", " ")
+    return f"{bold} {size} {signed(change, 1, 100.0)}".replace("  ", " ")
 
 
 def in_words(statement: VCRouteStatement, change: Estimate) -> tuple[str, str]:
@@ -131,10 +131,6 @@ def number_cell(statement: VCRouteStatement, ours: Estimate) -> str:
     return f"**{value}**" if verdict == REPRODUCED else value
 
 
-def _percent(change: Estimate) -> str:
-    return f"{100.0 * change.value:+.1f} [{100.0 * change.low:+.1f}, {100.0 * change.high:+.1f}]"
-
-
 def _systems(here: Played) -> str:
     """Return the means of every system in every setting, and their differences to the reference."""
     rows = []
@@ -154,5 +150,5 @@ def _means(paired: Paired, system: str) -> Iterator[str]:
             column, loss = STATISTICS[statistic].column.format(accounting), statistic == "loss"
             mean = float(paired.results[column].to_numpy()[paired.row[paired.systems.index(system)]].mean())
             shown = f"{100.0 * mean:.2f} %" if loss else f"{mean:.0f} ms"
-            change = _percent(difference(paired, column, system, REFERENCE, relative=not loss))
+            change = signed(difference(paired, column, system, REFERENCE, relative=not loss), 1, 100.0)
             yield shown if system == REFERENCE else f"{shown} ({change})"

@@ -25,26 +25,26 @@ class Axis(NamedTuple):
 
     Attributes:
         zero: name of the best published system.
-        tuned: name of the best tuned rule; None without one.
+        tuned: name of the tuned rule that systems are compared with; "" without one.
         hundred: name of the oracle with score 100.
         room: mean of hundred less that of zero, in the ranked metric.
         scores: of every system and oracle; NaN throughout where there is no room.
     """
 
     zero: str
-    tuned: str | None
+    tuned: str
     hundred: str
     room: Estimate
     scores: dict[str, Estimate]
     has_room: bool
 
 
-def anchored(paired: Paired, kinds: dict[str, str], columns: Columns) -> Axis | None:
+def anchored(paired: Paired, tuned: str, columns: Columns) -> Axis | None:
     """Return the scores of all systems; None without a published system or without the oracle.
 
     Args:
         paired: results of systems and oracles.
-        kinds: of each system, as results have it: "rule", "tuned", "agent" or "oracle".
+        tuned: the tuned rule that systems are compared with; "" for none.
         columns: of the suite.
     """
     names, anchors = paired.systems, columns.anchors
@@ -54,7 +54,6 @@ def anchored(paired: Paired, kinds: dict[str, str], columns: Columns) -> Axis | 
         return None
     means = dict(zip(names, found.values.mean(axis=-1), strict=True))
     zero = max(published, key=means.__getitem__)
-    tuned = max((name for name in names if kinds[name] == "tuned"), key=means.__getitem__, default=None)
     at = [names.index(zero), names.index(anchors.hundred)]
 
     def gap(values: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from vcgym.network.traces.reading import TraceError
 OPPORTUNITY_BYTES = 1500  # that one line of a mahimahi trace lets through
 MAX_RATE_BPS = 10**11  # so that bits of a microsecond stay exact in int64
 MAX_LENGTH_US = 10**12  # 11 days
+MAX_OPPORTUNITIES = 10_000_000  # of one trace: 20 minutes at 100 Mbit/s
 _FOREVER_US = 10**15
 _LEAST_RATE_BPS = 1000
 
@@ -89,20 +90,23 @@ def opportunity_trace(name: str, times_ms: ArrayLike, source: str | Path = "capa
 
     Args:
         name: of the trace.
-        times_ms: (n,) whole milliseconds from 0, never falling; the trace repeats after the last one.
+        times_ms: (n,) whole milliseconds from 0, never falling, n at most `MAX_OPPORTUNITIES`; the trace repeats after the last one.
         source: named in errors.
 
     Raises:
-        TraceError: no times, times that fall or are negative, a length of 0.
+        TraceError: no times or too many, times that fall, are negative or no whole milliseconds, a length of 0.
     """
     times, source = np.asarray(times_ms), Path(source)
-    if times.ndim != 1 or not times.size:
-        raise TraceError(source, f"number of lines of {name}", times.size, "at least 1")
-    _refuse_first(source, f"time of {name}, ms", times, (times >= 0) & (times * 1000.0 <= MAX_LENGTH_US), "0 to 1e9")
-    _refuse_first(source, f"time of {name}, ms", times[1:], np.diff(times) >= 0, "not below the one before")
+    if times.ndim != 1 or not 1 <= times.size <= MAX_OPPORTUNITIES:
+        raise TraceError(source, f"number of opportunities of {name}", times.size, f"1 to {MAX_OPPORTUNITIES}")
+    _refuse_first(source, f"time of {name}, ms", times, (times >= 0) & (times <= MAX_LENGTH_US // 1000), "0 to 1e9")
+    if times.dtype.kind == "f":
+        _refuse_first(source, f"time of {name}, ms", times, times % 1 == 0, "a whole number")
+    _refuse_first(source, f"time of {name}, ms", times[1:], times[1:] >= times[:-1], "not below the one before")
     if times[-1] == 0:
         raise TraceError(source, f"last time of {name}, ms", 0, "above 0: the trace repeats after it")
-    times_us = times.astype(np.int64) * 1000
+    times_us = times.astype(np.int64)
+    times_us *= 1000
     return CapacityTrace(name, times_us, np.zeros(len(times_us), np.int64), int(times_us[-1]))
 
 
@@ -110,9 +114,11 @@ def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
     """Return the part of a trace between two shares of its length, as a trace of its own.
 
     Raises:
-        TraceError: no opportunity to send in that part.
+        TraceError: no opportunity to send in that part, or less than a microsecond.
     """
     from_us, to_us = int(low * trace.length_us), int(high * trace.length_us)
+    if not from_us < to_us:
+        raise TraceError(trace.name, f"length between {low:.0%} and {high:.0%} of the trace, us", to_us - from_us, "at least 1")
     if trace.rates_bps[0]:
         first, end = int(np.searchsorted(trace.times_us, from_us, "right")) - 1, int(np.searchsorted(trace.times_us, to_us))
         times_us = np.maximum(trace.times_us[first:end] - from_us, 0)

@@ -11,18 +11,28 @@ count as that, so that a packet sent into such a second comes out late but comes
 last one has held as long as the median one.
 """
 
+import itertools
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.bottleneck.capacity.capacity import MAX_LENGTH_US, MAX_RATE_BPS, CapacityTrace, opportunity_trace, rate_trace
+from vcgym.network.bottleneck.capacity.capacity import (
+    MAX_LENGTH_US,
+    MAX_OPPORTUNITIES,
+    MAX_RATE_BPS,
+    OPPORTUNITY_BYTES,
+    CapacityTrace,
+    opportunity_trace,
+    rate_trace,
+)
 from vcgym.network.traces.cards import Card, DataError, card_beside
+from vcgym.network.traces.columns import Arrays, Table, blocks_of, joined, read_columns, read_header
 from vcgym.network.traces.importers.units import unit_us
-from vcgym.network.traces.reading import Table, TraceError, decode, number, read_content, read_table
+from vcgym.network.traces.reading import TraceError, lines, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_TIME_US
-from vcgym.network.traces.trace_file import ENDING, write_with_card
+from vcgym.network.traces.trace_file import ENDING, csv_content, write_with_card
 
 RateUnit = Literal["bps", "kbps", "Mbps"]
 BITS = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6}
@@ -32,6 +42,9 @@ SPACING_S = (0.02, 20.0)
 MIN_BPS = 50_000.0  # the lowest rate of a call
 MAX_MBPS = 1e5
 MAX_S = 1e6
+MAX_TRACES = 10_000  # of one file
+MAX_PACKETS = int(MAX_RATE_BPS / 8 / OPPORTUNITY_BYTES / 1000)  # in a millisecond
+_OPPORTUNITY = "time in ms"
 _TIMES = ("t_s", "t_start_s")
 
 
@@ -43,23 +56,51 @@ def read_capacity(path: Path) -> tuple[CapacityTrace, ...]:
     """
     content = read_content(path)
     card_beside(path, content)
-    table, name = read_table(path, content), path.name.removesuffix(ENDING)
-    if table.header == ["ms", "packets"]:
-        times, packets = table.numbers("ms", 0, MAX_LENGTH_US / 1000), table.numbers("packets", 0, 1e6)
-        return (opportunity_trace(name, np.repeat(times, packets.astype(np.int64)), path),)
-    time = next((column for column in _TIMES if column in table.header), None)
-    if time is None or "mbps" not in table.header:
-        raise TraceError(path, "line 1, header", table.header, f"ms and packets; or {' or '.join(_TIMES)}, mbps and perhaps trace")
-    return _rates(table, name, time)
+    header, name = read_header(path, content), path.name.removesuffix(ENDING)
+    if header == ["ms", "packets"]:
+        return (_counted(path, content, name),)
+    time = next((column for column in _TIMES if column in header), None)
+    if time is None or "mbps" not in header:
+        raise TraceError(path, "line 1, header", header, f"ms and packets; or {' or '.join(_TIMES)}, mbps and perhaps trace")
+    return _rates(path, content, name if "trace" not in header else None, time)
 
 
-def _rates(table: Table, name: str, time: str) -> tuple[CapacityTrace, ...]:
-    times_s, mbps = table.numbers(time, 0.0, MAX_S), table.numbers("mbps", 0.0, MAX_MBPS)
-    if "trace" not in table.header:
-        return (repeating(name, times_s, mbps * 1e6, table.path),)
-    names = np.array(table.cells("trace"))
-    rows = {trace: names == trace for trace in sorted(set(table.cells("trace")))}
-    return tuple(repeating(trace, times_s[of], mbps[of] * 1e6, table.path) for trace, of in rows.items())
+def _counted(path: Path, content: bytes, name: str) -> CapacityTrace:
+    def numbers_of(block: Table) -> Arrays:
+        times_ms = block.whole_numbers("ms", 0, MAX_LENGTH_US // 1000).astype(np.int32)
+        return block.line_numbers(), times_ms, block.whole_numbers("packets", 0, MAX_PACKETS).astype(np.int16)
+
+    lines, times_ms, packets = read_columns(path, content, numbers_of)
+    refuse_falling(path, "ms", times_ms, lines)
+    if packets.sum(dtype=np.int64) > MAX_OPPORTUNITIES:
+        so_far = np.cumsum(packets, dtype=np.int64)
+        at = int(np.searchsorted(so_far, MAX_OPPORTUNITIES, "right"))
+        raise TraceError(path, f"line {lines[at]}, packets so far", int(so_far[at]), f"at most {MAX_OPPORTUNITIES}")
+    return opportunity_trace(name, np.repeat(times_ms, packets), path)
+
+
+def _rates(path: Path, content: bytes, only: str | None, time: str) -> tuple[CapacityTrace, ...]:
+    """Read the trace `only`, or those that the column trace names."""
+    places: dict[str, int] = {}
+
+    def numbers_of(block: Table) -> Arrays:
+        names = itertools.repeat(only, len(block.lines)) if only is not None else block.cells("trace")
+        place = np.array([places.setdefault(name, len(places)) for name in names], np.int32)
+        if len(places) > MAX_TRACES:
+            raise TraceError(path, "number of traces", f"more than {MAX_TRACES}", f"at most {MAX_TRACES}")
+        return block.line_numbers(), place, block.numbers(time, 0.0, MAX_S), block.numbers("mbps", 0.0, MAX_MBPS)
+
+    lines, place, times_s, mbps = read_columns(path, content, numbers_of)
+    ends = np.cumsum(np.bincount(place))
+    order = np.argsort(place, kind="stable") if len(places) > 1 else slice(None)
+    del place
+    made = []
+    for name in sorted(places):
+        number = places[name]
+        rows = order if isinstance(order, slice) else order[ends[number - 1] if number else 0 : ends[number]]
+        refuse_falling(path, time, times_s[rows], lines[rows], may_stand=False)
+        made.append(repeating(name, times_s[rows], mbps[rows] * 1e6, path))
+    return tuple(made)
 
 
 def repeating(name: str, times_s: NDArray[np.float64], rates_bps: NDArray[np.float64], source: Path) -> CapacityTrace:
@@ -75,12 +116,16 @@ def read_mahimahi(path: Path) -> CapacityTrace:
     Raises:
         TraceError: an unreadable, empty or truncated file, a line that is no such time, times that fall.
     """
-    text = decode(path, read_content(path))
-    lines = text.splitlines()
-    if not text.endswith("\n") or not lines:
-        raise TraceError(path, "end of file", text[-20:], "lines, the last one ended")
-    times = [number(path, f"line {i}", line.strip(), 0, MAX_LENGTH_US / 1000) for i, line in enumerate(lines, 1)]
-    return opportunity_trace(path.name.removesuffix(".gz"), times, path)
+    content = read_content(path)
+    if not content.endswith(b"\n"):
+        raise TraceError(path, "end of file", content[-20:], "lines, the last one ended")
+    rows = ((line, [text.strip()]) for line, text in enumerate(lines(path, content), 1))
+    blocks = blocks_of(path, [_OPPORTUNITY], rows)
+    numbers = ((block.line_numbers(), block.whole_numbers(_OPPORTUNITY, 0, MAX_LENGTH_US // 1000).astype(np.int32)) for block in blocks)
+    at_line, times_ms = joined(numbers)
+    refuse_falling(path, _OPPORTUNITY, times_ms, at_line)
+    del at_line
+    return opportunity_trace(path.name.removesuffix(".gz"), times_ms, path)
 
 
 def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_column: str, rate_unit: RateUnit) -> CapacityTrace:
@@ -100,18 +145,26 @@ def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_colu
         TraceError: an unreadable or truncated file, no such column, NaN, a value out of range, times that do not rise, values that a unit
             cannot have.
     """
+    if rate_unit not in BITS:
+        raise TraceError(path, "rate_unit", rate_unit, ", ".join(BITS))
     scale_us, bps = unit_us(path, "time_unit", time_unit), BITS[rate_unit]
-    table = read_table(path, read_content(path))
-    times_s = table.numbers(time_column, 0.0, MAX_TIME_US / scale_us) * (scale_us / 1e6)
-    rates_bps = table.numbers(rate_column, 0.0, MAX_RATE_BPS / bps) * bps
-    spacing_s, median_bps = float(np.mean(np.diff(times_s))) if len(times_s) > 1 else SPACING_S[0], float(np.median(rates_bps))
-    for where, value, (low, high) in (
-        (f"{time_column}, mean spacing in s", spacing_s, SPACING_S),
-        (f"{rate_column}, median in bit/s", median_bps, RATE_BPS),
-    ):
-        if not low <= value < high:
-            raise TraceError(path, where, value, f"{low:g} to {high:g}; is the unit right?")
+
+    def numbers_of(block: Table) -> Arrays:
+        times_s = block.numbers(time_column, 0.0, MAX_TIME_US / scale_us) * (scale_us / 1e6)
+        return block.line_numbers(), times_s, block.numbers(rate_column, 0.0, MAX_RATE_BPS / bps) * bps
+
+    at_line, times_s, rates_bps = read_columns(path, read_content(path), numbers_of)
+    spacing_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else SPACING_S[0]
+    _refuse_outside(path, f"{time_column}, mean spacing in s", spacing_s, SPACING_S)
+    _refuse_outside(path, f"{rate_column}, median in bit/s", float(np.median(rates_bps)), RATE_BPS)
+    refuse_falling(path, time_column, times_s, at_line, may_stand=False)
     return repeating(path.name.split(".")[0], times_s, rates_bps, path)
+
+
+def _refuse_outside(path: Path, where: str, value: float, allowed: tuple[float, float]) -> None:
+    low, high = allowed
+    if not low <= value < high:
+        raise TraceError(path, where, value, f"{low:g} to {high:g}; is the unit right?")
 
 
 def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:
@@ -123,9 +176,9 @@ def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:
     if not path.name.endswith(ENDING):
         raise DataError(path, "name of the file", path.name, f"a name ending in {ENDING}")
     if trace.rates_bps[0]:
-        entries = zip(trace.times_us.tolist(), trace.rates_bps.tolist(), strict=True)
-        rows = [f"{at // 10**6}.{at % 10**6:06d},{bps / 1e6:.6f}" for at, bps in entries]
-        return write_with_card(path, "\n".join(["t_s,mbps", *rows, ""]).encode(), origin, "seconds, Mbit/s")
+        entries = zip(trace.times_us.data, trace.rates_bps.data, strict=True)
+        rows = (f"{at // 10**6}.{at % 10**6:06d},{bps / 1e6:.6f}" for at, bps in entries)
+        return write_with_card(path, csv_content(("t_s", "mbps"), rows), origin, "seconds, Mbit/s")
     times_ms, packets = np.unique(trace.times_us // 1000, return_counts=True)
-    rows = [f"{at},{count}" for at, count in zip(times_ms.tolist(), packets.tolist(), strict=True)]
-    return write_with_card(path, "\n".join(["ms,packets", *rows, ""]).encode(), origin, "milliseconds, opportunities to send 1500 bytes")
+    rows = (f"{at},{count}" for at, count in zip(times_ms.data, packets.data, strict=True))
+    return write_with_card(path, csv_content(("ms", "packets"), rows), origin, "milliseconds, opportunities to send 1500 bytes")

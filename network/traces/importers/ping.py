@@ -5,7 +5,8 @@ So are the clock times of macOS `--apple-time`, which have no day.
 """
 
 import re
-from itertools import compress
+from array import array
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.traces.cards import card_beside
+from vcgym.network.traces.columns import Arrays, Table, blocks_of, joined
 from vcgym.network.traces.importers.units import SPACING_US
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, decode, numbers, read_content
+from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, lines, numbers, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
 
 _SEQ_MODULUS = 65_536  # RFC 792, echo message: the sequence number has 16 bits
@@ -22,6 +24,7 @@ _MAX_BEHIND = 1_024  # a reply this far behind the newest is late; further behin
 _MIN_SPACING_US = 100  # no run of thousands of lost pings was sent faster than this
 _STAMP_ERROR_US = 1_000_000  # a stamp is written when `ping` gets to run, which may be late
 
+_FIELDS = ["time stamp", "icmp_seq", "time", "again"]
 _REPLY = re.compile(
     r"(?:\[([^]]+)\] )?[0-9]+ bytes from [^ ]+(?: \([^ ]*\))?[:,] (?:icmp_)?(?:seq|req)=([0-9]+)(?: (?:ttl|hlim)=[0-9]+)?"
     r" time=([^ ]+) ms( \(DUP!\))?\s*"
@@ -37,9 +40,9 @@ _WITHOUT_REPLY = re.compile(
 class _Replies(NamedTuple):
     """Replies in a log, without duplicates; one entry per reply, in order of the log."""
 
-    line: NDArray[np.int64]
-    stamp: list[str]  # empty where the log has none
-    number: NDArray[np.int64]  # of 16 bits
+    line: NDArray[np.int32]
+    stamp_s: NDArray[np.float64]  # NaN where the log has none
+    number: NDArray[np.int32]  # of 16 bits
     rtt_us: NDArray[np.int64]
 
 
@@ -76,9 +79,7 @@ def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limi
     """
     path = Path(path)
     content = read_content(path, limit_bytes)
-    replies, said = _read(path, decode(path, content))
-    if not len(replies.line):
-        raise TraceError(path, "number of replies", 0, "at least 1")
+    replies, said = _read(path, content)
     seq = _unwrapped(replies.number)
     if said is not None:
         _refuse_other_counts(path, said, len(seq), int(seq.max() - seq.min()) + 1)
@@ -90,52 +91,63 @@ def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limi
     return from_replies(path.name.split(".")[0], path, card_beside(path, content), replies.line, seq, sent_us, replies.rtt_us)
 
 
-def _read(path: Path, text: str) -> tuple[_Replies, _Said | None]:
-    lines: list[int] = []
-    fields: list[str] = []  # flat: a tuple per reply would keep the garbage collector busy
-    others = []
-    for line, words in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
-        reply = _REPLY.fullmatch(words)
-        if reply is None:
-            others.append((line, words.rstrip()))
-        else:
-            lines.append(line)
-            fields += reply.groups("")
-    said = _read_others(path, others)
-    stamp, seq, rtt, again = (fields[i::4] for i in range(4))
-    # Duplicates are checked like the others, then left out.
-    number = numbers(path, "icmp_seq", seq, lines, 0, _SEQ_MODULUS - 1).astype(np.int64)
-    rtt_us = np.rint(numbers(path, "time", rtt, lines, 0.0, MAX_DELAY_US / 1e3) * 1e3).astype(np.int64)
-    first = np.array([not mark for mark in again], bool)
-    return _Replies(np.array(lines, np.int64)[first], list(compress(stamp, first)), number[first], rtt_us[first]), said
+def _read(path: Path, content: bytes) -> tuple[_Replies, _Said | None]:
+    others = _Others(path)
+    columns = joined(map(_numbers, blocks_of(path, _FIELDS, _reply_rows(path, content, others))))
+    if not columns or not len(columns[0]):
+        raise TraceError(path, "number of replies", 0, "at least 1")
+    return _Replies(*columns), others.said
 
 
-def _read_others(path: Path, others: list[tuple[int, str]]) -> _Said | None:
-    """Check the lines without a reply; what they say was sent and answered."""
-    started, said = 0, None
-    for line, words in others:
+def _reply_rows(path: Path, content: bytes, others: "_Others") -> Iterator[tuple[int, list[str]]]:
+    for line, text in enumerate(lines(path, content), 1):
+        words = text.rstrip("\r\n")
+        if reply := _REPLY.fullmatch(words):
+            yield line, list(reply.groups(""))
+        elif words:
+            others.check(line, words.rstrip())
+
+
+def _numbers(block: Table) -> Arrays:
+    """Return the fields of `_Replies`; duplicates are checked like the others, then left out."""
+    number = block.numbers("icmp_seq", 0, _SEQ_MODULUS - 1).astype(np.int32)
+    rtt_us = np.rint(block.numbers("time", 0.0, MAX_DELAY_US / 1e3) * 1e3).astype(np.int64)
+    stamp_s = block.numbers("time stamp", 0.0, MAX_TIME_US / 1e6, may_be_empty=True)
+    first = np.array([not mark for mark in block.cells("again")])
+    return block.line_numbers()[first], stamp_s[first], number[first], rtt_us[first]
+
+
+class _Others:
+    """Lines without a reply; `said` is what `ping` says in them that it sent and received."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.started = 0
+        self.said: _Said | None = None
+
+    def check(self, line: int, words: str) -> None:
+        """Refuse a line that is not of `ping`, and a second run."""
         if _START.fullmatch(words):
-            if started:
-                raise TraceError(path, f"line {line}", words[:200], f"one run of ping; line {started} begins one too")
-            started = line
+            if self.started:
+                raise TraceError(self.path, f"line {line}", words, f"one run of ping; line {self.started} begins one too")
+            self.started = line
         elif summary := _SUMMARY.fullmatch(words):
-            counts = numbers(path, "counts", summary.groups(), [line, line], 0, MAX_TIME_US)
-            said = _Said(line, int(counts[0]), int(counts[1]))
+            counts = numbers(self.path, "counts", summary.groups(), [line, line], 0, MAX_TIME_US)
+            self.said = _Said(line, int(counts[0]), int(counts[1]))
         elif not _WITHOUT_REPLY.fullmatch(words):
-            raise TraceError(path, f"line {line}", words[:200], "a whole line of the output of ping")
-    return said
+            raise TraceError(self.path, f"line {line}", words, "a whole line of the output of ping")
 
 
-def _unwrapped(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _unwrapped(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
     newest = int(numbers[0])
-    whole = []
-    for seq in numbers.tolist():
+    whole = array("q")
+    for seq in numbers.data:
         ahead = (seq - newest) % _SEQ_MODULUS
         if ahead >= _SEQ_MODULUS - _MAX_BEHIND:
             ahead -= _SEQ_MODULUS
         whole.append(newest + ahead)
         newest = max(newest, newest + ahead)
-    return np.array(whole, np.int64)
+    return np.frombuffer(whole, np.int64)
 
 
 def _refuse_other_counts(path: Path, said: _Said, replies: int, span: int) -> None:
@@ -146,19 +158,15 @@ def _refuse_other_counts(path: Path, said: _Said, replies: int, span: int) -> No
 
 
 def _stamps_us(path: Path, replies: _Replies) -> NDArray[np.int64]:
-    text = replies.stamp
-    if "" in text:
-        line = replies.line[text.index("")]
-        raise TraceError(path, f"line {line}, time stamp", None, "a stamp on every reply (ping -D), or interval_ms for a log without")
-    stamps = np.rint(numbers(path, "time stamp", text, replies.line.tolist(), 0.0, MAX_TIME_US / 1e6) * 1e6).astype(np.int64)
-    falls = np.flatnonzero(np.diff(stamps) < 0)
-    if len(falls):
-        at = int(falls[0]) + 1
-        raise TraceError(path, f"line {replies.line[at]}, time stamp", text[at], f"at least {text[at - 1]}, the one before")
-    return stamps
+    without = np.isnan(replies.stamp_s)
+    if without.any():
+        allowed = "a stamp on every reply (ping -D), or interval_ms for a log without"
+        raise TraceError(path, f"line {replies.line[np.argmax(without)]}, time stamp", None, allowed)
+    refuse_falling(path, "time stamp", replies.stamp_s, replies.line)
+    return np.rint(replies.stamp_s * 1e6).astype(np.int64)
 
 
-def _refuse_contradicting_stamps(path: Path, line: NDArray[np.int64], seq: NDArray[np.int64], sent_us: NDArray[np.int64]) -> None:
+def _refuse_contradicting_stamps(path: Path, line: NDArray[np.int32], seq: NDArray[np.int64], sent_us: NDArray[np.int64]) -> None:
     """Refuse numbers that contradict the stamps: a higher one was sent later, and many lost between two took their time."""
     by_number = np.argsort(seq, kind="stable")
     apart = np.maximum(np.diff(seq[by_number]) - 1, 0)
@@ -174,7 +182,8 @@ def _spacing_us(path: Path, replies: _Replies, interval_ms: float) -> float:
     low, high = (spacing_us / 1e3 for spacing_us in SPACING_US)
     if not low <= interval_ms <= high:
         raise TraceError(path, "interval_ms", interval_ms, f"{low} to {high} (milliseconds)")
-    for line, stamp in zip(replies.line, replies.stamp, strict=True):
-        if stamp:
-            raise TraceError(path, f"line {line}, time stamp", stamp, "no stamps when interval_ms is given")
+    stamped = np.flatnonzero(~np.isnan(replies.stamp_s))
+    if len(stamped):
+        at = int(stamped[0])
+        raise TraceError(path, f"line {replies.line[at]}, time stamp", replies.stamp_s[at].item(), "no stamps when interval_ms is given")
     return interval_ms * 1e3

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.traces.cards import Card, card_beside
-from vcgym.network.traces.importers.units import Unit, unit_us
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, Table, TraceError, read_content, read_table
+from vcgym.network.traces.columns import Arrays, Table, read_columns
+from vcgym.network.traces.importers.units import Unit, since_first_us, unit_us
+from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
 
 TIMESTAMP_BITS, SEQUENCE_BITS = 32, 16  # RFC 3550, section 5.1
@@ -36,7 +37,7 @@ class Arrivals:
         arrived_us: int64 (n,), from the first arrival, never falling.
         sequence: int64 (n,), sequence numbers unwrapped, the lowest 0, each once; where none were kept, the order of arrival.
         sample_rate_hz: ticks per second of media time.
-        lines: int64 (n,), where in the file each packet stands.
+        lines: int32 (n,), where in the file each packet stands.
         card: source, licence, hash.
     """
 
@@ -45,7 +46,7 @@ class Arrivals:
     arrived_us: NDArray[np.int64]
     sequence: NDArray[np.int64]
     sample_rate_hz: int
-    lines: NDArray[np.int64]
+    lines: NDArray[np.int32]
     card: Card
 
     @property
@@ -106,46 +107,62 @@ def import_rtp(
         raise TraceError(path, "sample_rate_hz", sample_rate_hz, f"{RATE_HZ[0]} to {RATE_HZ[1]}")
     scale = unit_us(path, "arrival_unit", arrival_unit)
     content = read_content(path, limit_bytes)
-    table = read_table(path, content)
-    arrival = table.numbers(arrival_column, -MAX_TIME_US / scale, MAX_TIME_US / scale)
-    table.refuse_falling(arrival_column, arrival)
-    arrived_us = np.rint((arrival - arrival[0]) * scale).astype(np.int64)
-    timestamp = _ticks(table, timestamp_column, timestamp_unit, sample_rate_hz)
-    sequence = np.arange(len(arrival)) if sequence_column is None else _unwrapped(table, sequence_column, SEQUENCE_BITS)
-    first = np.sort(np.unique(sequence, return_index=True)[1])
+
+    def numbers_of(block: Table) -> Arrays:
+        arrival = block.numbers(arrival_column, -MAX_TIME_US / scale, MAX_TIME_US / scale)
+        timestamp = _ticks(block, timestamp_column, timestamp_unit, sample_rate_hz)
+        sequence = [] if sequence_column is None else [block.whole_numbers(sequence_column, 0, 2**SEQUENCE_BITS - 1).astype(np.int32)]
+        return block.line_numbers(), arrival, timestamp, *sequence
+
+    lines, arrival, timestamp, *numbered = read_columns(path, content, numbers_of)
+    refuse_falling(path, arrival_column, arrival, lines)
+    arrived_us = since_first_us(arrival, scale)
+    del arrival
+    if timestamp_unit == "ticks":
+        timestamp = _unwrapped(timestamp, TIMESTAMP_BITS)
+    sequence = _unwrapped(numbered.pop(), SEQUENCE_BITS) if numbered else np.arange(len(arrived_us))
+    first = _first_of_each(sequence)
     timestamp, sequence = timestamp[first], sequence[first]
-    made = Arrivals(
-        path,
-        timestamp - timestamp.min(),
-        arrived_us[first],
-        sequence - sequence.min(),
-        sample_rate_hz,
-        np.array(table.lines)[first],
-        card_beside(path, content),
-    )
+    timestamp -= timestamp.min()
+    sequence -= sequence.min()
+    made = Arrivals(path, timestamp, arrived_us[first], sequence, sample_rate_hz, lines[first], card_beside(path, content))
     _refuse_other_rate(made)
     return made
 
 
-def _ticks(table: Table, column: str, unit: str, sample_rate_hz: int) -> NDArray[np.int64]:
+def _ticks(block: Table, column: str, unit: str, sample_rate_hz: int) -> NDArray[np.int64]:
     if unit == "ticks":
-        return _unwrapped(table, column, TIMESTAMP_BITS)
+        return block.whole_numbers(column, 0, 2**TIMESTAMP_BITS - 1)
     if unit != "ms":
-        raise TraceError(table.path, "timestamp_unit", unit, "ticks, ms")
-    ticks = table.numbers(column, -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3) * (sample_rate_hz / 1e3)
+        raise TraceError(block.path, "timestamp_unit", unit, "ticks, ms")
+    ticks = block.numbers(column, -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3) * (sample_rate_hz / 1e3)
     broken = np.flatnonzero(np.abs(ticks - np.rint(ticks)) > _TICK_ERROR)
     if len(broken):
         at = int(broken[0])
         allowed = f"a whole number of ticks of {sample_rate_hz} Hz"
-        raise TraceError(table.path, f"line {table.lines[at]}, {column}", table.cells(column)[at], allowed)
+        raise TraceError(block.path, f"line {block.lines[at]}, {column}", block.cells(column)[at], allowed)
     return np.rint(ticks).astype(np.int64)
 
 
-def _unwrapped(table: Table, column: str, bits: int) -> NDArray[np.int64]:
-    modulus = 2**bits
-    values = table.whole_numbers(column, 0, modulus - 1)
-    steps = (np.diff(values) + modulus // 2) % modulus - modulus // 2
-    return values[0] + np.concatenate([[0], np.cumsum(steps)])
+def _unwrapped(values: NDArray[np.integer], bits: int) -> NDArray[np.int64]:
+    half = 2 ** (bits - 1)
+    whole = np.zeros(len(values), np.int64)
+    np.subtract(values[1:], values[:-1], out=whole[1:])
+    whole += half
+    whole %= 2 * half
+    whole -= half
+    np.cumsum(whole, out=whole)
+    whole += values[0]
+    return whole
+
+
+def _first_of_each(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return a mask (n,) of the entries whose value did not come before."""
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    mask = np.ones(len(values), bool)
+    mask[order[1:][ranked[1:] == ranked[:-1]]] = False
+    return mask
 
 
 def _refuse_other_rate(made: Arrivals) -> None:

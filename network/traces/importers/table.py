@@ -6,9 +6,10 @@ import numpy as np
 
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.cards import card_beside
-from vcgym.network.traces.importers.units import DELAY_US, SPACING_US, Unit, refuse_unit, unit_us
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, read_table
-from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace
+from vcgym.network.traces.columns import Arrays, Table, read_columns
+from vcgym.network.traces.importers.units import DELAY_US, SPACING_US, Unit, refuse_unit, since_first_us, unit_us
+from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling
+from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, refuse_long
 
 
 def import_csv(
@@ -42,17 +43,23 @@ def import_csv(
     path = Path(path)
     time_scale, delay_scale = (unit_us(path, field, unit) for field, unit in (("time_unit", time_unit), ("delay_unit", delay_unit)))
     content = read_content(path, limit_bytes)
-    table = read_table(path, content)
-    time = table.numbers(time_column, -MAX_TIME_US / time_scale, MAX_TIME_US / time_scale)
-    table.refuse_falling(time_column, time)
-    delay = table.numbers(delay_column, 0.0, MAX_DELAY_US / delay_scale, may_be_empty=True)
+
+    def numbers_of(block: Table) -> Arrays:
+        time = block.numbers(time_column, -MAX_TIME_US / time_scale, MAX_TIME_US / time_scale)
+        return block.line_numbers(), time, block.numbers(delay_column, 0.0, MAX_DELAY_US / delay_scale, may_be_empty=True)
+
+    lines, time, delay = read_columns(path, content, numbers_of)
+    refuse_falling(path, time_column, time, lines)
+    sent_us = since_first_us(time, time_scale)
+    del time
+    if len(sent_us) > 1:
+        refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", float(sent_us[-1]) / (len(sent_us) - 1), SPACING_US, time_scale)
+    refuse_long(path, time_column, sent_us, lines)
+    del lines
     answered = ~np.isnan(delay)
     if not answered.any():
         raise TraceError(path, "number of answered probes", 0, "at least 1")
-    sent_us = np.rint((time - time[0]) * time_scale).astype(np.int64)
     delay_us = np.full(len(delay), LOST, np.int64)
     delay_us[answered] = np.rint(delay[answered] * delay_scale)
-    if len(time) > 1:
-        refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", float(sent_us[-1]) / (len(time) - 1), SPACING_US, time_scale)
     refuse_unit(path, f"{delay_column}, median in {delay_unit}", float(np.median(delay_us[answered])), DELAY_US, delay_scale)
     return Trace(path.name.split(".")[0], sent_us, delay_us, card_beside(path, content), round_trip)

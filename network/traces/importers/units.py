@@ -7,6 +7,9 @@ Each range is one factor of a thousand wide, so that a unit mistaken by a thousa
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vcgym.network.traces.reading import UNIT_US, TraceError
 
 Unit = Literal["s", "ms", "us"]
@@ -24,6 +27,13 @@ def unit_us(path: Path, field: str, unit: str) -> float:
     if unit not in UNIT_US:
         raise TraceError(path, field, unit, ", ".join(UNIT_US))
     return UNIT_US[unit]
+
+
+def since_first_us(times: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
+    """Return whole microseconds since the first of `times` (n,), which count `scale` microseconds each; `times` is overwritten."""
+    times -= times[0]
+    times *= scale
+    return np.rint(times, out=times).astype(np.int64)
 
 
 def refuse_unit(path: Path, where: str, value_us: float, allowed_us: tuple[float, float], scale: float) -> None:

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.traces.cards import Card, card_beside
+from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.units import DELAY_US, refuse_unit
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, Table, TraceError, read_blocks, read_content
+from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content
 from vcgym.network.traces.trace import MAX_DELAY_US
-from vcgym.network.traces.trace_file import write_with_card
+from vcgym.network.traces.trace_file import csv_content, write_with_card
 
 MAX_SERVER = 1_000_000
 
-_BLOCK_ROWS = 2**17
 _AVERAGES = "avg, median in ms"  # of which the unit is held against the data
 _STATISTICS = ("min", "avg", "max", "mdev")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?")
@@ -37,8 +37,8 @@ class Bursts(NamedTuple):
     """One entry per burst, in the order of the file."""
 
     card: Card
-    source: NDArray[np.int64]
-    destination: NDArray[np.int64]
+    source: NDArray[np.int32]
+    destination: NDArray[np.int32]
     started: NDArray[np.datetime64]  # to the millisecond
     min_ms: NDArray[np.float64]
     avg_ms: NDArray[np.float64]
@@ -51,8 +51,8 @@ class Pairs(NamedTuple):
 
     statistic: Statistic
     card: Card
-    source: NDArray[np.int64]
-    destination: NDArray[np.int64]
+    source: NDArray[np.int32]
+    destination: NDArray[np.int32]
     min_ms: NDArray[np.float64]
     mean_ms: NDArray[np.float64]
     max_ms: NDArray[np.float64]
@@ -67,8 +67,7 @@ def import_raw(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Bur
     """
     path = Path(path)
     content = read_content(path, limit_bytes)
-    blocks = [(*_ids(table), _times(table), *_statistics(table)) for table in read_blocks(path, content, _BLOCK_ROWS)]
-    columns = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+    columns = read_columns(path, content, lambda block: (*_ids(block), _times(block), *_statistics(block)))
     refuse_unit(path, _AVERAGES, float(np.median(columns[4])) * 1e3, DELAY_US, 1e3)
     return Bursts(card_beside(path, content), *columns)
 
@@ -83,8 +82,11 @@ def import_grouped(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) ->
     """
     path = Path(path)
     content = read_content(path, limit_bytes)
-    blocks = [(*_ids(table), np.array(table.lines), *_statistics(table)) for table in read_blocks(path, content, _BLOCK_ROWS)]
-    source, destination, lines, *statistics = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+
+    def numbers_of(block: Table) -> Arrays:
+        return *_ids(block), block.line_numbers(), *_statistics(block)
+
+    source, destination, lines, *statistics = read_columns(path, content, numbers_of)
     refuse_unit(path, _AVERAGES, float(np.median(statistics[1])) * 1e3, DELAY_US, 1e3)
     order = np.lexsort((destination, source))
     order = order[source[order] != destination[order]]
@@ -128,10 +130,10 @@ def write_pairs(pairs: Pairs, path: Path) -> Card:
     Columns are src_id, dst_id and the four statistics, named as `vcgym.network.fitting.statistics_rows` names them, to a thousandth of a
     ms.
     """
-    rows = zip(*(column.tolist() for column in pairs[2:]), strict=True)
-    lines = [f"{source},{destination},{low:.3f},{mean:.3f},{high:.3f},{sd:.3f}" for source, destination, low, mean, high, sd in rows]
-    text = "\n".join([",".join(("src_id", "dst_id", *_COLUMNS[pairs.statistic])), *lines, ""])
-    return write_with_card(path, text.encode(), pairs.card, "round-trip milliseconds")
+    rows = zip(*(column.data for column in pairs[2:]), strict=True)
+    lines = (f"{source},{destination},{low:.3f},{mean:.3f},{high:.3f},{sd:.3f}" for source, destination, low, mean, high, sd in rows)
+    content = csv_content(("src_id", "dst_id", *_COLUMNS[pairs.statistic]), lines)
+    return write_with_card(path, content, pairs.card, "round-trip milliseconds")
 
 
 def _by_pair(bursts: Bursts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -145,8 +147,8 @@ def _by_pair(bursts: Bursts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return order, np.flatnonzero(new)
 
 
-def _ids(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return table.whole_numbers("source", 0, MAX_SERVER), table.whole_numbers("destination", 0, MAX_SERVER)
+def _ids(table: Table) -> Arrays:
+    return tuple(table.whole_numbers(column, 0, MAX_SERVER).astype(np.int32) for column in ("source", "destination"))
 
 
 def _times(table: Table) -> NDArray[np.datetime64]:
@@ -163,7 +165,7 @@ def _times(table: Table) -> NDArray[np.datetime64]:
                 continue
         except ValueError:
             pass
-        raise TraceError(table.path, f"line {line}, timestamp", cell[:80], "a time such as 2020-07-20 00:00:17.000")
+        raise TraceError(table.path, f"line {line}, timestamp", cell, "a time such as 2020-07-20 00:00:17.000")
     raise AssertionError("a time that numpy refuses among others only")
 
 

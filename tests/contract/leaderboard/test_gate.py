@@ -6,6 +6,7 @@ import pytest
 
 from vcgym.leaderboard.report.beaten_by_tuned_rule import beaten_by_tuned_rule, markdown, sentence
 from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.report.table import markdown as tables
 from vcgym.leaderboard.results.call_columns import CALL
 
 WORLDS = 40
@@ -26,7 +27,7 @@ def results(*systems):
 
 def said(*systems):
     table = results(*systems)
-    (found,) = beaten_by_tuned_rule(boards(table), table)
+    (found,) = beaten_by_tuned_rule(boards(table))
     return found, sentence(found)
 
 
@@ -35,7 +36,7 @@ def test_who_is_beaten_is_said_agents_first():
         ("A-tuned", "tuned", 80.0, 1.0), ("B-tuned", "tuned", 82.0, 1.0), ("B", "rule", 75.0, 1.0),
         ("slow", "agent", 79.0, 1.0), ("same", "agent", 82.05, 1.0), ("fast", "rule", 85.0, 1.0),
     )  # fmt: skip
-    assert found.tuned == "B-tuned"
+    assert found.bar.system == "B-tuned"
     assert {other.system for other in found.others if other.beaten} == {"A-tuned", "B", "slow"}
     assert words.startswith("The best tuned rule is B-tuned. Beaten by a tuned rule (R against B-tuned): agent slow (-3.")
     assert "fast" not in words
@@ -56,7 +57,7 @@ def test_nothing_is_said_without_a_tuned_rule():
 def test_the_markdown_has_a_line_for_each_board():
     table = results(("A-tuned", "tuned", 80.0, 1.0), ("B", "rule", 80.0, 1.0))
     assert "## Beaten by a tuned rule\n\n- Mode paper: The best tuned rule is A-tuned. It beats no other system.\n" in markdown(
-        boards(table), table
+        boards(table)
     )
 
 
@@ -64,8 +65,34 @@ def test_oracles_and_names_alone_make_no_tuned_rule():
     systems = (("A-tuned", "tuned", 80.0, 1.0), ("B", "rule", 80.0, 1.0), ("C-tuned", "agent", 85.0, 1.0))
     oracles = (("oracle_joint_6", "oracle", 90.0, 1.0), ("oracle_routing_A-tuned", "oracle", 88.0, 1.0))
     table = results(*systems, *oracles)
-    (found,) = beaten_by_tuned_rule(boards(table), table)
-    assert found.tuned == "A-tuned"
+    (found,) = beaten_by_tuned_rule(boards(table))
+    assert found.bar.system == "A-tuned"
     assert [other.system for other in found.others] == ["C-tuned", "B"]
     assert found == said(*systems)[0]
-    assert "oracle" not in markdown(boards(table), table)
+    assert "oracle" not in markdown(boards(table))
+
+
+def test_the_bar_was_chosen_elsewhere(monkeypatch):
+    """A better tuned rule on these very worlds does not take its place; one that was not played is said to be missing."""
+    systems = (("A-tuned", "tuned", 80.0, 1.0), ("B-tuned", "tuned", 82.0, 1.0), ("slow", "agent", 79.0, 1.0))
+    asked = []
+
+    def chosen(suite, board):
+        asked.append((suite, board))
+        return "A-tuned"
+
+    monkeypatch.setattr("vcgym.leaderboard.report.scores.bar.bar_of", chosen)
+    found, words = said(*systems)
+    assert asked == [("x-x", "paper")]
+    assert found.bar.system == "A-tuned" and found.others[0].difference.value == pytest.approx(2.0, abs=0.6)
+    assert words.startswith("The bar is A-tuned, the best tuned rule on validation worlds. Beaten by a tuned rule")
+    assert "(R against A-tuned): agent slow (-1." in words or "(R against A-tuned): agent slow (-0." in words
+    _, words = said(*systems[1:])
+    assert words.startswith("The bar, A-tuned, was not played. The best tuned rule is B-tuned.")
+
+
+def test_every_table_shows_the_difference_to_the_bar():
+    (board,) = boards(results(("A-tuned", "tuned", 80.0, 0.0), ("B", "rule", 79.5, 0.0)))
+    text = tables([board])
+    assert "| system | kind | R less that of A-tuned [95 %] | decisions | trials | numbers |" in text
+    assert "| A-tuned | tuned | the bar | 0 | 0 | 0 |" in text and "| B | rule | -0.50 [-0.50, -0.50] | 0 | 0 | 0 |" in text

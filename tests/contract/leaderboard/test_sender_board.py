@@ -104,8 +104,8 @@ def test_an_oracle_sets_the_axis_and_has_no_rank():
 
 def test_who_a_tuned_rule_beats_is_said_in_the_suites_metric():
     results = table()
-    (found,) = beaten_by_tuned_rule(boards(results), results)
-    assert found.tuned == "GCC-rate-tuned"
+    (found,) = beaten_by_tuned_rule(boards(results))
+    assert found.bar.system == "GCC-rate-tuned"
     assert {one.system for one in found.others if one.beaten} == {"PPO", "GCC-WEBRTC", "UNMOD", "FIXED"}
     assert re.search(r"\(utility against GCC-rate-tuned\): agent PPO \(-0\.\d\d \[-0\.\d\d, -0\.\d\d\]\)", sentence(found))
 

@@ -1,5 +1,6 @@
 """Every rule with parameters is tuned with the same budget, what a study says is what the system plays, and both ends of a range play."""
 
+import json
 from importlib.resources import files
 from itertools import chain
 
@@ -11,20 +12,37 @@ from pydantic import ValidationError
 from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.configured import target
 from vcgym.baselines.rule import allocate
-from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, system_names, tuned_names, tuning_trials
-from vcgym.leaderboard.tuning.tunable import as_data, space_of, values_of, with_values
+from vcgym.baselines.systems import ORACLE, TUNED, System, build_system, load_study, load_system, system_names, tuned_names, tuning_trials
+from vcgym.leaderboard.tuning.pair_files import tuned_name
+from vcgym.leaderboard.tuning.tunable import as_data, rules_within, space_of, values_of, with_values
+from vcgym.leaderboard.tuning.tune_calls import drawn
 from vcgym.leaderboard.tuning.tune_config import load_spaces
-from vcgym.network.traces.cards import DataError
+from vcgym.leaderboard.tuning.tune_pairs import pair_name, receiver_name, router_name
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.cards import DataError, canonical_sha256
 
 SPACES = load_spaces()
 SYSTEMS = {name: load_system(name) for name in system_names()}
 STUDIES = tuned_names()
+PAIRS = [name for name in STUDIES if "+" in name]
+ALONE = [name for name in STUDIES if "+" not in name]
+
+
+def pairs_of(config):
+    """Every pair that is tuned, with its published values."""
+    routers = {router_name(name): SYSTEMS[name].router for name in config.pairs.routers}
+    receivers = {receiver_name(name): SYSTEMS[name].receiver for name in config.pairs.receivers}
+    return {pair_name(one, other): System(router, receiver) for one, router in routers.items() for other, receiver in receivers.items()}
 
 
 @pytest.fixture(scope="module")
 def config():
     with initialize_config_module("vcgym.conf", version_base="1.3"):
         yield instantiate(compose("tune"), _convert_="all")
+
+
+def within(narrow, wide):
+    return narrow.choices == wide.choices if wide.choices else wide.low <= narrow.low < narrow.high <= wide.high
 
 
 def tasks(config):
@@ -44,13 +62,15 @@ def rules(system):
 
 
 def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
-    ranked = {type(rule) for name, system in SYSTEMS.items() if not name.startswith(ORACLE) for rule in rules(system)}
-    tuned = [rule for name in (*config.systems, *config.sending.senders) for rule in rules(SYSTEMS[name])]
+    hand_written = [system for name, system in SYSTEMS.items() if not name.startswith(ORACLE) and not system.is_learned]
+    ranked = {type(rule) for system in hand_written for rule in rules(system)}
+    systems = [*(SYSTEMS[name] for name in (*config.systems, *config.sending.senders)), *pairs_of(config).values()]
+    tuned = [rule for system in systems for _, rule in rules_within(system) if rule._fields]
     assert ranked <= {type(rule) for rule in tuned}
     assert {target(rule) for rule in tuned} == SPACES.keys()
 
 
-@pytest.mark.parametrize("name", sorted({load_study(name)["system"] for name in STUDIES}))
+@pytest.mark.parametrize("name", [*sorted({load_study(name)["system"] for name in ALONE}), "GRD-WMH", "GRD-EWMAH", "GRD-QTLH"])
 def test_both_ends_of_each_range_are_allowed(name):
     system = SYSTEMS[name]
     for parameter, domain in space_of(system, SPACES).items():
@@ -63,17 +83,60 @@ def test_both_ends_of_each_range_are_allowed(name):
 
 def test_each_study_has_the_budget_of_the_configuration_and_there_is_one_for_each_system(config):
     expected = {task.name(name) + TUNED: (name, task, trials) for names, task, trials in tasks(config) for name in names}
-    assert sorted(expected) == STUDIES
+    assert sorted(expected) == ALONE
     for study_name, (name, task, trials) in expected.items():
         study = load_study(study_name)
         assert study["system"] == name
         assert study["budget"] == {"trials": trials, **task.spent(trials), "seed": config.seed}
-        assert {parameter: Domain(**domain) for parameter, domain in study["space"].items()} == space_of(SYSTEMS[name], SPACES)
+        space = space_of(SYSTEMS[name], SPACES)  # a range may have been widened since
+        assert study["space"].keys() == space.keys()
+        assert all(within(Domain(**domain), space[parameter]) for parameter, domain in study["space"].items())
         assert study["train"][f"{task.metric}_tuned"] >= study["train"][f"{task.metric}_published"]
         assert tuning_trials(study_name) == trials
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("mode", ["correlated"])
+def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, mode):
+    """Of each mode: every rule alone, then the best pairs; those left have files of their own."""
+    one = next(one for one in config.pairs.modes if one.mode == mode)
+    here, rounds = config.pair_task(one), one.rounds
+    table = json.loads(files("vcgym.data").joinpath(f"pairs-{here.scenario}-{here.mode}.json").read_text(encoding="utf-8"))
+    pairs, budget = pairs_of(config), table["study"]["budget"]
+    assert table["card"]["sha256"] == canonical_sha256({key: value for key, value in table.items() if key != "card"})
+    assert budget["rounds"] == [one.model_dump() for one in rounds] and budget["validation_worlds"] == here.validation_worlds
+    assert table["expected"].keys() == pairs.keys()
+    assert set(list(table["expected"])[: rounds[0].left]) == table["pairs"].keys()
+    left = [name for name, found in table["pairs"].items() if "validation" in found]
+    assert len(left) == rounds[-1].left
+    assert table["pairs"][table["best"]]["validation"] == max(table["pairs"][name]["validation"] for name in left)
+    for name in left:
+        study = load_study(tuned_name(name, here))
+        assert study["system"] == name and study["tuned"] == table["pairs"][name]["values"]
+        assert study["budget"]["trials"] == sum(one.trials for one in rounds) == tuning_trials(tuned_name(name, here)) >= 256
+        assert {key: Domain(**domain) for key, domain in study["space"].items()} == space_of(pairs[name], SPACES)
+    assert {tuned_name(name, here) for name in left} <= set(PAIRS)
+
+
+@pytest.mark.parametrize("mode", ["correlated"])
+def test_tuning_worlds_leave_out_no_pair_and_no_stratum(config, mode):
+    one = next(one for one in config.pairs.modes if one.mode == mode)
+    task = config.pair_task(one)
+    scenario = Scenario(task.scenario, mode, task.packets)
+    for split, worlds in (("train", min(each.worlds for each in one.rounds)), ("validation", task.validation_worlds)):
+        draws = drawn(scenario, split, worlds)
+        assert {draw.pair for draw in draws} == set(scenario.pairs(split))
+        assert {draw.stratum for draw in draws} == set(scenario.strata)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_tuned_pair_plays_the_values_of_its_study(config, name):
+    study = load_study(name)
+    published = pairs_of(config)[study["system"]]
+    assert values_of(published, study["published"]) == study["published"]
+    assert SYSTEMS[name] == with_values(published, study["tuned"])
+
+
+@pytest.mark.parametrize("name", ALONE)
 def test_a_tuned_system_plays_the_values_of_its_study(name):
     study = load_study(name)
     if study["tuned"] == study["published"]:

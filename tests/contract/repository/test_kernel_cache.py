@@ -49,6 +49,7 @@ class House:
         command = [sys.executable, "-c", ASK.format(module=rule)]
         done = subprocess.run(command, cwd=self.folder, env=self.variables, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+        self.said = done.stderr
         module, actions = json.loads(done.stdout)
         assert Path(module).is_relative_to(self.folder)
         return actions, len(self.compiled() - before)
@@ -95,6 +96,34 @@ def test_an_edited_rule_from_outside_shows(house):
     assert house.ask(OUTSIDE) == (before, 0)
     house.edit("my_rule.py", CHOICE, "return 7")
     assert set(house.ask(OUTSIDE)[0]) == {7}
+
+
+def halve(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip_a_bit(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b""), halve, flip_a_bit])
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_spoiled_cache_is_compiled_anew_and_named_once(house, spoil, ending):
+    before, _ = house.ask()
+    for path in house.cache.rglob(f"*.{ending}"):
+        spoil(path)
+    assert house.ask()[0] == before
+    assert house.said.count(f"compiled code in {house.cache / 'kernels'} is broken") == (spoil is not Path.unlink)
+    assert house.ask() == (before, 0) and house.said == ""
+
+
+def test_a_cache_that_cannot_be_kept_is_named_once(house):
+    house.cache.write_text("a file where the folder should be")
+    before, compiled = house.ask()
+    assert len(set(before)) > 1 and compiled == 0
+    assert house.said.count(f"compiled code in {house.cache / 'kernels'} ") == 1 and "Not a directory; work goes on" in house.said
 
 
 def test_every_version_stands_where_the_cache_looks():

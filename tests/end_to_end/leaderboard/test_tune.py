@@ -1,5 +1,6 @@
 """vcgym-tune with a tiny budget: a study and a system for each pair and sender, and a second call finds them done."""
 
+import json
 import os
 import subprocess
 import sys
@@ -13,10 +14,16 @@ from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_senders import SenderTask
 from vcgym.network.traces.cards import parse_carded
 
-SMALL = ["systems=[DRT-FIX]", "sending.senders=[]", "trials=5", "worlds=6", "validation_worlds=4", "packets=300", "folder=found"]
+NO_PAIRS, NO_SENDERS = "pairs.modes=[]", "sending.senders=[]"
+SMALL = ["systems=[DRT-FIX]", NO_SENDERS, NO_PAIRS, "trials=5", "worlds=6", "validation_worlds=4", "packets=300", "folder=found"]
 TASK = CallTask(6, 4, 300, "wonderproxy", "correlated")
-SENDERS = ["systems=[]", "sending.senders=[FIXED]", "sending.scenarios=[rate]", "sending.trials=4", "sending.worlds=4",
+SENDERS = ["systems=[]", NO_PAIRS, "sending.senders=[FIXED]", "sending.scenarios=[rate]", "sending.trials=4", "sending.worlds=4",
            "sending.validation_worlds=3", "folder=found"]  # fmt: skip
+
+PAIRS = ["systems=[]", NO_SENDERS, "pairs.routers=[DRT-WM,GRD-WM]", "pairs.receivers=[DRT-FIX,GRD-EWMAH]", "workers=1",
+         "folder=found", "packets=300", "pairs.validation_worlds=4",
+         "pairs.modes=[{mode: correlated, router: GRD-WM-tuned, receiver: DRT-EWMA-tuned, "
+         "rounds: [{trials: 5, worlds: 6, left: 3}, {trials: 4, worlds: 8, left: 2}]}]"]  # fmt: skip
 
 
 def tune(cwd, *overrides, small=SMALL):
@@ -64,3 +71,24 @@ def test_a_sender_is_tuned_for_a_scenario(tmp_path):
     assert study["train"]["utility_tuned"] > study["train"]["utility_published"]
     tune(tmp_path, small=SENDERS)
     assert len(list((tmp_path / "found" / "searched").iterdir())) == 1
+
+
+def test_pairs_are_tuned_in_rounds(tmp_path):
+    tune(tmp_path, small=PAIRS)
+    table = json.loads((tmp_path / "found" / "pairs-wonderproxy-correlated.json").read_text(encoding="utf-8"))
+    assert table["alone"].keys() == {"DRT", "GRD", "FIX", "EWMAH"}
+    assert list(table["expected"].values()) == sorted(table["expected"].values(), reverse=True)
+    assert table["expected"].keys() == {"DRT+FIX", "DRT+EWMAH", "GRD+FIX", "GRD+EWMAH"}
+    assert list(table["pairs"])[:2] == [name for name, found in table["pairs"].items() if "validation" in found]
+    assert table["pairs"].keys() == set(list(table["expected"])[:3])
+    assert table["best"] == max(list(table["pairs"])[:2], key=lambda name: table["pairs"][name]["validation"])
+    for name in list(table["pairs"])[:2]:
+        found = saved(tmp_path, f"{name}-tuned")
+        assert found.study["budget"]["trials"] == 9 and found.study["tuned"] == table["pairs"][name]["values"]
+        pair = build_system(name, found.system)
+        assert found.study["train"]["r_tuned"] == round(float(TASK._replace(worlds=8).scores(pair, "train").mean()), 3)
+        assert found.study["validation"]["r_tuned"] == round(float(TASK.scores(pair, "validation").mean()), 3)
+    searched = list((tmp_path / "found" / "searched").iterdir())
+    assert len(searched) == 4 + 3
+    tune(tmp_path, small=PAIRS)
+    assert sorted((tmp_path / "found" / "searched").iterdir()) == sorted(searched)

@@ -2,13 +2,18 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from mlflow.exceptions import MlflowException
 
+from vcgym.agents.tracking.points import Point, append, read
+from vcgym.agents.tracking.tracking import UNSENT, Tracking
 from vcgym.network.traces.cards import load_links
 
 HERE = Path(__file__).parent
@@ -48,6 +53,10 @@ def cwd(tmp_path_factory):
     cwd = tmp_path_factory.mktemp("studies")
     finish(start(cwd, "one", "0", PLAYOUT), start(cwd, "two", "1,2"))
     return cwd
+
+
+def fails(*arguments, **named):
+    raise MlflowException("gone")
 
 
 def runs(cwd):
@@ -138,12 +147,67 @@ def test_another_tracking_uri_is_honoured(tmp_path):
 
 
 def test_a_run_whose_work_fails_is_marked(tmp_path):
-    from vcgym.agents.tracking.tracking import Tracking
-
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
     with pytest.raises(RuntimeError, match="lost"), tracking.run("unlucky") as run:
         raise RuntimeError("lost")
     assert tracking.client.get_run(run.id).info.status == "FAILED"
+
+
+def test_a_server_that_does_not_answer_ends_the_command_before_work(tmp_path):
+    began = time.monotonic()
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        for uri in (f"http://127.0.0.1:{silent.getsockname()[1]}", "http://127.0.0.1:9"):
+            with pytest.raises(ConnectionError, match=rf"MLFLOW_TRACKING_URI is {uri} .*allowed: a server that answers within 2 s"):
+                Tracking(uri)
+    assert time.monotonic() - began < 10.0
+
+
+def test_a_server_that_fails_later_is_told_of_once_and_gets_the_metrics_when_the_run_goes_on(tmp_path, monkeypatch, caplog):
+    tracking, marker = Tracking(f"sqlite:///{tmp_path}/mlflow.db"), tmp_path / "run" / "mlflow_run"
+    with tracking.run("unlucky", marker=marker) as run:
+        run.metrics({"a": 1.0}, 1)
+        with monkeypatch.context() as broken:
+            for name in ("log_batch", "set_terminated"):
+                broken.setattr(run.client, name, fails)
+            run.metrics({"a": 2.0}, 2)
+            run.metrics({"a": float("nan")}, 3)
+    assert [record.levelname for record in caplog.records].count("WARNING") == 1
+    assert "metrics are kept as metrics_unsent.jsonl" in caplog.text
+    kept_in = marker.with_name(UNSENT)
+    assert len(kept_in.read_text().splitlines()) == 2
+    kept_in.write_text(kept_in.read_text() + '[{"a": 4.0')  # a kill while it was written
+    again = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
+    with again.run("unlucky", marker=marker) as run:
+        run.metrics({"a": 5.0}, 5)
+    history = again.client.get_metric_history(run.id, "a")
+    assert sorted(metric.step for metric in history) == [1, 2, 3, 5]
+    assert not kept_in.exists() and again.client.get_run(run.id).info.status == "FINISHED"
+
+
+def test_a_run_that_begins_without_a_server_is_made_when_it_goes_on(tmp_path, monkeypatch):
+    tracking, marker = Tracking(f"sqlite:///{tmp_path}/mlflow.db"), tmp_path / "mlflow_run"
+    monkeypatch.setattr(tracking.client, "create_run", fails)
+    with tracking.run("late", marker=marker) as run:
+        run.metrics({"a": 1.0}, 1)
+    assert run.id == "" and not marker.exists()
+    again = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
+    with again.run("late", marker=marker) as run:
+        pass
+    assert [metric.value for metric in again.client.get_metric_history(run.id, "a")] == [1.0]
+
+
+def test_points_survive_a_kill_while_one_is_written(tmp_path):
+    path = tmp_path / "points.jsonl"
+    append(path, Point({"a": 1.0}, 1, 10))
+    path.write_text(path.read_text() + '[{"a": 2.')
+    assert list(read(path)) == [Point({"a": 1.0}, 1, 10)]
+    append(path, Point({"a": 3.0}, 3, 30))
+    assert [point.steps for point in read(path)] == [1, 3]
+    path.write_text("[1]\n")
+    with pytest.raises(ValueError, match=r"points\.jsonl: line 1 is "):
+        list(read(path))
 
 
 def test_the_revision_is_of_a_repository_that_tracks_the_package(tmp_path, monkeypatch):

@@ -76,7 +76,8 @@ def test_refuses_bad_rates(times, rates, says):
         ("1\n-2\n", "line 2"),
         ("1\nx\n", "line 2"),
         ("1\nnan\n", "line 2"),
-        ("5\n4\n", "entry 0"),
+        ("5\n4\n", "line 2, time in ms is 4; allowed: at least 5, the one before"),
+        ("0.5\n", "line 1, time in ms is 0.5; allowed: a whole number"),
         ("0\n0\n", "last time"),
     ],
 )

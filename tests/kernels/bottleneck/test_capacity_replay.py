@@ -54,6 +54,8 @@ def test_a_part_of_a_trace_carries_what_the_trace_carried_then():
             assert part.rates_bps[0] == 0 or part.times_us[0] == 0
     middle = cut(rate_trace("x", [0, 10], [1e6, 2e6], 20), 0.25, 0.75)
     assert (middle.times_us.tolist(), middle.rates_bps.tolist(), middle.length_us) == ([0, 5_000_000], [1_000_000, 2_000_000], 10_000_000)
+    with pytest.raises(TraceError, match="length between 70% and 80% of the trace, us is 0; allowed: at least 1"):
+        cut(rate_trace("short", [0], [1e6], 3e-6), 0.7, 0.8)
     with pytest.raises(TraceError, match="between 0% and 20% of the trace is 0"):
         cut(opportunity_trace("late", [90, 100]), 0.0, 0.2)
 
@@ -108,12 +110,20 @@ def test_what_cannot_be_played_is_refused(tmp_path, folder):
     (tmp_path / "empty").mkdir()
     (tmp_path / "other.csv.gz").write_bytes(gzip.compress(b"time,rate\n0,1\n"))
     (tmp_path / "nan.csv.gz").write_bytes(gzip.compress(b"t_s,mbps\n0,nan\n"))
+    (tmp_path / "flood.csv.gz").write_bytes(gzip.compress(b"ms,packets\n" + b"".join(b"%d,8333\n" % n for n in range(2_000))))
+    (tmp_path / "wide.csv.gz").write_bytes(gzip.compress(b"ms,packets\n0,1000000\n"))
+    (tmp_path / "half.csv.gz").write_bytes(gzip.compress(b"ms,packets\n0.5,1\n"))
+    (tmp_path / "still.csv.gz").write_bytes(gzip.compress(b"trace,t_s,mbps\na,0,1\nb,0,1\na,1,1\na,1,1\n"))
     for traces, message in (
         (None, r"scenario rate-replay: traces is None; allowed: a folder of capacity traces \(\*\.csv\.gz\), or files"),
         (str(tmp_path / "empty"), r"empty: number of files \*\.csv\.gz is 0"),
         (str(tmp_path / "gone.csv.gz"), r"gone\.csv\.gz: file is .No such file"),
         (str(tmp_path / "other.csv.gz"), r"header is \['time', 'rate'\]; allowed: ms and packets; or t_s or t_start_s, mbps"),
         (str(tmp_path / "nan.csv.gz"), r"line 2, mbps is 'nan'"),
+        (str(tmp_path / "flood.csv.gz"), r"line 1202, packets so far is 10007933; allowed: at most 10000000"),
+        (str(tmp_path / "wide.csv.gz"), r"line 2, packets is '1000000'; allowed: a number from 0 to 8333"),
+        (str(tmp_path / "half.csv.gz"), r"line 2, ms is 0\.5; allowed: a whole number"),
+        (str(tmp_path / "still.csv.gz"), r"line 5, t_s is 1\.0; allowed: above 1\.0, the one before"),
         ([str(folder / "home.csv.gz")] * 2, r"names of the traces is \['home', 'home'\]; allowed: each name once"),
     ):
         with pytest.raises(DataError, match=message):

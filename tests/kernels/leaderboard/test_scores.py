@@ -34,7 +34,7 @@ PAIRED = table({name: BASE + gain * ROOM for name, gain in GAINS.items()})
 
 
 def test_the_axis_runs_from_the_best_published_system_to_the_oracle():
-    axis = anchored(PAIRED, KINDS, CALL)
+    axis = anchored(PAIRED, "GRD", CALL)
     assert (axis.zero, axis.tuned) == ("VCR-WM", "GRD")
     assert axis.room.value == pytest.approx(ROOM.mean())
     assert {name: score.value for name, score in axis.scores.items()} == pytest.approx({name: 100.0 * gain for name, gain in GAINS.items()})
@@ -44,20 +44,20 @@ def test_the_axis_runs_from_the_best_published_system_to_the_oracle():
 
 def test_a_score_is_a_ratio_of_means_not_a_mean_of_ratios():
     values = {"VCR-WM": [80.0, 80.0], HUNDRED: [90.0, 80.1], "PPO": [85.0, 79.1]}  # ratios of the two worlds: 50 % and -900 %
-    axis = anchored(table(values), KINDS, CALL)
+    axis = anchored(table(values), "GRD", CALL)
     assert axis.scores["PPO"].value == pytest.approx(100.0 * (5.0 - 0.9) / 10.1)
 
 
 @pytest.mark.parametrize(("room", "word"), [(0.49, "no room"), (0.51, "50")])
 def test_under_half_a_point_there_is_no_room(room, word):
-    axis = anchored(table({"VCR-WM": BASE, HUNDRED: BASE + room, "PPO": BASE + 0.5 * room}), KINDS, CALL)
+    axis = anchored(table({"VCR-WM": BASE, HUNDRED: BASE + room, "PPO": BASE + 0.5 * room}), "GRD", CALL)
     assert axis.has_room == (word == "50")
     assert format_score(axis.scores["PPO"]).split(" [")[0] == word
 
 
 @pytest.mark.parametrize("lacking", [HUNDRED, "VCR-WM"])
 def test_without_an_end_there_is_no_axis(lacking):
-    assert anchored(table({name: BASE for name in ("VCR-WM", HUNDRED, "PPO") if name != lacking}), KINDS, CALL) is None
+    assert anchored(table({name: BASE for name in ("VCR-WM", HUNDRED, "PPO") if name != lacking}), "GRD", CALL) is None
 
 
 def test_the_interval_of_a_score_contains_the_truth_in_most_suites():
@@ -66,7 +66,7 @@ def test_the_interval_of_a_score_contains_the_truth_in_most_suites():
         room = draws.gamma(2.0, 2.0, 40)
         noise = draws.normal(0.0, 1.0, (2, 40))
         level = {"VCR-WM": noise[0], HUNDRED: room + noise[0], "PPO": 0.5 * room + noise[1]}
-        axis = anchored(table({name: 80.0 + values for name, values in level.items()}), KINDS, CALL)
+        axis = anchored(table({name: 80.0 + values for name, values in level.items()}), "GRD", CALL)
         held += axis.scores["PPO"].low <= 50.0 <= axis.scores["PPO"].high
     assert held / 60 >= 0.86
 

@@ -151,8 +151,8 @@ def test_least_rate_and_length_of_a_measured_trace(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("a,0,1\na,0,1\n", "above the one before"),
-        ("a,1,1\na,0,1\n", "0 to 1e9"),
+        ("a,0,1\na,0,1\n", "above 0.0, the one before"),
+        ("a,1,1\na,0,1\n", "above 1.0, the one before"),
         ("a,0,-1\n", "mbps"),
         ("a,0,nan\n", "mbps"),
         ("", "at least 1"),

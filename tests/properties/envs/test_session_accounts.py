@@ -7,7 +7,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.records import MEDIA, PROBE, Record
-from vcgym.network.playout.quality import LOSS_PRICE
+from vcgym.network.playout.quality import LOSS_PRICE, rating
 
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
 SEEDS = [11, 12, 13, 14]
@@ -48,6 +48,17 @@ def test_rewards_add_up_to_the_totals(path_env_id, scenario, mode, reward):
         delays = (call["emitted_us"] - TICK_US * np.arange(PACKETS))[out]
         missed = PACKETS - out.sum() - call["flushed"].sum()
         assert totals["return_event"] == pytest.approx(-delays.sum() / 100_000.0 - LOSS_PRICE * missed, rel=1e-9)
+
+
+@pytest.mark.parametrize(("scenario", "mode"), WORLDS)
+def test_rewards_add_up_to_the_score(path_env_id, scenario, mode):
+    """The sum of the reward `rating` is the R of the leaderboard's row, less that of a perfect call."""
+    _, returns, finished, _ = play_out(path_env_id, scenario=scenario, mode=mode, reward="rating")
+    for row, call in enumerate(finished):
+        totals = call["totals"]
+        ticks = totals["ticks_played"] + totals["ticks_stretched"] + totals["ticks_concealed"]
+        score = rating(totals["offset_us_sum"] / ticks / 1000.0, totals["ticks_concealed"] / ticks)
+        assert returns[row] == pytest.approx(score - 93.2, abs=1e-9)
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)

@@ -10,12 +10,15 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.baselines
 import vcgym.envs
+from vcgym.agents.controllers.learned_lag import LearnedLag
+from vcgym.agents.controllers.learned_router import LearnedRouter
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.top_k import Choice, TopK
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.rule import Control, buffer_type, facts_of, rules_of
+from vcgym.baselines.systems import load_system
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 from vcgym.network.scenarios.paths import leo
@@ -33,11 +36,13 @@ def every_rule(*controls):
     return [cls for cls in rules_of(*controls) if cls.__module__.startswith("vcgym.baselines.") and not facts_of(cls).oracle]
 
 
-ROUTERS, RECEIVERS = every_rule(Control.PATH), every_rule(Control.LAG, Control.TARGET)
+ROUTERS, RECEIVERS = [*every_rule(Control.PATH), LearnedRouter], [*every_rule(Control.LAG, Control.TARGET), LearnedLag]
 
 
 def example(kind):
-    """Parameters of a rule: its defaults, and 60 ms for a duration without one."""
+    """Parameters of a rule: its defaults, and 60 ms for a duration without one; of a learned one, those of the shipped pair."""
+    if facts_of(kind).learned:
+        return next(rule for rule in load_system("LEARNED").rules.values() if isinstance(rule, kind))
     return kind(**{name: 60.0 for name in kind._fields if name not in kind._field_defaults})
 
 

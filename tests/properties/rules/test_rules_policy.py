@@ -22,11 +22,12 @@ from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.routers.via import Via
 from vcgym.baselines.rule import allocate, decide, init, update
+from vcgym.baselines.systems import load_system
 
 ROUTERS = [Direct(), RandomPath(), RoundRobin(), BestHistory(), Via(epsilon=0.1), VCRoute()]
 RECEIVERS = [FixedLag(30.0), CountTarget(30.0), WMJitter(), NetEqTarget()]
 POLICIES = [RulePolicy(router) for router in ROUTERS] + [RulePolicy(params_receiver=receiver) for receiver in RECEIVERS]
-POLICIES += [RulePolicy(VCRoute(), WMJitter())]
+POLICIES += [RulePolicy(VCRoute(), WMJitter()), RulePolicy(*load_system("LEARNED")[:2])]
 SESSIONS, PATHS, ROWS, STEPS = 5, 4, 6, 25
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces import reading
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.importers.ping import import_ping_text
 from vcgym.network.traces.importers.table import import_csv
@@ -113,10 +115,10 @@ def test_numbers_wrap_at_sixteen_bits(tmp_path):
         ([reply(1, "nan", "1.0")], None, "line 1, time is 'nan'; allowed: a number from 0 to 60000"),
         ([reply(1, "-3", "1.0")], None, "line 1, time is '-3'"),
         ([reply(1, "1_0", "1.0")], None, "line 1, time is '1_0'"),
-        ([reply(1, "3", "1.0"), reply(2, "3", "0.9")], None, "line 2, time stamp is '0.9'; allowed: at least 1.0"),
+        ([reply(1, "3", "1.0"), reply(2, "3", "0.9")], None, "line 2, time stamp is 0.9; allowed: at least 1.0"),
         ([reply(1, "3", "yesterday")], None, "line 1, time stamp is 'yesterday'"),
         ([reply(1, "3", "1.0"), reply(2, "3")], None, "line 2, time stamp is None"),
-        ([reply(1, "3", "1.0")], 10, "line 1, time stamp is '1.0'; allowed: no stamps when interval_ms"),
+        ([reply(1, "3", "1.0")], 10, "line 1, time stamp is 1.0; allowed: no stamps when interval_ms"),
         ([reply(1)], 0.01, "interval_ms is 0.01; allowed: 1.2 to 1200"),
         ([reply(70_000)], 10, "line 1, icmp_seq is '70000'; allowed: a number from 0 to 65535"),
         ([reply(1), reply(1)], 10, "line 2, seq is 1; allowed: each number answered once; line 1 has it too"),
@@ -209,3 +211,49 @@ def test_any_content_is_a_trace_or_a_trace_error_as_csv(tmp_path_factory, conten
         assert isinstance(import_csv(path, **COLUMNS, time_unit=unit, delay_unit=unit), Trace)
     except TraceError as error:
         assert str(error)
+
+
+@pytest.mark.parametrize("line", ["", "no answer yet for icmp_seq=1"])
+def test_lines_without_numbers_are_not_kept(tmp_path, line):
+    path = tmp_path / "log.txt.gz"
+    content = f"{line}\n".encode() * (4_000_000 // (len(line) + 1))
+    path.write_bytes(gzip.compress(content, 1))
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceError, match="number of replies is 0"):
+            import_ping_text(path, limit_bytes=len(content))
+        assert tracemalloc.get_traced_memory()[1] < 3 * len(content)
+    finally:
+        tracemalloc.stop()
+
+
+def test_lines_are_bounded_in_number_and_length(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MAX_LINES", 100)
+    path = tmp_path / "s.csv"
+    path.write_text("t,d\n" + "".join(f"{10 * i},20\n" for i in range(99)))
+    assert len(import_csv(path, **MS).sent_us) == 99
+    path.write_text("t,d\n" + "".join(f"{10 * i},20\n" for i in range(100)))
+    with pytest.raises(TraceError, match="number of lines is 'more than 100'; allowed: at most 100"):
+        import_csv(path, **MS)
+    path.write_text("t,d\n0,20\n10," + "2" * 70_000 + "\n")
+    with pytest.raises(TraceError, match="line 3, number of characters is 'more than 65536'; allowed: at most 65536"):
+        import_csv(path, **MS)
+
+
+def test_a_span_of_more_than_a_day_is_named_by_its_line(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("t,d\n" + "".join(f"{i},0.02\n" for i in range(86_403)))
+    with pytest.raises(TraceError, match=r"s\.csv: line 86403, t, us after the first is 86401000000; allowed: at most 86400000000"):
+        import_csv(path, **COLUMNS, time_unit="s", delay_unit="s")
+
+
+def test_an_error_has_at_most_300_characters_and_one_line(tmp_path):
+    folder = tmp_path / ("d" * 200)
+    folder.mkdir()
+    path = folder / "s.csv"
+    path.write_text("t,d\n0,20\n10," + "2" * 60_000 + "\n")
+    with pytest.raises(TraceError) as caught:
+        import_csv(path, **MS)
+    said = str(caught.value)
+    assert len(said) <= 300 and "s.csv: line 3, d is '2222" in said and said.endswith("...; allowed: a number from 0 to 60000")
+    assert len(str(DataError("f", "w\nw", "v" * 5_000, "a" * 5_000))) <= 300 and "\n" not in str(DataError("f", "w\nw", "v", "a"))

@@ -6,7 +6,7 @@ import statistics
 import numpy as np
 import pytest
 
-from vcgym.network.traces.importers import wonderproxy
+from vcgym.network.traces import columns
 from vcgym.network.traces.importers.wonderproxy import burst_medians, import_grouped, import_raw, pooled, write_pairs
 from vcgym.network.traces.reading import TraceError
 
@@ -33,7 +33,7 @@ def written(tmp_path, rows, header=HEADER, name="pings.csv.gz"):
 
 
 def test_medians_and_pooled_statistics_equal_their_slow_twins(tmp_path, monkeypatch):
-    monkeypatch.setattr(wonderproxy, "_BLOCK_ROWS", 64)
+    monkeypatch.setattr(columns, "_BLOCK_CELLS", 64)
     rows, pairs = bursts(np.random.default_rng(1), 500)
     raw = import_raw(written(tmp_path, rows))
     assert len(raw.source) == 500

@@ -1,0 +1,56 @@
+"""The config of a learned pair: a router and a lag inside the loop."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+
+Kind = Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]
+Count = Annotated[int, Field(ge=1)]
+
+
+class PairConfig(Config):
+    """A lag by the gradient through the player and a router by search on the true score, in turns, once per seed.
+
+    Attributes:
+        worlds: kinds of worlds to learn from, as "scenario mode"; each has as many calls.
+        packets: length of the calls, in slots of 10 ms.
+        calls: of each kind of world, to learn from; every pair of the training split and every stratum in turn.
+        validation_calls: of each kind, to judge by; they decide nothing.
+        turns: how often a lag is learned and then a router searched; a last lag is learned for the router that was found.
+        lag_steps: gradient steps of a turn.
+        calls_per_step: calls in one of them.
+        learning_rate: Adam's step size at the start of a turn.
+        hidden: units of each of the lag's two layers.
+        trials: routers that a turn tries.
+        population: routers of a generation.
+        search_step: first standard deviation of the search, in natural steps of the prices; half in the second turn, and so on.
+        chunks: the calls are cut into so many, one for each generation in turn.
+        references: systems that are played on the validation worlds too, once, to stand beside the pair in every log.
+        threads: calls are played by so many; without effect on the result.
+        folder: everything the study writes except the tracking database.
+        resume: go on with the turns that `folder` holds; without it a folder that holds some is refused.
+    """
+
+    worlds: Annotated[list[Kind], Field(min_length=1)] = Field(default=["wonderproxy correlated"])
+    packets: Annotated[int, Field(ge=100, le=1_000_000)] = 6000
+    calls: Count = 360
+    validation_calls: Count = 300
+    turns: Annotated[int, Field(ge=1, le=10)] = 1
+    lag_steps: Count = 500
+    calls_per_step: Count = 32
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
+    hidden: Annotated[int, Field(ge=1, le=256)] = 32
+    trials: Annotated[int, Field(ge=4)] = 1600
+    population: Annotated[int, Field(ge=4)] = 16
+    search_step: Annotated[float, Field(gt=0)] = 0.7
+    chunks: Count = 6
+    references: list[str] = Field(default=["DRT-WM", "GRD-WM-tuned"])
+    data: DataConfig = Field(default_factory=DataConfig)
+    study: Annotated[str, Field(min_length=1)] = "pair"
+    seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1)] = Field(default=[0])
+    threads: Annotated[int, Field(ge=1, le=256)] = 2
+    folder: AbsolutePath = Path("outputs/train/pair")
+    resume: bool = False

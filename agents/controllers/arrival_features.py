@@ -1,0 +1,192 @@
+"""Features of an arrival, as a receiver sees them: the input of a learned lag.
+
+Delays are in units of 20 ms and stand relative to the newest delay, so that clocks need not agree; only `level_*` are absolute. Averages
+and peaks are of the stream, and move with it when the path changes: a change shifts them by the step of the delay, so that the deviation
+of one path is not mistaken for the difference between two. A probe is no arrival here.
+"""
+
+import math
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
+
+FEATURES = (
+    "above_fast",  # newest delay above the mean of about 3 packets,
+    "above_medium",  # ... of 300 ms,
+    "above_slow",  # ... of 3 s
+    "deviation_fast",  # mean absolute deviation over the same times
+    "deviation_medium",
+    "deviation_slow",
+    "peak_1s",  # peak above the slow mean, relaxing with this half life, above the newest delay
+    "peak_5s",
+    "peak_30s",
+    "quantile_90",  # running quantiles of the delay, above the newest one
+    "quantile_97",
+    "quantile_99",
+    "above_minimum",  # newest delay above the smallest of the last 2 s: what the player's target is measured from
+    "above_path_minimum",  # ... of this path in the call
+    "above_history",  # ... the path's mean in the history
+    "history_sd",  # standard deviation of the path in the history
+    "slope",  # newest delay above the one before
+    "gap",  # time since the last arrival
+    "skipped",  # packets missing between the newest and this one, or minus the packets that have overtaken this one
+    "missing",  # share of packets missing lately (1 s), in percent
+    "missing_slow",  # ... (10 s)
+    "since_change",  # time since the path changed, relaxing: 1 at the change, 1/2 after half a second
+    "change_step",  # delay of the path before, above this one's, at the last change, relaxing alike
+    "level_slow",  # slow mean above the knee of the delay impairment
+    "level_call",  # mean delay of the call so far above the same
+)  # fmt: skip
+WIDTH = len(FEATURES)
+UNIT_MS = 20.0
+KNEE_MS = 177.3  # of the reduced delay impairment (vcgym.network.playout.quality)
+PACKETS_FAST = 3.0
+MEMORY_MS = np.array([0.0, 300.0, 3000.0])  # of the averages but the fast one
+HALF_LIFE_MS = np.array([1000.0, 5000.0, 30000.0])  # of the peaks
+MISSING_PACKETS = np.array([100.0, 1000.0])  # memory of the shares of missing packets
+CHANGE_HALF_LIFE_MS = 500.0
+QUANTILE = np.array([0.90, 0.97, 0.99])
+QUANTILE_STEP = np.array([0.1, 0.15, 0.2])  # of a running quantile, in mean deviations
+
+_SLOT_MS = SLOT_US / 1000.0
+_WEIGHT = np.array([1.0 / PACKETS_FAST, *(1.0 - np.exp(-_SLOT_MS / MEMORY_MS[1:]))])  # one slot after the packet before
+_FADE = np.exp(-math.log(2.0) * _SLOT_MS / HALF_LIFE_MS)
+
+ARRIVALS = np.dtype(
+    (
+        np.record,
+        [
+            ("packets", "i8"),  # arrivals so far
+            ("newest_us", "i8"),  # largest sent time
+            ("arrived_us", "i8"),  # last arrival
+            ("path", "i8"),  # of the newest packet
+            ("delay_ms", "f8"),
+            ("mean_ms", "f8", (3,)),
+            ("deviation_ms", "f8", (3,)),
+            ("peak_ms", "f8", (3,)),  # above the slow mean
+            ("quantile_ms", "f8", (3,)),
+            ("missing", "f8", (2,)),
+            ("sum_ms", "f8"),  # of delays
+            ("changed_us", "i8"),  # arrival at which the path changed
+            ("step_ms", "f8"),
+        ],
+    )
+)
+
+
+@kernel
+def forget_arrivals(seen):
+    """Start on a call of which nothing has arrived."""
+    seen.packets = 0
+    seen.newest_us = -SLOT_US
+    seen.arrived_us = 0
+    seen.path = -1
+    seen.delay_ms = 0.0
+    seen.sum_ms = 0.0
+    seen.changed_us = -(1 << 40)
+    seen.step_ms = 0.0
+    for i in range(3):
+        seen.mean_ms[i] = 0.0
+        seen.deviation_ms[i] = 0.0
+        seen.peak_ms[i] = 0.0
+    for i in range(2):
+        seen.missing[i] = 0.0
+
+
+@kernel
+def _start_averages(seen, record, delay_ms):
+    for i in range(3):
+        seen.mean_ms[i] = delay_ms
+        seen.quantile_ms[i] = delay_ms
+    seen.delay_ms = delay_ms
+    seen.arrived_us = record.arrived_us
+    seen.path = record.path
+
+
+@kernel
+def _follow_path(seen, record, delay_ms):
+    """Move the averages with the stream if the newest packet took another path."""
+    if record.path == seen.path or record.sent_us < seen.newest_us:
+        return
+    step_ms = delay_ms - seen.mean_ms[0]
+    seen.step_ms = -step_ms
+    seen.changed_us = record.arrived_us
+    seen.path = record.path
+    seen.delay_ms += step_ms
+    for i in range(3):
+        seen.mean_ms[i] += step_ms
+        seen.quantile_ms[i] += step_ms
+
+
+@kernel
+def _average(seen, delay_ms, passed_ms):
+    """Take a delay into averages, deviations and peaks, `passed_ms` after the one before."""
+    for i in range(3):
+        weight, fade = _WEIGHT[i], _FADE[i]
+        if passed_ms != _SLOT_MS:
+            weight = weight if i == 0 else 1.0 - math.exp(-passed_ms / MEMORY_MS[i])
+            fade = math.exp(-math.log(2.0) * passed_ms / HALF_LIFE_MS[i])
+        seen.deviation_ms[i] += weight * (abs(delay_ms - seen.mean_ms[i]) - seen.deviation_ms[i])
+        seen.mean_ms[i] += weight * (delay_ms - seen.mean_ms[i])
+        seen.peak_ms[i] = max(seen.peak_ms[i] * fade, delay_ms - seen.mean_ms[2])
+        step_ms = QUANTILE_STEP[i] * (seen.deviation_ms[2] + 0.1)
+        seen.quantile_ms[i] += step_ms * (QUANTILE[i] if delay_ms > seen.quantile_ms[i] else QUANTILE[i] - 1.0)
+
+
+@kernel
+def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
+    """Take in an arrival and write its features into `x` (WIDTH,), each compressed: x / sqrt(1 + |x|).
+
+    Args:
+        seen: one of ARRIVALS.
+        path_minimum_ms: (paths,) smallest delay of each path in the call, infinite at first.
+        history: (paths, 2) mean and standard deviation (ms) of each path.
+        record: the packet, media.
+        jitter_us: newest delay above the smallest of the last 2 s (`vcgym.baselines.receivers.jitter_window`), >= 0.
+        x: for the result.
+    """
+    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    if seen.packets == 0:
+        _start_averages(seen, record, delay_ms)
+    gap_ms = (record.arrived_us - seen.arrived_us) / 1000.0
+    skipped = (record.sent_us - seen.newest_us) / SLOT_US
+    overtaken = skipped < 0.0
+    if not overtaken:
+        _follow_path(seen, record, delay_ms)
+        x[16] = (delay_ms - seen.delay_ms) / UNIT_MS
+        _average(seen, delay_ms, 10.0 * skipped)
+        for i in range(2):
+            seen.missing[i] = seen.missing[i] * (1.0 - 1.0 / MISSING_PACKETS[i]) + (skipped - 1.0) / MISSING_PACKETS[i]
+        seen.newest_us = record.sent_us
+        seen.delay_ms = delay_ms
+    else:
+        x[16] = 0.0
+        for i in range(2):
+            seen.missing[i] = max(0.0, seen.missing[i] - 1.0 / MISSING_PACKETS[i])
+    seen.packets += 1
+    seen.sum_ms += delay_ms
+    seen.arrived_us = record.arrived_us
+    path_minimum_ms[record.path] = min(path_minimum_ms[record.path], delay_ms)
+    for i in range(3):
+        x[i] = (seen.delay_ms - seen.mean_ms[i]) / UNIT_MS
+        x[3 + i] = seen.deviation_ms[i] / UNIT_MS
+        x[6 + i] = (seen.peak_ms[i] + seen.mean_ms[2] - seen.delay_ms) / UNIT_MS
+        x[9 + i] = (seen.quantile_ms[i] - seen.delay_ms) / UNIT_MS
+    x[12] = jitter_us / 1000.0 / UNIT_MS
+    x[13] = (seen.delay_ms - path_minimum_ms[seen.path]) / UNIT_MS
+    x[14] = (seen.delay_ms - history[seen.path, 0]) / UNIT_MS
+    x[15] = history[seen.path, 1] / UNIT_MS
+    x[17] = gap_ms / UNIT_MS
+    x[18] = min(skipped - 1.0, 20.0) if not overtaken else max(skipped, -20.0)
+    x[19] = 100.0 * seen.missing[0]
+    x[20] = 100.0 * seen.missing[1]
+    since_ms = (record.arrived_us - seen.changed_us) / 1000.0
+    recent = math.exp(-math.log(2.0) * since_ms / CHANGE_HALF_LIFE_MS) if since_ms < 20.0 * CHANGE_HALF_LIFE_MS else 0.0
+    x[21] = recent
+    x[22] = recent * seen.step_ms / UNIT_MS
+    x[23] = (seen.mean_ms[2] - KNEE_MS) / UNIT_MS
+    x[24] = (seen.sum_ms / seen.packets - KNEE_MS) / UNIT_MS
+    for i in range(x.size):
+        x[i] = x[i] / math.sqrt(np.float32(1.0) + abs(x[i]))

@@ -1,0 +1,133 @@
+"""A learned lag: a small network that decides, at the receiver and at each arrival, how long packets are awaited.
+
+    x       features of the arrival (`vcgym.agents.controllers.arrival_features`)
+    h       = relu(W1 x + b1),   g = relu(W2 h + b2)
+    target  = newest delay + 20 ms softplus(w3 g + b3)
+    P       = P drawn toward the target of before, by 10 ms at most in 100 ms; the newest delay if that is larger
+    lag     = max(target, P) - smallest delay of the last 2 s
+
+P follows the playout delay of the clocked player (`vcgym.network.playout.player`). The lag follows it down, and so the watermark never
+discards a packet, overtaken at a path change, that the player could still play.
+Our own design; weights are found by `vcgym.agents.learners.lag_learner`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.agents.controllers.arrival_features import ARRIVALS, UNIT_MS, WIDTH, forget_arrivals, take_arrival
+from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.records import PROBE
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import microseconds
+
+START_LAG_MS = 80.0  # that of NetEQ
+PACE = 0.1  # of the player: 10 ms of playout delay in 100 ms
+
+
+@rule(Control.LAG, learned=True)
+class LearnedLag(NamedTuple):
+    """Parameters: weights, float32; each layer has its bias in the last row."""
+
+    first: NDArray[np.float32]  # (WIDTH + 1, hidden)
+    second: NDArray[np.float32]  # (hidden + 1, hidden)
+    last: NDArray[np.float32]  # (hidden + 1,)
+
+
+class LearnedLagState(NamedTuple):
+    """The first axis is the session."""
+
+    window: np.recarray  # of JITTER_WINDOW
+    seen: np.recarray  # of ARRIVALS
+    path_minimum_ms: NDArray[np.float64]  # (sessions, paths)
+    history: NDArray[np.float64]  # (sessions, paths, 2)
+    x: NDArray[np.float32]  # (sessions, WIDTH)
+    layers: NDArray[np.float32]  # (sessions, 2, hidden)
+    target_ms: NDArray[np.float64]
+    playout_ms: NDArray[np.float64]  # P
+    lag_us: NDArray[np.int64]
+
+
+@allocate.register(LearnedLag)
+def _allocate(params, sessions, paths):
+    hidden = params.first.shape[1]
+    if params.first.shape != (WIDTH + 1, hidden) or params.second.shape != (hidden + 1, hidden) or params.last.shape != (hidden + 1,):
+        shapes = params.first.shape, params.second.shape, params.last.shape
+        raise ValueError(f"weights have shapes {shapes}: allowed are ({WIDTH + 1}, h), (h + 1, h) and (h + 1,)")
+    if not all(np.isfinite(layer).all() for layer in params):
+        raise ValueError("weights have a value that is not finite; allowed are finite ones")
+    return LearnedLagState(
+        np.zeros(sessions, JITTER_WINDOW).view(np.recarray),
+        np.zeros(sessions, ARRIVALS).view(np.recarray),
+        np.full((sessions, paths), np.inf),
+        np.zeros((sessions, paths, 2)),
+        np.zeros((sessions, WIDTH), np.float32),
+        np.zeros((sessions, 2, hidden), np.float32),
+        np.zeros(sessions),
+        np.zeros(sessions),
+        np.zeros(sessions, np.int64),
+    )
+
+
+@init.register(LearnedLag)
+def _init(params, state, s, start, key):
+    reset_window(state.window[s])
+    forget_arrivals(state.seen[s])
+    for path in range(state.history.shape[1]):
+        state.path_minimum_ms[s, path] = math.inf
+        state.history[s, path, 0] = start.mean_ms[path]
+        state.history[s, path, 1] = start.sd_ms[path]
+    state.target_ms[s] = 0.0
+    state.playout_ms[s] = 0.0
+    state.lag_us[s] = microseconds(START_LAG_MS)
+
+
+@update.register(LearnedLag)
+def _update(params, state, s, record):
+    if record.kind == PROBE:
+        return
+    seen = state.seen[s]
+    passed_ms = (record.arrived_us - seen.arrived_us) / 1000.0
+    jitter_us = max(0, accumulated_jitter(state.window[s], record.sent_us, record.arrived_us))
+    overtaken = record.sent_us < seen.newest_us
+    take_arrival(seen, state.path_minimum_ms[s], state.history[s], record, jitter_us, state.x[s])
+    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    before_ms, pace_ms = state.playout_ms[s], PACE * passed_ms
+    playout_ms = before_ms + min(max(state.target_ms[s] - before_ms, -pace_ms), pace_ms)
+    if not overtaken:
+        playout_ms = max(playout_ms, delay_ms)
+    state.playout_ms[s] = playout_ms
+    state.target_ms[s] = seen.delay_ms + headroom_ms(params, state.x[s], state.layers[s])
+    smallest_ms = delay_ms - jitter_us / 1000.0
+    state.lag_us[s] = max(0, microseconds(max(playout_ms, state.target_ms[s]) - smallest_ms))
+
+
+@decide.register(LearnedLag)
+def _decide(params, state, s, now_us):
+    return state.lag_us[s]
+
+
+@kernel
+def headroom_ms(params, x, layers):
+    """Return the target above the newest delay (ms, >= 0) for features `x` (WIDTH,)."""
+    _layer(params.first, x, layers[0])
+    _layer(params.second, layers[0], layers[1])
+    out = params.last[layers.shape[1]]
+    for j in range(layers.shape[1]):
+        out += params.last[j] * layers[1, j]
+    return UNIT_MS * (max(out, 0.0) + math.log1p(math.exp(-abs(out))))
+
+
+@kernel
+def _layer(weights, x, out):
+    """Write relu(x weights + bias) into `out`."""
+    for j in range(out.size):
+        out[j] = weights[x.size, j]
+    for i in range(x.size):
+        for j in range(out.size):
+            out[j] += weights[i, j] * x[i]
+    for j in range(out.size):
+        out[j] = max(out[j], np.float32(0.0))

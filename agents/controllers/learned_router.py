@@ -1,0 +1,207 @@
+"""A learned router: a cost per path whose prices are found by search on the true score of calls.
+
+What is expected of a path, from its historical mean h, the excess e of its newest fed-back delays over h, and the age of that news:
+
+    shared   = least excess that fresh news of any path shows, at least 0
+    excess   = e 2^-(age / half life), and at least guard x shared where that is above 0
+    cost     = h + (1 + a) excess + b deviation + c percent missing in the history + d sd of the history + f percent missing in the call
+    cost     = h + u sd + c percent missing in the history                of a path of which nothing has been heard
+    change from path i to the path j of least cost if
+    cost_j + margin + m shared + g max(0, delay_j - delay_i - bridge x lag) < cost_i
+
+What is shared tells a bad access from a bad relay: without the guard, paths that were not heard lately look good, and no change helps. The
+lag that the receiver reported last is what its player can bridge when a slower path takes over. Each price stands twice, below and above
+the knee of the delay impairment (177.3 ms), and the two are blended by the call's mean delay.
+
+Our own formulation; found by `vcgym.agents.learners.price_search`. The same prices serve any number of paths, in any order.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.records import MEDIA
+from vcgym.baselines.routers.history import imputed_means
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.playout.quality import REDUCED_KNEE_MS
+from vcgym.network.worlds.world import HISTORY_BLOCKS
+
+TWICE = (
+    "log_half_life_ms", "excess", "deviation", "missing_history", "sd_history",
+    "unheard_sd", "margin_ms", "slower", "missing_call", "guard", "margin_shared",
+)  # fmt: skip
+ONCE = ("log_smoothing_ms", "log_deviation_ms", "log_blend_ms", "blend_from_ms", "log_fresh_ms", "bridge")
+NUMBERS = 2 * len(TWICE) + len(ONCE)
+START = np.array(
+    [
+        [math.log(3000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 20.0, 0.5, 5.0, 0.5, 0.0],
+        [math.log(1000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 10.0, 0.2, 5.0, 0.5, 0.0],
+    ]
+)
+START_ONCE = np.array([math.log(30.0), math.log(1000.0), math.log(20.0), 0.0, math.log(300.0), 0.2])
+SCALE_TWICE = [0.5, 0.2, 0.4, 8.0, 0.2, 0.5, 8.0, 0.2, 3.0, 0.3, 0.2]
+SCALE = np.array([*SCALE_TWICE, *SCALE_TWICE, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2])  # natural step of each number in a search
+MEAN_PACKETS = 100  # that the call's mean delay counts before the first
+MISSING_PACKETS = 200.0  # memory of the share missing in the call
+
+(HALF_LIFE, EXCESS, DEVIATION, MISSING_HISTORY, SD_HISTORY, UNHEARD, MARGIN, SLOWER, MISSING_CALL, GUARD, SHARED) = range(len(TWICE))
+
+
+@rule(Control.PATH, learned=True)
+class LearnedRouter(NamedTuple):
+    """Parameters."""
+
+    prices: NDArray[np.float64]  # (NUMBERS,): TWICE below the knee, TWICE above it, ONCE
+
+
+CALL = np.dtype((np.record, [("path", "i8"), ("sum_ms", "f8"), ("packets", "f8"), ("newest", "i8"), ("lag_ms", "f8")]))
+ARM = np.dtype(
+    (
+        np.record,
+        [
+            ("usual_ms", "f8"),  # h
+            ("sd_ms", "f8"),
+            ("missing", "f8"),  # percent of the history
+            ("excess_ms", "f8"),  # e
+            ("deviation_ms", "f8"),
+            ("missing_call", "f8"),  # percent of the call, lately
+            ("sent_us", "i8"),  # of the newest fed back; -1 before the first
+            ("packet", "i8"),  # the same of media
+            ("expected_ms", "f8"),  # excess at the last decision
+            ("cost_ms", "f8"),
+        ],
+    )
+)
+
+
+class LearnedRouterState(NamedTuple):
+    """The first axis is the session."""
+
+    call: np.recarray  # (sessions,) of CALL
+    arm: np.recarray  # (sessions, paths) of ARM
+
+
+def start_prices() -> NDArray[np.float64]:
+    """Return the prices a search starts from, set by hand."""
+    return np.concatenate([START.ravel(), START_ONCE])
+
+
+@allocate.register(LearnedRouter)
+def _allocate(params, sessions, paths):
+    if params.prices.shape != (NUMBERS,) or not np.isfinite(params.prices).all():
+        raise ValueError(f"prices = {params.prices}: allowed are {NUMBERS} finite numbers")
+    return LearnedRouterState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
+
+
+@init.register(LearnedRouter)
+def _init(params, state, s, start, key):
+    call = state.call[s]
+    call.path = -1
+    call.packets = MEAN_PACKETS
+    call.newest = -1
+    call.lag_ms = 0.0
+    mean_ms = imputed_means(start)
+    call.sum_ms = MEAN_PACKETS * mean_ms.min()
+    for path in range(mean_ms.size):
+        arm = state.arm[s, path]
+        arm.usual_ms = mean_ms[path]
+        arm.sd_ms = start.sd_ms[path]
+        arm.missing = 100.0 * max(0.0, 1.0 - start.samples[path] / (HISTORY_BLOCKS * BLOCK_SLOTS))
+        arm.excess_ms = 0.0
+        arm.deviation_ms = 0.0
+        arm.missing_call = 0.0
+        arm.sent_us = -1
+        arm.packet = -1
+
+
+@update.register(LearnedRouter)
+def _update(params, state, s, record):
+    arm, call = state.arm[s, record.path], state.call[s]
+    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    if record.kind == MEDIA:
+        call.sum_ms += delay_ms
+        call.packets += 1.0
+        _count_missing(call, arm, record)
+    since_us = record.sent_us - arm.sent_us
+    if since_us <= 0:
+        return
+    excess_ms = delay_ms - arm.usual_ms
+    first = arm.sent_us < 0
+    once = 2 * len(TWICE)
+    weight = 1.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-params.prices[once]))
+    slow = 0.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-params.prices[once + 1]))
+    arm.deviation_ms += slow * (abs(excess_ms - arm.excess_ms) - arm.deviation_ms)
+    arm.excess_ms += weight * (excess_ms - arm.excess_ms)
+    arm.sent_us = record.sent_us
+
+
+@kernel
+def _count_missing(call, arm, record):
+    """Count the packets missing between the newest of the path and this one, if the path carried all of them."""
+    if record.packet > call.newest:
+        if arm.packet >= 0 and call.newest == arm.packet:
+            keep = 1.0 - 1.0 / MISSING_PACKETS
+            arm.missing_call = min(100.0, arm.missing_call * keep + 100.0 * min(record.packet - call.newest - 1, 20) / MISSING_PACKETS)
+        call.newest = record.packet
+        call.lag_ms = record.lag_us / 1000.0
+        arm.packet = record.packet
+
+
+@decide.register(LearnedRouter)
+def _decide(params, state, s, now_us):
+    call, prices = state.call[s], params.prices
+    once = 2 * len(TWICE)
+    above = (call.sum_ms / call.packets - REDUCED_KNEE_MS - prices[once + 3]) * math.exp(-prices[once + 2])
+    blend = 1.0 / (1.0 + math.exp(-min(max(above, -30.0), 30.0)))
+    shared_ms = max(0.0, _least_fresh(state.arm[s], now_us, 1000.0 * math.exp(prices[once + 4])))
+    best = _costs(prices, state.arm[s], blend, now_us, shared_ms)
+    if call.path < 0:
+        call.path = best
+    elif best != call.path:
+        there, here = state.arm[s, best], state.arm[s, call.path]
+        slower_ms = there.usual_ms + there.expected_ms - here.usual_ms - here.expected_ms - prices[once + 5] * call.lag_ms
+        price_ms = _blended(prices, MARGIN, blend) + _blended(prices, SLOWER, blend) * max(0.0, slower_ms)
+        price_ms += _blended(prices, SHARED, blend) * shared_ms
+        if there.cost_ms + price_ms < here.cost_ms:
+            call.path = best
+    return call.path
+
+
+@kernel
+def _blended(prices, which, blend):
+    return prices[which] + blend * (prices[len(TWICE) + which] - prices[which])
+
+
+@kernel
+def _costs(prices, arms, blend, now_us, shared_ms):
+    """Set the expected excess and the cost of each path; return the path of the least cost."""
+    by_excess, by_deviation = _blended(prices, EXCESS, blend), _blended(prices, DEVIATION, blend)
+    by_missing, by_sd = _blended(prices, MISSING_HISTORY, blend), _blended(prices, SD_HISTORY, blend)
+    by_unheard, by_call = _blended(prices, UNHEARD, blend), _blended(prices, MISSING_CALL, blend)
+    rate = math.log(2.0) / 1000.0 * math.exp(-_blended(prices, HALF_LIFE, blend))
+    floor_ms = _blended(prices, GUARD, blend) * shared_ms
+    best, best_ms = np.int64(0), math.inf
+    for path in range(arms.size):
+        arm = arms[path]
+        heard = arm.sent_us >= 0
+        fade = math.exp(-rate * (now_us - arm.sent_us)) if heard else 0.0
+        arm.expected_ms = max(arm.excess_ms * fade, floor_ms) if floor_ms > 0.0 else arm.excess_ms * fade
+        spread_ms = by_deviation * arm.deviation_ms + by_sd * arm.sd_ms if heard else by_unheard * arm.sd_ms
+        arm.cost_ms = arm.usual_ms + (1.0 + by_excess) * arm.expected_ms + spread_ms + by_missing * arm.missing + by_call * arm.missing_call
+        if arm.cost_ms < best_ms:
+            best, best_ms = np.int64(path), arm.cost_ms
+    return best
+
+
+@kernel
+def _least_fresh(arms, now_us, fresh_us):
+    """Return the least excess (ms) of the paths heard of within `fresh_us`, or 0 where there is none."""
+    least_ms = math.inf
+    for path in range(arms.size):
+        if arms[path].sent_us >= 0 and now_us - arms[path].sent_us < fresh_us:
+            least_ms = min(least_ms, arms[path].excess_ms)
+    return least_ms if least_ms < math.inf else 0.0

@@ -1,0 +1,79 @@
+"""Arrivals recorded along the routes of given routers: the training set of a learned lag.
+
+What arrives does not depend on the receiver unless a router listens to it, so features can be computed once and for all.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.agents.controllers.arrival_features import ARRIVALS, WIDTH, forget_arrivals, take_arrival
+from vcgym.agents.learners.calls import Calls
+from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.records import MEDIA, Record
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
+
+
+class Arrivals(NamedTuple):
+    """Calls (n, packets), each in order of arrival; past `arrived` there is nothing.
+
+    Attributes:
+        features: float32 (n, packets, WIDTH).
+        delay_ms: float64 of each packet.
+        newest_ms: float64, delay of the newest packet so far by sent time.
+        passed_ms: float64, time since the last arrival.
+        overtaken: bool, a newer packet has arrived before.
+        arrived: int64 (n,), how many arrived.
+        packets: length of the calls.
+    """
+
+    features: NDArray[np.float32]
+    delay_ms: NDArray[np.float64]
+    newest_ms: NDArray[np.float64]
+    passed_ms: NDArray[np.float64]
+    overtaken: NDArray[np.bool_]
+    arrived: NDArray[np.int64]
+    packets: int
+
+
+def record_arrivals(calls: Calls, router: Any, receiver: Any) -> Arrivals:
+    """Play all calls and return what arrived."""
+    batch = calls.play(router, receiver, log=True)
+    log, n, packets = batch.tables.log, len(calls), calls.scenario.packets
+    shape = n, packets
+    found = Arrivals(
+        np.zeros((*shape, WIDTH), np.float32),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape, np.bool_),
+        np.zeros(n, np.int64),
+        packets,
+    )
+    window, seen = np.zeros(1, JITTER_WINDOW).view(np.recarray), np.zeros(1, ARRIVALS).view(np.recarray)
+    for s in range(n):
+        # Ties arrive in order of sending: the queue in flight is stable.
+        order = np.argsort(log["arrived_us"][s], kind="stable")
+        order = order[log["arrived_us"][s][order] >= 0]
+        arrived_us, path = log["arrived_us"][s][order], log["path"][s][order].astype(np.int64)
+        found.arrived[s] = order.size
+        history = np.ascontiguousarray(batch.history[s][:, 1:])
+        _features(window, seen, np.full(len(history), np.inf), history, order, arrived_us, path, s, found)
+    return found
+
+
+@kernel
+def _features(window, seen, path_minimum_ms, history, packet, arrived_us, path, s, found):
+    reset_window(window[0])
+    forget_arrivals(seen[0])
+    for i in range(packet.size):
+        sent_us = packet[i] * SLOT_US
+        record = Record(MEDIA, packet[i], path[i], sent_us, arrived_us[i], arrived_us[i], 0, 0)
+        found.overtaken[s, i] = sent_us < seen[0].newest_us
+        found.passed_ms[s, i] = (arrived_us[i] - seen[0].arrived_us) / 1000.0 if i > 0 else 0.0
+        jitter_us = max(0, accumulated_jitter(window[0], sent_us, arrived_us[i]))
+        take_arrival(seen[0], path_minimum_ms, history, record, jitter_us, found.features[s, i])
+        found.delay_ms[s, i] = (arrived_us[i] - sent_us) / 1000.0
+        found.newest_ms[s, i] = seen[0].delay_ms

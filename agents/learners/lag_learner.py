@@ -1,0 +1,113 @@
+"""Learning a lag by the exact gradient of calls' R through the player, along recorded arrivals.
+
+Arrivals do not depend on the lag, so that features are computed once; what the player makes of the targets is one number carried from
+arrival to arrival (`vcgym.agents.learners.through_player`). One step plays some calls whole, and follows the gradient of their mean R.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vcgym.agents.controllers.arrival_features import UNIT_MS, WIDTH
+from vcgym.agents.controllers.learned_lag import LearnedLag
+from vcgym.agents.learners.arrivals import Arrivals
+from vcgym.agents.learners.through_player import ratings
+
+MAX_NORM = 1.0  # of a gradient
+START_BIAS = 0.5  # of the last layer: about 20 ms above the newest delay
+
+
+class LagNet(torch.nn.Module):
+    """The network of `LearnedLag` in torch.
+
+    Args:
+        hidden: units of each of two layers.
+    """
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(WIDTH, hidden)
+        self.second = torch.nn.Linear(hidden, hidden)
+        self.last = torch.nn.Linear(hidden, 1)
+        with torch.no_grad():
+            self.last.weight.mul_(0.1)
+            self.last.bias.fill_(START_BIAS)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the target above the newest delay (ms) for features (..., WIDTH)."""
+        hidden = torch.relu(self.second(torch.relu(self.first(x))))
+        return UNIT_MS * torch.nn.functional.softplus(self.last(hidden)[..., 0])
+
+    def rule(self) -> LearnedLag:
+        """Return the rule with these weights."""
+        first, second, last = (_with_bias(layer) for layer in (self.first, self.second, self.last))
+        return LearnedLag(first, second, np.ascontiguousarray(last[:, 0]))
+
+
+def _with_bias(layer: torch.nn.Linear) -> NDArray[np.float32]:
+    return np.ascontiguousarray(torch.cat([layer.weight.T, layer.bias[None]]).detach().numpy(), np.float32)
+
+
+class _Rating(torch.autograd.Function):
+    """R of calls as a function of their targets."""
+
+    @staticmethod
+    def forward(ctx: Any, target_ms: torch.Tensor, arrivals: Arrivals, which: NDArray[np.int64]) -> torch.Tensor:
+        gradient, r = np.zeros(target_ms.shape), np.zeros(len(which))
+        targets = target_ms.detach().numpy().astype(np.float64)
+        calls = arrivals.delay_ms[which], arrivals.passed_ms[which], arrivals.overtaken[which], arrivals.arrived[which]
+        ratings(targets, *calls, arrivals.packets, gradient, r, np.zeros((2, targets.shape[1])))
+        ctx.save_for_backward(torch.from_numpy(gradient.astype(np.float32)))
+        return torch.from_numpy(r.astype(np.float32))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        (gradient,) = ctx.saved_tensors
+        return grads[0][:, None] * gradient, None, None
+
+
+def rating_of(net: LagNet, arrivals: Arrivals, which: NDArray[np.int64]) -> torch.Tensor:
+    """Return the smooth R of some calls, differentiable by the weights of `net`."""
+    newest_ms = torch.from_numpy(arrivals.newest_ms[which].astype(np.float32))
+    rating: torch.Tensor = _Rating.apply(newest_ms + net(torch.from_numpy(arrivals.features[which])), arrivals, which)
+    return rating
+
+
+def learn_lag(
+    net: LagNet,
+    sets: Sequence[Arrivals],
+    shares: NDArray[np.float64],
+    steps: int,
+    calls: int,
+    learning_rate: float,
+    seed: int,
+    on_step: Callable[[int, float], None] = lambda step, r: None,
+) -> None:
+    """Improve `net` in place, by Adam with a step size that falls to nothing.
+
+    Args:
+        net: the network.
+        sets: recorded arrivals, each of the calls along one router.
+        shares: (sets,) how often each is used; they add up to 1.
+        steps: gradient steps.
+        calls: calls in one step, of one set.
+        learning_rate: step size at the start.
+        seed: of the draws.
+        on_step: told the number of the step and its mean R.
+    """
+    draws = np.random.default_rng(seed)
+    optimiser = torch.optim.Adam(net.parameters(), lr=learning_rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+    for step in range(steps):
+        arrivals = sets[draws.choice(len(sets), p=shares)]
+        which = draws.choice(len(arrivals.arrived), min(calls, len(arrivals.arrived)), replace=False)
+        r = rating_of(net, arrivals, which).mean()
+        optimiser.zero_grad()
+        (-r).backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), MAX_NORM)
+        optimiser.step()
+        schedule.step()
+        on_step(step + 1, float(r.detach()))

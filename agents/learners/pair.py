@@ -1,0 +1,131 @@
+"""A learned pair: a router and a lag, trained in turns, each acting at its own location.
+
+Training looks at whole calls; acting does not: the router knows what has been fed back to the central location, the lag what has arrived
+(centralised training, decentralised execution). The start is no rule: prices set by hand and a network with random weights. The lag is
+learned along the routes of three routers, so that it does not lean on one.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+
+from vcgym.agents.config.pair import PairConfig
+from vcgym.agents.controllers.learned_lag import LearnedLag
+from vcgym.agents.controllers.learned_router import MARGIN, SCALE, TWICE, LearnedRouter, start_prices
+from vcgym.agents.learners.arrivals import record_arrivals
+from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.lag_learner import LagNet, learn_lag
+from vcgym.agents.learners.price_search import search_prices
+from vcgym.baselines.routers.direct import Direct
+from vcgym.network.scenarios.scenario import Scenario
+
+SHARES = (0.6, 0.2, 0.2)  # of arrivals along the router of the pair, a restless one, the direct path
+REPORT_STEPS = 100
+
+Log = Callable[[dict[str, float], int], None]
+
+
+class Pair(NamedTuple):
+    """A router and a receiver, inside the loop."""
+
+    router: LearnedRouter
+    receiver: LearnedLag
+
+
+class Turns:
+    """The turns of one training, in a folder that keeps what each gave: one that was stopped goes on where it was.
+
+    Attributes:
+        pair: the pair as it is.
+        packets_played: packets of all calls played to learn so far.
+
+    Args:
+        config: of the training.
+        seed: of the training. Validation worlds are the same for all.
+        home: folder of this seed.
+        log: told of metrics, and of the packets played so far.
+    """
+
+    def __init__(self, config: PairConfig, seed: int, home: Path, log: Log) -> None:
+        self.config, self.seed, self.home, self.log = config, seed, home, log
+        kinds = [kind.split() for kind in config.worlds]
+        scenarios = [Scenario(name, mode, config.packets) for name, mode in kinds]
+        self.train = [Calls(scenario, "train", config.calls, seed * config.calls) for scenario in scenarios]
+        self.validation = [Calls(scenario, "validation", config.validation_calls) for scenario in scenarios]
+        self.packets_played = 0
+        torch.manual_seed(seed)
+        self.net = LagNet(config.hidden)
+        self.prices = start_prices()
+
+    @property
+    def pair(self) -> Pair:
+        """The pair as it is."""
+        return Pair(LearnedRouter(self.prices), self.net.rule())
+
+    def play(self) -> dict[str, float]:
+        """Train; return mean R on the validation worlds at the start and after each half of a turn."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        found = {"start": self._validate()}
+        for turn in range(self.config.turns):
+            self._learn_lag(turn)
+            found[f"lag {turn}"] = self._validate()
+            self._search_router(turn)
+            found[f"router {turn}"] = self._validate()
+        self._learn_lag(self.config.turns)
+        return {**found, "end": self._validate()}
+
+    def _validate(self) -> float:
+        r = self.validation_r(*self.pair)
+        self.log({"validation/r": r}, self.packets_played)
+        return r
+
+    def validation_r(self, router: Any, receiver: Any) -> float:
+        """Return mean R on the validation worlds with two rules."""
+        return float(np.concatenate([calls.scores(router, receiver, self.config.threads) for calls in self.validation]).mean())
+
+    def _learn_lag(self, turn: int) -> None:
+        file, config = self.home / f"lag-{turn}.safetensors", self.config
+        packets = min(config.calls_per_step, config.calls) * config.packets
+        if not file.exists():
+            self._follow_gradient(turn, packets)
+            _save(self.net.state_dict(), file)
+        self.net.load_state_dict(load_file(file))
+        self.packets_played += config.lag_steps * packets
+
+    def _follow_gradient(self, turn: int, packets: int) -> None:
+        config, restless = self.config, self.prices.copy()
+        restless[[MARGIN, len(TWICE) + MARGIN]] = 0.0
+        routers = LearnedRouter(self.prices), LearnedRouter(restless), Direct()
+        sets = [record_arrivals(calls, router, self.net.rule()) for calls in self.train for router in routers]
+        shares = np.tile(SHARES, len(self.train)) / len(self.train)
+
+        def report(step: int, r: float) -> None:
+            if step % REPORT_STEPS == 0:
+                self.log({"train/lag_r": r}, self.packets_played + step * packets)
+
+        learn_lag(self.net, sets, shares, config.lag_steps, config.calls_per_step, config.learning_rate, self.seed + 1000 * turn, report)
+
+    def _search_router(self, turn: int) -> None:
+        config, before = self.config, self.packets_played
+        chunks = list(zip(*(calls.cut(config.chunks) for calls in self.train), strict=True))
+        packets = sum(map(len, chunks[0])) * config.packets
+
+        def report(trials: int, r: float, prices: NDArray[np.float64]) -> None:
+            self.packets_played = before + trials * packets
+            self.log({"train/router_r": r}, self.packets_played)
+
+        self.prices = search_prices(
+            self.prices, SCALE, self.net.rule(), chunks, config.trials, config.population, config.search_step / (1 + turn),
+            self.seed + 1000 * turn, self.home / f"router-{turn}.jsonl", config.threads, report,
+        )  # fmt: skip
+
+
+def _save(tensors: dict[str, Any], file: Path) -> None:
+    draft = file.with_suffix(".draft")
+    save_file(tensors, draft)
+    draft.replace(file)

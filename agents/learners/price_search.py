@@ -1,0 +1,88 @@
+"""Search on the true score: CMA-ES (Hansen 2016, arXiv 1604.00772) over the prices of a router, by whole calls in the compiled loop.
+
+A generation plays every candidate on the same calls, another chunk of them each time, so that no chunk is learned by heart. What has been
+told to the search is kept in a file, line by line; a search that was stopped is told the same again and goes on where it was.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import cma
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.agents.controllers.learned_router import LearnedRouter
+from vcgym.agents.learners.calls import Calls
+
+Prices = NDArray[np.float64]
+
+
+def search_prices(
+    start: Prices,
+    scale: Prices,
+    receiver: Any,
+    chunks: Sequence[Sequence[Calls]],
+    trials: int,
+    population: int,
+    step: float,
+    seed: int,
+    told: Path,
+    threads: int = 1,
+    on_generation: Callable[[int, float, Prices], None] = lambda trials, r, mean: None,
+) -> Prices:
+    """Return the mean of the last generation.
+
+    Args:
+        start: prices to start from.
+        scale: natural step of each price.
+        receiver: the rule of the lag.
+        chunks: calls, of several kinds of worlds perhaps; one chunk for each generation in turn.
+        trials: candidates in all.
+        population: candidates of a generation.
+        step: first standard deviation, in units of `scale`.
+        seed: of the search.
+        told: file of the scores of each generation so far; made where it is missing.
+        threads: candidates played at once; without effect on the result.
+        on_generation: told the number of trials, the best mean R of the generation, and the mean of the search.
+
+    Raises:
+        ValueError: the file holds something else.
+    """
+    draws = np.random.default_rng(seed)
+    options = {"randn": lambda *shape: draws.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": population}
+    search = cma.CMAEvolutionStrategy(np.zeros(start.size), step, options)
+    known = _told(told, population)
+
+    def score(candidate: Prices) -> float:
+        router = LearnedRouter(start + scale * candidate)
+        return float(np.concatenate([calls.scores(router, receiver) for calls in chunks[generation % len(chunks)]]).mean())
+
+    with ThreadPoolExecutor(threads) as pool, told.open("a") as file:
+        for generation in range(-(-trials // population)):
+            candidates = search.ask()
+            if generation < len(known):
+                r = known[generation]
+            else:
+                r = list(pool.map(score, candidates))
+                file.write(json.dumps(r) + "\n")
+                file.flush()
+            search.tell(candidates, [-one for one in r])
+            on_generation((generation + 1) * population, max(r), start + scale * search.mean)
+    return np.asarray(start + scale * search.mean)
+
+
+def _told(file: Path, population: int) -> list[list[float]]:
+    """Return the scores in a file, generation by generation, and cut off a last line that was not written to its end."""
+    lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+    whole = [line for line in lines if line.endswith("\n")]
+    if len(whole) < len(lines):
+        draft = file.with_suffix(".draft")
+        draft.write_text("".join(whole))
+        draft.replace(file)
+    found = [json.loads(line) for line in whole]
+    if wrong := [line for line in found if not isinstance(line, list) or len(line) != population]:
+        raise ValueError(f"{file} has {wrong[0]!r:.80}; allowed are {population} scores a line")
+    return found

@@ -1,0 +1,83 @@
+"""A study of learned pairs: one training per seed, each a run nested under the study's, its result a learned system in a folder."""
+
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from vcgym.agents.config.pair import PairConfig
+from vcgym.agents.learners.pair import Log, Turns
+from vcgym.agents.tracking.progress import progress
+from vcgym.agents.tracking.tracking import Tracking
+from vcgym.agents.training.study import require_same_study
+from vcgym.baselines.systems import load_system
+from vcgym.baselines.zoo import LEARNED, save_learned
+
+START = "start"
+"""Name of a pair before it learned anything, in the folder of its seed."""
+
+
+class LearnedPair(NamedTuple):
+    """A finished training: folder of the seed, and mean R on the validation worlds after each half of a turn."""
+
+    folder: Path
+    validation_r: dict[str, float]
+
+
+def run_pairs(config: PairConfig) -> list[LearnedPair]:
+    """Train once per seed of `config` and log every run.
+
+    Raises:
+        FileExistsError: the folder holds a training and `config.resume` is false.
+        ValueError: the folder holds a study of another config.
+        DataError: data is missing or broken.
+    """
+    config.data.export()
+    require_same_study(config)
+    begun = [seed for seed in config.seeds if (config.folder / f"seed-{seed}").exists()]
+    if begun and not config.resume:
+        raise FileExistsError(f"{config.folder} holds a training of seeds {begun} (resume is False); set resume=true or another folder")
+    config.folder.mkdir(parents=True, exist_ok=True)
+    (config.folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n")
+    tracking, data = Tracking(), hashlib.sha256(" ".join(config.worlds).encode()).hexdigest()
+    results = []
+    with tracking.run(config.study, data_hash=data, marker=config.folder / "mlflow_run") as study:
+        study.config(config)
+        for seed in config.seeds:
+            home = config.folder / f"seed-{seed}"
+            home.mkdir(exist_ok=True)
+            with tracking.run(f"{config.study} seed {seed}", parent=study, data_hash=data, marker=home / "mlflow_run") as run:
+                run.config(config.model_copy(update={"seeds": [seed]}))
+                results.append(_train(config, seed, home, run.metrics))
+                run.folder(home)
+    return results
+
+
+def _train(config: PairConfig, seed: int, home: Path, log: Log) -> LearnedPair:
+    with progress(f"{config.study} seed {seed}, millions of packets", 0) as report:
+        lines: dict[str, float] = {}
+
+        def on_metrics(metrics: dict[str, float], packets: int) -> None:
+            log(metrics | {f"reference/{name}": r for name, r in lines.items()}, packets)
+            report(packets // 1_000_000, " ".join(f"{name} {value:.2f}" for name, value in metrics.items()))
+
+        turns = Turns(config, seed, home, on_metrics)
+        for name in config.references:
+            system = load_system(name)
+            lines[name] = turns.validation_r(system.router, system.receiver)
+        _publish(home, START, turns, {"start": turns.validation_r(*turns.pair)} | lines)
+        found = turns.play()
+        _publish(home, LEARNED, turns, found | lines)
+    return LearnedPair(home, found | lines)
+
+
+def _publish(home: Path, name: str, turns: Turns, validation_r: dict[str, float]) -> None:
+    config = turns.config
+    study = {
+        "config": config.model_dump(mode="json", exclude={"folder", "data", "resume", "threads"}),
+        "seed": turns.seed,
+        "budget": {"packets": turns.packets_played, "worlds": len(config.worlds) * config.calls},
+        "validation_r": {stage: round(r, 3) for stage, r in validation_r.items()},
+    }
+    description = f"A learned router (a cost per path) and a learned lag (a network at the receiver), seed {turns.seed}"
+    source = f"vcgym-train-pair on the training split of {', '.join(config.worlds)}"
+    save_learned(home, name, turns.pair._asdict(), study, description, source)

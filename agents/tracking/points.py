@@ -1,0 +1,41 @@
+"""Points of metrics in a file, one a line: what a tracking server did not take, and what a trial of a sweep has reported."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Point(NamedTuple):
+    """Metric values seen after `steps` transitions, at `at_ms` milliseconds of Unix time."""
+
+    values: dict[str, float]
+    steps: int
+    at_ms: int
+
+
+def append(path: Path, point: Point) -> None:
+    """Append a point to the file; a line that a kill cut short goes first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = path.read_bytes() if path.exists() else b""
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(path, whole)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(point) + "\n")
+
+
+def read(path: Path) -> Iterator[Point]:
+    """Yield the points of the file, if there is one; a last line that a kill cut short is passed over.
+
+    Raises:
+        ValueError: a line that is no point.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        if line.endswith("\n"):
+            try:
+                yield Point(*json.loads(line))
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"{path}: line {number} is {line[:80]!r}; allowed: values by name, steps, milliseconds") from error

@@ -1,0 +1,119 @@
+"""Learned systems as files: weights beside a card that says how they came about.
+
+    NAME.json          card, study, and the rules of each controller, without their arrays
+    NAME.safetensors   the arrays, each by controller and parameter, such as router.prices
+
+Those that ship lie in data/zoo; `vcgym-train` writes such a pair of files for each of its seeds.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from vcgym.baselines.configured import mapping_of
+from vcgym.network.traces.cards import Carded, DataError, canonical_sha256, parse_carded
+
+CARD, WEIGHTS = ".json", ".safetensors"
+LEARNED = "learned"
+"""Name of a pair in the folder of its seed."""
+MAX_BYTES = 1 << 20  # of weights
+
+
+class LearnedFile(Carded):
+    """Content of NAME.json.
+
+    Attributes:
+        study: learner, worlds, budget and seed, and the scores on training and validation worlds.
+        system: the rules, as in conf/system, without their arrays.
+        weights_sha256: of NAME.safetensors.
+    """
+
+    study: dict[str, Any]
+    system: dict[str, Any]
+    weights_sha256: str
+
+
+class LearnedSystem(NamedTuple):
+    """A learned system: its card with the study, and the rules as mappings, arrays included."""
+
+    file: LearnedFile
+    rules: dict[str, Any]
+
+
+def zoo() -> Traversable:
+    """Return the folder of the learned systems that ship."""
+    return files("vcgym.data").joinpath("zoo")
+
+
+def zoo_names() -> list[str]:
+    """Return the names of the learned systems that ship."""
+    return sorted(file.name.removesuffix(CARD) for file in zoo().iterdir() if file.name.endswith(CARD))
+
+
+def read_learned(folder: Traversable, name: str) -> LearnedSystem:
+    """Read a learned system.
+
+    Raises:
+        DataError: a file is missing, malformed, too large or not the one its card means.
+    """
+    card, weights = folder.joinpath(f"{name}{CARD}"), folder.joinpath(f"{name}{WEIGHTS}")
+    try:
+        text, content = card.read_text(encoding="utf-8"), weights.read_bytes()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(str(card), "files", str(error), f"{name}{CARD} and {name}{WEIGHTS}") from error
+    found = parse_carded(LearnedFile, str(card), text)
+    if len(content) > MAX_BYTES:
+        raise DataError(str(weights), "size in bytes", len(content), f"at most {MAX_BYTES}")
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != found.weights_sha256:
+        raise DataError(str(weights), "sha256", sha256, f"{found.weights_sha256}, as the card says")
+    try:
+        tensors = load(content)
+    except SafetensorError as error:
+        raise DataError(str(weights), "content", str(error), "tensors of safetensors") from error
+    rules = {controller: dict(rule) for controller, rule in found.system.items()}
+    for key, tensor in tensors.items():
+        controller, _, parameter = key.partition(".")
+        if controller not in rules or parameter in rules[controller]:
+            raise DataError(str(weights), "tensor", key, f"arrays of {', '.join(sorted(rules))}, each by controller and parameter")
+        rules[controller][parameter] = tensor
+    return LearnedSystem(found, rules)
+
+
+def save_learned(folder: Path, name: str, rules: Mapping[str, Any], study: Mapping[str, Any], description: str, source: str) -> None:
+    """Write a learned system into an existing folder.
+
+    Args:
+        folder: where the two files go.
+        name: of the system.
+        rules: parameters of each controller's rule, by the name of the controller.
+        study: see `LearnedFile`.
+        description: one sentence for the card.
+        source: what the weights were found on.
+    """
+    arrays = {
+        f"{controller}.{field}": np.ascontiguousarray(value)
+        for controller, params in rules.items()
+        for field, value in params._asdict().items()
+        if isinstance(value, np.ndarray)
+    }
+    weights = save(arrays)
+    plain = {
+        controller: {key: value for key, value in mapping_of(params).items() if f"{controller}.{key}" not in arrays}
+        for controller, params in rules.items()
+    }
+    body = {"study": dict(study), "system": plain, "weights_sha256": hashlib.sha256(weights).hexdigest()}
+    card = {
+        "name": name, "description": description, "source": source, "licence": "MIT", "sha256": canonical_sha256(body), "kind": "fitted",
+        "units": "those of the parameters' names",
+    }  # fmt: skip
+    (folder / f"{name}{WEIGHTS}").write_bytes(weights)
+    (folder / f"{name}{CARD}").write_text(json.dumps({"card": card, **body}, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,159 @@
+"""The receiver's half of a slot: what arrives moves the receiver's control and its queue, and is told to the router's location."""
+
+from typing import Any, NamedTuple
+
+from vcgym.baselines.records import MEDIA, PROBE, Record
+from vcgym.baselines.rule import COMMANDED, OUTSIDE, buffer_type, decide, decided, update
+from vcgym.envs.call.counters import count_tick
+from vcgym.envs.call.feed import RECORDS, append, in_force
+from vcgym.envs.call.paths import ANSWERED, ARRIVALS, LEVEL, OVER
+from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, GOES_ON, RING_FULL, arrive, asks_agent, is_draining, sent_onto_path_us
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
+from vcgym.network.playout import player as players
+from vcgym.network.playout.in_flight import SLOTS, pop, sort_day
+from vcgym.network.playout.receiver import accept, flush, is_late
+from vcgym.network.playout.slot_window import smallest_delay_us
+
+
+class Receiving(NamedTuple):
+    """The receiver's half of a batch of calls.
+
+    Attributes:
+        receiver: parameters of the receiver's rule, or a controller of `vcgym.envs.call.controllers`.
+        state: its state.
+    """
+
+    receiver: Any
+    state: Any
+
+
+@asks_agent.register(Receiving)
+def _asks_agent(stage):
+    return decided(stage.receiver) == COMMANDED
+
+
+@kernel
+def _slot_of(call, node):
+    """Return the slot in which a node was sent: the latest one that falls on it."""
+    return call.slot - ((call.slot - node) & (SLOTS - 1))
+
+
+@kernel
+def record_in_hand(call, receiver):
+    """Return the media packet that has just arrived, as the receiver sees it."""
+    node = call.waiting_node
+    packet = _slot_of(call, node)
+    arrived_us = call.wire.arrival_us[node]
+    late = 1 if is_late(call.receiver, packet, buffer_type(receiver)) else 0
+    path = int(call.wire.path[node])
+    return Record(MEDIA, packet, path, packet * SLOT_US, arrived_us, arrived_us, call.receiver.level_us, late)
+
+
+@kernel
+def _tell(call, record):
+    """Put a record into the feed; return False if it is full.
+
+    After the last packet nothing is decided: of what then arrives, seconds late, the last observation shows half a ring; nobody needs the
+    rest.
+    """
+    if call.slot >= call.packets and call.feed.written - call.feed.read >= RECORDS // 2:
+        return True
+    return append(call.feed, record)
+
+
+@kernel
+def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
+    """Give the packet in hand to receiver and player, and to the feed if the router's location `is_told`; return False if that is full."""
+    call.receiver.level_us = level_us
+    call.receiver.last_arrival_us = seen.arrived_us
+    if seen.late == 0:
+        accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, buffer_type(receiver))
+        players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
+    fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
+    players.aim(tables.player, s, seen.arrived_us, level_us, fastest_us)
+    if not is_told:
+        return True
+    lost = call.feedback_loss
+    if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, 0, rng.FEEDBACK), seen.packet) < lost:
+        return True
+    # The router's location is told when the packet went onto its path.
+    sent_us = sent_onto_path_us(sender, s, seen)
+    return _tell(call, Record(seen.kind, seen.packet, seen.path, sent_us, seen.arrived_us, seen.known_us, seen.lag_us, seen.late))
+
+
+@kernel
+def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
+    """Take in everything that arrives up to now; return DECIDE if an agent at the receiver must answer first."""
+    while True:
+        node = pop(call.wire, call.slot)
+        if node < 0:
+            return GOES_ON
+        if node >= SLOTS:
+            slot = _slot_of(call, node)
+            at_us = call.wire.arrival_us[node]
+            path = int(call.wire.path[node])
+            if not _tell(call, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):
+                return RING_FULL
+            continue
+        call.waiting_node = node
+        if decided(receiver) == OUTSIDE:
+            return DECIDE
+        seen = record_in_hand(call, receiver)
+        if decided(receiver) == COMMANDED:
+            level_us = in_force(call.to_receiver, seen.arrived_us)
+        else:
+            update(receiver, receiver_state, s, seen)
+            level_us = decide(receiver, receiver_state, s, call.slot * SLOT_US)
+        if not _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
+            return RING_FULL
+
+
+@kernel
+def _tick(tables, call, s, now_us):
+    """Let the player play up to `now_us`."""
+    while tables.player.clock[s].tick_us <= now_us:
+        at_us = tables.player.clock[s].tick_us
+        kind, unit, offset_us = players.tick(tables.player, s)
+        count_tick(call.counters, tables.windows, tables.log, s, kind, unit, offset_us, at_us)
+
+
+@kernel
+def _drain(tables, call, s):
+    """Play a slot after the last packet; return True when everything has come out."""
+    if call.wire.in_flight == 0:
+        flush(call.receiver, tables.log, s, call.packets)
+        return tables.player.clock[s].tick_us == players.NEVER_US
+    return False
+
+
+@arrive.register(Receiving)
+def _arrive(receiving, calls, sender, s, roles):
+    receiver, call, tables = receiving.receiver, calls.rows[s], calls.tables
+    captures, now_us = call.slot < call.packets, call.slot * SLOT_US
+    sends = captures or is_draining(sender, s, call.slot, call.packets)
+    if call.phase == OVER:
+        return DONE
+    if sends and call.slot // BLOCK_SLOTS - call.block >= calls.delay_us.shape[0]:
+        return BLOCK
+    if call.phase == ARRIVALS:
+        sort_day(call.wire, call.slot)
+    elif decided(receiver) == OUTSIDE and call.phase == LEVEL:
+        seen = record_in_hand(call, receiver)
+        if not _take_in(receiver, sender, tables, call, s, seen, tables.answers[s].level_us, roles.is_told):
+            return RING_FULL
+        call.phase = ARRIVALS
+    if call.phase == ARRIVALS:
+        why = _take_arrivals(receiver, receiving.state, sender, tables, call, s, roles.is_told)
+        if why != GOES_ON:
+            call.phase = LEVEL
+            return why
+        _tick(tables, call, s, now_us)
+        if roles.is_asked and captures and call.slot % call.interval == 0:
+            call.phase = ANSWERED
+            return DECIDE
+    if not sends and _drain(tables, call, s):
+        call.phase = OVER
+        return DONE
+    return GOES_ON

@@ -1,0 +1,185 @@
+"""The router's half of a slot: decisions for packets, commands that carry them to the sender, and what goes onto a path."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.rule import INSIDE, OUTSIDE, decide, decided, learns, reveal_delay, update
+from vcgym.envs.call.counters import count_sent
+from vcgym.envs.call.feed import command, in_force, read_next, unread
+from vcgym.envs.call.paths import ANSWERED, ARRIVALS
+from vcgym.envs.call.stages import (
+    GOES_ON,
+    RING_FULL,
+    asks_agent,
+    capture,
+    depart,
+    is_draining,
+    leave,
+    pass_on,
+    reads_feed,
+    reveal,
+    sent_onto_path_us,
+)
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
+from vcgym.network.playout import player as players
+from vcgym.network.playout.in_flight import SLOTS, push
+from vcgym.network.playout.receiver import expect
+from vcgym.network.playout.slot_window import expect_slot
+
+
+class Routing(NamedTuple):
+    """The router's half of a batch of calls.
+
+    Attributes:
+        router: parameters of the router's rule, or a controller of `vcgym.envs.call.controllers`.
+        state: its state.
+    """
+
+    router: Any
+    state: Any
+
+
+@asks_agent.register(Routing)
+def _asks_agent(stage):
+    return decided(stage.router) == OUTSIDE
+
+
+@reads_feed.register(Routing)
+def _reads_feed(routing):
+    return learns(routing.router)
+
+
+@kernel
+def _publish(call, path, now_us):
+    """Send the sender a plan, if it is a new one; return False if too many are under way."""
+    sent = command(call.to_sender, path, now_us)
+    if sent == 1 and call.slot > 0:
+        call.counters.plans_sent += 1
+    return sent >= 0
+
+
+@kernel
+def _route(routing, call, s, now_us, is_shared):
+    """Let the router inside learn what has reached its location and decide for this packet. `is_shared`: an agent reads the feed too."""
+    if learns(routing.router):
+        read_by_agent = call.feed.read
+        if is_shared:
+            call.feed.read = call.heard
+        while unread(call.feed, now_us):
+            update(routing.router, routing.state, s, read_next(call.feed))
+        if is_shared:
+            call.heard, call.feed.read = call.feed.read, read_by_agent
+    return _publish(call, decide(routing.router, routing.state, s, now_us), now_us)
+
+
+@kernel
+def _pass_answer_on(answers, sender, call, s, now_us, sets_level, sets_path):
+    """Pass on what the remote agent decided: what it sets at the sender and, if it does, level and path."""
+    answer = answers[s]
+    if sets_level and command(call.to_receiver, answer.level_us, now_us) < 0:
+        return False
+    return pass_on(sender, s, now_us) and (not sets_path or _publish(call, answer.path, now_us))
+
+
+@kernel
+def delay_on(calls, s, path):
+    """Return the delay of what goes onto `path` in the slot being played, in us, or LOST."""
+    call = calls.rows[s]
+    return calls.delay_us[call.slot // BLOCK_SLOTS - call.block, s, path, call.slot % BLOCK_SLOTS]
+
+
+@kernel
+def send(calls, s, packet, path, arrives_us):
+    """Send media packet `packet`, the slot of its capture, onto `path`, to arrive at `arrives_us` or LOST.
+
+    Returns:
+        False, and the packet is lost, if it would arrive beyond the calendar.
+    """
+    call = calls.rows[s]
+    fits = arrives_us == LOST or push(call.wire, packet, packet & (SLOTS - 1), path, arrives_us - packet * SLOT_US)
+    count_sent(call.counters, calls.tables.log, s, packet, path, arrives_us if fits else LOST)
+    return fits
+
+
+@kernel
+def _capture(calls, sender, s, path, is_told):
+    """Capture the packet of this slot, for `path`, and send the probe that is due; return False if a ring is full."""
+    call, tables = calls.rows[s], calls.tables
+    expect(call.receiver, tables.log, s, call.slot, call.slot * SLOT_US)
+    expect_slot(call.window, call.slot)
+    if not players.expect_unit(tables.player, s, call.slot):
+        return False
+    if not capture(sender, calls, s, path):
+        return False
+    return tables.probe_path.size == 0 or _probe(calls, s, path, is_told)
+
+
+@kernel
+def _probe(calls, s, path, is_told):
+    """Send the probe that is due in this slot, if its path is idle; return False if it would arrive beyond the calendar."""
+    call, tables = calls.rows[s], calls.tables
+    packet = call.slot
+    tables.last_used[s, path] = packet
+    probed = tables.probe_path[call.probe_turn]
+    call.probe_turn = call.probe_turn + 1 if call.probe_turn + 1 < tables.probe_path.size else 0
+    if probed >= 0 and packet - tables.last_used[s, probed] >= tables.probe_path.size:
+        call.counters.probes_sent += 1
+        delay = delay_on(calls, s, probed)
+        if is_told and delay != LOST:
+            return push(call.wire, packet, SLOTS + (packet & (SLOTS - 1)), probed, delay)
+    return True
+
+
+@depart.register(Routing)
+def _depart(routing, calls, sender, s, roles):
+    call = calls.rows[s]
+    if call.slot >= call.packets:
+        return GOES_ON
+    now_us = call.slot * SLOT_US
+    if roles.is_asked and call.phase == ANSWERED:
+        sets_path = decided(routing.router) != INSIDE
+        if not _pass_answer_on(calls.tables.answers, sender, call, s, now_us, roles.sets_level, sets_path):
+            return RING_FULL
+        call.phase = ARRIVALS
+    if decided(routing.router) == INSIDE and not _route(routing, call, s, now_us, roles.is_asked):
+        return RING_FULL
+    path = in_force(call.to_sender, now_us)
+    reveal(sender, calls, routing, s, path)
+    return GOES_ON if _capture(calls, sender, s, path, roles.is_told) else RING_FULL
+
+
+class NoSender(NamedTuple):
+    """The sender's stage of a call whose packets go onto a path in the slot of their capture."""
+
+
+@pass_on.register(NoSender)
+def _pass_on(sender, s, now_us):
+    return True
+
+
+@reveal.register(NoSender)
+def _reveal(sender, calls, routing, s, path):
+    reveal_delay(routing.router, routing.state, s, path, delay_on(calls, s, path))
+
+
+@capture.register(NoSender)
+def _capture_at_once(sender, calls, s, path):
+    packet, delay = calls.rows[s].slot, delay_on(calls, s, path)
+    return send(calls, s, packet, path, packet * SLOT_US + delay if delay != LOST else np.int64(LOST))
+
+
+@leave.register(NoSender)
+def _leave(sender, calls, routing, s):
+    return GOES_ON
+
+
+@is_draining.register(NoSender)
+def _is_draining(sender, s, slot, packets):
+    return False
+
+
+@sent_onto_path_us.register(NoSender)
+def _sent_onto_path_us(sender, s, record):
+    return record.sent_us

@@ -1,0 +1,81 @@
+"""Random search that climbs: half of the trials lie anywhere in the space, half near the best so far.
+
+A near trial moves a random part of the values, each by a normal step. Numbers move on the scale of their domain, 0 to 1; the size of the
+step is drawn for each trial from 0.01 to 0.5, uniformly in its logarithm, so that no schedule is needed. A choice that moves is drawn anew.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.agents.sweeps.search import Domain, Values
+from vcgym.leaderboard.tuning.tunable import short
+
+_STEPS = (0.01, 0.5)
+_NEAR = 0.5  # share of trials near the best
+
+
+class Best(NamedTuple):
+    """The best values, empty for none, and their score."""
+
+    values: Values
+    score: float
+
+
+def climb(score: Callable[[Values], float], space: Mapping[str, Domain], starts: Sequence[Values], trials: int, seed: int) -> Best:
+    """Score `trials` sets of values and return the best; of equals the first.
+
+    Args:
+        score: higher is better.
+        space: domain of each value; without any only the starts are scored.
+        starts: the first trials.
+        trials: number of sets, the starts among them.
+        seed: of the draws.
+    """
+    draws = np.random.default_rng(seed)
+    best = Best({}, -np.inf)
+    for trial in range(trials if space else min(trials, len(starts))):
+        if trial < len(starts):
+            values = dict(starts[trial])
+        else:
+            values = _near(best.values, space, draws) if draws.random() < _NEAR else _anywhere(space, draws)
+        found = score(values)
+        if found > best.score:
+            best = Best(values, found)
+    return best
+
+
+def _anywhere(space: Mapping[str, Domain], draws: np.random.Generator) -> Values:
+    return {name: value_at(domain, draws.random()) for name, domain in space.items()}
+
+
+def _near(values: Values, space: Mapping[str, Domain], draws: np.random.Generator) -> Values:
+    step = float(np.exp(draws.uniform(*np.log(_STEPS))))
+    moved = draws.random(len(space)) < 0.5
+    moved[draws.integers(len(space))] = True
+    found = dict(values)
+    for (name, domain), moves in zip(space.items(), moved, strict=True):
+        if not moves:
+            continue
+        if domain.choices is not None or name not in values:
+            found[name] = value_at(domain, draws.random())
+        else:
+            found[name] = value_at(domain, position(domain, values[name]) + step * draws.standard_normal())
+    return found
+
+
+def position(domain: Domain, value: float) -> float:
+    """Return the position of a number in its domain, from 0 at `low` to 1 at `high`, not cut off."""
+    if domain.log:
+        return float(np.log(max(value, 1e-300) / domain.low) / np.log(domain.high / domain.low))
+    return (value - domain.low) / (domain.high - domain.low)
+
+
+def value_at(domain: Domain, position: float) -> float | int:
+    """Return the value at a position of a domain, cut to 0 to 1 and to four significant digits."""
+    position = min(max(position, 0.0), 1.0)
+    if domain.choices is not None:
+        return domain.choices[min(int(position * len(domain.choices)), len(domain.choices) - 1)]
+    value = domain.low * (domain.high / domain.low) ** position if domain.log else domain.low + position * (domain.high - domain.low)
+    return round(value) if domain.whole else short(value)

@@ -1,0 +1,82 @@
+"""Files of tuned pairs: a table of all pairs of one scenario and mode, and a file of data/tuned for each pair left at the end."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vcgym.baselines.systems import TUNED
+from vcgym.leaderboard.tuning.tunable import as_data, values_of, with_values
+from vcgym.leaderboard.tuning.tune_calls import CallTask
+from vcgym.leaderboard.tuning.tune_pairs import Found, Round, Studied
+from vcgym.leaderboard.tuning.tuning import compared, domains_as_data, rounded
+from vcgym.network.traces.cards import canonical_sha256
+from vcgym.network.traces.plain_file import replace_file
+
+
+def save_pairs(studied: Studied, task: CallTask, rounds: Sequence[Round], seed: int, folder: Path) -> None:
+    """Write the table of all pairs, and a file of data/tuned for each pair left at the end."""
+    study: dict[str, Any] = {
+        "objective": f"mean {task.metric} over training worlds, each pair of the split in turn, strata by their weights",
+        "search": "routers and receivers alone, then the best pairs together; half of the trials anywhere, half near the best",
+        "budget": {
+            "scenario": task.scenario,
+            "mode": task.mode,
+            "packets": task.packets,
+            "rounds": [one._asdict() for one in rounds],
+            "validation_worlds": task.validation_worlds,
+            "seed": seed,
+        },
+    }
+    description = f"all pairs of a router and a receiver, tuned on scenario {task.scenario}, mode {task.mode}"
+    _write(folder / f"pairs-{task.scenario}-{task.mode}.json", description, {"study": study, **_table(studied)})
+    for name in studied.validation:
+        found, candidate = studied.pairs[name], studied.published[name]
+        of_pair = {
+            "system": name,
+            **study,
+            "budget": {"trials": found.trials, "worlds": found.worlds, **study["budget"]},
+            "space": domains_as_data(candidate.space),
+            "published": values_of(candidate.published, candidate.space),
+            "tuned": found.values,
+            "train": {"r_tuned": rounded(found.train)},
+            "validation": compared(task.metric, task.scores(candidate.published, "validation"), np.array(studied.validation[name])),
+        }
+        description = f"{name}, router and receiver tuned together: the study and the rules with the values found"
+        body = {"study": of_pair, "system": as_data(with_values(candidate.published, found.values))}
+        _write(folder / f"{tuned_name(name, task)}.json", description, body)
+
+
+def _table(studied: Studied) -> dict[str, Any]:
+    """Return each router and receiver alone, what each pair was expected to be worth, and the pairs that were searched."""
+    validated = {name: {"validation": rounded(float(np.mean(worlds)))} for name, worlds in studied.validation.items()}
+    return {
+        "alone": {name: _as_data(found) for name, found in studied.alone.items()},
+        "expected": {name: rounded(total) for name, total in studied.expected.items()},
+        "pairs": {name: {**_as_data(found), **validated.get(name, {})} for name, found in studied.pairs.items()},
+        "best": studied.best,
+    }
+
+
+def _as_data(found: Found) -> dict[str, Any]:
+    return {**found._asdict(), "train": rounded(found.train)}
+
+
+def tuned_name(pair: str, task: CallTask) -> str:
+    """Return the name of a tuned pair: the pair's, and the mode unless it is `correlated`."""
+    return f"{pair}{'' if task.mode == 'correlated' else f'-{task.mode}'}{TUNED}"
+
+
+def _write(path: Path, description: str, body: dict[str, Any]) -> None:
+    card = {
+        "name": path.stem,
+        "description": description,
+        "source": "vcgym-tune: worlds of the training split; the best of those left at the end is chosen on the validation split",
+        "licence": "MIT",
+        "sha256": canonical_sha256(body),
+        "kind": "fitted",
+        "units": "those of the parameters' names",
+    }
+    replace_file(path, (json.dumps({"card": card, **body}, indent=1) + "\n").encode())

@@ -1,0 +1,164 @@
+"""Tune all pairs of a router and a receiver, in rounds (after successive halving, Jamieson and Talwalkar, AISTATS 2016).
+
+Routers and receivers interact weakly, so the first round searches each router with one receiver and each receiver with one router
+(`climb.py`). A pair is then as good as the sum of what its two rules had there, and the best pairs go on. Each later round searches the
+pairs that are left, both rules together, from the best values so far, on more worlds. Training worlds decide all of that. The pairs left
+at the end are played on validation worlds, which choose the best; test worlds are not touched.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vcgym.agents.sweeps.search import Domain, Values, each
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.kept import kept_document
+from vcgym.leaderboard.tuning.climb import climb
+from vcgym.leaderboard.tuning.tunable import Spaces, space_of, start_of, values_of, with_values
+from vcgym.leaderboard.tuning.tune_calls import CallTask
+from vcgym.leaderboard.tuning.tuning import SEARCHED, domains_as_data
+
+
+class Round(NamedTuple):
+    """Search of each candidate: trials, training worlds of a trial, and how many pairs are left afterwards."""
+
+    trials: int
+    worlds: int
+    left: int
+
+
+class Candidate(NamedTuple):
+    """A system with published values, where each value is drawn, and values to start from."""
+
+    published: System
+    space: Mapping[str, Domain]
+    starts: list[Values]
+
+
+class Found(NamedTuple):
+    """Best values of a pair, their mean R over the training worlds, the trials of all its rounds, and the worlds of the last one."""
+
+    values: Values
+    train: float
+    trials: int
+    worlds: int
+
+
+class Rules(NamedTuple):
+    """Rules to be paired, by their short names, and the system whose router and receiver stand in for the others in the first round."""
+
+    routers: Mapping[str, Any]
+    receivers: Mapping[str, Any]
+    reference: System
+
+
+class Studied(NamedTuple):
+    """Outcome of all rounds.
+
+    Attributes:
+        alone: by the name of a router or receiver what it had in the first round.
+        expected: by the name of a pair the sum of its rules' gains there, best first.
+        pairs: those that were searched as pairs, best first, with their published systems in `published`.
+        validation: of the pairs left at the end, R of each validation world.
+    """
+
+    alone: dict[str, Found]
+    expected: dict[str, float]
+    pairs: dict[str, Found]
+    published: dict[str, Candidate]
+    validation: dict[str, list[float]]
+
+    @property
+    def best(self) -> str:
+        """Pair with the best mean R over validation worlds."""
+        return max(self.validation, key=lambda name: (np.mean(self.validation[name]), name))
+
+
+def tune_pairs(
+    rules: Rules, spaces: Spaces, known: Mapping[str, Any], task: CallTask, rounds: Sequence[Round], seed: int, folder: Path
+) -> Studied:
+    """Search all pairs; Ray has to be running (`vcgym.agents.sweeps.search.ray_running`).
+
+    Args:
+        rules: what is paired.
+        spaces: where the parameters of each class of rules are drawn.
+        known: tuned rules by class, whose values are tried beside the published ones.
+        task: scenario, mode, length of calls and number of validation worlds; each round has a number of training worlds of its own.
+        rounds: the first of single rules, the others of pairs.
+        seed: of the draws.
+        folder: keeps each search (`vcgym.leaderboard.kept`), so that a command that was killed goes on.
+    """
+    first, *others = rounds
+    alone = _search(_alone(rules, spaces, known), task, first, f"{seed} 0", folder)
+    expected = {
+        pair_name(router, receiver): alone[router].train + alone[receiver].train for router in rules.routers for receiver in rules.receivers
+    }
+    expected = dict(sorted(expected.items(), key=lambda item: -item[1]))
+    left, found, published = list(expected)[: first.left], dict[str, Found](), dict[str, Candidate]()
+    for name in left:
+        router, receiver = name.split("+")
+        system = System(rules.routers[router], rules.receivers[receiver])
+        published[name] = Candidate(system, space_of(system, spaces), [alone[router].values | alone[receiver].values])
+    for number, one in enumerate(others, 1):
+        starts = {name: published[name]._replace(starts=[found[name].values]) if name in found else published[name] for name in left}
+        for name, here in _search(starts, task, one, f"{seed} {number}", folder).items():
+            found[name] = here._replace(trials=here.trials + (found[name].trials if name in found else first.trials))
+        left = sorted(left, key=lambda name: -found[name].train)[: one.left]
+    order = sorted(found, key=lambda name: (-found[name].worlds, -found[name].train))
+    validated = {name: task.scores(with_values(published[name].published, found[name].values), "validation").tolist() for name in left}
+    return Studied(alone, expected, {name: found[name] for name in order}, published, validated)
+
+
+def _alone(rules: Rules, spaces: Spaces, known: Mapping[str, Any]) -> dict[str, Candidate]:
+    """Return each router with the receiver of the reference and each receiver with its router; only that rule's values are drawn."""
+    router, receiver = rules.reference.router, rules.reference.receiver
+    systems = [
+        *((name, "router.", System(rule, receiver)) for name, rule in rules.routers.items()),
+        *((name, "receiver.", System(router, rule)) for name, rule in rules.receivers.items()),
+    ]
+    found = {}
+    for name, of_rule, system in systems:
+        space = {key: domain for key, domain in space_of(system, spaces).items() if key.startswith(of_rule)}
+        start = {key: value for key, value in start_of(system, spaces, known).items() if key.startswith(of_rule)}
+        found[name] = Candidate(system, space, [values_of(system, space), start])
+    return found
+
+
+def _search(candidates: Mapping[str, Candidate], task: CallTask, one: Round, seed: str, folder: Path) -> dict[str, Found]:
+    """Search each candidate in a process of Ray."""
+    here = task._replace(worlds=one.worlds)
+    calls = [(of_name, here, one.trials, zlib.crc32(f"{seed} {name}".encode()), folder) for name, of_name in candidates.items()]
+    found = each(search_candidate, calls)
+    return {name: Found(values, best, one.trials, one.worlds) for name, (values, best) in zip(candidates, found, strict=True)}
+
+
+def search_candidate(candidate: Candidate, task: CallTask, trials: int, seed: int, folder: Path) -> tuple[Values, float]:
+    """Return the best values and their mean R over the task's training worlds, from the kept file if it was done before."""
+
+    def score(values: Values) -> float:
+        return float(task.scores(with_values(candidate.published, values), "train").mean())
+
+    def search() -> list[Any]:
+        return list(climb(score, candidate.space, candidate.starts, trials, seed))
+
+    follows_from = candidate.published, domains_as_data(candidate.space), candidate.starts, task, trials, seed
+    values, best = kept_document(folder / SEARCHED, follows_from, search)
+    return values, best
+
+
+def router_name(system: str) -> str:
+    """Return the short name of a system's router, GRD of GRD-WM."""
+    return system.partition("-")[0]
+
+
+def receiver_name(system: str) -> str:
+    """Return the short name of a system's receiver, EWMA of DRT-EWMA."""
+    return system.partition("-")[2]
+
+
+def pair_name(router: str, receiver: str) -> str:
+    """Return the name of a pair, GRD+EWMA."""
+    return f"{router}+{receiver}"

@@ -1,0 +1,163 @@
+"""Tables of measured files: CSV read in blocks of rows, and the numbers of all blocks joined.
+
+A cell of text takes ten times the memory of its number, so no more than one block of cells is held at a time.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.traces.reading import TraceError, lines, numbers
+
+Arrays = tuple[NDArray[Any], ...]
+
+_BLOCK_CELLS = 2**16
+_TABLE_CELLS = 2**20  # of a table that is held as text
+
+
+class Table(NamedTuple):
+    """Rows of a file as text: for each column its cells, and the line each row ended on."""
+
+    path: Path
+    header: list[str]
+    columns: list[list[str]]
+    lines: list[int]
+
+    def cells(self, column: str) -> list[str]:
+        """Return column `column` as text."""
+        if column not in self.header:
+            raise TraceError(self.path, "line 1, header", self.header, f"a column {column}")
+        return self.columns[self.header.index(column)]
+
+    def line_numbers(self) -> NDArray[np.int32]:
+        """Return the line each row ended on, int32 (rows,)."""
+        return np.array(self.lines, np.int32)
+
+    def pick(self, mask: NDArray[np.bool_]) -> "Table":
+        """Return the rows where `mask` is true."""
+        at = np.flatnonzero(mask).tolist()
+        columns = [[column[i] for i in at] for column in self.columns]
+        return self._replace(columns=columns, lines=[self.lines[i] for i in at])
+
+    def numbers(self, column: str, low: float, high: float, *, may_be_empty: bool = False) -> NDArray[np.float64]:
+        """Return column `column`, float64 (rows,); an empty cell is NaN where it may be empty."""
+        cells = self.cells(column)
+        if not may_be_empty or "" not in cells:
+            return numbers(self.path, column, cells, self.lines, low, high)
+        filled = np.array([cell != "" for cell in cells])
+        values = np.full(len(cells), np.nan)
+        values[filled] = self.pick(filled).numbers(column, low, high)
+        return values
+
+    def whole_numbers(self, column: str, low: int, high: int) -> NDArray[np.int64]:
+        """Return column `column`, int64 (rows,)."""
+        values = self.numbers(column, low, high)
+        broken = np.flatnonzero(values % 1)
+        if len(broken):
+            at = int(broken[0])
+            raise TraceError(self.path, f"line {self.lines[at]}, {column}", values[at].item(), "a whole number")
+        return values.astype(np.int64)
+
+
+def read_table(path: Path, content: bytes) -> Table:
+    """Read a short CSV file whose first line names the columns; every row must have them all, and the last must end in a line break.
+
+    A file cut off at the end of a row looks whole: only a card beside it (its hash) can tell.
+
+    Raises:
+        TraceError: another file, or one of more than a million cells.
+    """
+    header, rows = _header_and_rows(path, content)
+    whole = Table(path, header, [[] for _ in header], [])
+    for block in blocks_of(path, header, rows):
+        for column, more in zip(whole.columns, block.columns, strict=True):
+            column.extend(more)
+        whole.lines.extend(block.lines)
+        if len(whole.lines) * len(header) > _TABLE_CELLS:
+            raise TraceError(path, f"line {whole.lines[-1]}, number of cells", f"more than {_TABLE_CELLS}", f"at most {_TABLE_CELLS}")
+    return whole
+
+
+def read_header(path: Path, content: bytes) -> list[str]:
+    """Return the names of the columns of a CSV file like that of `read_table`."""
+    return _header_and_rows(path, content)[0]
+
+
+def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Arrays]) -> list[Any]:
+    """Read a CSV file like that of `read_table`, of any length.
+
+    Args:
+        path: named in errors.
+        content: of the file.
+        numbers_of: takes the arrays that are wanted from a block of rows, one entry per row.
+
+    Returns:
+        Those arrays, of all rows.
+    """
+    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content))))
+
+
+def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]]]) -> Iterator[Table]:
+    """Yield rows, each with its line, in tables of at least `_BLOCK_CELLS` cells but for the last."""
+    # One flat list of cells: a list per row would keep the garbage collector busy for three quarters of the time.
+    flat: list[str] = []
+    ended_on: list[int] = []
+
+    def table() -> Table:
+        return Table(path, header, [flat[i :: len(header)] for i in range(len(header))], ended_on)
+
+    for line, row in rows:
+        flat += row
+        ended_on.append(line)
+        if len(flat) >= _BLOCK_CELLS:
+            yield table()
+            flat, ended_on = [], []
+    if ended_on:
+        yield table()
+
+
+def joined(blocks: Iterable[Arrays]) -> list[Any]:
+    """Join arrays that come in blocks, without ever holding one twice."""
+    grown: list[bytearray] = []
+    kinds: list[np.dtype[Any]] = []
+    for block in blocks:
+        if not grown:
+            grown, kinds = [bytearray() for _ in block], [array.dtype for array in block]
+        for buffer, array in zip(grown, block, strict=True):
+            buffer.extend(array.tobytes())
+    return [np.frombuffer(buffer, kind) for buffer, kind in zip(grown, kinds, strict=True)]
+
+
+def _header_and_rows(path: Path, content: bytes) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    if content and not content.endswith((b"\n", b"\r")):
+        last = content.count(b"\n") + 1
+        raise TraceError(path, f"line {last}", content[-80:], "a line break at its end; the file may have been cut off")
+    reader = csv.reader(lines(path, content), strict=True)
+    header = next(_checked(path, reader), [])
+    if len(set(header)) != len(header):
+        raise TraceError(path, "line 1, header", header, "each name once")
+    return header, _rows(path, reader, header)
+
+
+def _rows(path: Path, reader: Any, header: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows below the header with their lines, empty lines passed over; refuse a table that has none."""
+    none = True
+    for row in _checked(path, reader):
+        if row and len(row) != len(header):
+            raise TraceError(path, f"line {reader.line_num}, number of fields", len(row), f"{len(header)}, as in the header")
+        if row:
+            none = False
+            yield reader.line_num, row
+    if none:
+        raise TraceError(path, "number of rows below the header", 0, "at least 1")
+
+
+def _checked(path: Path, reader: Any) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise TraceError(path, f"line {reader.line_num}", str(error), "comma-separated values") from error

@@ -1,0 +1,20 @@
+"""vcgym-train-pair: train a router and a lag that play inside the loop, as conf/train_pair.yaml says."""
+
+import logging
+
+from vcgym.agents.config.pair import PairConfig
+from vcgym.agents.learners.study import run_pairs
+from vcgym.scripts.command import command
+
+log = logging.getLogger(__name__)
+
+
+@command("train_pair", PairConfig)
+def main(config: PairConfig) -> None:
+    """Train, say where the pairs are."""
+    for pair in run_pairs(config):
+        log.info(f"{pair.folder}: validation R " + ", ".join(f"{stage} {r:.2f}" for stage, r in pair.validation_r.items()))
+
+
+if __name__ == "__main__":
+    main()

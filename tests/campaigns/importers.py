@@ -1,0 +1,153 @@
+"""Malformed lines and handmade files over all readers of measured data.
+
+A file is taken, or refused by a DataError of one line and at most 300 characters that names it and what is allowed; memory stays below ten
+times the content. Two forms are meant to grow and are bounded by themselves: packets that a line counts, and numbers that it leaps over.
+"""
+
+import ctypes
+import gc
+import gzip
+import random
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+from campaigns.case import Case
+from campaigns.readers import READERS
+from vcgym.network.traces.cards import MAX_MESSAGE, DataError
+
+LINES = {"small": 6_500, "medium": 65_000, "full": 1_000_000}  # malformed ones
+CONTENT_BYTES = {"small": 2**20, "medium": 2**22, "full": 2**25}  # of a handmade file
+ROWS = 40  # of a file with one malformed line
+MAX_RATIO = 10.0
+FLOOR_BYTES = 2**24  # what a block of text and Python's own arenas take beside it
+MAX_S_PER_MIB = 15.0
+
+CELLS = (
+    "", " ", "nan", "NaN", "inf", "-inf", "-1", "-0", "1e999", "1e-999", "0.5", "9" * 5_000, "1_0", "\uff12\uff15", "0x10", "2\x005",
+    "25,5", "--1", "1e", ".", "+", "TRUE", "None", "\U0001f600", "\x1b[31mred", '"', '""', "'", ";", "\t", "\ufeff1", "=1+1",
+    "../../etc/passwd", "%s%n", "{0}", "\u2028", "\u0661", "1 2", "1\r2", "x" * 70_000, "65536", "4294967296", "1e15",
+    "99999999999999999999", "2020-02-31 00:00:00.000", "NaT",
+)  # fmt: skip
+HANDMADE = {
+    "nothing": lambda header, line, size: b"",
+    "one blank line": lambda header, line, size: b"\n",
+    "blank lines": lambda header, line, size: b"\n" * size,
+    "blank lines, CR": lambda header, line, size: b"\r" * size,
+    "blank lines below a header": lambda header, line, size: header + b"\n" * size,
+    "one long line": lambda header, line, size: header + b"1" * size + b"\n",
+    "one long line of text beyond 16 bits": lambda header, line, size: "\U0001f600".encode() + b"1" * size + b"\n",
+    "one long header": lambda header, line, size: b",".join(b"%d" % i for i in range(size // 8)) + b"\n1\n",
+    "commas": lambda header, line, size: b"," * size + b"\n",
+    "quotes": lambda header, line, size: header + b'"' * size + b"\n",
+    "a quote that never ends": lambda header, line, size: header + b'"' + b"1\n" * (size // 2),
+    "NUL": lambda header, line, size: b"\0" * size,
+    "NUL lines": lambda header, line, size: header + b"\0\n" * (size // 2),
+    "shortest rows": lambda header, line, size: header + (b",".join([b"1"] * (header.count(b",") + 1)) + b"\n") * (size // 8),
+    "shortest rows of empty cells": lambda header, line, size: header + (b"," * header.count(b",") + b"\n") * (size // 4),
+    "the same line for ever": lambda header, line, size: header + line(1) * (size // len(line(1))),
+    "a whole file": lambda header, line, size: header + b"".join(line(i) for i in range(size // len(line(1)))),
+    "a whole file, its last line twice": lambda header, line, size: header
+    + b"".join(line(i) for i in range(size // len(line(1))))
+    + line(size // len(line(1)) - 1),
+    "whole lines with a blank line after each": lambda header, line, size: header
+    + b"".join(line(i) + b"\n" for i in range(size // len(line(1)))),
+    "whole lines, not text at the end": lambda header, line, size: header
+    + b"".join(line(i) for i in range(size // len(line(1))))
+    + b"\xff\n",
+    "UTF-16": lambda header, line, size: (header + line(1) * 50).decode().encode("utf-16"),
+    "every byte": lambda header, line, size: bytes(range(256)) * (size // 256),
+    "noise": lambda header, line, size: random.Random(1).randbytes(size),
+    "noise of printable text": lambda header, line, size: bytes(random.Random(2).choices(b"0123456789.,-\n eE", k=size)),
+    "ESC and bidirectional marks": lambda header, line, size: header + ("\u202e\x1b]0;title\x07" * 40 + "\n").encode() * (size // 400),
+}
+
+
+def run(scale, folder):
+    """Yield a case for each reader under malformed lines, and one for each reader and kind of handmade file."""
+    for name, reader in READERS.items():
+        yield _malformed(name, reader, LINES[scale] // len(READERS), folder)
+    for name, reader in READERS.items():
+        yield from _handmade(name, reader, CONTENT_BYTES[scale], folder)
+
+
+def _malformed(name, reader, count, folder):
+    """Spoil one line of a whole file, `count` times over."""
+    rng = random.Random(name)
+    path = folder / "spoiled.csv"
+    outcomes, longest, wrong = Counter(), 0, []
+    for _ in range(count):
+        lines = [reader.header, *(reader.line(i) for i in range(ROWS))]
+        at = rng.randrange(1, ROWS)
+        lines[at + 1] = _spoiled(lines[at + 1], rng)
+        path.write_text("\n".join([*lines, ""]), encoding="utf-8", errors="surrogatepass", newline="")
+        outcome, message = _read(reader, path)
+        outcomes["line named" if outcome == "refused" and re.search(r"line [0-9]+", message) else outcome] += 1
+        longest = max(longest, len(message))
+        if not _held(outcome, message, path):
+            wrong.append((lines[at + 1][:60], outcome, message[:200]))
+    found = {"files": count, **outcomes, "longest message": longest, "first that did not hold": str(wrong[0]) if wrong else ""}
+    return Case(f"{name}: one malformed line", not wrong, found)
+
+
+def _spoiled(line, rng):
+    kind = rng.randrange(8)
+    if kind == 0:
+        return line[: rng.randrange(len(line))]
+    if kind == 1:
+        return line[::-1]
+    if kind == 2:
+        at = rng.randrange(len(line))
+        return line[:at] + chr(rng.randrange(0xD800)) + line[at + 1 :]
+    if kind == 3:
+        return f"{line}{rng.choice(',; =')}{line}"
+    parts = re.split(r"([ ,=\[\]]+)", line)
+    at = rng.randrange(0, len(parts), 2)
+    return "".join([*parts[:at], rng.choice(CELLS), *parts[at + 1 :]])
+
+
+def _handmade(name, reader, size, folder):
+    header, line = f"{reader.header}\n".encode(), lambda i: f"{reader.line(i)}\n".encode()
+    for kind, content_of in HANDMADE.items():
+        content = content_of(header, line, size)
+        content_bytes = len(content)
+        path = folder / "made.csv.gz"
+        path.write_bytes(gzip.compress(content, 1))
+        del content
+        began = time.perf_counter()
+        before = _peak_after_reset()
+        outcome, message = _read(reader, path)
+        grown, took_s = max(0, _peak() - before), time.perf_counter() - began
+        in_bounds = grown <= MAX_RATIO * content_bytes + FLOOR_BYTES and took_s <= 1.0 + MAX_S_PER_MIB * content_bytes / 2**20
+        held = _held(outcome, message, path) and in_bounds
+        found = {"content, MiB": round(content_bytes / 2**20, 2), "memory, MiB": round(grown / 2**20, 1), "s": round(took_s, 2)}
+        yield Case(f"{name}: {kind}", held, found | {"outcome": outcome, "message": message.replace(str(folder), "FOLDER")})
+
+
+def _read(reader, path):
+    try:
+        reader.read(path)
+    except DataError as error:
+        return "refused", str(error)
+    except Exception as error:  # whatever it is, it is what this campaign looks for
+        return type(error).__name__, str(error)
+    return "taken", ""
+
+
+def _held(outcome, message, path):
+    if outcome == "refused":
+        return len(message) <= MAX_MESSAGE and "\n" not in message and path.name in message and "; allowed: " in message
+    return outcome == "taken"
+
+
+def _peak_after_reset():
+    """Return the resident memory now, from which on the peak counts."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what was freed before would hide what is taken now
+    Path("/proc/self/clear_refs").write_text("5")
+    return _peak()
+
+
+def _peak():
+    return int(re.search(r"VmHWM:\s+([0-9]+) kB", Path("/proc/self/status").read_text())[1]) * 1024

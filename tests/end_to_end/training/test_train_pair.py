@@ -1,0 +1,97 @@
+"""vcgym-train-pair: a pair is trained, kept as files, resumed to the same bytes, and plays like any system."""
+
+import json
+
+import numpy as np
+import pytest
+
+from vcgym.agents.config.pair import PairConfig
+from vcgym.agents.controllers.learned_router import NUMBERS
+from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.study import run_pairs
+from vcgym.baselines.systems import learned_system
+from vcgym.baselines.zoo import LEARNED
+from vcgym.leaderboard.evaluation.participants import study_agents
+from vcgym.leaderboard.evaluation.published import cost_of, kind_of
+from vcgym.leaderboard.evaluation.suites import SUITES
+from vcgym.network.scenarios.scenario import Scenario
+
+SMALL = {
+    "packets": 300, "calls": 8, "validation_calls": 5, "lag_steps": 20, "calls_per_step": 8, "learning_rate": 0.01, "hidden": 8,
+    "trials": 12, "population": 4, "chunks": 2, "references": ["DRT-WM"], "seeds": [3],
+}  # fmt: skip
+
+
+def train(folder, **changed):
+    return run_pairs(PairConfig(folder=folder, **(SMALL | changed)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tracking(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path_factory.mktemp('mlflow')}/runs.db")
+        yield
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pair")
+    return folder, train(folder, resume=True)[0]
+
+
+def files_of(home):
+    return {name: (home / name).read_bytes() for name in ("learned.json", "learned.safetensors", "start.safetensors", "router-0.jsonl")}
+
+
+def test_a_trained_pair_beats_its_start_on_training_calls(trained):
+    _, pair = trained
+    calls = Calls(Scenario("wonderproxy", "correlated", 300), "train", 8, 24)
+    before, after = (calls.scores(*learned_system(pair.folder, name)[:2]).mean() for name in ("start", LEARNED))
+    assert after > before
+    assert set(pair.validation_r) == {"start", "lag 0", "router 0", "end", "DRT-WM"}
+
+
+def test_it_stands_on_a_board_as_an_agent(trained):
+    folder, pair = trained
+    found = study_agents("OURS", folder, SUITES["first"])
+    assert list(found) == ["OURS"]
+    assert kind_of("OURS", found["OURS"]) == "agent"
+    cost = cost_of("OURS", found["OURS"])
+    packets = json.loads((pair.folder / "learned.json").read_text())["study"]["budget"]["packets"]
+    assert cost["training_decisions"] == packets == 2 * 20 * 8 * 300 + 12 * 4 * 300
+    assert cost["parameters"] == NUMBERS + 26 * 8 + 9 * 8 + 9
+    with pytest.raises(ValueError, match="controls path and lag, which suite rate-v0 lacks"):
+        study_agents("OURS", folder, SUITES["rate-v0"])
+
+
+@pytest.mark.parametrize("lost", ["last generation", "half a line", "second lag", "everything"])
+def test_a_stopped_training_ends_with_the_same_bytes(trained, tmp_path, lost):
+    _, pair = trained
+    home = tmp_path / "seed-3"
+    if lost != "everything":
+        home.mkdir(parents=True)
+        (home / "lag-0.safetensors").write_bytes((pair.folder / "lag-0.safetensors").read_bytes())
+        told = (pair.folder / "router-0.jsonl").read_text().splitlines(keepends=True)
+        kept = {"last generation": told[:-1], "half a line": [*told[:-1], told[-1][:7]], "second lag": told}[lost]
+        (home / "router-0.jsonl").write_text("".join(kept))
+    train(tmp_path, resume=True)
+    assert files_of(home) == files_of(pair.folder)
+
+
+def test_threads_do_not_change_the_bytes(trained, tmp_path):
+    _, pair = trained
+    train(tmp_path, threads=1)
+    assert files_of(tmp_path / "seed-3") == files_of(pair.folder)
+
+
+def test_a_folder_that_holds_a_training_is_refused(trained):
+    folder, _ = trained
+    with pytest.raises(FileExistsError, match=r"holds a training of seeds \[3\]"):
+        train(folder)
+    with pytest.raises(ValueError, match="is of another study: hidden is 8, expected 4"):
+        train(folder, hidden=4, resume=True)
+
+
+def test_several_worlds_are_learned_from_together(tmp_path):
+    pair = train(tmp_path, worlds=["wonderproxy correlated", "table1 paper"], trials=4)[0]
+    assert np.isfinite(list(pair.validation_r.values())).all()

@@ -1,0 +1,115 @@
+"""Learned rules: equal to plain twins, refuse what are no weights, and mean the same in any order of paths."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.twins.learned import PlainLag, PlainRouter
+from vcgym.agents.controllers.learned_lag import LearnedLag
+from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, LearnedRouter, start_prices
+from vcgym.agents.learners.lag_learner import LagNet
+from vcgym.baselines.records import MEDIA, PROBE, Record
+from vcgym.baselines.rule import allocate, decide, start, update
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.worlds.world import HISTORY_BLOCKS
+
+PATHS = 3
+
+
+def example_lag(hidden=8, seed=0):
+    torch.manual_seed(seed)
+    return LagNet(hidden).rule()
+
+
+def example_history(seed=0):
+    draws = np.random.default_rng(seed)
+    history = np.stack([draws.integers(2, 1024, PATHS), draws.uniform(80.0, 160.0, PATHS), draws.uniform(1.0, 20.0, PATHS)], axis=1)
+    history[PATHS - 1] = 0.0  # nothing is known of this one
+    return history
+
+
+def started(params, history, paths=PATHS):
+    state = allocate(params, 1, paths)
+    start(params, state, np.ones(1, np.bool_), history[None], np.zeros(1, np.uint64))
+    return state
+
+
+def arrivals(packets=600, seed=0):
+    """Media in order of arrival, over changing paths, with losses, bursts and packets that are overtaken: path, sent_us, arrived_us."""
+    draws = np.random.default_rng(seed)
+    path = np.repeat(draws.integers(0, PATHS, packets // 60), 60)
+    delay_us = np.array([150_000, 100_000, 220_000])[path] + draws.gamma(1.0, 5000.0, packets).astype(np.int64)
+    delay_us[draws.random(packets) < 0.02] += 80_000
+    sent_us = 10_000 * np.arange(packets)
+    order = np.argsort(sent_us + delay_us, kind="stable")
+    kept = order[draws.random(packets) > 0.03]
+    return path[kept], sent_us[kept], (sent_us + delay_us)[kept]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_lag_equals_its_plain_twin(seed):
+    params, history = example_lag(seed=seed), example_history(seed)
+    state, twin = started(params, history), PlainLag(params, history[:, 1:])
+    for packet, (path, sent_us, arrived_us) in enumerate(zip(*arrivals(seed=seed), strict=True)):
+        update(params, state, 0, Record(MEDIA, packet, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
+        lag_ms = twin.arrive(int(path), sent_us / 1000.0, arrived_us / 1000.0)
+        assert decide(params, state, 0, int(arrived_us)) / 1000.0 == pytest.approx(lag_ms, abs=0.01), packet
+
+
+def test_lag_does_not_hear_probes():
+    params, history = example_lag(), example_history()
+    state = started(params, history)
+    before = decide(params, state, 0, 0)
+    update(params, state, 0, Record(PROBE, 0, 1, 0, 500_000, 500_000, 0, 0))
+    assert decide(params, state, 0, 500_000) == before
+
+
+def test_lag_awaits_what_a_faster_path_overtakes():
+    """After a change to a path that is 100 ms faster the watermark stays behind packets that the player can still play."""
+    params, history = example_lag(), example_history()
+    state = started(params, history)
+    for packet in range(200):
+        update(params, state, 0, Record(MEDIA, packet, 0, 10_000 * packet, 10_000 * packet + 200_000, 0, 0, 0))
+    lag_before_us = decide(params, state, 0, 0)
+    at_us = 10_000 * 200 + 100_000
+    update(params, state, 0, Record(MEDIA, 200, 1, 10_000 * 200, at_us, at_us, 0, 0))
+    assert decide(params, state, 0, at_us) >= lag_before_us + 90_000
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_router_equals_its_plain_twin(seed):
+    draws, history = np.random.default_rng(seed), example_history(seed)
+    params = LearnedRouter(start_prices() + 0.3 * SCALE * draws.standard_normal(NUMBERS))
+    state = started(params, history)
+    mean_ms = history[:, 1].tolist()
+    mean_ms[-1] = float(np.median(mean_ms[:-1]))
+    twin = PlainRouter(params.prices, history[:, 0], mean_ms, history[:, 2].tolist(), HISTORY_BLOCKS * BLOCK_SLOTS)
+    path, sent_us, arrived_us = arrivals(seed=seed)
+    for n in range(path.size):
+        known_us = int(arrived_us[n]) + 50_000
+        kind = PROBE if draws.random() < 0.1 else MEDIA
+        record = Record(kind, int(sent_us[n]) // 10_000, int(path[n]), int(sent_us[n]), int(arrived_us[n]), known_us, 40_000, 0)
+        update(params, state, 0, record)
+        twin.hear(record)
+        assert decide(params, state, 0, known_us) == twin.choose(known_us / 1000.0), n
+
+
+def test_router_serves_paths_in_any_order():
+    history, order = example_history(), np.array([2, 0, 1])
+    params = LearnedRouter(start_prices())
+    straight, turned = started(params, history), started(params, history[order])
+    place = np.argsort(order)
+    for path, sent_us, arrived_us in zip(*arrivals(), strict=True):
+        for state, name in ((straight, int(path)), (turned, int(place[path]))):
+            update(params, state, 0, Record(MEDIA, int(sent_us) // 10_000, name, int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
+        assert place[decide(params, straight, 0, int(arrived_us))] == decide(params, turned, 0, int(arrived_us))
+
+
+def test_wrong_weights_are_refused():
+    with pytest.raises(ValueError, match=r"prices = .*allowed are \d+ finite numbers"):
+        allocate(LearnedRouter(np.zeros(3)), 1, 2)
+    lag = example_lag()
+    with pytest.raises(ValueError, match="weights have shapes"):
+        allocate(lag._replace(second=lag.first), 1, 2)
+    with pytest.raises(ValueError, match="not finite"):
+        allocate(LearnedLag(lag.first * np.float32("nan"), lag.second, lag.last), 1, 2)

@@ -1,0 +1,88 @@
+"""Gradient through the player: equal to finite differences, close to the player that it stands for, and of use."""
+
+import numpy as np
+import pytest
+import torch
+
+from vcgym.agents.controllers.learned_router import LearnedRouter, start_prices
+from vcgym.agents.learners.arrivals import record_arrivals
+from vcgym.agents.learners.calls import Calls, scores_of
+from vcgym.agents.learners.lag_learner import LagNet, learn_lag, rating_of
+from vcgym.agents.learners.through_player import call_rating
+from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.routers.direct import Direct
+from vcgym.network.scenarios.scenario import Scenario
+
+PACKETS = 400
+
+
+def rating(target_ms, delay_ms, passed_ms, overtaken, packets):
+    count = len(target_ms)
+    gradient, scratch = np.zeros(count), np.zeros((2, count))
+    return call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, *scratch, gradient), gradient
+
+
+@pytest.fixture(scope="module")
+def calls():
+    return Calls(Scenario("wonderproxy", "correlated", PACKETS), "train", 12)
+
+
+@pytest.fixture(scope="module")
+def arrivals(calls):
+    return record_arrivals(calls, Direct(), FixedLag(60.0))
+
+
+def test_gradient_equals_finite_differences():
+    draws = np.random.default_rng(0)
+    count = 60
+    delay_ms = 150.0 + draws.gamma(1.0, 10.0, count)
+    target_ms, passed_ms = delay_ms + draws.uniform(0.0, 30.0, count), np.full(count, 10.0)
+    overtaken = draws.random(count) < 0.2
+    _, gradient = rating(target_ms, delay_ms, passed_ms, overtaken, count + 2)
+    for i in range(count):
+        step = np.zeros(count)
+        step[i] = 1e-4
+        above, below = (rating(target_ms + sign * step, delay_ms, passed_ms, overtaken, count + 2)[0] for sign in (1.0, -1.0))
+        assert gradient[i] == pytest.approx((above - below) / 2e-4, rel=1e-4, abs=1e-7)
+
+
+def test_a_steady_call_scores_by_its_delay():
+    delay_ms = np.full(1000, 100.0)
+    r, _ = rating(np.full(1000, 115.0), delay_ms, np.full(1000, 10.0), np.zeros(1000, np.bool_), 1000)
+    assert r == pytest.approx(93.2 - 0.024 * 120.0, abs=0.01)
+
+
+def test_a_packet_that_never_came_is_concealed():
+    delay_ms = np.full(900, 100.0)
+    r, _ = rating(np.full(900, 115.0), delay_ms, np.full(900, 10.0), np.zeros(900, np.bool_), 1000)
+    assert r == pytest.approx(93.2 - 0.024 * 120.0 - 95.0 * 10.0 / 35.1, abs=0.01)
+
+
+def test_smooth_rating_is_close_to_that_of_the_player(calls, arrivals):
+    torch.manual_seed(0)
+    net = LagNet(8)
+    with torch.no_grad():
+        smooth = rating_of(net, arrivals, np.arange(len(calls))).numpy()
+    played = scores_of(calls.play(Direct(), net.rule()))
+    assert np.abs(smooth - played).mean() < 1.0
+    assert np.corrcoef(smooth, played)[0, 1] > 0.95
+
+
+def test_learning_improves_calls_that_the_player_plays(calls, arrivals):
+    torch.manual_seed(0)
+    net = LagNet(8)
+    before = calls.scores(Direct(), net.rule()).mean()
+    learn_lag(net, [arrivals], np.ones(1), steps=60, calls=12, learning_rate=1e-2, seed=0)
+    assert calls.scores(Direct(), net.rule()).mean() > before + 0.5
+
+
+def test_same_seed_learns_the_same_weights(calls):
+    sets = [record_arrivals(calls, router, FixedLag(60.0)) for router in (Direct(), LearnedRouter(start_prices()))]
+    rules = []
+    for _ in range(2):
+        torch.manual_seed(1)
+        net = LagNet(8)
+        learn_lag(net, sets, np.full(2, 0.5), steps=5, calls=4, learning_rate=1e-3, seed=3)
+        rules.append(net.rule())
+    for one, other in zip(*rules, strict=True):
+        assert one.tobytes() == other.tobytes()

@@ -1,0 +1,170 @@
+"""Learned rules written slowly and plainly: one call, Python numbers, whole lists where the kernels keep sums."""
+
+import math
+
+import numpy as np
+
+from vcgym.agents.controllers.learned_router import ONCE, TWICE
+
+
+class PlainLag:
+    """`LearnedLag` for one call; `arrive` returns the lag in ms, before rounding."""
+
+    def __init__(self, params, history):
+        self.params, self.history = params, history
+        self.seen = []  # (sent_ms, delay_ms, path, arrived_ms) in order of arrival
+        self.mean = self.deviation = self.peak = self.quantile = None
+        self.missing = [0.0, 0.0]
+        self.newest = -10.0
+        self.changed_ms, self.step_ms = -1e9, 0.0
+        self.target_ms = self.playout_ms = 0.0
+
+    def arrive(self, path, sent_ms, arrived_ms):
+        delay_ms = arrived_ms - sent_ms
+        first = not self.seen
+        if first:
+            self.path, self.delay_ms = path, delay_ms
+            self.mean, self.deviation, self.peak, self.quantile = [delay_ms] * 3, [0.0] * 3, [0.0] * 3, [delay_ms] * 3
+        before_ms = arrived_ms if first else self.seen[-1][3]
+        jitter_ms = max(0.0, delay_ms - self._smallest(sent_ms, delay_ms))
+        overtaken = sent_ms < self.newest
+        skipped = (sent_ms - self.newest) / 10.0
+        slope_ms = 0.0
+        if not overtaken:
+            self._follow(path, delay_ms, arrived_ms)
+            slope_ms = delay_ms - self.delay_ms
+            self._average(delay_ms, 10.0 * skipped)
+            self.missing = [m * (1 - 1 / n) + (skipped - 1) / n for m, n in zip(self.missing, (100, 1000), strict=True)]
+            self.newest, self.delay_ms = sent_ms, delay_ms
+        else:
+            self.missing = [max(0.0, m - 1 / n) for m, n in zip(self.missing, (100, 1000), strict=True)]
+        self.seen.append((sent_ms, delay_ms, path, arrived_ms))
+        x = self._features(slope_ms, jitter_ms, arrived_ms, before_ms, skipped, overtaken)
+        # The first packet finds no arrival before it; the kernel counts its time from 0, when there was no target either.
+        passed_ms = arrived_ms - (0.0 if first else before_ms)
+        drawn = min(max(self.target_ms - self.playout_ms, -0.1 * passed_ms), 0.1 * passed_ms)
+        self.playout_ms += drawn
+        if not overtaken:
+            self.playout_ms = max(self.playout_ms, delay_ms)
+        self.target_ms = self.delay_ms + self._headroom_ms(x)
+        return max(0.0, max(self.playout_ms, self.target_ms) - (delay_ms - jitter_ms))
+
+    def _smallest(self, sent_ms, delay_ms):
+        """Smallest delay of the last 2 s of sent time, predecessors of its oldest arrival included."""
+        newest = max([sent_ms] + [packet[0] for packet in self.seen[1:]])
+        counts, running = [], -math.inf
+        for n, packet in enumerate(self.seen):
+            following = self.seen[n + 1][0] if n + 1 < len(self.seen) else sent_ms
+            running = max(running, following)
+            if running >= newest - 2000.0:
+                counts.append(packet[1])
+        return min([delay_ms, *counts])
+
+    def _follow(self, path, delay_ms, arrived_ms):
+        if path == self.path:
+            return
+        step = delay_ms - self.mean[0]
+        self.step_ms, self.changed_ms, self.path = -step, arrived_ms, path
+        self.delay_ms += step
+        self.mean = [mean + step for mean in self.mean]
+        self.quantile = [quantile + step for quantile in self.quantile]
+
+    def _average(self, delay_ms, passed_ms):
+        weights = [1 / 3, 1 - math.exp(-passed_ms / 300), 1 - math.exp(-passed_ms / 3000)]
+        for i, (weight, half_life_ms) in enumerate(zip(weights, (1000, 5000, 30000), strict=True)):
+            self.deviation[i] += weight * (abs(delay_ms - self.mean[i]) - self.deviation[i])
+            self.mean[i] += weight * (delay_ms - self.mean[i])
+            self.peak[i] *= 0.5 ** (passed_ms / half_life_ms)
+        for i, (share, step) in enumerate(((0.90, 0.1), (0.97, 0.15), (0.99, 0.2))):
+            self.peak[i] = max(self.peak[i], delay_ms - self.mean[2])
+            self.quantile[i] += step * (self.deviation[2] + 0.1) * (share if delay_ms > self.quantile[i] else share - 1)
+
+    def _features(self, slope_ms, jitter_ms, arrived_ms, before_ms, skipped, overtaken):
+        delays = [packet[1] for packet in self.seen]
+        fastest = min(packet[1] for packet in self.seen if packet[2] == self.path)
+        recent = 0.5 ** ((arrived_ms - self.changed_ms) / 500)
+        usual_ms, sd_ms = self.history[self.path]
+        x = [(self.delay_ms - mean) / 20 for mean in self.mean]
+        x += [deviation / 20 for deviation in self.deviation]
+        x += [(peak + self.mean[2] - self.delay_ms) / 20 for peak in self.peak]
+        x += [(quantile - self.delay_ms) / 20 for quantile in self.quantile]
+        x += [jitter_ms / 20, (self.delay_ms - fastest) / 20, (self.delay_ms - usual_ms) / 20, sd_ms / 20, slope_ms / 20]
+        x += [(arrived_ms - before_ms) / 20, max(skipped, -20) if overtaken else min(skipped - 1, 20)]
+        x += [100 * self.missing[0], 100 * self.missing[1], recent, recent * self.step_ms / 20]
+        x += [(self.mean[2] - 177.3) / 20, (sum(delays) / len(delays) - 177.3) / 20]
+        return np.array([value / math.sqrt(1 + abs(value)) for value in x])
+
+    def _headroom_ms(self, x):
+        for weights in self.params[:2]:
+            x = np.maximum(x @ weights[:-1].astype(float) + weights[-1], 0.0)
+        out = float(x @ self.params.last[:-1].astype(float) + self.params.last[-1])
+        return 20 * math.log1p(math.exp(out))
+
+
+class PlainRouter:
+    """`LearnedRouter` for one call."""
+
+    def __init__(self, prices, samples, mean_ms, sd_ms, slots):
+        self.below = dict(zip(TWICE, prices[: len(TWICE)], strict=True))
+        self.above = dict(zip(TWICE, prices[len(TWICE) : 2 * len(TWICE)], strict=True))
+        self.once = dict(zip(ONCE, prices[2 * len(TWICE) :], strict=True))
+        self.mean_ms, self.sd_ms = mean_ms, sd_ms
+        self.missing = [100 * max(0.0, 1 - n / slots) for n in samples]
+        self.news = {}  # by path: excess, deviation, sent_ms
+        self.lately = [0.0] * len(mean_ms)
+        self.media = {}  # by path: its newest packet
+        self.delays = [min(mean_ms)] * 100
+        self.newest, self.lag_ms, self.path = -1, 0.0, None
+
+    def hear(self, record):
+        delay_ms, sent_ms = (record.arrived_us - record.sent_us) / 1000, record.sent_us / 1000
+        if record.kind == 0:
+            self.delays.append(delay_ms)
+            self._count(record)
+        excess = delay_ms - self.mean_ms[record.path]
+        if record.path not in self.news:
+            if record.sent_us > -1:
+                self.news[record.path] = (excess, 0.0, sent_ms)
+            return
+        old, deviation, before_ms = self.news[record.path]
+        if sent_ms <= before_ms:
+            return
+        memories_ms = (math.exp(self.once[name]) for name in ("log_smoothing_ms", "log_deviation_ms"))
+        smooth, slow = (1 - math.exp(-(sent_ms - before_ms) / memory_ms) for memory_ms in memories_ms)
+        self.news[record.path] = (old + smooth * (excess - old), deviation + slow * (abs(excess - old) - deviation), sent_ms)
+
+    def _count(self, record):
+        if record.packet <= self.newest:
+            return
+        if self.media.get(record.path, None) == self.newest:
+            lost = min(record.packet - self.newest - 1, 20)
+            self.lately[record.path] = min(100.0, self.lately[record.path] * (1 - 1 / 200) + 100 * lost / 200)
+        self.newest, self.lag_ms = record.packet, record.lag_us / 1000
+        self.media[record.path] = record.packet
+
+    def choose(self, now_ms):
+        x = (sum(self.delays) / len(self.delays) - 177.3 - self.once["blend_from_ms"]) / math.exp(self.once["log_blend_ms"])
+        blend = 1 / (1 + math.exp(-min(max(x, -30), 30)))
+        price = {name: self.below[name] + blend * (self.above[name] - self.below[name]) for name in TWICE}
+        fresh = [excess for excess, _, sent_ms in self.news.values() if now_ms - sent_ms < math.exp(self.once["log_fresh_ms"])]
+        common = max(0.0, min(fresh, default=0.0))
+        shared = price["guard"] * common
+        expected, costs = [], []
+        for path, usual_ms in enumerate(self.mean_ms):
+            excess, spread = 0.0, price["unheard_sd"] * self.sd_ms[path]
+            if path in self.news:
+                old, deviation, sent_ms = self.news[path]
+                excess = old * 0.5 ** ((now_ms - sent_ms) / math.exp(price["log_half_life_ms"]))
+                spread = price["deviation"] * deviation + price["sd_history"] * self.sd_ms[path]
+            excess = max(excess, shared) if shared > 0 else excess
+            expected.append(usual_ms + excess)
+            missing = price["missing_history"] * self.missing[path] + price["missing_call"] * self.lately[path]
+            costs.append(usual_ms + (1 + price["excess"]) * excess + spread + missing)
+        best = int(np.argmin(costs))
+        if self.path is None:
+            self.path = best
+        slower = max(0.0, expected[best] - expected[self.path] - self.once["bridge"] * self.lag_ms)
+        margin = price["margin_ms"] + price["margin_shared"] * common
+        if costs[best] + margin + price["slower"] * slower < costs[self.path]:
+            self.path = best
+        return self.path
