@@ -65,7 +65,8 @@ class SweepConfig(Config):
     """Asynchronous successive halving (Li et al. 2018, arXiv 1810.05934) over two of PPO's numbers, each drawn log-uniformly.
 
     Attributes:
-        train: what every trial runs, with the first of its seeds.
+        train: what every trial runs, with the first of its seeds. With `resume` a sweep that was killed goes on: trials that ended answer
+            from their folders, the others train on from their checkpoints.
         learning_rate: lowest and highest value.
         ent_coef: lowest and highest value.
         trials: how many pairs are drawn.
@@ -81,6 +82,11 @@ class SweepConfig(Config):
     concurrent: Annotated[int, Field(ge=1)] = 2
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     address: str | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder of everything the sweep writes."""
+        return self.train.folder
 
     @field_validator("learning_rate", "ent_coef")
     @classmethod

@@ -1,9 +1,14 @@
 """A search for PPO's learning rate and entropy coefficient with Ray Tune.
 
 Trials report numbers; the driver writes them to MLflow, each trial a run nested under the sweep's.
+
+A sweep goes on after a kill without snapshots of Ray's: seed and order give every trial its values and its name again, and a trial reports
+once more what it had reported, so that the scheduler decides as before, then trains on from its newest checkpoint. A trial whose process or
+machine is lost does the same at once.
 """
 
 import os
+import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,41 +22,53 @@ from ray.tune.schedulers import ASHAScheduler
 from vcgym.agents.config.training import SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import data_hash
 from vcgym.agents.sweeps.search import ray_running
+from vcgym.agents.tracking import points
+from vcgym.agents.tracking.points import Point
 from vcgym.agents.tracking.progress import OnProgress, progress
 from vcgym.agents.tracking.tracking import Run, Tracking
+from vcgym.agents.training.study import require_same_study
 from vcgym.agents.training.training import require_trainable, train
 
 _METRIC = "validation/return_mean"
+_REPORTS = "reports.jsonl"
+_RETRIES = 2  # of a trial whose process, machine or training is lost
 
 
 @dataclass(frozen=True)
 class Best:
-    """The winning trial."""
+    """The winning trial and the folder of its agent."""
 
+    agent: Path
     learning_rate: float
     ent_coef: float
     return_mean: float
 
 
-class TrialError(RuntimeError):
-    """A trial ended with an error, or all of them did."""
+class TrialError(ChildProcessError):
+    """A trial ended with an error, or all of them did, or none left an agent."""
 
 
 def run_sweep(config: SweepConfig) -> Best:
-    """Run `config.trials` trainings, stop the weaker ones early, and return the best one that did not fail.
+    """Run `config.trials` trainings, stop the weaker ones early, and return the best one that left an agent.
 
     Raises:
-        ValueError: see `vcgym.agents.training.training.require_trainable`.
-        TrialError: all trials failed.
+        FileExistsError: the folder holds a sweep and `config.train.resume` is false.
+        ValueError: the folder holds another sweep; also see `vcgym.agents.training.training.require_trainable`.
+        TrialError: all trials failed, or none left an agent here.
     """
+    folder, saved = config.folder, config.folder / "config.json"
+    if saved.exists() and not config.train.resume:
+        raise FileExistsError(f"{folder} holds a sweep (train.resume is false); set train.resume=true or another folder")
     config.train.data.export()
     require_trainable(config.train)
+    require_same_study(config)
     data = data_hash(config.train.env)
     tracking = Tracking()
-    folder = config.train.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    saved.write_text(config.model_dump_json(indent=2) + "\n")
     with (
         ray_running(config.concurrent, config.address),
-        tracking.run(f"{config.train.study} sweep", data_hash=data) as sweep,
+        tracking.run(f"{config.train.study} sweep", data_hash=data, marker=folder / "mlflow_run") as sweep,
         progress("sweep", config.trials) as report_progress,
     ):
         sweep.config(config)
@@ -63,32 +80,47 @@ def run_sweep(config: SweepConfig) -> Best:
                 name=folder.name,
                 storage_path=str(folder.parent),
                 callbacks=[_Nested(tracking, sweep, config.train, data, report_progress)],
+                failure_config=tune.FailureConfig(max_failures=_RETRIES),
                 verbose=0,
             ),
         )
-        best, steps = _best(tuner.fit())
+        best, steps = _best(config.train, tuner.fit())
         sweep.metrics({_METRIC: best.return_mean}, steps)
         return best
 
 
-def _best(results: tune.ResultGrid) -> tuple[Best, int]:
-    """Return the trial with the highest last return, and its transitions."""
+def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[Best, int]:
+    """Return the trial with the highest last return among those that left an agent, and its transitions."""
     ended = [results[i] for i in range(len(results)) if results[i].error is None]
     if not ended:
         raise TrialError(f"all {len(results)} trials failed, the first with: {next(iter(results.errors), None)}")
     # Config and metrics are None only where a trial never reported, and a training that ends well has.
-    values, metrics = max(((r.config or {}, r.metrics or {}) for r in ended), key=lambda trial: trial[1][_METRIC])
-    return Best(values["learning_rate"], values["ent_coef"], metrics[_METRIC]), metrics["steps"]
+    found = [(_agent(config, _name(metrics["trial_id"])), r.config or {}, metrics) for r in ended if (metrics := r.metrics or {})]
+    here = [one for one in found if one[0].exists()]
+    if not here:
+        allowed = "at least one; trials on other machines leave theirs where the folder is shared"
+        raise TrialError(f"{config.folder / 'agents'}: agents of {len(ended)} trials that ended is 0; allowed: {allowed}")
+    agent, values, metrics = max(here, key=lambda one: one[2][_METRIC])
+    return Best(agent, values["learning_rate"], values["ent_coef"], metrics[_METRIC]), metrics["steps"]
 
 
 def trial_config(config: TrainConfig, learning_rate: float, ent_coef: float, name: str) -> TrainConfig:
-    """Return the config of one trial: two values replaced, and a folder of its own."""
+    """Return the config of one trial: two values replaced, and a folder of its own, from which it may go on."""
     tuned = config.algorithm.model_copy(update={"learning_rate": learning_rate, "ent_coef": ent_coef})
-    return config.model_copy(update={"algorithm": tuned, "folder": _home(config, name), "seeds": config.seeds[:1]})
+    return config.model_copy(update={"algorithm": tuned, "folder": _home(config, name), "seeds": config.seeds[:1], "resume": True})
 
 
 def _home(config: TrainConfig, name: str) -> Path:
     return config.folder / "agents" / name
+
+
+def _agent(config: TrainConfig, name: str) -> Path:
+    return _home(config, name) / f"seed-{config.seeds[0]}" / "agent"
+
+
+def _name(trial_id: str) -> str:
+    """Return the name of a trial: its number, which alone is the same when the sweep goes on."""
+    return f"trial-{trial_id.rpartition('_')[2]}"
 
 
 def _tune_config(config: SweepConfig) -> tune.TuneConfig:
@@ -98,15 +130,29 @@ def _tune_config(config: SweepConfig) -> tune.TuneConfig:
     max_t = max(2 * steps, steps + rollout, interval)
     scheduler = ASHAScheduler(time_attr="steps", max_t=max_t, grace_period=interval, reduction_factor=2)
     searcher = tune.search.BasicVariantGenerator(random_state=config.seed, max_concurrent=config.concurrent)
-    return tune.TuneConfig(metric=_METRIC, mode="max", num_samples=config.trials, search_alg=searcher, scheduler=scheduler)
+    return tune.TuneConfig(
+        metric=_METRIC,
+        mode="max",
+        num_samples=config.trials,
+        search_alg=searcher,
+        scheduler=scheduler,
+        trial_name_creator=lambda trial: _name(trial.trial_id),
+    )
 
 
 def _trial(values: dict[str, float], train_config: TrainConfig) -> None:
-    name = tune.get_context().get_trial_id()
+    name = _name(tune.get_context().get_trial_id())
     config = trial_config(train_config, values["learning_rate"], values["ent_coef"], name)
+    reports, reported = config.folder / _REPORTS, 0
+    for metrics, steps, _ in points.read(reports):
+        tune.report({**metrics, "steps": steps})
+        reported = steps
+    if reported and _agent(train_config, name).exists():
+        return
 
     def report(metrics: dict[str, float], steps: int) -> None:
-        if _METRIC in metrics:
+        if _METRIC in metrics and steps > reported:
+            points.append(reports, Point(metrics, steps, time.time_ns() // 1_000_000))
             tune.report({**metrics, "steps": steps})
 
     train(config, config.seeds[0], report)
@@ -125,34 +171,36 @@ class _Nested(tune.Callback):
         return {}
 
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        if trial.trial_id not in self.open:
-            stack = ExitStack()
-            run = stack.enter_context(self.tracking.run(trial.trial_id, parent=self.sweep, data_hash=self.data_hash))
-            run.config(trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], trial.trial_id))
-            self.open[trial.trial_id] = run, stack
+        name = _name(trial.trial_id)
+        if name not in self.open:
+            stack, marker = ExitStack(), _home(self.config, name) / "mlflow_run"
+            run = stack.enter_context(self.tracking.run(name, parent=self.sweep, data_hash=self.data_hash, marker=marker))
+            run.config(trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], name))
+            self.open[name] = run, stack
 
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
         metrics = {name: value for name, value in result.items() if name.startswith("validation/")}
-        self.open[trial.trial_id][0].metrics(metrics, result["steps"])
-        self.report_progress(
-            self.ended, f"trial {trial.trial_id} at {result['steps']:,} transitions: validation return {result[_METRIC]:.3f}"
-        )
+        name, steps = _name(trial.trial_id), result["steps"]
+        self.open[name][0].metrics(metrics, steps)
+        self.report_progress(self.ended, f"{name} at {steps:,} transitions: validation return {result[_METRIC]:.3f}")
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        run, stack = self.open.pop(trial.trial_id)
+        name = _name(trial.trial_id)
+        run, stack = self.open.pop(name)
         # A trial that was stopped early publishes nothing, and without shared storage the driver does not see another machine's agent.
-        agent = _home(self.config, trial.trial_id) / f"seed-{self.config.seeds[0]}" / "agent"
+        agent = _agent(self.config, name)
         if agent.exists():
             run.folder(agent)
         stack.close()
-        self._count(f"trial {trial.trial_id} ended")
+        self._count(f"{name} ended")
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         # One that could not even be started has no run.
-        _, stack = self.open.pop(trial.trial_id, (None, ExitStack()))
+        name = _name(trial.trial_id)
+        _, stack = self.open.pop(name, (None, ExitStack()))
         with suppress(TrialError), stack:
-            raise TrialError(trial.trial_id)
-        self._count(f"trial {trial.trial_id} failed: see {trial.local_path}")
+            raise TrialError(name)
+        self._count(f"{name} failed: see {trial.local_path}")
 
     def _count(self, note: str) -> None:
         self.ended += 1

@@ -31,7 +31,7 @@ class NativeVecEnv(VecEnv):
             raise ValueError(f"autoreset_mode of {envs} is {mode}; allowed: {AutoresetMode.SAME_STEP}")
         if envs.num_envs < 1:
             raise ValueError(f"num_envs of {envs} is {envs.num_envs}; allowed: at least 1")
-        self.envs = envs
+        self.envs, self.steps = envs, 0
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> np.ndarray:
@@ -44,6 +44,7 @@ class NativeVecEnv(VecEnv):
         self.reset_infos = [_one(infos, i) for i in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
+        self._refuse_unfinite("observation", observations)
         return np.array(observations, order="C")
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -51,6 +52,9 @@ class NativeVecEnv(VecEnv):
 
     def step_wait(self) -> VecEnvStepReturn:
         observations, rewards, terminated, truncated, infos = self.envs.step(self._actions)
+        self.steps += 1
+        self._refuse_unfinite("observation", observations)
+        self._refuse_unfinite("reward", rewards)
         done = np.logical_or(terminated, truncated)
         final_observations = infos.pop("final_obs", None)
         final_infos = infos.pop("final_info", {})
@@ -61,6 +65,14 @@ class NativeVecEnv(VecEnv):
         for i, info in enumerate(per_session):
             info["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
         return np.array(observations, order="C"), np.array(rewards, dtype=np.float32), done, per_session
+
+    def _refuse_unfinite(self, name: str, values: np.ndarray) -> None:
+        """Refuse observations or rewards that would make the weights NaN for good."""
+        if not np.isfinite(values).all():
+            session, *where = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
+            place = f"{name} {_feature(self.envs, where[0])}" if where else name
+            value = values[(session, *where)]
+            raise ValueError(f"{place} of session {session} is {value} after {self.steps} steps of {self.envs}; allowed: a finite number")
 
     def close(self) -> None:
         self.envs.close()
@@ -84,6 +96,12 @@ class NativeVecEnv(VecEnv):
 
     def get_images(self) -> Sequence[np.ndarray | None]:
         raise NotImplementedError("get_images(): a native vector environment draws no pictures; use one scalar environment")
+
+
+def _feature(envs: VectorEnv, at: int) -> str:
+    """Return the name of an entry of a flat observation: where it is known, else its number."""
+    layout = getattr(envs.unwrapped, "layout", None)
+    return str(layout.features[at].name) if layout is not None and at < len(layout.features) else f"[{at}]"
 
 
 def _one(infos: dict[str, Any], i: int) -> dict[str, Any]:

@@ -57,11 +57,16 @@ def require_same_study(config: StudyConfig) -> None:
     path = config.folder / "config.json"
     if not path.exists():
         return
-    begun = flatten({name: value for name, value in read_json(path).items() if name not in PLACES})
+    begun = {name: value for name, value in flatten(read_json(path)).items() if not _is_place(name)}
     wanted = flatten(config.decisive())
     for name in sorted(begun.keys() | wanted.keys()):
         if begun.get(name, "absent") != wanted.get(name, "absent"):
             raise ValueError(
-                f"{path} is of another study: {shown(name)} is {shown(begun.get(name, 'absent'))}, "
+                f"{path} is of another study: {shown(name)[1:-1]} is {shown(begun.get(name, 'absent'))}, "
                 f"expected {shown(wanted.get(name, 'absent'))}; set it so, or choose another folder"
             )
+
+
+def _is_place(name: str) -> bool:
+    """Return True for one of `PLACES` and what it holds, of a config or of the training within it."""
+    return name.removeprefix("train.").partition(".")[0] in PLACES

@@ -28,8 +28,11 @@ def main():
     failed = 0
     for name in asked.names or _names():
         began = time.monotonic()
+        cases = []
         with tempfile.TemporaryDirectory(prefix=f"vcgym-{name}-") as folder:
-            cases = list(importlib.import_module(f"campaigns.{name}").run(asked.scale, Path(folder)))
+            for case in importlib.import_module(f"campaigns.{name}").run(asked.scale, Path(folder)):
+                cases.append(case)
+                print(case, file=sys.stderr, flush=True)
         save(cases, OUTPUT / f"{name}-{asked.scale}.json")
         wrong = sum(not case.held for case in cases)
         failed += wrong

@@ -128,3 +128,23 @@ def test_attributes_are_those_of_the_batch():
     assert envs.env_is_wrapped(gymnasium.Wrapper) == [False] * 3
     with pytest.raises(NotImplementedError, match="step_fast"):
         envs.env_method("step_fast")
+
+
+REFUSED = {"observation": r"observation \[1\] of session 1 is nan", "reward": "reward of session 1 is inf"}
+
+
+@pytest.mark.parametrize(("name", "message"), REFUSED.items())
+def test_values_that_are_no_numbers_are_refused_by_name_and_step(name, message):
+    class Poisoned(Reusing):
+        def step(self, actions):
+            observations, rewards, *rest = super().step(actions)
+            if self.clock == 3:
+                (observations if name == "observation" else rewards)[1] = (0.0, np.nan) if name == "observation" else np.inf
+            return observations, rewards, *rest
+
+    envs = NativeVecEnv(Poisoned(2))
+    envs.reset()
+    for _ in range(2):
+        envs.step(np.zeros(2, int))
+    with pytest.raises(ValueError, match=f"{message} after 3 steps of .*; allowed: a finite number"):
+        envs.step(np.zeros(2, int))

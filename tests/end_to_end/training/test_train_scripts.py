@@ -1,9 +1,14 @@
 """The command lines: train, evaluate what was trained, and a sweep whose trials are nested runs."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 HERE = Path(__file__).parent
 SMALL = ["algorithm.n_steps=16", "algorithm.batch_size=32", "algorithm.n_epochs=1", "num_envs=4", "evaluation_episodes=3", "device=cpu"]
@@ -47,7 +52,8 @@ def test_train_then_evaluate(tmp_path):
 
 def test_sweep_nests_its_trials(tmp_path):
     overrides = [f"train.{override}" for override in [*SMALL, "env.id=cart:test/Cart-v0", "steps=192", "evaluate_every=1"]]
-    printed = call(tmp_path, "sweep", *overrides, "trials=2", "concurrent=2")
+    overrides += ["train.folder=outputs/mine", "trials=2", "concurrent=1"]
+    printed = call(tmp_path, "sweep", *overrides)
     assert "sweep 2/2" in printed
     assert "validation return" in printed
 
@@ -61,6 +67,32 @@ def test_sweep_nests_its_trials(tmp_path):
     assert sweep.data.metrics["validation/return_mean"] <= best
     assert any("agent/agent.safetensors" in [file.path for file in client.list_artifacts(run.info.run_id, "agent")] for run in trials)
     assert min(metric.step for metric in client.get_metric_history(trials[0].info.run_id, "validation/return_mean")) == 64
+
+    # Killed in its first trial, after the second report, it goes on to the same end, in the same runs.
+    refused = attempt(tmp_path, "sweep", *overrides)
+    assert refused.returncode == 1 and "outputs/mine holds a sweep (train.resume is false)" in refused.stderr
+    trial = tmp_path / "outputs" / "mine" / "agents" / "trial-00000"
+    agent = trial / "seed-0" / "agent"
+    weights = (agent / "agent.safetensors").read_bytes()
+    shutil.rmtree(agent)
+    shutil.rmtree(max((trial / "seed-0" / "checkpoints").iterdir()))
+    reports = (trial / "reports.jsonl").read_text().splitlines(keepends=True)
+    (trial / "reports.jsonl").write_text("".join(reports[:2]))
+    again = call(tmp_path, "sweep", *overrides, "train.resume=true")
+    assert again.splitlines()[-1].partition("learning_rate=")[2] == printed.splitlines()[-1].partition("learning_rate=")[2]
+    assert (agent / "agent.safetensors").read_bytes() == weights
+    values = [json.loads(line)[0] for line in (trial / "reports.jsonl").read_text().splitlines()]
+    assert values == [json.loads(line)[0] for line in reports]
+    assert len(logged(tmp_path)[1]) == len(found)
+
+
+def test_a_sweep_without_an_agent_is_an_error(tmp_path):
+    from vcgym.agents.config.training import TrainConfig
+    from vcgym.agents.sweeps.sweep import TrialError, _best
+
+    lost = SimpleNamespace(error=None, config={}, metrics={"trial_id": "ab_00000", "validation/return_mean": 1.0, "steps": 64})
+    with pytest.raises(TrialError, match="agents of 1 trials that ended is 0; allowed: at least one; trials on other"):
+        _best(TrainConfig(folder=tmp_path), [lost])
 
 
 def test_a_sweep_whose_trials_all_fail_says_so(tmp_path):

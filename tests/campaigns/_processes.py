@@ -1,0 +1,41 @@
+"""Processes of a campaign: started in a session of their own, so that a kill takes all that they started."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from campaigns._work import FINAL
+
+TESTS = Path(__file__).parents[1]
+
+
+def start(name, folder, output=subprocess.DEVNULL, cwd=None, **environment):
+    """Start a piece of work in `folder`, tracked in `cwd` or there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+    variables.pop("MLFLOW_TRACKING_URI", None)
+    command = [sys.executable, "-m", "campaigns._work", name, str(folder)]
+    return subprocess.Popen(command, cwd=cwd or folder, env=variables | environment, stdout=output, stderr=output, start_new_session=True)
+
+
+def kill(process, number=signal.SIGKILL):
+    """Send a signal to a process and all it started, and wait for its end."""
+    os.killpg(process.pid, number)
+    process.wait()
+
+
+def finish(name, folder, **how):
+    """Run a piece of work to its end; return its status and seconds."""
+    began = time.monotonic()
+    status = start(name, folder, **how).wait()
+    return status, time.monotonic() - began
+
+
+def results(name, folder):
+    """Return the hash of every result of a piece of work by its path."""
+    files = sorted(path for pattern in FINAL[name] for path in folder.glob(pattern) if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

@@ -1,0 +1,127 @@
+"""Disks, folders, servers, caches, clocks, signals and values that fail under long work: message, status, what is left.
+
+Whatever happens, the same command started again, with the trouble gone, must end with the results of an undisturbed run.
+"""
+
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from functools import partial
+
+from campaigns._processes import finish, kill, results, start
+from campaigns._spoilers import VARIABLE
+from campaigns.case import Case
+
+DISK_KIB = {"small": (64, 512), "medium": (16, 64, 256, 512, 1024), "full": tuple(range(16, 1600, 64))}
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+FAILS, ANY = "not 0", "any"
+
+
+def run(scale, folder):
+    """Yield a case for each trouble of a training and of a leaderboard run."""
+    for name in ("training", "leaderboard"):
+        home = folder / name
+        finish(name, home / "undisturbed")
+        wanted = results(name, home / "undisturbed")
+        _, took_s = finish(name, home / "timed")
+        troubles = _of_any(scale, took_s) | (_of_training() if name == "training" else {})
+        for trouble, (suffer, status) in troubles.items():
+            yield _case(name, home, trouble, suffer, status, wanted)
+
+
+def _of_any(scale, took_s):
+    """Return what any work may suffer, by title, each with the status that it must end with."""
+    return {
+        **{number.name: (partial(_signalled, number=number, after_s=0.7 * took_s), FAILS) for number in SIGNALS},
+        **{f"disk of {kib} KiB": (partial(_on_disk, options=f"size={kib}k"), ANY) for kib in DISK_KIB[scale]},
+        "read-only folder": (partial(_on_disk, options="size=1m,ro"), FAILS),
+        "spoiled kernel cache": (_with_spoiled_cache, 0),
+        "clock that jumps by up to a day": (partial(_logged, **{VARIABLE: "clock"}), 0),
+        "two runs in one folder": (_twice, ANY),
+    }
+
+
+def _of_training():
+    return {
+        "observation that is NaN": (partial(_logged, **{VARIABLE: "nan-observation"}), 1),
+        "reward that is NaN": (partial(_logged, **{VARIABLE: "nan-reward"}), 1),
+        "no tracking server": (partial(_logged, MLFLOW_TRACKING_URI="http://127.0.0.1:9"), 1),
+        "tracking server that is silent": (_with_silent_server, 1),
+    }
+
+
+def _case(name, home, trouble, suffer, status, wanted):
+    """Run into a trouble, start the same again without it, and compare the results."""
+    place, log = home / "place", home / "log.txt"
+    place.mkdir(parents=True)
+    began = time.monotonic()
+    ended = suffer(name, place, log)
+    took_s = time.monotonic() - began
+    again, _ = finish(name, place)
+    alike = again == 0 and results(name, place) == wanted
+    shutil.rmtree(place)
+    found = {"status": ended, "s": round(took_s, 1), "message": _message(log, place), "started again": f"status {again}"}
+    found["results"] = "as undisturbed" if alike else "others"
+    as_said = status == ANY or (ended != 0 if status == FAILS else ended == status)
+    return Case(f"{name}: {trouble}", alike and as_said, found)
+
+
+def _message(log, place):
+    """Return what the work said of its trouble: its last line, unless that is progress, and if it was a traceback."""
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if "compiled code" in line or "vcgym-" in line or "Error" in line or "Interrupt" in line]
+    said = telling[-1].replace(str(place), "PLACE")[:200] if telling else ""
+    return f"traceback, {said}" if any(line.startswith("Traceback") for line in lines) else said
+
+
+def _logged(name, home, log, **environment):
+    with log.open("wb") as output:
+        return start(name, home, output, **environment).wait()
+
+
+def _signalled(name, home, log, number, after_s):
+    with log.open("wb") as output:
+        process = start(name, home, output)
+        time.sleep(after_s)
+        if process.poll() is None:
+            kill(process, number)
+    return process.returncode
+
+
+def _on_disk(name, home, log, options):
+    """Run on a disk of its own, then keep what is left on it, as if it had been made larger or writable."""
+    disk = home.with_name("disk")
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", disk], check=True)
+    try:
+        with log.open("wb") as output:
+            status = start(name, disk, output, cwd=home).wait()
+        shutil.copytree(disk, home, dirs_exist_ok=True)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+        disk.rmdir()
+    return status
+
+
+def _with_spoiled_cache(name, home, log):
+    """Empty a third of the files of a kernel cache and cut the others in half."""
+    cache = home / "cache"
+    finish(name, home / "warm", NUMBA_CACHE_DIR=str(cache))
+    for at, path in enumerate(sorted(cache.rglob("*.nb[ic]"))):
+        path.write_bytes(b"" if at % 3 == 0 else path.read_bytes()[: path.stat().st_size // 2])
+    return _logged(name, home, log, NUMBA_CACHE_DIR=str(cache))
+
+
+def _twice(name, home, log):
+    with log.open("wb") as output:
+        both = [start(name, home, output) for _ in range(2)]
+        return max(process.wait() for process in both)
+
+
+def _with_silent_server(name, home, log):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        return _logged(name, home, log, MLFLOW_TRACKING_URI=f"http://127.0.0.1:{silent.getsockname()[1]}")
