@@ -108,8 +108,8 @@ def numbers(path: Path, field: str, cells: Sequence[str], lines: Sequence[int], 
 def refuse_falling(path: Path, column: str, values: NDArray[Any], lines: NDArray[np.int32], *, may_stand: bool = True) -> None:
     """Refuse `values` (n,) of a column if one is below the one before it, or equal to it; `lines` (n,) are their lines in the file."""
     before, after = values[:-1], values[1:]
-    falls = np.flatnonzero(after < before if may_stand else after <= before)
-    if len(falls):
-        at = int(falls[0])
+    falls = after < before if may_stand else after <= before
+    if falls.any():
+        at = int(np.argmax(falls))
         allowed = f"{'at least' if may_stand else 'above'} {before[at].item()}, the one before"
         raise TraceError(path, f"line {lines[at + 1]}, {column}", after[at].item(), allowed)
