@@ -37,7 +37,7 @@ class TraceError(DataError):
 def read_content(path: Path, limit_bytes: int = MAX_CONTENT_BYTES) -> bytes:
     """Read a file, unpacked if its name ends in .gz; more than `limit_bytes` is refused before it fills the memory."""
     try:
-        content = read_plain(path, limit_bytes)
+        content = read_plain(path, max(limit_bytes, MAX_CONTENT_BYTES))
         if path.suffix == ".gz":
             with gzip.open(io.BytesIO(content)) as file:
                 content = file.read(limit_bytes + 1)
