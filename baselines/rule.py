@@ -82,7 +82,7 @@ def rule(
         buffer: how a receiver holds its decisions (`vcgym.network.playout.receiver`): WATERMARK for a lag; COUNT or PUBLISHED for a target,
             by default COUNT.
         decided: other than INSIDE only for stand-ins of agents.
-        learned: its parameters are weights that a learner found; no hand wrote it.
+        learned: a learned rule: its parameters are weights that a learner found.
     """
     held = buffer if buffer is not None else COUNT if control is Control.TARGET else WATERMARK
     if held not in ((COUNT, PUBLISHED) if control is Control.TARGET else (WATERMARK,)):

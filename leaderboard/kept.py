@@ -21,9 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.leaderboard.results.files import replace_file
+from vcgym.leaderboard.results.files import MAX_BYTES
 from vcgym.network.kernels.plugins import plugin_modules
 from vcgym.network.kernels.sources import code_hash
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.plain_file import read_plain, replace_file
 
 
 def kept(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], pa.Table]) -> pa.Table:
@@ -84,8 +86,8 @@ def load(path: Path) -> pa.Table:
         ValueError: the file is not complete.
     """
     try:
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
+        return pq.read_table(pa.BufferReader(read_plain(path, MAX_BYTES)))
+    except (OSError, DataError, pa.ArrowException) as error:
         raise ValueError(f"{path} is not a complete cell file; delete it to recompute ({' '.join(str(error).split())})") from error
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.evaluate import evaluate
+from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.network.kernels.ranges import one_of
 
@@ -32,7 +33,7 @@ def play(
 
     Raises:
         ValueError: an unknown system or suite, or no system.
-        DataError: measured data that is broken.
+        DataError: measured data that is broken, or not that on which the suite is frozen.
     """
     players = {name: load_system(name) for name in systems} | dict(named or {})
     if not players:
@@ -40,6 +41,8 @@ def play(
     if isinstance(suite, str):
         one_of("suite", suite, tuple(SUITES))
         suite = SUITES[suite]
-    planned = cells.plan(suite, prepare(suite), players)
+    parts = prepare(suite)
+    require_frozen_data(suite, parts)
+    planned = cells.plan(suite, parts, players)
     evaluate(planned, Path(folder) / cells.FOLDER, lambda done, note: None, threads, workers)
     return pa.concat_tables(cells.read(Path(folder) / cells.FOLDER / cell.file).rows for cell in planned)

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save
 
+from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.refusal import faults
 from vcgym.predictors.mlp import Network, aligned, require_network
 from vcgym.predictors.table import DelayTable, tabulate
 
@@ -85,9 +87,9 @@ def read_card(folder: Path) -> PredictorCard:
     """
     path = folder / CARD
     try:
-        return PredictorCard.model_validate_json(_read(path))
+        return PredictorCard.model_validate_json(read_plain(path, LARGEST_BYTES))
     except ValidationError as error:
-        raise ValueError(f"{path} is no predictor's card: {error}") from error
+        raise ValueError(f"{path} is no predictor's card: {faults(error)}") from error
 
 
 def load_network(folder: Path | str) -> Network:
@@ -103,7 +105,7 @@ def load_network(folder: Path | str) -> Network:
     folder = Path(folder)
     card = read_card(folder)
     path = folder / WEIGHTS
-    content = _read(path)
+    content = read_plain(path, LARGEST_BYTES)
     network = _network(path, content)
     found = hashlib.sha256(content).hexdigest()
     if found != card.weights_sha256:
@@ -122,17 +124,6 @@ def shipped_network() -> Network:
 def shipped_table() -> DelayTable:
     """Return `shipped_network` as a table, with its error; see `tabulate`."""
     return tabulate(shipped_network())
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_BYTES + 1)  # never more, however large the file or endless the device
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
-    if len(content) > LARGEST_BYTES:
-        raise ValueError(f"{path} is larger than {LARGEST_BYTES} bytes; a predictor's files are smaller")
-    return content
 
 
 def _network(path: Path, content: bytes) -> Network:

@@ -4,11 +4,12 @@ A command is a function of a typed config. Hydra composes conf/NAME.yaml and the
 once. Each schema is a config's resolved defaults, so YAML needs to say only what differs and every key can be overridden.
 
 An expected failure - a bad file, a value out of range, a full disk - ends the command with one line on stderr and status 1.
-VCGYM_TRACEBACK=1 shows its traceback instead.
+VCGYM_TRACEBACK=1 shows its traceback instead. SIGINT, SIGTERM and SIGHUP end it with one line and status 128 + the signal's number.
 """
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,14 +27,14 @@ from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConf
 from vcgym.agents.config.base import Config, DataConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
-from vcgym.network.traces.refusal import faults
+from vcgym.network.traces.refusal import faults, one_line
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
 EXPECTED = (OSError, ValueError, ArithmeticError, MemoryError, RecursionError, HydraException, OmegaConfBaseException)
 """Failures that a command reports in one line; any other is a defect and shows its traceback."""
-MAX_LINE = 300
 _CONF = "pkg://vcgym.conf"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TRACEBACK = "VCGYM_TRACEBACK"
 
 
@@ -56,7 +57,7 @@ def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig],
         def main() -> None:
             register()
             os.environ["HYDRA_FULL_ERROR"] = "1"  # so that hydra raises its own errors and prints nothing
-            with _failing_in_one_line(title):
+            with _ending_on_signals(title), _failing_in_one_line(title):
                 hydra.main(version_base="1.3", config_path=_CONF, config_name=name)(task)()
 
         task.__module__ = name  # hydra names the log after it, however the command was started
@@ -74,14 +75,27 @@ def _failing_in_one_line(title: str) -> Iterator[None]:
     except EXPECTED as error:
         if os.environ.get(_TRACEBACK) == "1":
             raise
-        sys.exit(f"{title}: {one_line(error)}")
+        sys.exit(f"{title}: {one_line(_text(error) or type(error).__name__)}")
 
 
-def one_line(error: BaseException) -> str:
-    """Return an error as one line of at most `MAX_LINE` characters; what is left out is from the middle."""
-    text = " ".join(_text(error).split()) or type(error).__name__
-    tail = MAX_LINE // 3
-    return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - tail - 5]} ... {text[-tail:]}"
+@contextmanager
+def _ending_on_signals(title: str) -> Iterator[None]:
+    """End the command on a signal as on an error, so that runs are closed and drafts removed; a second signal ends it at once."""
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        sys.stderr.write(f"{title}: ended by {signal.Signals(number).name}\n")
+        sys.exit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number in _SIGNALS:
+        if before[number] is not signal.SIG_IGN:  # nohup
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _text(error: BaseException) -> str:

@@ -25,8 +25,8 @@ from vcgym.leaderboard.report.system_list import system_rows
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import verify
-from vcgym.network.scenarios.scenario import Scenario
 from vcgym.scripts.command import command
 
 
@@ -62,21 +62,21 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     board = config.board if config.do == "add" else config.folder
     parts, over_paths = prepare(suite), suite.columns is CALL
     systems = systems_of(suite, config.systems)
-    paths = [scenario.paths for _, scenario in parts if isinstance(scenario, Scenario)]
     if config.do == "add":
         if not over_paths:
             raise RefusedError(config.folder, f"is to join suite {config.suite}", "a suite of calls over paths")
-        console.print(f"Taken: {accept(config.folder, board, paths, system_names())}")
+        console.print(f"Taken: {accept(config.folder, board, observe(parts), system_names())}")
     if len(parts) < len(suite.parts):
         console.print("Measured worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
     for sentence in table_errors(systems):
         console.print(f"{sentence}.")
-    agents: dict[str, Participant] = {**accepted(board, paths)} if over_paths else {}
+    submitted, left_out = accepted(board) if over_paths else ({}, {})
+    agents: dict[str, Participant] = {**submitted}
     for name, folder in config.agents.items():
         agents |= study_agents(name, folder, suite)
     participants = all_participants(suite, systems, config.train if over_paths else None, agents)
     with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, participants))) as on_progress:
-        page = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address)
+        page = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
     show(board, console)
     console.print(f"Report: {page}", soft_wrap=True)
 

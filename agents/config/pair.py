@@ -11,6 +11,11 @@ Kind = Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]
 Count = Annotated[int, Field(ge=1)]
 
 
+KINDS = (
+    "wonderproxy correlated", "wonderproxy paper", "table1 correlated", "table1 paper", "stress correlated", "synthetic-9 paper",
+)  # fmt: skip
+
+
 class PairConfig(Config):
     """A lag by the gradient through the player and a router by search on the true score, in turns, once per seed.
 
@@ -34,20 +39,20 @@ class PairConfig(Config):
         resume: go on with the turns that `folder` holds; without it a folder that holds some is refused.
     """
 
-    worlds: Annotated[list[Kind], Field(min_length=1)] = Field(default=["wonderproxy correlated"])
+    worlds: Annotated[list[Kind], Field(min_length=1)] = Field(default=list(KINDS))
     packets: Annotated[int, Field(ge=100, le=1_000_000)] = 6000
-    calls: Count = 360
-    validation_calls: Count = 300
+    calls: Count = 120
+    validation_calls: Count = 60
     turns: Annotated[int, Field(ge=1, le=10)] = 1
-    lag_steps: Count = 500
+    lag_steps: Count = 800
     calls_per_step: Count = 32
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     hidden: Annotated[int, Field(ge=1, le=256)] = 32
-    trials: Annotated[int, Field(ge=4)] = 1600
+    trials: Annotated[int, Field(ge=4)] = 1200
     population: Annotated[int, Field(ge=4)] = 16
     search_step: Annotated[float, Field(gt=0)] = 0.7
-    chunks: Count = 6
-    references: list[str] = Field(default=["DRT-WM", "GRD-WM-tuned"])
+    chunks: Count = 8
+    references: list[str] = Field(default=["DRT-WM", "GRD+EWMAH-tuned"])
     data: DataConfig = Field(default_factory=DataConfig)
     study: Annotated[str, Field(min_length=1)] = "pair"
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1)] = Field(default=[0])

@@ -18,6 +18,7 @@ class TrainConfig(Config):
         evaluate_every: rollouts between two evaluations on the validation split.
         evaluation_episodes: calls per evaluation, the same ones each time.
         checkpoint_every: rollouts between two checkpoints.
+        device: of torch; "cuda" without a GPU is refused, "auto" takes one if it is there.
         threads: of torch; results are exactly repeatable with 1.
         folder: everything the study writes except the tracking database.
         resume: continue from the newest checkpoints in `folder`; without it a folder that holds some is refused. A study goes on with the

@@ -3,7 +3,8 @@
     x       features of the arrival (`vcgym.agents.controllers.arrival_features`)
     h       = relu(W1 x + b1),   g = relu(W2 h + b2)
     target  = newest delay + 20 ms softplus(w3 g + b3)
-    P       = P drawn toward the target of before, by 10 ms at most in 100 ms; the newest delay if that is larger
+    P       = P drawn toward the target of before, by 10 ms at most in 100 ms; the newest delay if that is larger; or, a second too
+              large, the target
     lag     = max(target, P) - smallest delay of the last 2 s
 
 P follows the playout delay of the clocked player (`vcgym.network.playout.player`). The lag follows it down, and so the watermark never
@@ -23,6 +24,7 @@ from vcgym.baselines.records import PROBE
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import microseconds
+from vcgym.network.playout.player import JUMP_US
 
 START_LAG_MS = 80.0  # that of NetEQ
 PACE = 0.1  # of the player: 10 ms of playout delay in 100 ms
@@ -99,6 +101,8 @@ def _update(params, state, s, record):
     playout_ms = before_ms + min(max(state.target_ms[s] - before_ms, -pace_ms), pace_ms)
     if not overtaken:
         playout_ms = max(playout_ms, delay_ms)
+    if playout_ms > state.target_ms[s] + JUMP_US / 1000.0:
+        playout_ms = max(state.target_ms[s], delay_ms)
     state.playout_ms[s] = playout_ms
     state.target_ms[s] = seen.delay_ms + headroom_ms(params, state.x[s], state.layers[s])
     smallest_ms = delay_ms - jitter_us / 1000.0

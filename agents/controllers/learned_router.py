@@ -4,14 +4,17 @@ What is expected of a path, from its historical mean h, the excess e of its newe
 
     shared   = least excess that fresh news of any path shows, at least 0
     excess   = e 2^-(age / half life), and at least guard x shared where that is above 0
-    cost     = h + (1 + a) excess + b deviation + c percent missing in the history + d sd of the history + f percent missing in the call
+    cost     = h + max(0, 1 + a + r rough) excess + b deviation + c percent missing in the history + d sd of the history
+               + f percent missing in the call
     cost     = h + u sd + c percent missing in the history                of a path of which nothing has been heard
     change from path i to the path j of least cost if
-    cost_j + margin + m shared + g max(0, delay_j - delay_i - bridge x lag) < cost_i
+    cost_j + margin + m shared + n rough + g max(0, delay_j - delay_i - bridge x lag) < cost_i
 
 What is shared tells a bad access from a bad relay: without the guard, paths that were not heard lately look good, and no change helps. The
-lag that the receiver reported last is what its player can bridge when a slower path takes over. Each price stands twice, below and above
-the knee of the delay impairment (177.3 ms), and the two are blended by the call's mean delay.
+lag that the receiver reported last is what its player can bridge when a slower path takes over. Where delays are rough, independent from
+packet to packet as in mode paper, news says little and is smoothed the more. A silence of the path in use counts as packets missing there,
+until a probe comes through. Each price stands twice, below and above the knee of the delay impairment (177.3 ms), and the two are blended
+by the call's mean delay.
 
 Our own formulation; found by `vcgym.agents.learners.price_search`. The same prices serve any number of paths, in any order.
 """
@@ -34,7 +37,10 @@ TWICE = (
     "log_half_life_ms", "excess", "deviation", "missing_history", "sd_history",
     "unheard_sd", "margin_ms", "slower", "missing_call", "guard", "margin_shared",
 )  # fmt: skip
-ONCE = ("log_smoothing_ms", "log_deviation_ms", "log_blend_ms", "blend_from_ms", "log_fresh_ms", "bridge")
+ONCE = (
+    "log_smoothing_ms", "log_deviation_ms", "log_blend_ms", "blend_from_ms", "log_fresh_ms", "bridge",
+    "smoothing_rough", "excess_rough", "margin_rough_ms",
+)  # fmt: skip
 NUMBERS = 2 * len(TWICE) + len(ONCE)
 START = np.array(
     [
@@ -42,11 +48,15 @@ START = np.array(
         [math.log(1000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 10.0, 0.2, 5.0, 0.5, 0.0],
     ]
 )
-START_ONCE = np.array([math.log(30.0), math.log(1000.0), math.log(20.0), 0.0, math.log(300.0), 0.2])
+START_ONCE = np.array([math.log(30.0), math.log(1000.0), math.log(20.0), 0.0, math.log(300.0), 0.2, 4.0, -0.8, 20.0])
 SCALE_TWICE = [0.5, 0.2, 0.4, 8.0, 0.2, 0.5, 8.0, 0.2, 3.0, 0.3, 0.2]
-SCALE = np.array([*SCALE_TWICE, *SCALE_TWICE, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2])  # natural step of each number in a search
+SCALE = np.array([*SCALE_TWICE, *SCALE_TWICE, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2, 0.5, 0.2, 10.0])  # natural step of each number in a search
 MEAN_PACKETS = 100  # that the call's mean delay counts before the first
 MISSING_PACKETS = 200.0  # memory of the share missing in the call
+ROUGH_PACKETS = 100.0  # memory of the roughness
+SMOOTH, ROUGH = 0.4, 1.2  # mean step from packet to packet over mean deviation: 0.32 if correlated over 200 ms, 1.41 if independent
+SILENCE_MS = 300.0  # without news, and twice the delay of the path: then packets count as missing
+PROBED = 0.7  # of the share missing is left when a probe has come through
 
 (HALF_LIFE, EXCESS, DEVIATION, MISSING_HISTORY, SD_HISTORY, UNHEARD, MARGIN, SLOWER, MISSING_CALL, GUARD, SHARED) = range(len(TWICE))
 
@@ -58,7 +68,23 @@ class LearnedRouter(NamedTuple):
     prices: NDArray[np.float64]  # (NUMBERS,): TWICE below the knee, TWICE above it, ONCE
 
 
-CALL = np.dtype((np.record, [("path", "i8"), ("sum_ms", "f8"), ("packets", "f8"), ("newest", "i8"), ("lag_ms", "f8")]))
+CALL = np.dtype(
+    (
+        np.record,
+        [
+            ("path", "i8"),  # in use; -1 before the first decision
+            ("sum_ms", "f8"),  # of the delays of media
+            ("packets", "f8"),
+            ("newest", "i8"),  # packet of media
+            ("lag_ms", "f8"),  # reported with it
+            ("news_us", "i8"),  # when media was last heard of, or the path changed
+            ("delay_ms", "f8"),  # of the newest packet,
+            ("mean_ms", "f8"),  # of the last ones
+            ("step_ms", "f8"),  # mean step from packet to packet
+            ("spread_ms", "f8"),  # mean deviation
+        ],
+    )
+)
 ARM = np.dtype(
     (
         np.record,
@@ -104,6 +130,11 @@ def _init(params, state, s, start, key):
     call.packets = MEAN_PACKETS
     call.newest = -1
     call.lag_ms = 0.0
+    call.news_us = 0
+    call.delay_ms = 0.0
+    call.mean_ms = 0.0
+    call.step_ms = 0.0
+    call.spread_ms = 1.0
     mean_ms = imputed_means(start)
     call.sum_ms = MEAN_PACKETS * mean_ms.min()
     for path in range(mean_ms.size):
@@ -114,6 +145,7 @@ def _init(params, state, s, start, key):
         arm.excess_ms = 0.0
         arm.deviation_ms = 0.0
         arm.missing_call = 0.0
+        arm.expected_ms = 0.0
         arm.sent_us = -1
         arm.packet = -1
 
@@ -125,14 +157,17 @@ def _update(params, state, s, record):
     if record.kind == MEDIA:
         call.sum_ms += delay_ms
         call.packets += 1.0
-        _count_missing(call, arm, record)
+        _take_news(call, arm, record, delay_ms)
+    else:
+        arm.missing_call *= PROBED
     since_us = record.sent_us - arm.sent_us
     if since_us <= 0:
         return
     excess_ms = delay_ms - arm.usual_ms
     first = arm.sent_us < 0
     once = 2 * len(TWICE)
-    weight = 1.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-params.prices[once]))
+    smoothing = params.prices[once] + params.prices[once + 6] * _roughness(call)
+    weight = 1.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-smoothing))
     slow = 0.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-params.prices[once + 1]))
     arm.deviation_ms += slow * (abs(excess_ms - arm.excess_ms) - arm.deviation_ms)
     arm.excess_ms += weight * (excess_ms - arm.excess_ms)
@@ -140,15 +175,38 @@ def _update(params, state, s, record):
 
 
 @kernel
-def _count_missing(call, arm, record):
-    """Count the packets missing between the newest of the path and this one, if the path carried all of them."""
-    if record.packet > call.newest:
-        if arm.packet >= 0 and call.newest == arm.packet:
-            keep = 1.0 - 1.0 / MISSING_PACKETS
-            arm.missing_call = min(100.0, arm.missing_call * keep + 100.0 * min(record.packet - call.newest - 1, 20) / MISSING_PACKETS)
-        call.newest = record.packet
-        call.lag_ms = record.lag_us / 1000.0
-        arm.packet = record.packet
+def _take_news(call, arm, record, delay_ms):
+    """Take in media that is the newest: its lag, the packets missing before it if the path carried all of them, and its step of delay."""
+    if record.packet <= call.newest:
+        return
+    if arm.packet >= 0 and call.newest == arm.packet:
+        keep = 1.0 - 1.0 / MISSING_PACKETS
+        arm.missing_call = min(100.0, arm.missing_call * keep + 100.0 * min(record.packet - call.newest - 1, 20) / MISSING_PACKETS)
+        weight = 1.0 / ROUGH_PACKETS
+        call.step_ms += weight * (abs(delay_ms - call.delay_ms) - call.step_ms)
+        call.spread_ms += weight * (abs(delay_ms - call.mean_ms) - call.spread_ms)
+        call.mean_ms += weight * (delay_ms - call.mean_ms)
+    else:
+        call.mean_ms = delay_ms
+    call.delay_ms = delay_ms
+    call.newest = record.packet
+    call.lag_ms = record.lag_us / 1000.0
+    call.news_us = record.known_us
+    arm.packet = record.packet
+
+
+@kernel
+def _roughness(call):
+    """Return 0 for delays that follow each other smoothly, 1 for independent ones."""
+    return min(max((call.step_ms / call.spread_ms - SMOOTH) / (ROUGH - SMOOTH), 0.0), 1.0)
+
+
+@kernel
+def _count_silence(call, arm, now_us):
+    """Count the packet of this slot as missing if nothing has been heard for long."""
+    silent_ms = (now_us - call.news_us) / 1000.0 - SILENCE_MS - 2.0 * (arm.usual_ms + max(arm.expected_ms, 0.0))
+    if silent_ms > 0.0:
+        arm.missing_call += (100.0 - arm.missing_call) / MISSING_PACKETS
 
 
 @decide.register(LearnedRouter)
@@ -158,16 +216,20 @@ def _decide(params, state, s, now_us):
     above = (call.sum_ms / call.packets - REDUCED_KNEE_MS - prices[once + 3]) * math.exp(-prices[once + 2])
     blend = 1.0 / (1.0 + math.exp(-min(max(above, -30.0), 30.0)))
     shared_ms = max(0.0, _least_fresh(state.arm[s], now_us, 1000.0 * math.exp(prices[once + 4])))
-    best = _costs(prices, state.arm[s], blend, now_us, shared_ms)
+    rough = _roughness(call)
+    if call.path >= 0:
+        _count_silence(call, state.arm[s, call.path], now_us)
+    best = _costs(prices, state.arm[s], blend, now_us, shared_ms, rough)
     if call.path < 0:
         call.path = best
     elif best != call.path:
         there, here = state.arm[s, best], state.arm[s, call.path]
         slower_ms = there.usual_ms + there.expected_ms - here.usual_ms - here.expected_ms - prices[once + 5] * call.lag_ms
         price_ms = _blended(prices, MARGIN, blend) + _blended(prices, SLOWER, blend) * max(0.0, slower_ms)
-        price_ms += _blended(prices, SHARED, blend) * shared_ms
+        price_ms += _blended(prices, SHARED, blend) * shared_ms + prices[once + 8] * rough
         if there.cost_ms + price_ms < here.cost_ms:
             call.path = best
+            call.news_us = now_us
     return call.path
 
 
@@ -177,9 +239,10 @@ def _blended(prices, which, blend):
 
 
 @kernel
-def _costs(prices, arms, blend, now_us, shared_ms):
+def _costs(prices, arms, blend, now_us, shared_ms, rough):
     """Set the expected excess and the cost of each path; return the path of the least cost."""
-    by_excess, by_deviation = _blended(prices, EXCESS, blend), _blended(prices, DEVIATION, blend)
+    by_excess = max(0.0, 1.0 + _blended(prices, EXCESS, blend) + prices[2 * len(TWICE) + 7] * rough)
+    by_deviation = _blended(prices, DEVIATION, blend)
     by_missing, by_sd = _blended(prices, MISSING_HISTORY, blend), _blended(prices, SD_HISTORY, blend)
     by_unheard, by_call = _blended(prices, UNHEARD, blend), _blended(prices, MISSING_CALL, blend)
     rate = math.log(2.0) / 1000.0 * math.exp(-_blended(prices, HALF_LIFE, blend))
@@ -191,7 +254,7 @@ def _costs(prices, arms, blend, now_us, shared_ms):
         fade = math.exp(-rate * (now_us - arm.sent_us)) if heard else 0.0
         arm.expected_ms = max(arm.excess_ms * fade, floor_ms) if floor_ms > 0.0 else arm.excess_ms * fade
         spread_ms = by_deviation * arm.deviation_ms + by_sd * arm.sd_ms if heard else by_unheard * arm.sd_ms
-        arm.cost_ms = arm.usual_ms + (1.0 + by_excess) * arm.expected_ms + spread_ms + by_missing * arm.missing + by_call * arm.missing_call
+        arm.cost_ms = arm.usual_ms + by_excess * arm.expected_ms + spread_ms + by_missing * arm.missing + by_call * arm.missing_call
         if arm.cost_ms < best_ms:
             best, best_ms = np.int64(path), arm.cost_ms
     return best

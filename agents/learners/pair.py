@@ -79,14 +79,19 @@ class Turns:
         self._learn_lag(self.config.turns)
         return {**found, "end": self._validate()}
 
+    def validation_by_kind(self, router: Any, receiver: Any) -> dict[str, float]:
+        """Return mean R on the validation worlds of each kind with two rules."""
+        found = (calls.scores(router, receiver, self.config.threads).mean() for calls in self.validation)
+        return dict(zip(self.config.worlds, map(float, found), strict=True))
+
     def _validate(self) -> float:
         r = self.validation_r(*self.pair)
         self.log({"validation/r": r}, self.packets_played)
         return r
 
     def validation_r(self, router: Any, receiver: Any) -> float:
-        """Return mean R on the validation worlds with two rules."""
-        return float(np.concatenate([calls.scores(router, receiver, self.config.threads) for calls in self.validation]).mean())
+        """Return mean R on the validation worlds with two rules, each kind of world with the same weight."""
+        return float(np.mean(list(self.validation_by_kind(router, receiver).values())))
 
     def _learn_lag(self, turn: int) -> None:
         file, config = self.home / f"lag-{turn}.safetensors", self.config
@@ -115,9 +120,9 @@ class Turns:
         chunks = list(zip(*(calls.cut(config.chunks) for calls in self.train), strict=True))
         packets = sum(map(len, chunks[0])) * config.packets
 
-        def report(trials: int, r: float, prices: NDArray[np.float64]) -> None:
+        def report(trials: int, gain: float, prices: NDArray[np.float64]) -> None:
             self.packets_played = before + trials * packets
-            self.log({"train/router_r": r}, self.packets_played)
+            self.log({"train/router_gain": gain}, self.packets_played)
 
         self.prices = search_prices(
             self.prices, SCALE, self.net.rule(), chunks, config.trials, config.population, config.search_step / (1 + turn),

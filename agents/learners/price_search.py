@@ -1,9 +1,12 @@
 """Search on the true score: CMA-ES (Hansen 2016, arXiv 1604.00772) over the prices of a router, by whole calls in the compiled loop.
 
-A generation plays every candidate on the same calls, another chunk of them each time, so that no chunk is learned by heart. What has been
-told to the search is kept in a file, line by line; a search that was stopped is told the same again and goes on where it was.
+A generation plays every candidate on the same calls, another chunk of them each time, so that no chunk is learned by heart. What counts is
+the gain of each call over the first prices, by its arcsinh: below a point of R the gain itself, above it ever less. Else those kinds of
+worlds in which calls differ by tens of points would drown the others. What has been told to the search is kept in a file, line by line; a
+search that was stopped is told the same again and goes on where it was.
 """
 
+import functools
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +34,7 @@ def search_prices(
     seed: int,
     told: Path,
     threads: int = 1,
-    on_generation: Callable[[int, float, Prices], None] = lambda trials, r, mean: None,
+    on_generation: Callable[[int, float, Prices], None] = lambda trials, gain, mean: None,
 ) -> Prices:
     """Return the mean of the last generation.
 
@@ -44,9 +47,9 @@ def search_prices(
         population: candidates of a generation.
         step: first standard deviation, in units of `scale`.
         seed: of the search.
-        told: file of the scores of each generation so far; made where it is missing.
+        told: file of the gains of each generation so far; made where it is missing.
         threads: candidates played at once; without effect on the result.
-        on_generation: told the number of trials, the best mean R of the generation, and the mean of the search.
+        on_generation: told the number of trials, the best mean gain of the generation, and the mean of the search.
 
     Raises:
         ValueError: the file holds something else.
@@ -56,21 +59,30 @@ def search_prices(
     search = cma.CMAEvolutionStrategy(np.zeros(start.size), step, options)
     known = _told(told, population)
 
-    def score(candidate: Prices) -> float:
+    @functools.cache
+    def first(chunk: int) -> Prices:
+        return scores(np.zeros(start.size), chunk)
+
+    def scores(candidate: Prices, chunk: int) -> Prices:
         router = LearnedRouter(start + scale * candidate)
-        return float(np.concatenate([calls.scores(router, receiver) for calls in chunks[generation % len(chunks)]]).mean())
+        return np.concatenate([calls.scores(router, receiver) for calls in chunks[chunk]])
+
+    def gain(candidate: Prices) -> float:
+        chunk = generation % len(chunks)
+        return float(np.arcsinh(scores(candidate, chunk) - first(chunk)).mean())
 
     with ThreadPoolExecutor(threads) as pool, told.open("a") as file:
         for generation in range(-(-trials // population)):
             candidates = search.ask()
             if generation < len(known):
-                r = known[generation]
+                gains = known[generation]
             else:
-                r = list(pool.map(score, candidates))
-                file.write(json.dumps(r) + "\n")
+                first(generation % len(chunks))  # before threads ask for it
+                gains = list(pool.map(gain, candidates))
+                file.write(json.dumps(gains) + "\n")
                 file.flush()
-            search.tell(candidates, [-one for one in r])
-            on_generation((generation + 1) * population, max(r), start + scale * search.mean)
+            search.tell(candidates, [-one for one in gains])
+            on_generation((generation + 1) * population, max(gains), start + scale * search.mean)
     return np.asarray(start + scale * search.mean)
 
 

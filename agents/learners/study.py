@@ -57,7 +57,7 @@ def _train(config: PairConfig, seed: int, home: Path, log: Log) -> LearnedPair:
         lines: dict[str, float] = {}
 
         def on_metrics(metrics: dict[str, float], packets: int) -> None:
-            log(metrics | {f"reference/{name}": r for name, r in lines.items()}, packets)
+            log(metrics | {f"reference/{name.replace('+', ' ')}": r for name, r in lines.items()}, packets)
             report(packets // 1_000_000, " ".join(f"{name} {value:.2f}" for name, value in metrics.items()))
 
         turns = Turns(config, seed, home, on_metrics)
@@ -66,7 +66,7 @@ def _train(config: PairConfig, seed: int, home: Path, log: Log) -> LearnedPair:
             lines[name] = turns.validation_r(system.router, system.receiver)
         _publish(home, START, turns, {"start": turns.validation_r(*turns.pair)} | lines)
         found = turns.play()
-        _publish(home, LEARNED, turns, found | lines)
+        _publish(home, LEARNED, turns, found | lines | turns.validation_by_kind(*turns.pair))
     return LearnedPair(home, found | lines)
 
 

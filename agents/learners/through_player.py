@@ -12,14 +12,15 @@ With x the mean of P + 5 ms over the call and p the percent concealed, packets t
 
     R = 93.2 - Id(x) - 95 p / (p + 25.1)                                  (G.107, and the reduced Id of `vcgym.network.playout.quality`)
 
-tanh stands for the player's steps; the knee of Id is smoothed over 8 ms, and the step of an overtaken packet over 2 ms. One number is
-carried from arrival to arrival, so that the adjoint costs as little as the recursion. Left out: a hole that concealment already heard
-pays for, and jumps of over a second.
+and at least 0, from where no derivative leads back. tanh stands for the player's steps; the knee of Id is smoothed over 8 ms, and the step
+of an overtaken packet over 2 ms. One number is carried from arrival to arrival, so that the adjoint costs as little as the recursion. A P
+of over a second above T is given up at once: Q = T. Left out: a hole that concealment already heard pays for.
 """
 
 import math
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.playout.player import JUMP_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS, REDUCED_KNEE_SLOPE_PER_MS, REDUCED_SLOPE_PER_MS
 
 PACE = 0.1
@@ -33,6 +34,12 @@ UNIT_MS = 10.0
 @kernel
 def _sigmoid(x):
     return 1.0 / (1.0 + math.exp(-x)) if x > -500.0 else 0.0
+
+
+@kernel
+def _jumps(playout_ms, target_ms):
+    """Return True if the player gives its delay up at once."""
+    return playout_ms > target_ms + JUMP_US / 1000.0
 
 
 @kernel
@@ -54,8 +61,11 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
     drawn_ms[0] = playout_ms[0]
     total_ms, concealed_ms = playout_ms[0], UNIT_MS * (packets - count)
     for i in range(1, count):
-        pull = math.tanh((target_ms[i - 1] - playout_ms[i - 1]) / BAND_MS)
-        drawn_ms[i] = playout_ms[i - 1] + PACE * passed_ms[i] * pull
+        if _jumps(playout_ms[i - 1], target_ms[i - 1]):
+            drawn_ms[i] = target_ms[i - 1]
+        else:
+            pull = math.tanh((target_ms[i - 1] - playout_ms[i - 1]) / BAND_MS)
+            drawn_ms[i] = playout_ms[i - 1] + PACE * passed_ms[i] * pull
         if overtaken[i]:
             playout_ms[i] = drawn_ms[i]
             concealed_ms += UNIT_MS * _sigmoid((delay_ms[i] - drawn_ms[i]) / STEP_WIDTH_MS)
@@ -67,6 +77,9 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
     bend = (x - REDUCED_KNEE_MS) / KNEE_WIDTH_MS
     above_ms = KNEE_WIDTH_MS * (max(bend, 0.0) + math.log1p(math.exp(-abs(bend))))
     r = 93.2 - REDUCED_SLOPE_PER_MS * x - REDUCED_KNEE_SLOPE_PER_MS * above_ms - 95.0 * p / (p + 25.1)
+    if r <= 0.0:
+        gradient[:count] = 0.0
+        return 0.0
     by_ms = -(REDUCED_SLOPE_PER_MS + REDUCED_KNEE_SLOPE_PER_MS * _sigmoid(bend)) / count
     by_concealed = -95.0 * 25.1 / (p + 25.1) ** 2 * 100.0 / (UNIT_MS * packets)
     carried = 0.0  # dR / dP_i through all that comes after i
@@ -79,6 +92,10 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
             by_drawn = by_playout
         else:
             by_drawn = -by_concealed
+        if _jumps(playout_ms[i - 1], target_ms[i - 1]):
+            gradient[i - 1] = by_drawn
+            carried = 0.0
+            continue
         pull = math.tanh((target_ms[i - 1] - playout_ms[i - 1]) / BAND_MS)
         slope = PACE * passed_ms[i] * (1.0 - pull * pull) / BAND_MS
         gradient[i - 1] = by_drawn * slope

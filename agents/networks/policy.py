@@ -90,10 +90,19 @@ class AgentPolicy:
         return (actions if batched else actions[0]), state
 
     def outputs(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the outputs of the network (sessions, outputs) for features (sessions, features)."""
+        """Return the outputs of the network (sessions, outputs) for features (sessions, features).
+
+        Raises:
+            ValueError: an output is not finite.
+        """
         items = self._count_items(rows.shape[1])
         out = np.empty((len(rows), self.network.output_count(items)))
-        forward_rows(self.weights, np.ascontiguousarray(rows, np.float64), items, allocate_scratch(self.weights, items), out)
+        try:
+            forward_rows(self.weights, np.ascontiguousarray(rows, np.float64), items, allocate_scratch(self.weights, items), out)
+        except ZeroDivisionError as error:
+            raise ValueError("the width of the lags is 0; allowed: weights of which every output is finite") from error
+        if not np.isfinite(out).all():
+            raise ValueError(f"an output is {out[~np.isfinite(out)][0]}; allowed: weights of which every output is finite")
         return out
 
     def _count_items(self, features: int) -> int:

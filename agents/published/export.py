@@ -1,6 +1,5 @@
 """A published agent: a folder with agent.safetensors (weights) and card.json (what they are). No pickle anywhere."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,10 +14,13 @@ from vcgym.agents.networks.observation import ObservedPart, context_features, co
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.published.new_folder import new_folder
 from vcgym.agents.published.spaces import build, describe
+from vcgym.network.traces.plain_file import parse_json, read_plain
+from vcgym.network.traces.refusal import faults, shown
 
 WEIGHTS = "agent.safetensors"
 CARD = "card.json"
 FORMAT: Literal[2] = 2
+MAX_CARD_BYTES, MAX_WEIGHT_BYTES = 1 << 18, 1 << 28
 
 
 class AgentCard(Strict):
@@ -76,21 +78,15 @@ def read_card(folder: Path) -> AgentCard:
         ValueError: it is missing or malformed, naming file and field, or of an earlier format.
     """
     path = folder / CARD
-    try:
-        content = path.read_text()
-        _refuse_other_format(path, content)
-        return AgentCard.model_validate_json(content)
-    except (OSError, ValidationError) as error:
-        raise ValueError(f"{path} is no agent's card: {error}") from error
-
-
-def _refuse_other_format(path: Path, content: str) -> None:
-    try:
-        found = json.loads(content)["format"]
-    except (json.JSONDecodeError, TypeError, KeyError):
-        return
+    content = read_plain(path, MAX_CARD_BYTES)
+    found = parse_json(path, content).get("format")
     if found != FORMAT:
-        raise ValueError(f"{path} has format {found}; allowed: {FORMAT}; train the agent again, or load it with the version that wrote it")
+        allowed = f"{FORMAT}; train the agent again, or load it with the version that wrote it"
+        raise ValueError(f"{path}: format is {shown(found)}; allowed: {allowed}")
+    try:
+        return AgentCard.model_validate_json(content)
+    except ValidationError as error:
+        raise ValueError(f"{path}: {faults(error)}") from error
 
 
 def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
@@ -106,12 +102,8 @@ def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
     folder = Path(folder)
     card = read_card(folder)
     if env_id is not None and card.env_id != env_id:
-        raise ValueError(f"{folder / CARD}: env_id is {card.env_id!r}, expected {env_id!r}")
-    try:
-        weights = (folder / WEIGHTS).read_bytes()
-    except OSError as error:
-        raise ValueError(f"{folder / WEIGHTS} cannot be read: {error}") from error
-    return agent_from(card, weights, folder)
+        raise ValueError(f"{folder / CARD}: env_id is {shown(card.env_id)}; allowed: {env_id!r}")
+    return agent_from(card, read_plain(folder / WEIGHTS, MAX_WEIGHT_BYTES), folder)
 
 
 def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
@@ -120,10 +112,10 @@ def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
     Raises:
         ValueError: a card that contradicts itself, a truncated or malformed file, a tensor missing, of another shape or not finite.
     """
-    observation_space, action_space = build(card.observation_space), build(card.action_space)
-    if not isinstance(observation_space, spaces.Box) or len(observation_space.shape) != 1:
-        raise ValueError(f"{folder / CARD}: observation_space is {observation_space}, expected a Box with one axis")
     try:
+        observation_space, action_space = build(card.observation_space), build(card.action_space)
+        if not isinstance(observation_space, spaces.Box) or len(observation_space.shape) != 1:
+            raise ValueError(f"observation_space is {shown(str(observation_space))}; allowed: a Box with one axis")
         _require_consistent(card, observation_space.shape[0], output_count(action_space))
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {error}") from error
@@ -134,9 +126,9 @@ def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
 
 def _require_consistent(card: AgentCard, entries: int, outputs: int) -> None:
     of_items, items = item_part(card.observation), card.network.items
-    shown = sum(part.size for part in card.observation)
-    if shown != entries:
-        raise ValueError(f"observation has {shown} features, expected {entries} as observation_space has")
+    features = sum(part.size for part in card.observation)
+    if features != entries:
+        raise ValueError(f"observation has {features} features, expected {entries} as observation_space has")
     widths = (len(of_items.features) if of_items else 0), len(context_features(card.observation))
     wanted = (items.width if items else 0), card.network.context
     if widths != wanted:
@@ -150,13 +142,14 @@ def _checked_tensors(path: Path, weights: bytes, shapes: dict[str, tuple[int, ..
     try:
         tensors = load(weights)
     except SafetensorError as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
+        raise ValueError(f"{path} cannot be read: {shown(str(error))}") from error
     if tensors.keys() != shapes.keys():
-        raise ValueError(f"{path} holds {sorted(tensors)}, expected {sorted(shapes)}")
+        other = sorted(tensors.keys() ^ shapes.keys())
+        raise ValueError(f"{path}: tensors {shown(other)} are missing or unknown; allowed: those of the card's network")
     for name, shape in shapes.items():
         tensor = tensors[name]
         if tensor.shape != shape or tensor.dtype != np.float32:
-            raise ValueError(f"{path}: {name} is {tensor.dtype} {tensor.shape}, expected float32 {shape}")
+            raise ValueError(f"{path}: {name} is {tensor.dtype} {tensor.shape}; allowed: float32 {shape}")
         if not np.isfinite(tensor).all():
-            raise ValueError(f"{path}: {name} holds {tensor[~np.isfinite(tensor)][0]}, expected finite values")
+            raise ValueError(f"{path}: {name} holds {tensor[~np.isfinite(tensor)][0]}; allowed: finite values")
     return tensors

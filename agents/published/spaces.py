@@ -5,6 +5,11 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from vcgym.network.traces.refusal import shown
+
+_DTYPES = ("float32", "float64", "int32", "int64")
+_MAX_CHOICES = 1 << 16
+
 
 def describe(space: spaces.Space) -> dict[str, Any]:
     """Describe a Box, Discrete or MultiDiscrete space so that `build` gives an equal one; bounds are strings because JSON has no infinity.
@@ -40,15 +45,28 @@ def build(description: dict[str, Any]) -> spaces.Space:
     Raises:
         ValueError: the description is not one of `describe`'s.
     """
+    kind = description.get("kind")
     try:
-        if description["kind"] == "Box":
-            shape, dtype = tuple(description["shape"]), np.dtype(description["dtype"])
-            low, high = (np.array([float(x) for x in description[side]], dtype=dtype).reshape(shape) for side in ("low", "high"))
-            return spaces.Box(low, high, dtype=dtype.type)
-        if description["kind"] == "Discrete":
-            return spaces.Discrete(description["n"])
-        if description["kind"] == "MultiDiscrete":
-            return spaces.MultiDiscrete(description["nvec"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"space {description} is malformed: {error!r}") from error
-    raise ValueError(f"space kind {description['kind']!r} is unknown; allowed: Box, Discrete, MultiDiscrete")
+        if kind == "Box":
+            return _box(**{name: value for name, value in description.items() if name != "kind"})
+        if kind == "Discrete":
+            return spaces.Discrete(_choices(description["n"]))
+        if kind == "MultiDiscrete":
+            return spaces.MultiDiscrete([_choices(n) for n in description["nvec"]])
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise ValueError(f"space {shown(description)} is malformed: {shown(f'{type(error).__name__}: {error}')}") from error
+    raise ValueError(f"kind of space is {shown(kind)}; allowed: Box, Discrete, MultiDiscrete")
+
+
+def _box(shape: list[int], dtype: str, low: list[str], high: list[str]) -> spaces.Box:
+    if dtype not in _DTYPES:
+        raise ValueError(f"dtype is {shown(dtype)}; allowed: {', '.join(_DTYPES)}")
+    with np.errstate(over="raise"):
+        ends = [np.array([float(x) for x in side], dtype).reshape(tuple(shape)) for side in (low, high)]
+    return spaces.Box(ends[0], ends[1], dtype=np.dtype(dtype).type)
+
+
+def _choices(n: object) -> int:
+    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= _MAX_CHOICES:
+        raise ValueError(f"number of choices is {shown(n)}; allowed: 1 to {_MAX_CHOICES}")
+    return n

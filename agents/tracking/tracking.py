@@ -32,6 +32,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_GIT_COMMIT, 
 from vcgym.agents.config.base import Config
 from vcgym.agents.tracking import points
 from vcgym.agents.tracking.points import Point
+from vcgym.network.traces.plain_file import replace_file
 
 EXPERIMENT = "vcgym"
 UNSENT = "metrics_unsent.jsonl"
@@ -98,7 +99,7 @@ class Run:
         self.server.ask(lambda: self.client.log_artifacts(self.id, str(folder), folder.name))
 
     def end(self, status: str) -> None:
-        """End the run as FINISHED or FAILED."""
+        """End the run as FINISHED, FAILED or KILLED."""
         self.server.ask(lambda: self.client.set_terminated(self.id, status))
 
     def _log(self, seen: list[Point]) -> None:
@@ -145,7 +146,7 @@ class Tracking:
 
     @contextmanager
     def run(self, name: str, *, parent: Run | None = None, data_hash: str = "", marker: Path | None = None) -> Iterator[Run]:
-        """Open a run for the length of the block; it ends FINISHED, or FAILED when the block raises.
+        """Open a run for the length of the block; it ends FINISHED, FAILED when the block raises, or KILLED by an interrupt or exit.
 
         Args:
             name: shown in the interface.
@@ -160,13 +161,12 @@ class Tracking:
         else:
             self.server.ask(lambda: self._begin(run, name, parent, data_hash))
             if marker is not None and run.id:
-                marker.parent.mkdir(parents=True, exist_ok=True)
-                marker.write_text(run.id + "\n")
+                replace_file(marker, f"{run.id}\n".encode())
         run.send_kept()
         try:
             yield run
-        except BaseException:
-            run.end("FAILED")
+        except BaseException as error:
+            run.end("KILLED" if isinstance(error, KeyboardInterrupt | SystemExit) else "FAILED")
             raise
         run.end("FINISHED")
 

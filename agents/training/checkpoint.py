@@ -1,9 +1,10 @@
 """Checkpoints between two rollouts: a killed training resumes from one and ends with the same bytes as an uninterrupted one.
 
-A checkpoint is a folder `step-<transitions>` with state.safetensors (every array) and state.json (everything else): model, optimisers,
-normalisation of rewards, SAC's replay buffer, Python's, numpy's and torch's random state, the environment's own state, the last observation
-and which sessions have just begun. Nothing is pickled. Exact on one platform and stack with one torch thread; the environment must offer
-`get_state() -> dict of arrays` and `set_state(dict)`.
+A checkpoint is a folder `step-<transitions>` with state.safetensors (every array), state.json (everything else) and manifest.json (the
+SHA-256 of both, checked before they are used). It holds model, optimisers, normalisation of rewards, SAC's replay buffer, Python's, numpy's
+and torch's random state, the environment's own state, the last observation and which sessions have just begun. Nothing is
+pickled. Exact on one platform and stack with one torch thread; the environment must offer `get_state() -> dict of arrays` and
+`set_state(dict)`.
 """
 
 import json
@@ -16,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.numpy import load_file
+from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as to_bytes
 from stable_baselines3 import SAC
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
@@ -24,6 +25,10 @@ from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 from vcgym.agents.published.new_folder import new_folder
 from vcgym.agents.training.adapter import NativeVecEnv
 from vcgym.agents.training.learners import Model
+from vcgym.agents.training.manifest import read_files, write_files
+from vcgym.agents.training.restorable import require_fit
+from vcgym.network.traces.plain_file import parse_json
+from vcgym.network.traces.refusal import shown
 
 ARRAYS = "state.safetensors"
 SCALARS = "state.json"
@@ -50,8 +55,7 @@ def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
     if not target.exists():
         arrays, scalars = _capture(model)
         with new_folder(target) as draft:
-            (draft / ARRAYS).write_bytes(to_bytes(arrays))
-            (draft / SCALARS).write_text(json.dumps({"identity": identity, **scalars}, indent=1))
+            write_files(draft, {ARRAYS: to_bytes(arrays), SCALARS: json.dumps({"identity": identity, **scalars}, indent=1).encode()})
     for old in sorted(folder.glob("step-*"))[:-KEPT]:
         shutil.rmtree(old)
     return target
@@ -61,21 +65,24 @@ def load(checkpoint: Path, model: Model, identity: dict[str, Any]) -> None:
     """Restore `model`, its environment and the process's random generators from `checkpoint`.
 
     Raises:
-        ValueError: the checkpoint belongs to another training (naming field, value and expected value) or cannot be read.
+        ValueError: the checkpoint belongs to another training (naming field, value and expected value), is not as its manifest says, or
+            does not fit the model.
     """
-    try:
-        scalars = json.loads((checkpoint / SCALARS).read_text())
-        arrays = load_file(checkpoint / ARRAYS)
-    except (OSError, json.JSONDecodeError, SafetensorError) as error:
-        raise ValueError(f"checkpoint {checkpoint} cannot be read: {error}") from error
-    found = scalars["identity"]
+    content_of_arrays, content_of_scalars = read_files(checkpoint, (ARRAYS, SCALARS))
+    scalars = parse_json(checkpoint / SCALARS, content_of_scalars)
+    found = scalars.get("identity")
+    if not isinstance(found, dict):
+        raise ValueError(f"{checkpoint / SCALARS}: identity is {shown(found)}; allowed: an object")
     for field in [*identity, *(found.keys() - identity.keys())]:
         if field not in found or field not in identity or found[field] != identity[field]:
             raise ValueError(
-                f"checkpoint {checkpoint} is of another training: {field} is {found.get(field, 'absent')!r}, "
-                f"expected {identity.get(field, 'absent')!r}"
+                f"checkpoint {checkpoint} is of another training: {shown(field)[1:-1]} is {shown(found.get(field, 'absent'))}, "
+                f"expected {shown(identity.get(field, 'absent'))}"
             )
-    _restore(model, arrays, scalars)
+    try:
+        _restore(model, load_arrays(content_of_arrays), scalars)
+    except (SafetensorError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
+        raise ValueError(f"checkpoint {checkpoint} does not fit: {type(error).__name__} {shown(str(error), 160)}") from error
 
 
 @runtime_checkable
@@ -139,6 +146,7 @@ def _capture(model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any]) -> None:
     normaliser, monitor, envs = _layers(model)
+    require_fit(arrays, scalars, model, _optimisers(model))
     model.policy.load_state_dict({name: torch.from_numpy(array) for name, array in _part(arrays, "policy").items()})
     for of, optimiser in _optimisers(model).items():
         moments: dict[int, dict[str, torch.Tensor]] = {}
@@ -199,6 +207,8 @@ def _restore_sac(model: SAC, arrays: dict[str, np.ndarray]) -> None:
     assert buffer is not None
     for name in _BUFFER:
         getattr(buffer, name)[: len(arrays[name])] = arrays[name]
+    if not 0 <= int(arrays["position"][0]) < buffer.buffer_size:
+        raise ValueError(f"sac/position is {arrays['position'][0]}; allowed: 0 to {buffer.buffer_size - 1}")
     buffer.pos, buffer.full, model._episode_num = int(arrays["position"][0]), bool(arrays["position"][1]), int(arrays["position"][2])
     if model.log_ent_coef is not None:
         with torch.no_grad():

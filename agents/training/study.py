@@ -1,6 +1,5 @@
 """A study: one training per seed, each a run nested under the study's."""
 
-import json
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -9,6 +8,8 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import data_hash
 from vcgym.agents.tracking.tracking import Tracking, flatten
 from vcgym.agents.training.training import Trained, require_trainable, train
+from vcgym.network.traces.plain_file import read_json, replace_file, require_space
+from vcgym.network.traces.refusal import shown
 
 
 class StudyConfig(Protocol):
@@ -24,15 +25,16 @@ def run_study(config: TrainConfig) -> list[Trained]:
     """Train once per seed of `config` and log every run.
 
     Raises:
-        ValueError: the folder holds a study of another config; also see `vcgym.agents.training.training.require_trainable`.
+        ValueError: the folder holds a study of another config, or its disk is all but full; also see
+            `vcgym.agents.training.training.require_trainable`.
     """
     config.data.export()
     require_trainable(config)
     require_same_study(config)
+    require_space(config.folder)
     data = data_hash(config.env)
     tracking = Tracking()
-    config.folder.mkdir(parents=True, exist_ok=True)
-    (config.folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n")
+    replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
     results = []
     with tracking.run(config.study, data_hash=data, marker=config.folder / "mlflow_run") as study:
         study.config(config)
@@ -55,13 +57,13 @@ def require_same_study(config: StudyConfig) -> None:
     path = config.folder / "config.json"
     if not path.exists():
         return
-    begun = {name: value for name, value in flatten(json.loads(path.read_text())).items() if not _is_place(name)}
+    begun = {name: value for name, value in flatten(read_json(path)).items() if not _is_place(name)}
     wanted = flatten(config.decisive())
     for name in sorted(begun.keys() | wanted.keys()):
         if begun.get(name, "absent") != wanted.get(name, "absent"):
             raise ValueError(
-                f"{path} is of another study: {name} is {begun.get(name, 'absent')!r}, expected {wanted.get(name, 'absent')!r}; "
-                "set it so, or choose another folder"
+                f"{path} is of another study: {shown(name)[1:-1]} is {shown(begun.get(name, 'absent'))}, "
+                f"expected {shown(wanted.get(name, 'absent'))}; set it so, or choose another folder"
             )
 
 

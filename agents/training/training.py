@@ -27,7 +27,7 @@ from vcgym.agents.training.learners import Model, build_model, name_of, require_
 Log = Callable[[dict[str, float], int], None]
 
 _VALIDATION_SEED = 0
-_CHECKPOINT_FORMAT = 2
+_CHECKPOINT_FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,10 @@ def require_trainable(config: TrainConfig) -> None:
 
     Raises:
         FileExistsError: see `train`.
-        ValueError: an argument of the environment is out of range, or no agent can take its actions.
+        ValueError: an argument of the environment is out of range, no agent can take its actions, or the device is not there.
         DataError: data is missing or broken.
     """
+    _require_device(config)
     for seed in config.seeds:
         _newest_checkpoint(config, seed)
     for split in ("train", "validation"):
@@ -62,8 +63,9 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
 
     Raises:
         FileExistsError: the folder holds an earlier training and `config.resume` is false.
-        ValueError: the newest checkpoint belongs to another training.
+        ValueError: the newest checkpoint belongs to another training, or the device is not there.
     """
+    _require_device(config)
     config.data.export()
     torch.set_num_threads(config.threads)
     home = config.folder / f"seed-{seed}"
@@ -94,6 +96,11 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
         validation_envs.close()
         assert model.env is not None
         model.env.close()
+
+
+def _require_device(config: TrainConfig) -> None:
+    if config.device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device is 'cuda', but torch finds no GPU; allowed: 'auto' or 'cpu'")
 
 
 def _newest_checkpoint(config: TrainConfig, seed: int) -> Path | None:

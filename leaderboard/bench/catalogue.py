@@ -15,7 +15,7 @@ from vcgym.leaderboard.bench.packets import paths, paths_ratio, system
 from vcgym.leaderboard.bench.predictors import FORWARD, forward
 from vcgym.leaderboard.bench.steps import env_steps
 from vcgym.leaderboard.bench.worlds import generation
-from vcgym.leaderboard.results.files import replace_file
+from vcgym.network.traces.plain_file import replace_file
 
 Benchmark = Callable[[Effort], Iterable[Record | Absent]]
 

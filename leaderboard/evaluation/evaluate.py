@@ -9,7 +9,7 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell
 from vcgym.leaderboard.evaluation.cells.work_units import play_cells
 from vcgym.leaderboard.evaluation.compile_ahead import compile_ahead
-from vcgym.leaderboard.results.files import replace_file
+from vcgym.network.traces.plain_file import replace_file
 
 TOGETHER = 8  # rules in one piece: enough to pay for drawing its worlds, few enough that many workers have something to do
 

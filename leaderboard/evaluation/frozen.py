@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.leaderboard.evaluation.suites import Part, Suite, links, worlds
+from vcgym.leaderboard.evaluation.suites import SUITES, AnyScenario, Part, Suite, data_hash, links, worlds
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
+from vcgym.network.traces.cards import DataError
 
 SAMPLED = 3  # worlds of each part over paths: first, middle and last
 _HASHED_APART: Any = None  # a trace is hashed by its content
@@ -38,6 +39,33 @@ FROZEN = {
     "rate-v0": Frozen("7d75aa84d03c5a60", "8abd9db936302428 ba00f9126b0c8e90"),
     "calls-v0": Frozen("0350b89c8e0a5ef2", "ae398e92065724ed"),
 }
+
+DATA = {
+    "calls": "b734de7b94380370", "cloud": "0b953e62c636ace8", "leo": "121aac18492dcfd6", "order": "5f2601c6fb08d574",
+    "rate": "241fd9e959fb379f", "rate-measured": "f12682dedc9f826c", "stress": "b573c804a23b259e", "synthetic-9": "1fea3fc0224dcf06",
+    "synthetic-90": "9ccb89151f20d519", "synthetic-900": "0ffde77bd7461285", "table1": "ec1d86eba1e0a014",
+    "wonderproxy": "b573c804a23b259e", "world": "d685266f6ead5051",
+}  # fmt: skip
+"""Sixteen hex digits of the hash of the data behind each scenario of these suites."""
+
+
+def require_frozen_data(suite: Suite, parts: Iterable[tuple[Part, AnyScenario]]) -> None:
+    """Refuse other data than those that a suite of `SUITES` is frozen on: its name would stand over other worlds.
+
+    Args:
+        suite: to be played; one of your own is not checked.
+        parts: its parts with their scenarios.
+
+    Raises:
+        DataError: naming the scenario and both hashes.
+    """
+    if suite not in [SUITES[name] for name in FROZEN if name in SUITES]:
+        return
+    for part, scenario in parts:
+        found, wanted = data_hash(scenario)[:16], DATA[part.scenario]
+        if found != wanted:
+            allowed = f"{wanted}, the data of suite {suite.name}-{suite.version}; traces of your own play as suite=replay or rate-replay"
+            raise DataError(part.scenario, "hash of the data", found, allowed)
 
 
 def definition_hash(suite: Suite) -> str:

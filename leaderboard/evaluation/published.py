@@ -11,8 +11,10 @@ from gymnasium.envs.registration import load_env_creator
 
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System, tuning_trials
+from vcgym.network.traces.plain_file import read_plain
 
 AGENT_ENV = "vcgym/Call-v0"
+_MAX_FILE_BYTES = 1 << 28
 
 
 class PublishedAgent(NamedTuple):
@@ -33,7 +35,8 @@ class PublishedAgent(NamedTuple):
     @classmethod
     def read(cls, folder: Path, load: Callable[..., Policy], env: str = AGENT_ENV, arguments: tuple[tuple[str, Any], ...] = ()) -> Self:
         """Return the agent in `folder` as it is now."""
-        return cls(load, tuple((path.name, path.read_bytes()) for path in sorted(folder.iterdir())), env, arguments)
+        files = tuple((path.name, read_plain(path, _MAX_FILE_BYTES)) for path in sorted(folder.iterdir()))
+        return cls(load, files, env, arguments)
 
     def policy(self) -> Policy:
         """Load it.

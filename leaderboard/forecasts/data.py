@@ -22,11 +22,11 @@ from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, Noted
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
-from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE
+from vcgym.network.traces.plain_file import replace_file
 from vcgym.network.worlds.world import WorldDraw
 from vcgym.predictors.study.rows import COLUMNS
 

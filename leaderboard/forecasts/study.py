@@ -20,8 +20,8 @@ from vcgym.leaderboard.forecasts.figures import draw
 from vcgym.leaderboard.forecasts.scores import by_group, scores
 from vcgym.leaderboard.forecasts.table import ALL_MODES
 from vcgym.leaderboard.kept import kept_document
-from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.scenarios.splits import SPLITS
+from vcgym.network.traces.plain_file import replace_file
 from vcgym.predictors.published import Training, publish, read_card
 from vcgym.predictors.study.dnn import TrainedDnn
 from vcgym.predictors.study.method import Fitted, Site

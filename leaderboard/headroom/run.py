@@ -17,6 +17,7 @@ from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.plain_file import replace_file
 
 HEADROOM = results.Layout(
     pa.schema([pa.field(name, pa.type_for_alias(kind), nullable=False) for name, kind in COLUMNS.items()]), (*CELL, "what")
@@ -50,7 +51,7 @@ def write_headroom(
     results.write(results.RESULTS, found, run / "oracles.parquet")
     lines = headroom(results.read_with_oracles(run))
     results.write(HEADROOM, lines, run / "headroom.parquet")
-    results.replace_file(run / "headroom.md", page(lines).encode())
+    replace_file(run / "headroom.md", page(lines).encode())
     return publish(run)
 
 

@@ -28,6 +28,10 @@ BY_NAME = (NATURAL, ONE_SECOND_BURSTS)
 ORACLE = "oracle"
 
 
+START = "-start"
+"""Ending of the name of an agent before its first update."""
+
+
 class Value(NamedTuple):
     """The ranked metric of one system beside the others' and what was attainable.
 
@@ -38,6 +42,7 @@ class Value(NamedTuple):
         won: share of worlds in which it is better than `Board.reference`, a tie counting half.
         median: over kinds of worlds of the mean of a kind.
         shortfall: mean of what is lacking to `Columns.target`; None without a target.
+        learned: of an agent, less the same agent before its first update, which plays as NAME-start; None without one.
     """
 
     to_bar: Estimate | None
@@ -46,6 +51,7 @@ class Value(NamedTuple):
     won: Estimate
     median: Estimate
     shortfall: Estimate | None
+    learned: Estimate | None
 
 
 class Line(NamedTuple):
@@ -185,8 +191,18 @@ def _values(
     short = {} if columns.target is None else shortfalls(paired, metric, columns.target)
     primary = columns.primary
     to_bar = differences(paired, primary.name, bar.system, primary.trim) if bar.system else {}
+    starts = [name for name in paired.systems if f"{name}{START}" in paired.systems]
+    learned = {name: differences(paired, primary.name, f"{name}{START}", primary.trim)[name] for name in starts}
     return {
-        name: Value(to_bar.get(name), axis.scores[name] if axis else None, regret.get(name), won[name], middle[name], short.get(name))
+        name: Value(
+            to_bar.get(name),
+            axis.scores[name] if axis else None,
+            regret.get(name),
+            won[name],
+            middle[name],
+            short.get(name),
+            learned.get(name),
+        )
         for name in paired.systems
     }
 

@@ -11,14 +11,16 @@ from vcgym.leaderboard.report import beaten_by_tuned_rule as tuned_rule
 from vcgym.leaderboard.report.board import Board, Line, board_name, boards
 from vcgym.leaderboard.report.details import details
 from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
+from vcgym.leaderboard.report.left_out import left_out_lines
 from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.axis import axis_marks
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.table import markdown
 from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.results.cdf import Cdfs, of_board, read_cdfs
-from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with_oracles, replace_file
+from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with_oracles
 from vcgym.network.traces.cards import Card
+from vcgym.network.traces.plain_file import replace_file
 
 _PAGE = Path(__file__).parent / "page"
 
@@ -26,13 +28,15 @@ _PAGE = Path(__file__).parent / "page"
 class Stored(NamedTuple):
     """Files of a finished run.
 
-    Results, with oracles where there are any; delay distributions; sessions over time; and cards (hash, scenarios, cards) of the data.
+    Results, with oracles where there are any; delay distributions; sessions over time; cards (hash, scenarios, cards) of the data; and a
+    sentence for each agent that was left out.
     """
 
     results: pa.Table
     cdfs: Cdfs
     timelines: list[dict[str, Any]]
     cards: list[tuple[str, str, list[Card]]]
+    left_out: list[str]
 
     @classmethod
     def read(cls, folder: Path) -> "Stored":
@@ -44,7 +48,8 @@ class Stored(NamedTuple):
         """
         results = read_with_oracles(folder)
         cdfs = read_cdfs(read(DELAY_CDF, folder / "cdf.parquet"))
-        return cls(results, cdfs, read(TIMELINE, folder / "timeline.parquet").to_pylist(), read_cards(folder))
+        timelines = read(TIMELINE, folder / "timeline.parquet").to_pylist()
+        return cls(results, cdfs, timelines, read_cards(folder), left_out_lines(folder))
 
 
 def publish(folder: Path) -> Path:
@@ -61,7 +66,8 @@ def publish(folder: Path) -> Path:
     ranked = boards(stored.results)
     page = folder / "report.html"
     replace_file(page, board_page([(ranked, stored)]).encode())
-    replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked)).encode())
+    left_out = "".join(f"\n{line}\n" for line in stored.left_out)
+    replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked) + left_out).encode())
     return page
 
 
@@ -98,6 +104,7 @@ def board_page(runs: Sequence[tuple[list[Board], Stored]]) -> str:
         modes=modes,
         suites=sorted({mode["suite"] for mode in modes}),
         shared=shared,
+        left_out=[line for _, stored in runs for line in stored.left_out],
         value_columns=tables.VALUE,
         cost_columns=tables.COST_HEADINGS,
         footnotes=list(dict.fromkeys(board.columns.footnote for board in ranked)),

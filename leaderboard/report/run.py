@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,23 +13,28 @@ from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.cells.cells import Cell, Found
 from vcgym.leaderboard.evaluation.evaluate import evaluate
+from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
 from vcgym.leaderboard.report.beaten_by_tuned_rule import beaten_by_tuned_rule, sentence
 from vcgym.leaderboard.report.board import board_name, boards
+from vcgym.leaderboard.report.left_out import left_out_lines, write_left_out
 from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import publish
 from vcgym.leaderboard.report.table import print_boards
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import WORLD
+from vcgym.network.traces.plain_file import require_space
 
 
 def run_suite(
     suite: Suite, parts: list[tuple[Part, AnyScenario]], systems: Mapping[str, Participant], folder: Path, on_progress: OnProgress,
-    threads: int = 1, workers: int = 0, address: str | None = None,
+    threads: int = 1, workers: int = 0, address: str | None = None, left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:  # fmt: skip
     """Play every participant on every world and publish the outcome; a run that was killed goes on where it was.
+
+    An agent that fails in play is left out, on all worlds, and named with the reason.
 
     Args:
         suite: what to play.
@@ -39,17 +45,24 @@ def run_suite(
         threads: as for `evaluate`; without effect on the results.
         workers: as for `evaluate`; without effect on the results.
         address: as for `evaluate`; without effect on the results.
+        left_out: agents that were refused before, and why.
 
     Returns:
         The report's path.
 
     Raises:
         ValueError: a cell's file is broken.
+        DataError: the suite is frozen on other data, or the disk of the folder is all but full.
     """
+    require_frozen_data(suite, parts)
+    require_space(folder)
     planned = cells.plan(suite, parts, systems)
     evaluate(planned, folder / cells.FOLDER, on_progress, threads, workers, address)
     on_progress(len(planned), "ranking")
-    found = [(cell, cells.read(folder / cells.FOLDER / cell.file)) for cell in planned]
+    played = [(cell, cells.read(folder / cells.FOLDER / cell.file)) for cell in planned]
+    failed = {cell.name: of_cell.verdict for cell, of_cell in played if of_cell.verdict}
+    write_left_out(dict(left_out) | failed, folder)
+    found = [(cell, of_cell) for cell, of_cell in played if cell.name not in failed]
     rows = pa.concat_tables(cell.rows for _, cell in found).to_pylist()
     results.write(results.results_of(suite.columns), rows, folder / "results.parquet")
     results.write(results.TIMING, _timings(found), folder / "timing.parquet")
@@ -64,6 +77,8 @@ def show(folder: Path, console: Console) -> None:
     """Print the ranks of a finished suite."""
     ranked = boards(results.read_with_oracles(folder))
     print_boards(ranked, console)
+    for line in left_out_lines(folder):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     for compared in beaten_by_tuned_rule(ranked):
         console.print(f"Mode {compared.board}: {sentence(compared)}", highlight=False, markup=False)
 

@@ -77,11 +77,28 @@ def _axis(board: Board) -> str:
 
 def _bar_headings(board: Board) -> list[str]:
     label, bar = board.columns.primary.heading, board.bar.system
-    return ["system", "kind", *([f"{label} less that of {bar} [95 %]"] if bar else []), "decisions", "trials", "numbers"]
+    beside = [f"{label} less that of {bar} [95 %]"] if bar else []
+    learned = ["learned [95 %]"] if _learned(board) else []
+    return ["system", "kind", *beside, *learned, "decisions", "trials", "numbers"]
 
 
 def _bar_rows(board: Board) -> list[list[str]]:
-    return [[line.standing.system, line.kind, *_to_bar(board, line), *(f"{line.cost[name]:,}" for name in COST)] for line in board.lines]
+    return [
+        [line.standing.system, line.kind, *_to_bar(board, line), *_to_start(board, line), *(f"{line.cost[name]:,}" for name in COST)]
+        for line in board.lines
+    ]
+
+
+def _learned(board: Board) -> bool:
+    return any(line.value.learned is not None for line in board.lines)
+
+
+def _to_start(board: Board, line: Line) -> list[str]:
+    """Return what an agent has learned, "" for what has no start; nothing where nobody has one."""
+    if line.value.learned is None:
+        return [""] if _learned(board) else []
+    value, low, high = (format_value(board.columns.primary, end) for end in line.value.learned)
+    return [f"{value} [{low}, {high}]"]
 
 
 def _to_bar(board: Board, line: Line) -> list[str]:

@@ -4,7 +4,6 @@ A file is a function of its rows: they are sorted by key, columns stand in a fix
 equal bytes on one platform and stack.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from io import BytesIO
 from numbers import Integral, Real
@@ -17,7 +16,10 @@ import pyarrow.parquet as pq
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
 from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.network.traces.plain_file import read_plain, replace_file
+from vcgym.network.traces.refusal import shown
 
+MAX_BYTES = 1 << 30  # of a file that is read
 _TAKES = {pa.string(): str, pa.int64(): Integral, pa.float64(): Real}
 _LISTS = {"int64s": pa.list_(pa.int64()), "strings": pa.list_(pa.string())}
 
@@ -113,9 +115,9 @@ def read(layout: Layout, path: Path) -> pa.Table:
     if not path.is_file():
         raise FileNotFoundError(f"no leaderboard file {path}")
     try:
-        stored = pq.read_table(path)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path} is not a Parquet file: {error}") from error
+        stored = pq.read_table(pa.BufferReader(read_plain(path, MAX_BYTES)))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path} is not a whole Parquet file: {shown(str(error))}") from error
     _refuse_other_columns(stored.schema.names, layout.schema.names, str(path))
     stored = stored.select(layout.schema.names)
     for found, wanted in zip(stored.schema, layout.schema, strict=True):
@@ -132,7 +134,7 @@ def read_results(path: Path) -> pa.Table:
     """
     try:
         names = pq.read_schema(path).names if path.is_file() else []
-    except pa.ArrowInvalid:
+    except (pa.ArrowException, OSError):
         names = []  # `read` says what is wrong
     return read(results_of(RATE) if RATE.ranked_by in names else RESULTS, path)
 
@@ -154,14 +156,6 @@ def read_with_oracles(folder: Path) -> pa.Table:
 def _worlds(rows: pa.Table) -> list[tuple[Any, ...]]:
     """Return the world key of each row: suite, version, data card and world."""
     return list(zip(*(rows[name].to_pylist() for name in (*WORLD, "suite", "suite_version", "card", "packets")), strict=True))
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write `content` to `path`, making its folder; a reader sees the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_bytes(content)
-    draft.replace(path)
 
 
 def _refuse_other_columns(found: Iterable[str], wanted: list[str], place: str) -> None:

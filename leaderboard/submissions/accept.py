@@ -1,6 +1,6 @@
 """Submissions that a leaderboard has taken: copies beside its results, played with the others from then on."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 from vcgym.agents.published.new_folder import new_folder
@@ -8,23 +8,25 @@ from vcgym.leaderboard.evaluation.participants import is_agent_name
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.load import read, take
+from vcgym.leaderboard.submissions.trial import Observed
+from vcgym.network.traces.refusal import shown
 
 FOLDER = "submissions"  # within that of the results
 
 
-def accept(folder: Path, board: Path, paths: Iterable[int], rules: Collection[str]) -> str:
-    """Check the submission in `folder`, copy it to the results in `board`, and return its name.
+def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]) -> str:
+    """Check and try the submission in `folder`, copy it to the results in `board`, and return its name.
 
     Args:
         folder: of the submission.
         board: of the results.
-        paths: how many paths the worlds have that it is to play.
+        observed: what it is tried on, see `vcgym.leaderboard.submissions.trial.observe`.
         rules: names of all rules that may be played beside it.
 
     Raises:
         RefusedError: it is not taken, or a rule, an agent of ours or another submission has its name.
     """
-    submission = take(folder, paths)
+    submission = take(folder, observed)
     name = submission.card.name
     if name in rules or is_agent_name(name):
         raise RefusedError(folder, f"is called {name!r}, as a system of this leaderboard is", "another name")
@@ -39,12 +41,15 @@ def accept(folder: Path, board: Path, paths: Iterable[int], rules: Collection[st
     return name
 
 
-def accepted(board: Path, paths: Iterable[int]) -> dict[str, PublishedAgent]:
-    """Return the submissions that lie with the results in `board`, checked again, by name.
-
-    Raises:
-        RefusedError: one is not as it must be.
-    """
-    paths, kept = list(paths), board / FOLDER
-    found = [take(folder, paths) for folder in sorted(kept.iterdir()) if not folder.name.startswith(".")] if kept.is_dir() else []
-    return {submission.card.name: submission.published for submission in found}
+def accepted(board: Path) -> tuple[dict[str, PublishedAgent], dict[str, str]]:
+    """Return the submissions that lie with the results in `board`, read again, by name; and those that are refused, with the reason."""
+    kept, taken, left_out = board / FOLDER, dict[str, PublishedAgent](), dict[str, str]()
+    for folder in sorted(kept.iterdir()) if kept.is_dir() else []:
+        if folder.name.startswith("."):
+            continue
+        try:
+            submission = read(folder)
+            taken[submission.card.name] = submission.published
+        except RefusedError as error:
+            left_out[shown(folder.name)[1:-1]] = f"is refused: {error}"
+    return taken, left_out

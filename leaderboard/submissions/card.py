@@ -15,6 +15,7 @@ from vcgym.envs.call.features.path import PATH_FEATURES
 from vcgym.envs.faces.vector.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.network.traces.refusal import faults, shown
 
 ORACLE = "oracle_"  # prefix of hindsight oracles, which are never ranked
 Line = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -82,8 +83,7 @@ def parse_card(path: Path, content: bytes) -> SubmissionCard:
     try:
         card = SubmissionCard.model_validate_json(content)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'card'}: {one['msg']}" for one in error.errors(include_input=False)[:5])
-        raise RefusedError(path, faults, "the fields of vcgym.leaderboard.submissions.card.SubmissionCard") from None
+        raise RefusedError(path, faults(error), "the fields of vcgym.leaderboard.submissions.card.SubmissionCard") from None
     if card.agent is not None:
         _refuse_other_agent(path, card.agent)
     if card.onnx is not None:
@@ -122,9 +122,4 @@ def _refuse_other_model(path: Path, card: OnnxCard) -> None:
 
 def _refuse_other(path: Path, field: str, found: object, wanted: object) -> None:
     if found != wanted:
-        raise RefusedError(path, f"{field} is {_short(found)}", _short(wanted))
-
-
-def _short(value: object) -> str:
-    text = ascii(value)
-    return text if len(text) <= 300 else f"{text[:300]}..."
+        raise RefusedError(path, f"{field} is {shown(found)}", shown(wanted, 160))

@@ -1,8 +1,11 @@
 """A submission's folder as bytes: two plain files of bounded size, read once, nothing followed and nothing unpacked."""
 
 import os
-import stat
 from pathlib import Path
+
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.refusal import one_line, shown
 
 CARD = "card.json"
 SAFETENSORS, ONNX = "agent.safetensors", "policy.onnx"
@@ -17,7 +20,7 @@ class RefusedError(ValueError):
 
     def __str__(self) -> str:
         place, found, allowed = self.args
-        return f"{place}: {found}; allowed: {allowed}"
+        return one_line(f"{place}: {found}; allowed: {allowed}")
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
@@ -39,21 +42,9 @@ def read_files(folder: Path) -> dict[str, bytes]:
     return {name: _read(folder / name, MAX_BYTES[name]) for name in names}
 
 
-def _read(path: Path, limit: int) -> bytes:
+def _read(path: Path, max_bytes: int) -> bytes:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe must not be waited for
-    except OSError as error:
-        raise RefusedError(path, f"cannot be opened as a file of its own ({error.strerror})", "a plain file, no link") from error
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise RefusedError(path, "is not a plain file", "a plain file, no folder, link, pipe or device")
-        if status.st_size > limit:
-            raise RefusedError(path, f"has {status.st_size} bytes", f"at most {limit}")
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            content = file.read(limit + 1)
-    finally:
-        os.close(handle)
-    if len(content) > limit:
-        raise RefusedError(path, f"grew to {len(content)} bytes while it was read", f"at most {limit}")
-    return content
+        return read_plain(path, max_bytes, links=False)
+    except DataError as error:
+        _, where, value, allowed = error.args
+        raise RefusedError(path, f"{where} is {shown(value)}", allowed) from error

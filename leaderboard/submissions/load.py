@@ -1,7 +1,6 @@
-"""Loading of a submission's folder as a policy: card, weights, and for ONNX a trial. Each step refuses before the next begins."""
+"""Loading of a submission's folder as a policy: card, weights, and a trial. Each step refuses before the next begins."""
 
 import math
-from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from vcgym.leaderboard.submissions.card import SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
 from vcgym.leaderboard.submissions.onnx_model import CheckedModel, checked_model
 from vcgym.leaderboard.submissions.onnx_session import decide, open_session
-from vcgym.leaderboard.submissions.trial import tried
+from vcgym.leaderboard.submissions.trial import Observed, try_submission
 
 _HEADER_BYTES = 1 << 16  # of a safetensors file
 
@@ -64,19 +63,18 @@ class Submission(NamedTuple):
     published: PublishedAgent
 
 
-def take(folder: Path, paths: Iterable[int]) -> Submission:
-    """Read a submission, check it, and try a model.
+def take(folder: Path, observed: Observed) -> Submission:
+    """Read a submission, check it, and try it.
 
     Args:
         folder: see docs/submissions.md.
-        paths: numbers of paths of the worlds that it is to play; an ONNX model is tried with each.
+        observed: what it is tried on, see `vcgym.leaderboard.submissions.trial.observe`.
 
     Raises:
         RefusedError: naming the file, what is wrong, and what is allowed.
     """
     submission = read(folder)
-    if isinstance(submission.policy, OnnxPolicy):
-        tried(folder / ONNX, submission.policy.model.content, paths)
+    try_submission(folder / submission.card.weights, submission.published.files, observed)
     return submission
 
 

@@ -1,7 +1,10 @@
-"""A trial of a model in a process of its own, with bounded memory and time: a crash or a swelling model stays there.
+"""A trial of a submission in a process of its own, with bounded memory and time: a crash or a swelling model stays there.
 
-``python -m vcgym.leaderboard.submissions.trial PATHS ...`` reads a model from its standard input and decides once for each number of paths.
-Memory is bounded where the system bounds it (Linux); the processor's time everywhere.
+The submission decides on what a short call on each of the suite's scenarios shows. The calls are played here by random actions, so that the
+observations cover more than one policy would see; the process gets the observations alone.
+
+``python -m vcgym.leaderboard.submissions.trial FOLDER OBSERVATIONS`` is that process. Memory is bounded where the system bounds it (Linux);
+the processor's time everywhere.
 """
 
 import contextlib
@@ -9,46 +12,94 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
 
-from vcgym.envs.call.features.call import CALL_WIDTH
-from vcgym.envs.call.features.path import PATH_WIDTH
+from vcgym.envs.faces.vector.actions import LEVELS
+from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
+from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, worlds
 from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.onnx_session import decide, open_session
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.refusal import shown
 
-MEMORY_BYTES, PROCESSOR_S, WAIT_S = 3 << 30, 30, 120
+MEMORY_BYTES, PROCESSOR_S, WAIT_S = 3 << 30, 60, 180
+
+Observed = Mapping[str, NDArray[np.float32]]
+"""Observations (decisions, features) of calls on scenarios with the same number of paths, by that number."""
 
 
-def tried(path: Path, model: bytes, paths: Iterable[int]) -> None:
-    """Run `model` in a process of its own, once for each number of paths.
+class _Wanderer:
+    """A policy that takes random actions and keeps what it observes."""
+
+    reads = "features"
+
+    def __init__(self, paths: int) -> None:
+        self._paths, self._rng, self.seen = paths, np.random.default_rng(0), list[NDArray[np.float32]]()
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False
+    ) -> tuple[NDArray[Any], Any]:
+        """Return random actions, and keep the observation."""
+        self.seen.append(np.array(observation, np.float32))
+        return self._rng.integers(0, [self._paths, LEVELS], (len(observation), 2)), state
+
+
+def observe(parts: Iterable[tuple[Part, AnyScenario]]) -> Observed:
+    """Return what a call on the first world of each part over paths shows, and an observation of zeros for each number of paths."""
+    seen: dict[str, list[NDArray[np.float32]]] = {}
+    for part, scenario in parts:
+        if isinstance(scenario, Scenario):
+            wanderer = _Wanderer(scenario.paths)
+            play_policy(wanderer, AGENT_ENV, scenario, part.split, worlds(part, scenario)[:1], 1, part.stratum)
+            seen.setdefault(str(scenario.paths), [np.zeros_like(wanderer.seen[0])]).extend(wanderer.seen)
+    return {paths: np.concatenate(rows) for paths, rows in seen.items()}
+
+
+def try_submission(place: Path, files: Iterable[tuple[str, bytes]], observed: Observed) -> None:
+    """Let a submission decide on observations, in a process of its own.
+
+    Args:
+        place: the weights, which errors name.
+        files: name and content of the submission's files.
+        observed: of `observe`.
 
     Raises:
         RefusedError: it cannot be loaded, has other inputs or outputs, gives values that are not finite, or needs more than is allowed.
     """
-    command = [sys.executable, "-m", __name__, *map(str, sorted(set(paths)))]
-    allowed = f"a model as docs/submissions.md says, within {MEMORY_BYTES >> 30} GiB and {PROCESSOR_S} s"
-    try:
-        done = subprocess.run(
-            command, input=model, capture_output=True, timeout=WAIT_S, check=False,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise RefusedError(path, f"a trial run took more than {WAIT_S} s", allowed) from error
+    allowed = f"weights as docs/submissions.md says, which decide on every observation within {MEMORY_BYTES >> 30} GiB and {PROCESSOR_S} s"
+    with TemporaryDirectory(prefix="vcgym-trial-") as home:
+        folder, observations = Path(home) / "submission", Path(home) / "observations"
+        folder.mkdir()
+        for name, content in files:
+            (folder / name).write_bytes(content)
+        save_file(dict(observed), observations)
+        command = [sys.executable, "-m", __name__, str(folder), str(observations)]
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_S, check=False, env=environment)
+        except subprocess.TimeoutExpired as error:
+            raise RefusedError(place, f"a trial call took more than {WAIT_S} s", allowed) from error
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"it ended with {done.returncode}"]
-        raise RefusedError(path, f"a trial run failed: {ascii(lines[-1])[1:-1][:400]}", allowed)
+        raise RefusedError(place, f"a trial call failed: {shown(lines[-1], 200)[1:-1]}", allowed)
 
 
 def _main() -> None:
     for limit, value in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, PROCESSOR_S), (resource.RLIMIT_CORE, 0)):
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(limit, (value, value))
-    session = open_session(sys.stdin.buffer.read())
-    for paths in map(int, sys.argv[1:]):
-        decide(session, np.zeros((paths, PATH_WIDTH), np.float32), np.zeros(CALL_WIDTH, np.float32))
+    from vcgym.leaderboard.submissions.load import load  # under the limits
+
+    policy = load(Path(sys.argv[1]))
+    for rows in load_file(sys.argv[2]).values():
+        policy.predict(rows)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from vcgym.baselines.systems import TUNED
-from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.tuning.tunable import as_data, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_pairs import Found, Round, Studied
 from vcgym.leaderboard.tuning.tuning import compared, domains_as_data, rounded
 from vcgym.network.traces.cards import canonical_sha256
+from vcgym.network.traces.plain_file import replace_file
 
 
 def save_pairs(studied: Studied, task: CallTask, rounds: Sequence[Round], seed: int, folder: Path) -> None:

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from vcgym.agents.sweeps.search import Domain, Values, search
 from vcgym.baselines.systems import TUNED, System
 from vcgym.leaderboard.kept import kept_document
-from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.tuning.tunable import as_data, short, values_of, with_values
 from vcgym.network.traces.cards import canonical_sha256
+from vcgym.network.traces.plain_file import replace_file
 
 SEARCHED = "searched"
 """Folder of kept searches."""

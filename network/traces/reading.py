@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.plain_file import read_plain
 
 MAX_CONTENT_BYTES = 2**28  # unpacked; a gzip file may grow a thousandfold
 MAX_LINES = 10_000_000  # a day of probes every 10 ms has 8.64 million
@@ -35,10 +36,13 @@ class TraceError(DataError):
 
 def read_content(path: Path, limit_bytes: int = MAX_CONTENT_BYTES) -> bytes:
     """Read a file, unpacked if its name ends in .gz; more than `limit_bytes` is refused before it fills the memory."""
-    opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rb") as file:
-            content: bytes = file.read(limit_bytes + 1)
+        content = read_plain(path, max(limit_bytes, MAX_CONTENT_BYTES))
+        if path.suffix == ".gz":
+            with gzip.open(io.BytesIO(content)) as file:
+                content = file.read(limit_bytes + 1)
+    except DataError as error:
+        raise TraceError(*error.args) from error
     except (OSError, EOFError, zlib.error) as error:
         raise TraceError(path, "file", f"{type(error).__name__}: {error}", "a whole, readable file") from error
     if len(content) > limit_bytes:
@@ -104,8 +108,8 @@ def numbers(path: Path, field: str, cells: Sequence[str], lines: Sequence[int], 
 def refuse_falling(path: Path, column: str, values: NDArray[Any], lines: NDArray[np.int32], *, may_stand: bool = True) -> None:
     """Refuse `values` (n,) of a column if one is below the one before it, or equal to it; `lines` (n,) are their lines in the file."""
     before, after = values[:-1], values[1:]
-    falls = np.flatnonzero(after < before if may_stand else after <= before)
-    if len(falls):
-        at = int(falls[0])
+    falls = after < before if may_stand else after <= before
+    if falls.any():
+        at = int(np.argmax(falls))
         allowed = f"{'at least' if may_stand else 'above'} {before[at].item()}, the one before"
         raise TraceError(path, f"line {lines[at + 1]}, {column}", after[at].item(), allowed)

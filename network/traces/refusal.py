@@ -3,6 +3,7 @@
 from pydantic import ValidationError
 
 MAX_SHOWN = 80  # characters of a value that an error repeats
+MAX_LINE = 300  # characters of an error
 _MAX_FAULTS = 3
 
 
@@ -11,6 +12,12 @@ def shown(value: object, limit: int = MAX_SHOWN) -> str:
     # A long text is cut before it is written out: it may have a gigabyte.
     text = ascii(value[: limit + 1] if isinstance(value, str | bytes) else value)
     return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line of at most `MAX_LINE` characters; what is left out is from the middle."""
+    line, tail = " ".join(text.split()), MAX_LINE // 3
+    return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - tail - 5]} ... {line[-tail:]}"
 
 
 def faults(error: ValidationError, where: str = "") -> str:

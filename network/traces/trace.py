@@ -129,10 +129,11 @@ def from_replies(
         raise TraceError(file, "number of answered probes", 0, "at least 1")
     by_number = np.argsort(seq, kind="stable")
     seq = seq[by_number]
-    twice = np.flatnonzero(seq[1:] == seq[:-1])
-    if len(twice):
-        first, again = lines[by_number[twice[0] : twice[0] + 2]]
-        raise TraceError(file, f"line {again}, seq", int(seq[twice[0]]), f"each number answered once; line {first} has it too")
+    twice = seq[1:] == seq[:-1]
+    if twice.any():
+        at = int(np.argmax(twice))
+        first, again = lines[by_number[at : at + 2]]
+        raise TraceError(file, f"line {again}, seq", int(seq[at]), f"each number answered once; line {first} has it too")
     sent_us, delay_us = sent_us[by_number], delay_us[by_number]
     del by_number
     if seq[-1] - seq[0] >= MAX_PROBES:

@@ -15,6 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.refusal import shown
+
+_MAX_BYTES = 1 << 30
 COLUMNS = pa.schema(
     [
         pa.field(name, kind, nullable=False)
@@ -102,9 +106,9 @@ def read_rows(path: Path, jitter: Jitter = "lag", transmit: Transmit = "fed_back
     if not path.is_file():
         raise FileNotFoundError(f"no rows at {path}; vcgym-predictor-data makes them")
     try:
-        table = pq.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise ValueError(f"{path} is not a Parquet file: {error}") from error
+        table = pq.read_table(pa.BufferReader(read_plain(path, _MAX_BYTES)))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path} is not a whole Parquet file: {shown(str(error))}") from error
     if table.schema.remove_metadata() != COLUMNS:
         raise ValueError(f"{path} has the columns {table.schema.names}; allowed are {COLUMNS.names} with the types {COLUMNS.types}")
     columns = {name: table[name].combine_chunks().to_numpy(zero_copy_only=False) for name in COLUMNS.names}

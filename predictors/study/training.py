@@ -7,7 +7,6 @@ A checkpoint is one safetensors file, replaced in one step; nothing is pickled.
 """
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -16,13 +15,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from vcgym.network.traces.plain_file import read_plain, replace_file
+from vcgym.network.traces.refusal import shown
 from vcgym.predictors.study.method import Method, Site
 
 CHECKPOINT = "checkpoint.safetensors"
+_MAX_CHECKPOINT_BYTES = 1 << 28
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -170,24 +172,23 @@ class _State:
         for number, moments in self.optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser/{number}/{name}": tensor for name, tensor in moments.items()}
         scalars = {"identity": self.identity, "history": self.history._asdict(), "waited": self.waited}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        with draft.open("wb") as file:
-            file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}, {"state": json.dumps(scalars)}))
-            os.fsync(file.fileno())
-        draft.replace(path)
+        content = save({name: tensor.contiguous() for name, tensor in tensors.items()}, {"state": json.dumps(scalars)})
+        replace_file(path, content)
 
     def load(self, path: Path) -> None:
+        content = read_plain(path, _MAX_CHECKPOINT_BYTES)
         try:
-            with safe_open(path, "pt") as file:
-                scalars = json.loads(file.metadata()["state"])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
-        except (OSError, SafetensorError, json.JSONDecodeError, KeyError, TypeError) as error:
-            raise ValueError(f"checkpoint {path} cannot be read: {error}") from error
-        for field, wanted in self.identity.items():
-            found = scalars["identity"].get(field)
-            if found != wanted:
-                raise ValueError(f"checkpoint {path} is of another training: {field} is {found!r}, expected {wanted!r}")
+            header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+            scalars, tensors = json.loads(header["__metadata__"]["state"]), load(content)
+            for field, wanted in self.identity.items():
+                found = scalars["identity"].get(field)
+                if found != wanted:
+                    raise ValueError(f"is of another training: {field} is {shown(found)}, expected {shown(wanted)}")
+            self._restore(tensors, scalars)
+        except (SafetensorError, ValueError, LookupError, TypeError, AttributeError, RuntimeError) as error:
+            raise ValueError(f"checkpoint {path} cannot be read: {type(error).__name__} {shown(str(error), 160)}") from error
+
+    def _restore(self, tensors: dict[str, Tensor], scalars: dict[str, Any]) -> None:
         self.net.load_state_dict(_part(tensors, "net"))
         self.best = _part(tensors, "best")
         moments: dict[int, dict[str, Tensor]] = {}

@@ -16,9 +16,9 @@ from vcgym.leaderboard.evaluation.participants import systems_of
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.report.board import board_name
-from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.statistics.paired import pair_worlds, sample
 from vcgym.network.traces.cards import canonical_sha256
+from vcgym.network.traces.plain_file import replace_file
 
 FOLDER = Path("outputs/bars")
 

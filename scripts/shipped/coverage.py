@@ -4,9 +4,9 @@ import json
 import sys
 from pathlib import Path
 
-from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.statistics.coverage import EQUALS, KINDS, SEEDS, simulate
 from vcgym.network.traces.cards import canonical_sha256
+from vcgym.network.traces.plain_file import replace_file
 
 SUITES = 1500
 

@@ -26,16 +26,17 @@ def _killed(name, kills, folder):
     _, took_s = finish(name, folder / "timed")  # with warm caches
     alike = [results(name, folder / "timed") == wanted]
     shutil.rmtree(folder / "timed")
-    held, instants = 0, []
-    while held < kills:
-        home = folder / f"killed-{held}"
-        for _ in range(min(RUNS, kills - held)):
+    instants = []
+    while len(instants) < kills:
+        home = folder / f"killed-{len(alike)}"
+        for _ in range(min(RUNS, kills - len(instants))):
             process, wait_s = start(name, home), rng.uniform(0.2, 1.0) * took_s
             time.sleep(wait_s)
-            if process.poll() is None:
-                instants.append(round(wait_s, 1))
-            kill(process) if process.poll() is None else process.wait()
-            held += 1
+            if process.poll() is not None:  # it was quicker than the one before
+                took_s *= 0.8
+                break
+            kill(process)
+            instants.append(round(wait_s, 1))
         ended, _ = finish(name, home)
         alike.append(ended == 0 and results(name, home) == wanted)
         shutil.rmtree(home)

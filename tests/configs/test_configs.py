@@ -235,6 +235,21 @@ def test_an_environment_that_is_refused_leaves_no_work_behind(tmp_path, monkeypa
     assert not ray.is_initialized()
 
 
+def test_a_gpu_that_is_not_there_is_refused_before_work(tmp_path, monkeypatch):
+    import torch
+
+    from vcgym.agents.training.study import run_study
+    from vcgym.agents.training.training import train
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    config = TrainConfig(env=EnvConfig(options={"packets": 60}), folder=tmp_path / "run", device="cuda")
+    for begin in (run_study, lambda config: train(config, seed=0)):
+        with pytest.raises(ValueError, match="device is 'cuda', but torch finds no GPU; allowed: 'auto' or 'cpu'"):
+            begin(config)
+    assert not list(tmp_path.iterdir())
+
+
 def test_no_folder_of_conf_takes_a_key_of_a_config_for_a_group():
     """`study=mine` sets a key only as long as no folder conf/study makes hydra look for a file there."""
     keys = {key for model in (TrainConfig, SweepConfig, LeaderboardConfig) for key in model.model_fields}

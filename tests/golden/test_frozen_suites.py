@@ -5,9 +5,10 @@ from collections import Counter
 import pytest
 
 from vcgym.leaderboard.evaluation import frozen
-from vcgym.leaderboard.evaluation.frozen import FROZEN, definition_hash, worlds_hash
+from vcgym.leaderboard.evaluation.frozen import DATA, FROZEN, definition_hash, require_frozen_data, worlds_hash
 from vcgym.leaderboard.evaluation.suites import MEASURED, SEEDS, SUITES, Part, Suite, prepare, worlds
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.traces.cards import DataError
 from vcgym.network.worlds.strata import STRATA
 
 WITHOUT_SERIES = [
@@ -35,6 +36,20 @@ def test_worlds_have_not_changed(name):
 @pytest.mark.parametrize("name", WITH_SERIES)
 def test_worlds_of_measured_series_have_not_changed(name):
     assert worlds_hash(SUITES[name]) == FROZEN[name].worlds, "a suite whose worlds come out otherwise needs a new version"
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_suite_is_played_on_the_data_it_is_frozen_on(name, monkeypatch):
+    suite = SUITES[name]
+    parts = prepare(suite)
+    assert {part.scenario for part in suite.parts} <= DATA.keys()
+    require_frozen_data(suite, parts)
+    if not parts:
+        return  # all its worlds are measured, and not here
+    monkeypatch.setitem(DATA, parts[-1][0].scenario, "0" * 16)
+    with pytest.raises(DataError, match=rf"hash of the data is '.*'; allowed: 0000000000000000, the data of suite {suite.name}"):
+        require_frozen_data(suite, parts)
+    require_frozen_data(suite._replace(name="mine"), parts)
 
 
 def test_suites_over_bottlenecks_have_every_kind_and_thirty_calls():

@@ -46,6 +46,8 @@ class PlainLag:
         self.playout_ms += drawn
         if not overtaken:
             self.playout_ms = max(self.playout_ms, delay_ms)
+        if self.playout_ms > self.target_ms + 1000:
+            self.playout_ms = max(self.target_ms, delay_ms)
         self.target_ms = self.delay_ms + self._headroom_ms(x)
         return max(0.0, max(self.playout_ms, self.target_ms) - (delay_ms - jitter_ms))
 
@@ -111,60 +113,84 @@ class PlainRouter:
         self.mean_ms, self.sd_ms = mean_ms, sd_ms
         self.missing = [100 * max(0.0, 1 - n / slots) for n in samples]
         self.news = {}  # by path: excess, deviation, sent_ms
+        self.expected = [0.0] * len(mean_ms)
         self.lately = [0.0] * len(mean_ms)
         self.media = {}  # by path: its newest packet
         self.delays = [min(mean_ms)] * 100
-        self.newest, self.lag_ms, self.path = -1, 0.0, None
+        self.newest, self.lag_ms, self.path, self.news_ms = -1, 0.0, None, 0.0
+        self.delay_ms = self.level_ms = self.step_ms = 0.0
+        self.spread_ms = 1.0
+
+    @property
+    def rough(self):
+        return min(max((self.step_ms / self.spread_ms - 0.4) / 0.8, 0.0), 1.0)
 
     def hear(self, record):
         delay_ms, sent_ms = (record.arrived_us - record.sent_us) / 1000, record.sent_us / 1000
         if record.kind == 0:
             self.delays.append(delay_ms)
-            self._count(record)
+            self._take_media(record, delay_ms)
+        else:
+            self.lately[record.path] *= 0.7
         excess = delay_ms - self.mean_ms[record.path]
         if record.path not in self.news:
-            if record.sent_us > -1:
-                self.news[record.path] = (excess, 0.0, sent_ms)
+            self.news[record.path] = (excess, 0.0, sent_ms)
             return
         old, deviation, before_ms = self.news[record.path]
         if sent_ms <= before_ms:
             return
-        memories_ms = (math.exp(self.once[name]) for name in ("log_smoothing_ms", "log_deviation_ms"))
+        memory = self.once["log_smoothing_ms"] + self.once["smoothing_rough"] * self.rough
+        memories_ms = math.exp(memory), math.exp(self.once["log_deviation_ms"])
         smooth, slow = (1 - math.exp(-(sent_ms - before_ms) / memory_ms) for memory_ms in memories_ms)
         self.news[record.path] = (old + smooth * (excess - old), deviation + slow * (abs(excess - old) - deviation), sent_ms)
 
-    def _count(self, record):
+    def _take_media(self, record, delay_ms):
         if record.packet <= self.newest:
             return
         if self.media.get(record.path, None) == self.newest:
             lost = min(record.packet - self.newest - 1, 20)
             self.lately[record.path] = min(100.0, self.lately[record.path] * (1 - 1 / 200) + 100 * lost / 200)
+            self.step_ms += (abs(delay_ms - self.delay_ms) - self.step_ms) / 100
+            self.spread_ms += (abs(delay_ms - self.level_ms) - self.spread_ms) / 100
+            self.level_ms += (delay_ms - self.level_ms) / 100
+        else:
+            self.level_ms = delay_ms
+        self.delay_ms, self.news_ms = delay_ms, record.known_us / 1000
         self.newest, self.lag_ms = record.packet, record.lag_us / 1000
         self.media[record.path] = record.packet
 
     def choose(self, now_ms):
+        if self.path is not None:
+            patience_ms = 300 + 2 * (self.mean_ms[self.path] + max(self.expected[self.path], 0))
+            if now_ms - self.news_ms > patience_ms:
+                self.lately[self.path] += (100 - self.lately[self.path]) / 200
+        price, common, costs = self._costs(now_ms)
+        best = int(np.argmin(costs))
+        if self.path is None:
+            self.path = best
+        delays = [usual_ms + excess for usual_ms, excess in zip(self.mean_ms, self.expected, strict=True)]
+        slower = max(0.0, delays[best] - delays[self.path] - self.once["bridge"] * self.lag_ms)
+        margin = price["margin_ms"] + price["margin_shared"] * common + self.once["margin_rough_ms"] * self.rough
+        if best != self.path and costs[best] + margin + price["slower"] * slower < costs[self.path]:
+            self.path, self.news_ms = best, now_ms
+        return self.path
+
+    def _costs(self, now_ms):
         x = (sum(self.delays) / len(self.delays) - 177.3 - self.once["blend_from_ms"]) / math.exp(self.once["log_blend_ms"])
         blend = 1 / (1 + math.exp(-min(max(x, -30), 30)))
         price = {name: self.below[name] + blend * (self.above[name] - self.below[name]) for name in TWICE}
         fresh = [excess for excess, _, sent_ms in self.news.values() if now_ms - sent_ms < math.exp(self.once["log_fresh_ms"])]
         common = max(0.0, min(fresh, default=0.0))
         shared = price["guard"] * common
-        expected, costs = [], []
+        by_excess = max(0.0, 1 + price["excess"] + self.once["excess_rough"] * self.rough)
+        costs = []
         for path, usual_ms in enumerate(self.mean_ms):
             excess, spread = 0.0, price["unheard_sd"] * self.sd_ms[path]
             if path in self.news:
                 old, deviation, sent_ms = self.news[path]
                 excess = old * 0.5 ** ((now_ms - sent_ms) / math.exp(price["log_half_life_ms"]))
                 spread = price["deviation"] * deviation + price["sd_history"] * self.sd_ms[path]
-            excess = max(excess, shared) if shared > 0 else excess
-            expected.append(usual_ms + excess)
+            self.expected[path] = max(excess, shared) if shared > 0 else excess
             missing = price["missing_history"] * self.missing[path] + price["missing_call"] * self.lately[path]
-            costs.append(usual_ms + (1 + price["excess"]) * excess + spread + missing)
-        best = int(np.argmin(costs))
-        if self.path is None:
-            self.path = best
-        slower = max(0.0, expected[best] - expected[self.path] - self.once["bridge"] * self.lag_ms)
-        margin = price["margin_ms"] + price["margin_shared"] * common
-        if costs[best] + margin + price["slower"] * slower < costs[self.path]:
-            self.path = best
-        return self.path
+            costs.append(usual_ms + by_excess * self.expected[path] + spread + missing)
+        return price, common, costs

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from vcgym.baselines.rule import Control, allocate, for_kernels, require_rule
 from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
-from vcgym.envs.call.sender.events import LOGGED, SENDER, Sender, Tables
+from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
 from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_others
+from vcgym.envs.call.sender.state import LOGGED, SENDER, Tables
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
 from vcgym.network.bottleneck.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows

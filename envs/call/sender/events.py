@@ -3,8 +3,7 @@
 Events, in order of time; of equal ones this order: cross traffic and other calls, a report that is back, a rule that wanted to be asked
 again, capture of audio and video, a transmission opportunity. Between a report and the next the receiver collects; a report tells what
 became of every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share
-of the
-pacing rate has passed; what was not sent is not saved up.
+of the pacing rate has passed; what was not sent is not saved up.
 
 A sender that has `MAX_IN_FLIGHT` packets on their way of which no report has told waits for one. An agent that holds the rate
 is also asked when the call is set up, before anything is known.
@@ -24,24 +23,23 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import COMMANDED, NEVER_US, OUTSIDE, decide, decided, report_every_us, see_capacity, update, wake_us
-from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
-from vcgym.envs.call.features.sender.state import SENSES, feel_packet, feel_report
-from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
+from vcgym.baselines.schedulers.scheduler import choose
+from vcgym.envs.call.features.sender.state import feel_packet, feel_report
+from vcgym.envs.call.sender.capturing import audio_us, capture_due, video_us
+from vcgym.envs.call.sender.cross_traffic import run_beside
 from vcgym.envs.call.sender.in_flight import (
     LOST,
     MAX_IN_FLIGHT,
     NOT_YET,
-    Departures,
-    Flight,
     followed_by_paths,
     on_send,
     reported_by,
     ring_index,
 )
+from vcgym.envs.call.sender.state import Tables, counted
 from vcgym.envs.call.stages import DECIDE, DONE, GOES_ON, PAUSED, leave
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, carry
-from vcgym.network.bottleneck.send_queue import AUDIO, KINDS, SEND_QUEUE, VIDEO, item_at, put, take_out
-from vcgym.network.bottleneck.sources import VIDEO_SOURCE, frame_bytes, packets_of, part_bytes
+from vcgym.network.bottleneck.cross_traffic import carry
+from vcgym.network.bottleneck.send_queue import item_at, take_out
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
@@ -50,141 +48,6 @@ _SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _DONE = 0, 1, 2, 3, 4
 # Weight of what was known before: CCID 3's of the mean packet size, and RFC 5348 4.3's of the round trip.
 _MEAN_KEEPS = 0.9
 _RTT_KEEPS = 0.9
-
-COUNTS = np.dtype(
-    [
-        ("created", "i8"),
-        ("rejected", "i8"),  # by the full queue, or thrown out of it for another
-        ("discarded", "i8"),  # by the rule of order
-        ("sent", "i8"),
-        ("delivered", "i8"),
-        ("on_time", "i8"),
-        ("lost", "i8"),
-        ("bytes_delivered", "i8"),
-        ("delay_us", "i8"),  # sum over those delivered, capture to arrival
-    ]
-)
-
-SENDER = np.dtype(
-    (
-        np.record,
-        [
-            ("seed", "u8"),
-            ("bottleneck", "i8"),
-            ("flow", "i8"),  # which of those that share it, 0 the first call
-            ("begins_us", "i8"),  # where time 0 of the call lies in time of the bottleneck
-            ("now_us", "i8"),
-            ("ends_us", "i8"),
-            ("until_us", "i8"),  # as far as the loop may go; without paths the end
-            ("counts_from_us", "i8"),  # what was captured before is not counted
-            ("phase", "i8"),
-            ("forward_us", "i8"),  # from the bottleneck to the receiver
-            ("backward_us", "i8"),
-            ("loss", "f8"),
-            ("report_loss", "f8"),
-            ("usual_us", "i8"),  # from report to report, unless the rule says otherwise
-            ("report_us", "i8"),  # the receiver collects until then
-            ("reports", "i8"),
-            ("expiry_us", "i8"),
-            ("audio_every_us", "i8"),  # 0: no audio
-            ("audio_bytes", "i8"),
-            ("audio_number", "i8"),
-            ("has_video", "i8"),
-            ("frame", "i8"),
-            ("chance_us", "i8"),  # the next transmission opportunity
-            ("pacing", "f8"),  # chances come so many times as fast as the target; 0: by packets of mean size, at the target
-            ("target_bps", "f8"),
-            ("least_bps", "f8"),
-            ("most_bps", "f8"),
-            ("mean_bytes", "f8"),
-            ("rtt_us", "f8"),  # smoothed; 0: no report yet
-            ("packets", "i8"),  # sent so far
-            ("reported", "i8"),  # of them, told of
-            ("answer_bps", "f8"),  # 0: the target stays
-            ("answer_order", "i8"),
-            ("source", VIDEO_SOURCE),
-            ("queue", SEND_QUEUE),
-            ("senses", SENSES),
-            ("counts", COUNTS, (KINDS,)),
-        ],
-    )
-)
-
-LOGGED = np.dtype(
-    (np.record, [("created_us", "i8"), ("sent_us", "i8"), ("arrived_us", "i8"), ("size_bytes", "i4"), ("kind", "i4")])
-)  # fmt: skip
-
-
-class Tables(NamedTuple):
-    """Bottlenecks, and arrays whose size depends on the batch; first axis the session."""
-
-    dumbbell: Dumbbell
-    flight: Flight
-    departures: Departures
-    series: np.ndarray  # frame sizes of all series
-    log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
-    targets: np.ndarray  # (sessions, seconds) mean target of each second of the call, bit/s
-    others: Any = Alone()  # calls beside the first
-
-
-@kernel
-def _counts(sender, created_us):
-    """Return 1 for a packet that the totals count, else 0."""
-    return 1 if created_us >= sender.counts_from_us else 0
-
-
-@kernel
-def _audio_us(sender):
-    """Return when audio is captured next, or NEVER_US."""
-    at_us = sender.audio_number * sender.audio_every_us
-    return at_us if sender.audio_every_us > 0 and at_us < sender.ends_us else np.int64(NEVER_US)
-
-
-@kernel
-def _video_us(sender):
-    """Return when a frame is captured next, or NEVER_US."""
-    at_us = sender.frame * sender.source.frame_us
-    return at_us if sender.has_video and at_us < sender.ends_us else np.int64(NEVER_US)
-
-
-@kernel
-def _capture(sender, tables, order, s):
-    """Capture from each source that is due; a coin decides which of two comes first."""
-    audio, video = _audio_us(sender) <= sender.now_us, _video_us(sender) <= sender.now_us
-    video_first = video and rng.uniform(rng.stream_key(sender.seed, 1, rng.SOURCE), sender.frame) < 0.5
-    if video_first:
-        _capture_video(sender, tables, order, s)
-    if audio:
-        _enqueue(sender, order, sender.audio_bytes, AUDIO, sender.audio_number)
-        sender.audio_number += 1
-    if video and not video_first:
-        _capture_video(sender, tables, order, s)
-
-
-@kernel
-def _capture_video(sender, tables, order, s):
-    audio_bps = sender.audio_bytes * 8e6 / sender.audio_every_us if sender.audio_every_us > 0 else 0.0
-    size = frame_bytes(sender.source, tables.series, sender.seed, sender.frame, sender.now_us, sender.target_bps - audio_bps)
-    packets = packets_of(sender.source, size)
-    for i in range(packets):
-        _enqueue(sender, order, part_bytes(size, packets, i), VIDEO, sender.frame)
-    sender.frame += 1
-
-
-@kernel
-def _enqueue(sender, order, size_bytes, kind, frame):
-    queue, counts = sender.queue, sender.counts
-    counts[kind].created += _counts(sender, sender.now_us)
-    expires_us = sender.now_us + sender.expiry_us
-    if queue.waiting >= queue.limit:
-        place = choose_victim(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))
-        if place == REJECT:
-            counts[kind].rejected += _counts(sender, sender.now_us)
-            return
-        item = item_at(queue, place)
-        counts[item.kind].rejected += _counts(sender, item.created_us)
-        take_out(queue, place)
-    put(queue, sender.now_us, expires_us, size_bytes, kind, frame)
 
 
 @kernel
@@ -205,7 +68,7 @@ def _send(sender, tables, s, i):
         logged = tables.log[s, sender.packets]
         logged.created_us, logged.sent_us, logged.arrived_us = item.created_us, sender.now_us, arrived_us
         logged.size_bytes, logged.kind = item.size_bytes, item.kind
-    sender.counts[item.kind].sent += _counts(sender, item.created_us)
+    sender.counts[item.kind].sent += counted(sender, item.created_us)
     size = item.size_bytes
     sender.mean_bytes = _MEAN_KEEPS * sender.mean_bytes + (1.0 - _MEAN_KEEPS) * size
     gap_us = size * 8e6 / (sender.pacing * sender.target_bps) if sender.pacing > 0.0 else sender.mean_bytes * 8e6 / sender.target_bps
@@ -221,14 +84,14 @@ def _order(sender, tables, s, answer):
         _send(sender, tables, s, answer)
         return
     item = item_at(sender.queue, -1 - answer)
-    sender.counts[item.kind].discarded += _counts(sender, item.created_us)
+    sender.counts[item.kind].discarded += counted(sender, item.created_us)
     take_out(sender.queue, -1 - answer)
 
 
 @kernel
 def settle_packet(sender, flight, s, place):
     """Count the outcome of a packet."""
-    if not _counts(sender, flight.created_us[s, place]):
+    if not counted(sender, flight.created_us[s, place]):
         return
     counts = sender.counts[flight.kind[s, place]]
     arrived_us = flight.arrived_us[s, place]
@@ -300,7 +163,7 @@ def _in_flight(sender, departures, s):
 def next_us(sender, departures, rate, rate_state, s):
     """Return when the next event of the call itself is."""
     at_us = min(sender.report_us + sender.backward_us, sender.until_us, wake_us(rate, rate_state, s))
-    at_us = min(at_us, _audio_us(sender), _video_us(sender))
+    at_us = min(at_us, audio_us(sender), video_us(sender))
     if sender.queue.waiting > 0 and _in_flight(sender, departures, s) < MAX_IN_FLIGHT:
         at_us = min(at_us, sender.chance_us)
     return max(at_us, sender.now_us)
@@ -348,8 +211,8 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
             sender.phase = _RATE_ANSWERED
             return DECIDE
         _ask(sender, tables, s, rate, rate_state)
-    elif _audio_us(sender) <= at_us or _video_us(sender) <= at_us:
-        _capture(sender, tables, order, s)
+    elif audio_us(sender) <= at_us or video_us(sender) <= at_us:
+        capture_due(sender, tables, order, s)
     elif decided(order) == OUTSIDE:
         sender.phase = _ORDER_ANSWERED
         return DECIDE

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import Part
 from vcgym.envs.call.routing import NoSender
-from vcgym.envs.call.sender.events import SENDER
+from vcgym.envs.call.sender.state import SENDER
 from vcgym.network.kernels.ranges import one_of
 
 

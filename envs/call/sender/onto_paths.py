@@ -19,8 +19,9 @@ from vcgym.baselines.rule import COMMANDED, decided, reveal_delay
 from vcgym.envs.call.features.sender.sender import write_sender
 from vcgym.envs.call.feed import COMMANDS, command, in_force
 from vcgym.envs.call.routing import delay_on, send
-from vcgym.envs.call.sender.events import Tables, play_sender, set_target, settle_packet
+from vcgym.envs.call.sender.events import play_sender, set_target, settle_packet
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
+from vcgym.envs.call.sender.state import Tables
 from vcgym.envs.call.stages import GOES_ON, asks_agent, capture, is_draining, leave, pass_on, sent_onto_path_us
 from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel

@@ -14,8 +14,9 @@ from vcgym.baselines.other_calls import NamedOrder, NamedRate
 from vcgym.baselines.rule import allocate, for_kernels
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender
 from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
-from vcgym.envs.call.sender.events import LOGGED, SENDER, Tables, next_us, take_turn
+from vcgym.envs.call.sender.events import next_us, take_turn
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
+from vcgym.envs.call.sender.state import LOGGED, SENDER, Tables
 from vcgym.envs.call.stages import GOES_ON
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, run_flows
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall

@@ -254,9 +254,12 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Take over a state of `get_state`.
 
         Raises:
-            ValueError: it is the state of an env of other arguments.
+            ValueError: it is the state of an env of other arguments, or an index in it is out of range.
         """
-        self._take_world_names(restore(state, self._arguments, self._everything(), self.np_random))
+        self._take_world_names(restore(state, self._arguments, self._everything(), self.np_random, self._refuse_state))
+
+    def _refuse_state(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Raise ValueError if a value of a state, by the names of `_everything`, is out of range."""
 
     def _everything(self) -> dict[str, Any]:
         own = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_over", "_rewarded")}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch, Played
+from vcgym.envs.call.bounds import require_in_bounds
 from vcgym.envs.call.features.added import CALL, Added, NoFeatures, chain, features_of, fingerprint
 from vcgym.envs.call.features.added import PATHS as OF_PATHS
 from vcgym.envs.call.features.forecast import forecast_by
@@ -207,6 +208,16 @@ class PathsVectorEnv(EpisodeVectorEnv):
             "history": batch.history, "features": self._features, "world": batch.world.rows, "delay_us": batch.world.delay_us,
             **self.uplink.living(), **({} if self.slots is None else {"slots": self.slots}),
         }  # fmt: skip
+
+    def _refuse_state(self, arrays: dict[str, NDArray[Any]]) -> None:
+        batch = self.batch
+        windows, probes = batch.tables.windows.shape[1], batch.tables.probe_path.size
+        require_in_bounds(arrays["calls"], arrays["tables.answers"], batch.packets, batch.scenario.paths, windows, probes)
+        if self.slots is not None and not np.isin(arrays["slots.order"], np.arange(batch.scenario.paths)).all():
+            raise ValueError(f"state holds slots of paths that are not there; allowed: 0 to {batch.scenario.paths - 1}")
+        for name in ("interval", "feedback_loss"):
+            if (arrays["calls"][name] != batch.calls[name]).any():
+                raise ValueError(f"state of another env: {name} is {arrays['calls'][name][0]}; allowed: {batch.calls[name][0]}")
 
     def _world_names(self) -> list[str]:
         """Return the name of each sampled world; its parameters are stored in the world's rows."""

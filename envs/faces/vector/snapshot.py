@@ -1,10 +1,14 @@
 """The moving state of a batch as plain arrays, and back."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vcgym.network.traces.refusal import shown
+
+Check = Callable[[dict[str, NDArray[Any]]], None]
 
 
 def _arrays(prefix: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -42,27 +46,40 @@ def snapshot(arguments: str, living: dict[str, Any], worlds: list[str], draws: n
     return state
 
 
-def restore(state: dict[str, NDArray[Any]], arguments: str, living: dict[str, Any], draws: np.random.Generator) -> list[str]:
-    """Write a state of `snapshot` back; returns its names of worlds.
+def restore(
+    state: dict[str, NDArray[Any]], arguments: str, living: dict[str, Any], draws: np.random.Generator, check: Check
+) -> list[str]:  # fmt: skip
+    """Write a state of `snapshot` back, once all of it has been checked; return its names of worlds.
+
+    Args:
+        state: of `snapshot`.
+        arguments: what it must agree on.
+        living: arrays to be written, or nested NamedTuples of them, by name.
+        draws: the generator of seeds, to be set.
+        check: raises ValueError on arrays, by name, whose values are out of range.
 
     Raises:
-        ValueError: the state of an env of other arguments, or an array is missing, unknown or of another shape or dtype.
+        ValueError: the state of an env of other arguments; an array is missing, unknown, of another shape or dtype, or out of range.
     """
-    given = state["arguments"].tobytes().decode() if "arguments" in state else "no arguments"
-    if given != arguments:
-        raise ValueError(f"state of another env: {given}; allowed: {arguments}")
+    said = state["arguments"].tobytes().decode(errors="replace") if "arguments" in state else "no arguments"
+    if said != arguments:
+        raise ValueError(f"state of another env: {shown(said)}; allowed: {shown(arguments)}")
     arrays = _flat(living)
     wanted_names = set(arrays) | {"arguments", "draws", "generator"}
     if set(state) != wanted_names:
-        raise ValueError(f"state of another env: arrays {sorted(set(state) ^ wanted_names)} do not match")
+        raise ValueError(f"state of another env: arrays {shown(sorted(set(state) ^ wanted_names))} do not match")
     for name, value in arrays.items():
         wanted = _plain(value)
         if state[name].shape != wanted.shape or state[name].dtype != wanted.dtype:
             raise ValueError(
                 f"state of another env: {name} is {state[name].dtype}{state[name].shape}, allowed {wanted.dtype}{wanted.shape}"
             )
+    given = {
+        name: state[name].view(value.dtype).reshape(value.shape) if value.dtype.names else state[name] for name, value in arrays.items()
+    }
+    check(given)
     for name, value in arrays.items():
-        value[...] = state[name].view(value.dtype).reshape(value.shape) if value.dtype.names else state[name]
+        value[...] = given[name]
     inside, inc = state["generator"].tobytes().decode().split(",")
     draws.bit_generator.state = {**draws.bit_generator.state, "state": {"state": int(inside), "inc": int(inc)}}
     return state["draws"].tobytes().decode().split("\n")

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.cells.cells import Cell, content
+from vcgym.leaderboard.evaluation.cells.cells import Cell, content, verdict
+from vcgym.leaderboard.evaluation.entrant import EntrantError, Judged
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, PublishedAgent, cost_of
 from vcgym.leaderboard.evaluation.rollouts.actions import Recorded
 from vcgym.leaderboard.evaluation.rollouts.rollout import Rollout, play_policy, play_rules_together
@@ -26,10 +27,18 @@ def play_call_cells(piece: Mapping[str, Cell], scenario: Scenario, threads: int)
         yield file, _content(piece[file], scenario, rollout, cost_of(piece[file].name, system), [])
     for file, cell in piece.items():
         if isinstance(cell.system, PublishedAgent):
-            policy = cell.system.policy()
-            recorded = Recorded(policy)
-            rollout = play_policy(recorded, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
-            yield file, _content(cell, scenario, rollout, cost_of(cell.name, policy), recorded.actions.tolist())
+            yield file, _agent_content(cell, cell.system, scenario, threads)
+
+
+def _agent_content(cell: Cell, agent: PublishedAgent, scenario: Scenario, threads: int) -> bytes:
+    part, which = cell.share.part, list(cell.share.worlds)
+    try:
+        judged = Judged(agent)
+        recorded = Recorded(judged)
+        rollout = play_policy(recorded, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
+    except EntrantError as error:
+        return verdict(CALL, str(error))
+    return _content(cell, scenario, rollout, cost_of(cell.name, judged.policy), recorded.actions.tolist())
 
 
 def _content(cell: Cell, scenario: Scenario, rollout: Rollout, cost: Mapping[str, int], actions: list[Any]) -> bytes:

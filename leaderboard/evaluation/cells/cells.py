@@ -62,10 +62,15 @@ class Cell(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Content of a cell's file: result rows, and beside them, as JSON, what is not a row."""
+    """Content of a cell's file: result rows, and beside them, as JSON, what is not a row; of an agent that failed, the verdict alone."""
 
     rows: pa.Table
     more: dict[str, Any]
+
+    @property
+    def verdict(self) -> str | None:
+        """The reason why an agent is left out; None if it played."""
+        return self.more.get("verdict")
 
 
 def plan(suite: Suite, parts: Sequence[tuple[Part, AnyScenario]], systems: Mapping[str, Participant]) -> list[Cell]:
@@ -108,6 +113,12 @@ def content(
     }  # fmt: skip
     schema = results_of(columns).schema.with_metadata({"more": json.dumps(more, sort_keys=True)})
     return to_bytes(pa.Table.from_pylist(rows, schema=schema))
+
+
+def verdict(columns: Columns, reason: str) -> bytes:
+    """Return the content of the file of a cell whose agent failed: no row, and the reason."""
+    schema = results_of(columns).schema.with_metadata({"more": json.dumps({"verdict": reason})})
+    return to_bytes(pa.Table.from_pylist([], schema=schema))
 
 
 def read(path: Path) -> Found:

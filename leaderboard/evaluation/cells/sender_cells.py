@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.cells.cells import Cell, content
-from vcgym.leaderboard.evaluation.published import cost_of
+from vcgym.leaderboard.evaluation.cells.cells import Cell, content, verdict
+from vcgym.leaderboard.evaluation.entrant import EntrantError, Judged
+from vcgym.leaderboard.evaluation.published import PublishedAgent, cost_of
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import SenderRollout, play_sender, play_sender_agent
 from vcgym.leaderboard.evaluation.suites import links
 from vcgym.leaderboard.results.cdf import DelayCdf
@@ -21,11 +22,18 @@ def play_sender_cells(piece: Mapping[str, Cell], scenario: SendingScenario, thre
     for file, cell in piece.items():
         if isinstance(cell.system, System):
             rollout = play_sender(cell.system, drawn, scenario.traces, scenario.flows, threads)
-            cost = cost_of(cell.name, cell.system)
+            yield file, _content(cell, rollout, cost_of(cell.name, cell.system))
         else:
-            rollout = play_sender_agent(cell.system, scenario, share.worlds)
-            cost = cost_of(cell.name, cell.system.policy())
-        yield file, _content(cell, rollout, cost)
+            yield file, _agent_content(cell, cell.system, scenario)
+
+
+def _agent_content(cell: Cell, agent: PublishedAgent, scenario: SendingScenario) -> bytes:
+    try:
+        judged = Judged(agent)
+        rollout = play_sender_agent(agent, judged, scenario, cell.share.worlds)
+    except EntrantError as error:
+        return verdict(RATE, str(error))
+    return _content(cell, rollout, cost_of(cell.name, judged.policy))
 
 
 def _content(cell: Cell, rollout: SenderRollout, cost: Mapping[str, int]) -> bytes:

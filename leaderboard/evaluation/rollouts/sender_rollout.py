@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.agents.evaluation.play import play
+from vcgym.agents.evaluation.play import Policy, play
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.leaderboard.evaluation.published import PublishedAgent
@@ -73,13 +73,20 @@ def play_sender(
 
 
 @unlock_test_split()
-def play_sender_agent(agent: PublishedAgent, scenario: SendingScenario, which: Sequence[tuple[str, int]]) -> SenderRollout:
-    """Play an agent on worlds of one kind of the test split; `which` has kind and seed of each.
+def play_sender_agent(
+    agent: PublishedAgent, policy: Policy, scenario: SendingScenario, which: Sequence[tuple[str, int]]
+) -> SenderRollout:  # fmt: skip
+    """Play an agent on worlds of one kind of the test split.
+
+    Args:
+        agent: as published.
+        policy: that it is.
+        scenario: of the worlds.
+        which: kind and seed of each world.
 
     Raises:
         OverflowError: a call sends more packets than are kept.
     """
-    policy = agent.policy()
     envs = sender_envs(agent, scenario, len(which), "test", log_packets=MAX_PACKETS)
     observation, _ = envs.reset(seed=[seed for _, seed in which], options={"kind": which[0][0]})
     found: dict[int, tuple[SharedLink, dict[str, float], Mapping[str, DelayCdf]]] = {}

@@ -11,8 +11,8 @@ from vcgym.leaderboard.papers.decision_value.drift import Drift, play_drift
 from vcgym.leaderboard.papers.decision_value.outcomes import PARTS, label, play
 from vcgym.leaderboard.papers.decision_value.page import page
 from vcgym.leaderboard.papers.decision_value.participants import KINDS
-from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.scenarios.paths.stress import STRESS
+from vcgym.network.traces.plain_file import replace_file
 from vcgym.predictors.published import SHIPPED, read_card, shipped_network, shipped_table
 
 PAGE = "decision_value.md"

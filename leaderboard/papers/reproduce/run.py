@@ -17,8 +17,9 @@ from vcgym.leaderboard.papers.vcroute.forecasts import SYSTEM
 from vcgym.leaderboard.papers.vcroute.measures import Material
 from vcgym.leaderboard.papers.vcroute.statements import load_statements, scenario_of
 from vcgym.leaderboard.papers.verdicts import VERDICTS
-from vcgym.leaderboard.results.files import replace_file, write
+from vcgym.leaderboard.results.files import write
 from vcgym.network.traces.cards import DATA_VARIABLE
+from vcgym.network.traces.plain_file import replace_file
 
 _FORECAST = ("wonderproxy", "cloud")  # scenarios of Tables III and IV
 _LOOKED_UP = "table1"  # of which only the table of links is looked at

@@ -24,12 +24,12 @@ from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.leaderboard.report.table import markdown_table
-from vcgym.leaderboard.results.files import replace_file
 from vcgym.leaderboard.statistics.student import interval
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio, Encoder
+from vcgym.network.traces.plain_file import replace_file
 
 RULES = {
     "gcc_webrtc": System(rate=GccWebrtc(), scheduler=Fifo(), pacing=PACING),

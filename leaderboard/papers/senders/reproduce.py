@@ -25,13 +25,14 @@ from vcgym.leaderboard.papers.judge import CANNOT, REPRODUCED, WORDS
 from vcgym.leaderboard.papers.senders.statements import SendingStatement, Term, load_statements
 from vcgym.leaderboard.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.leaderboard.report.table import markdown_table
-from vcgym.leaderboard.results.files import replace_file, write
+from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.leaderboard.statistics.student import interval
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels import rng
 from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, LOSSY_MBPS, RTT_MS, SEND_QUEUE, order_link
+from vcgym.network.traces.plain_file import replace_file
 
 RUNS = 30
 MBPS = (0.5, 1.0, 1.5, 2.0, 3.0)

@@ -10,7 +10,7 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.truth.page import page
 from vcgym.leaderboard.papers.truth.ranking import PICTURE, picture
 from vcgym.leaderboard.papers.vcroute.outcomes import Setting, play
-from vcgym.leaderboard.results.files import replace_file
+from vcgym.network.traces.plain_file import replace_file
 
 
 def write_truth(

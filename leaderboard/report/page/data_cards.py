@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from vcgym.leaderboard.evaluation.suites import MEASURED, AnyScenario, data_hash
-from vcgym.leaderboard.results.files import replace_file
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED
 from vcgym.network.scenarios.bottleneck.rate_worlds import SETS
 from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import Card, data_root
 from vcgym.network.traces.catalogue import entries, shipped
+from vcgym.network.traces.plain_file import replace_file
 
 FILE_NAME = "cards.json"
 

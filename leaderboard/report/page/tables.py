@@ -15,6 +15,7 @@ from vcgym.leaderboard.statistics import Estimate
 
 VALUE = (
     ("to bar", "Mean of the ranked metric less that of the bar, the tuned rule named below, on the same worlds, with its 95 % interval."),
+    ("learned", "Of an agent, less the same agent before its first update, which plays as NAME-start."),
     ("score", "Anchored score: 0 the best published system, 100 the oracle named below."),
     ("regret", "Mean of the ranked metric that this oracle had more on the same worlds."),
     ("won, %", "Worlds better than the reference named below, ties by half."),
@@ -95,9 +96,10 @@ def _value(primary: Column, line: Line, axis: Axis | None) -> list[tuple[str, st
     """Return the cells of `VALUE` and `COST_HEADINGS`: sort key and text."""
     score = axis.scores[line.standing.system] if axis else None
     regret, won, to_bar = line.value.regret, line.value.won, line.value.to_bar
-    ends = [format_value(primary, end) for end in to_bar or ()]
+    ends, learned = [format_value(primary, end) for end in to_bar or ()], line.value.learned
     return [
         (_key(to_bar.value), f"{ends[0]} [{ends[1]}, {ends[2]}]") if to_bar else ("nan", ""),
+        (_key(learned.value), format_value(primary, learned.value)) if learned else ("nan", ""),
         (_key(score.value), format_score(score)) if score else ("nan", ""),
         (_key(regret.value), format_value(primary, regret.value)) if regret else ("nan", ""),
         (_key(won.value), f"{100.0 * won.value:.0f}"),

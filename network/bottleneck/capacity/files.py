@@ -11,7 +11,6 @@ count as that, so that a packet sent into such a second comes out late but comes
 last one has held as long as the median one.
 """
 
-import itertools
 from pathlib import Path
 from typing import Literal
 
@@ -84,7 +83,7 @@ def _rates(path: Path, content: bytes, only: str | None, time: str) -> tuple[Cap
     places: dict[str, int] = {}
 
     def numbers_of(block: Table) -> Arrays:
-        names = itertools.repeat(only, len(block.lines)) if only is not None else block.cells("trace")
+        names = [only] if only is not None else block.cells("trace")
         place = np.array([places.setdefault(name, len(places)) for name in names], np.int32)
         if len(places) > MAX_TRACES:
             raise TraceError(path, "number of traces", f"more than {MAX_TRACES}", f"at most {MAX_TRACES}")

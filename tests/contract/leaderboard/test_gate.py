@@ -96,3 +96,16 @@ def test_every_table_shows_the_difference_to_the_bar():
     text = tables([board])
     assert "| system | kind | R less that of A-tuned [95 %] | decisions | trials | numbers |" in text
     assert "| A-tuned | tuned | the bar | 0 | 0 | 0 |" in text and "| B | rule | -0.50 [-0.50, -0.50] | 0 | 0 | 0 |" in text
+
+
+def test_an_agent_stands_beside_its_start():
+    (board,) = boards(results(("OURS", "agent", 83.0, 0.0), ("OURS-start", "agent", 80.5, 0.0), ("B", "rule", 82.0, 0.0)))
+    found = {line.standing.system: line.value.learned for line in board.lines}
+    assert found["OURS"] == pytest.approx((2.5, 2.5, 2.5))
+    assert found["OURS-start"] is None and found["B"] is None
+    page = tables([board])
+    assert "learned [95 %]" in page and "2.50 [2.50, 2.50]" in page
+
+
+def test_without_a_start_there_is_no_such_column():
+    assert "learned" not in tables(boards(results(("OURS", "agent", 83.0, 0.0), ("B", "rule", 82.0, 0.0))))

@@ -61,7 +61,7 @@ def test_files_of_another_make_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no leaderboard file .*absent\.parquet"):
         read(RESULTS, tmp_path / "absent.parquet")
     (tmp_path / "text.parquet").write_text("not a table")
-    with pytest.raises(ValueError, match=r"text\.parquet is not a Parquet file"):
+    with pytest.raises(ValueError, match=r"text\.parquet is not a whole Parquet file"):
         read(RESULTS, tmp_path / "text.parquet")
     timing = {"system": "a", "mode": "paper", "decision_us": 2.0, "wall_clock_s": 1.0, "hardware": "two cores"}
     write(TIMING, [timing], tmp_path / "t.parquet")

@@ -95,7 +95,7 @@ def test_each_study_has_the_budget_of_the_configuration_and_there_is_one_for_eac
         assert tuning_trials(study_name) == trials
 
 
-@pytest.mark.parametrize("mode", ["correlated"])
+@pytest.mark.parametrize("mode", ["correlated", "paper"])
 def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, mode):
     """Of each mode: every rule alone, then the best pairs; those left have files of their own."""
     one = next(one for one in config.pairs.modes if one.mode == mode)
@@ -117,7 +117,7 @@ def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, mode)
     assert {tuned_name(name, here) for name in left} <= set(PAIRS)
 
 
-@pytest.mark.parametrize("mode", ["correlated"])
+@pytest.mark.parametrize("mode", ["correlated", "paper"])
 def test_tuning_worlds_leave_out_no_pair_and_no_stratum(config, mode):
     one = next(one for one in config.pairs.modes if one.mode == mode)
     task = config.pair_task(one)

@@ -61,7 +61,7 @@ def test_an_agent_that_acts_as_a_rule_has_the_rules_row(scenario, kind, sender, 
     load, env, arguments = agent
     published = PublishedAgent(load, (), env, tuple(sorted((arguments | {"observation": "records"}).items())))
     expected = play_sender(sender, links(drawn, "test", which), drawn.traces, drawn.flows)
-    found = play_sender_agent(published, drawn, which)
+    found = play_sender_agent(published, published.policy(), drawn, which)
     assert found.metrics == expected.metrics
     assert [cdf["arrival"].packets_within.tolist() for cdf in found.delays] == [
         cdf["arrival"].packets_within.tolist() for cdf in expected.delays

@@ -3,17 +3,20 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation import suites
 from vcgym.leaderboard.evaluation.participants import all_participants
-from vcgym.leaderboard.evaluation.published import kind_of
+from vcgym.leaderboard.evaluation.published import PublishedAgent, kind_of
 from vcgym.leaderboard.evaluation.suites import prepare
+from vcgym.leaderboard.report.left_out import left_out_lines
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.submissions.accept import accept, accepted
+from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import verify
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
@@ -25,12 +28,11 @@ def board(tmp_path_factory):
     board = tmp_path_factory.mktemp("board")
     rules = load_systems(["DRT-WM", "DRT-WM-tuned", "VCR-WM"])
     parts = prepare(SUITE)
-    paths = [scenario.paths for _, scenario in parts]
-    run_suite(SUITE, parts, all_participants(SUITE, rules, None, accepted(board, paths)), board, lambda done, note: None)
+    run_suite(SUITE, parts, all_participants(SUITE, rules, None, accepted(board)[0]), board, lambda done, note: None)
     before = {path.name: path.read_bytes() for path in (board / "cells").iterdir()}
     assert read(ACTIONS, board / "actions.parquet").num_rows == 0
-    accept(ONNX, board, paths, rules)
-    systems = all_participants(SUITE, rules, None, accepted(board, paths))
+    accept(ONNX, board, observe(parts), rules)
+    systems = all_participants(SUITE, rules, None, accepted(board)[0])
     assert {name: kind_of(name, system) for name, system in systems.items()} == {
         "DRT-WM": "rule", "DRT-WM-tuned": "tuned", "VCR-WM": "rule", "tiny onnx": "agent",
     }  # fmt: skip
@@ -133,3 +135,44 @@ def test_a_row_left_out_of_the_results_is_named(board, known, tmp_path):
 def test_a_suite_that_is_not_known_is_refused(board):
     with pytest.raises(ValueError, match=r"actions.parquet is of suites .*'submitted', 'v0', 205.*; allowed: one of"):
         check(board)
+
+
+class Failing:
+    """An agent that fails at its tenth decision, as one may that passed its trial."""
+
+    reads = "features"
+
+    def __init__(self):
+        self.decisions = 0
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        self.decisions += 1
+        if self.decisions == 10:
+            raise FloatingPointError("worn out")
+        return np.zeros((len(observation), 2), np.int64), state
+
+
+def load_failing(folder):
+    return Failing()
+
+
+def load_nothing(folder):
+    raise ValueError("nothing to load")
+
+
+def test_an_agent_that_fails_in_play_is_left_out_and_named_and_ends_no_run(tmp_path):
+    parts, rules = prepare(SUITE), load_systems(["DRT-WM", "VCR-WM"])
+    agents = {"failing": PublishedAgent(load_failing, ()), "empty": PublishedAgent(load_nothing, ())}
+    notes = []
+    refused = {"torn": "is refused: card.json"}
+    run_suite(SUITE, parts, {**rules, **agents}, tmp_path, lambda done, note: notes.append(note), left_out=refused)
+    assert {row["system"] for row in read_rows(tmp_path)} == {"DRT-WM", "VCR-WM"}
+    assert left_out_lines(tmp_path) == [
+        "Left out: empty, which cannot be loaded: ValueError 'nothing to load'.",
+        "Left out: failing, which failed in play: FloatingPointError 'worn out'.",
+        "Left out: torn, which is refused: card.json.",
+    ]
+    assert "Left out: failing, which failed in play" in (tmp_path / "leaderboard.md").read_text()
+    assert "Left out: failing, which failed in play" in (tmp_path / "report.html").read_text()
+    run_suite(SUITE, parts, rules, tmp_path, lambda done, note: None)
+    assert left_out_lines(tmp_path) == []

@@ -122,7 +122,7 @@ def test_nothing_is_overwritten(tmp_path):
 
 
 def test_agent_of_another_environment_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=rf"card.json: env_id is '{CART}', expected 'vcgym/Call-v0'"):
+    with pytest.raises(ValueError, match=rf"card.json: env_id is '{CART}'; allowed: 'vcgym/Call-v0'"):
         load_agent(published(tmp_path / "agent", agent()), env_id="vcgym/Call-v0")
 
 
@@ -195,10 +195,10 @@ def test_truncated_weights_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("trunk.1.weight", lambda t: t[:, :-1].copy(), r"trunk\.1\.weight is float32 \(16, 15\), expected float32 \(16, 16\)"),
-        ("trunk.0.bias", lambda t: np.full_like(t, np.nan), r"trunk\.0\.bias holds nan, expected finite"),
-        ("skip.0.weight", lambda t: t.astype(np.float64), rf"skip\.0\.weight is float64 \(1, {PATH_WIDTH}\), expected float32"),
-        ("rest.0.bias", None, r"holds .* expected .*'rest\.0\.bias'"),
+        ("trunk.1.weight", lambda t: t[:, :-1].copy(), r"trunk\.1\.weight is float32 \(16, 15\); allowed: float32 \(16, 16\)"),
+        ("trunk.0.bias", lambda t: np.full_like(t, np.nan), r"trunk\.0\.bias holds nan; allowed: finite"),
+        ("skip.0.weight", lambda t: t.astype(np.float64), rf"skip\.0\.weight is float64 \(1, {PATH_WIDTH}\); allowed: float32"),
+        ("rest.0.bias", None, r"tensors \['rest\.0\.bias'\] are missing or unknown"),
     ],
 )
 def test_bad_tensor_is_refused(tmp_path, name, change, message):
@@ -215,15 +215,15 @@ def test_bad_tensor_is_refused(tmp_path, name, change, message):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("format", 1, r"card\.json has format 1; allowed: 2; train the agent again"),
-        ("network", {"items": None, "context": 3, "trunk": []}, "no agent's card(.|\n)*network.trunk"),
+        ("format", 1, r"card\.json: format is 1; allowed: 2; train the agent again"),
+        ("network", {"items": None, "context": 3, "trunk": []}, r"card\.json: .*network\.trunk"),
         ("observation", [], r"observation has 0 features, expected 39 as observation_space has"),
         ("observation", [{"name": "call", "features": ["x"] * 39}], r"has \(0, 39\) features of an item .*, expected \(9, 12\)"),
         ("action_space", {"kind": "Discrete", "n": 9}, "network has 7 outputs, expected 9 as action_space needs"),
-        ("steps", None, "no agent's card(.|\n)*steps"),
-        ("unheard_of", 1, "no agent's card(.|\n)*unheard_of"),
+        ("steps", None, r"card\.json: steps is None"),
+        ("unheard_of", 1, r"card\.json: unheard_of is 1"),
         ("observation_space", {"kind": "Text"}, "Text"),
-        ("observation_space", {"kind": "Discrete", "n": 9}, r"observation_space is Discrete\(9\), expected a Box"),
+        ("observation_space", {"kind": "Discrete", "n": 9}, r"observation_space is .Discrete\(9\).*; allowed: a Box"),
         ("action_space", {"kind": "Box", "shape": [], "dtype": "int64", "low": ["0"], "high": ["9"]}, "an agent's may be Discrete"),
     ],
 )

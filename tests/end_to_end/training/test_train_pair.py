@@ -17,8 +17,8 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.network.scenarios.scenario import Scenario
 
 SMALL = {
-    "packets": 300, "calls": 8, "validation_calls": 5, "lag_steps": 20, "calls_per_step": 8, "learning_rate": 0.01, "hidden": 8,
-    "trials": 12, "population": 4, "chunks": 2, "references": ["DRT-WM"], "seeds": [3],
+    "worlds": ["wonderproxy correlated"], "packets": 300, "calls": 8, "validation_calls": 5, "lag_steps": 20, "calls_per_step": 8,
+    "learning_rate": 0.01, "hidden": 8, "trials": 12, "population": 4, "chunks": 2, "references": ["DRT-WM"], "seeds": [3],
 }  # fmt: skip
 
 
@@ -49,6 +49,9 @@ def test_a_trained_pair_beats_its_start_on_training_calls(trained):
     before, after = (calls.scores(*learned_system(pair.folder, name)[:2]).mean() for name in ("start", LEARNED))
     assert after > before
     assert set(pair.validation_r) == {"start", "lag 0", "router 0", "end", "DRT-WM"}
+    assert json.loads((pair.folder / "learned.json").read_text())["study"]["validation_r"]["wonderproxy correlated"] == round(
+        pair.validation_r["end"], 3
+    )
 
 
 def test_it_stands_on_a_board_as_an_agent(trained):

@@ -114,7 +114,7 @@ def model(monkeypatch, tmp_path):
         ("env.id", "vcgym/Call-v0", r"env\.id is 'cart:test/Cart-v0', expected 'vcgym/Call-v0'"),
         ("env.options.max_episode_steps", 61, r"env\.options\.max_episode_steps is 60, expected 61"),
         ("action_space", {"kind": "Discrete", "n": 3}, r"action_space is .*'n': 2.* expected .*'n': 3"),
-        ("format", 3, r"format is 2, expected 3"),
+        ("format", 4, r"format is 3, expected 4"),
         ("algorithm.n_epochs", 3, r"algorithm\.n_epochs is 2, expected 3"),
         ("unheard_of", 1, r"unheard_of is 'absent', expected 1"),
     ],
@@ -130,11 +130,66 @@ def test_checkpoint_of_another_training_is_refused(checkpoint, model, field, val
 def test_truncated_checkpoint_is_refused(checkpoint, model, tmp_path):
     from vcgym.agents.training.checkpoint import load
 
-    scalars = (checkpoint / "state.json").read_text()
-    (tmp_path / "state.json").write_text(scalars)
-    (tmp_path / "state.safetensors").write_bytes((checkpoint / "state.safetensors").read_bytes()[:-8])
-    with pytest.raises(ValueError, match=r"checkpoint .* cannot be read"):
-        load(tmp_path, model, json.loads(scalars)["identity"])
+    copied = shutil.copytree(checkpoint, tmp_path / "copied")
+    (copied / "state.safetensors").write_bytes((checkpoint / "state.safetensors").read_bytes()[:-8])
+    with pytest.raises(ValueError, match=r"state\.safetensors: SHA-256 is .*; allowed: '.*', as manifest\.json says"):
+        load(copied, model, json.loads((checkpoint / "state.json").read_text())["identity"])
+
+
+def spoil(folder, change):
+    """Change the arrays or the scalars of a checkpoint, and write a manifest that agrees."""
+    from safetensors.numpy import load_file, save
+
+    from vcgym.agents.training.manifest import write_files
+
+    arrays, scalars = load_file(folder / "state.safetensors"), json.loads((folder / "state.json").read_text())
+    change(arrays, scalars)
+    write_files(folder, {"state.safetensors": save(arrays), "state.json": json.dumps(scalars).encode()})
+
+
+def changed(name, change):
+    return lambda arrays, scalars: arrays.update({name: change(arrays[name])})
+
+
+def copied_moments(to, source):
+    return lambda arrays, scalars: arrays.update({to: arrays[source]})
+
+
+MISFITS = {
+    r"random/numpy is uint32\(623,\); allowed: uint32\(624,\)": changed("random/numpy", lambda words: words[:-1]),
+    "random_numpy.pos is 1000000; allowed: .* 0 to 624": lambda arrays, scalars: scalars["random_numpy"].update(pos=10**6),
+    "rollout/last_observation is float32": changed("rollout/last_observation", lambda seen: seen[:2]),
+    "rollout/last_observation holds nan": changed("rollout/last_observation", lambda seen: seen * float("nan")),
+    "normaliser/returns is float64": changed("normaliser/returns", lambda seen: seen[:0]),
+    "optimiser/0/exp_avg has the shape": copied_moments("optimiser/0/exp_avg", "optimiser/1/exp_avg"),
+    "optimiser/99/step is of parameter '99'": copied_moments("optimiser/99/step", "optimiser/1/step"),
+    "KeyError .*monitor/returns": lambda arrays, scalars: arrays.pop("monitor/returns"),
+    "steps is -1; allowed: a whole number": lambda arrays, scalars: scalars.update(steps=-1),
+    "does not fit": lambda arrays, scalars: scalars.update(random_python=[]),
+    r"identity is \[\]; allowed: an object": lambda arrays, scalars: scalars.update(identity=[]),
+}
+
+
+@pytest.mark.parametrize("message", MISFITS)
+def test_a_checkpoint_whose_manifest_agrees_but_does_not_fit_is_refused(checkpoint, model, tmp_path, message):
+    from vcgym.agents.training.checkpoint import load
+
+    identity = json.loads((checkpoint / "state.json").read_text())["identity"]
+    copied = shutil.copytree(checkpoint, tmp_path / "copied")
+    spoil(copied, MISFITS[message])
+    with pytest.raises(ValueError, match=message):
+        load(copied, model, identity)
+
+
+@pytest.mark.parametrize("name", ["state.json", "manifest.json"])
+@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b'{"identity":' * 400 + b"1" + b"}" * 400, b"\xff", b"{}"])
+def test_hostile_json_is_refused_by_name(checkpoint, model, tmp_path, name, content):
+    from vcgym.agents.training.checkpoint import load
+
+    copied = shutil.copytree(checkpoint, tmp_path / "copied")
+    (copied / name).write_bytes(content)
+    with pytest.raises(ValueError, match=rf"{name.removesuffix('.json')}\.json|state\.safetensors: SHA-256"):
+        load(copied, model, {})
 
 
 def test_a_write_that_fails_leaves_the_earlier_checkpoint_alone(tmp_path, model, monkeypatch):

@@ -94,6 +94,18 @@ def test_router_equals_its_plain_twin(seed):
         assert decide(params, state, 0, known_us) == twin.choose(known_us / 1000.0), n
 
 
+def test_router_leaves_a_path_that_falls_silent():
+    history = np.array([[1024.0, 100.0, 2.0], [1024.0, 110.0, 2.0]])
+    params = LearnedRouter(start_prices())
+    state = started(params, history, paths=2)
+    for packet in range(100):
+        at_us = 10_000 * packet + 100_000
+        update(params, state, 0, Record(MEDIA, packet, 0, 10_000 * packet, at_us, at_us, 0, 0))
+        assert decide(params, state, 0, at_us) == 0
+    chosen = [decide(params, state, 0, 1_100_000 + 10_000 * slot) for slot in range(400)]
+    assert chosen[30] == 0 and chosen[-1] == 1
+
+
 def test_router_serves_paths_in_any_order():
     history, order = example_history(), np.array([2, 0, 1])
     params = LearnedRouter(start_prices())

@@ -46,6 +46,14 @@ def test_gradient_equals_finite_differences():
         assert gradient[i] == pytest.approx((above - below) / 2e-4, rel=1e-4, abs=1e-7)
 
 
+def test_a_delay_far_above_its_target_is_given_up_at_once():
+    delay_ms = np.concatenate([[2000.0], np.full(999, 100.0)])
+    steady, _ = rating(np.full(1000, 115.0), np.full(1000, 100.0), np.full(1000, 10.0), np.zeros(1000, np.bool_), 1000)
+    r, gradient = rating(np.full(1000, 115.0), delay_ms, np.full(1000, 10.0), np.zeros(1000, np.bool_), 1000)
+    assert steady - 0.1 < r < steady
+    assert gradient[0] != 0.0
+
+
 def test_a_steady_call_scores_by_its_delay():
     delay_ms = np.full(1000, 100.0)
     r, _ = rating(np.full(1000, 115.0), delay_ms, np.full(1000, 10.0), np.zeros(1000, np.bool_), 1000)

@@ -173,7 +173,7 @@ def test_files_that_are_no_rows_are_refused(file, tmp_path):
     with pytest.raises(FileNotFoundError, match="vcgym-predictor-data makes them"):
         read_rows(tmp_path / ROWS)
     (tmp_path / ROWS).write_bytes(file.read_bytes()[:200])
-    with pytest.raises(ValueError, match="is not a Parquet file"):
+    with pytest.raises(ValueError, match="is not a whole Parquet file"):
         read_rows(tmp_path / ROWS)
     pq.write_table(pq.read_table(file).drop_columns(["age_ms"]), tmp_path / ROWS)
     with pytest.raises(ValueError, match="has the columns"):

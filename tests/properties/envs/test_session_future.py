@@ -8,8 +8,11 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.systems import load_system
+from vcgym.envs.call.batch import CallBatch
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.paths import leo
+from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.mlp import random_network
 
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]
@@ -100,6 +103,27 @@ def test_the_future_does_not_leak_into_forecasts(env_id):
     for border in BORDERS:
         same, moved, paid_later = _check(env_id, border, scenario="wonderproxy", predictor=random_network(0))
         assert moved > 0 and (paid_later != 0.0).all() and (same > 0 or border == 0)
+
+
+@pytest.mark.parametrize("mode", ["correlated", "paper"])
+def test_a_learned_pair_knows_nothing_of_later(mode):
+    """Packets before the change take the same paths, and what has been emitted by then has been emitted at the same instants."""
+    scenario = Scenario("wonderproxy", mode, PACKETS)
+    draws = [scenario.draw("train", seed) for seed in range(3)]
+    for border in BORDERS[1:]:
+        played = []
+        for world in (scenario.world(3), ChangedWorld(scenario.world(3), border)):
+            batch = CallBatch(scenario, 3, *load_system("LEARNED")[:2], log=True, world=world)
+            for row, draw in enumerate(draws):
+                batch.start(row, draw)
+            batch.play(np.arange(3))
+            played.append(batch.played())
+        real, changed = played
+        np.testing.assert_array_equal(real.path[:, : border + 1], changed.path[:, : border + 1])
+        out = (real.emitted_us >= 0) & (real.emitted_us <= border * SLOT_US)
+        assert out.any()
+        np.testing.assert_array_equal(real.emitted_us[out], changed.emitted_us[out])
+        assert (real.path != changed.path).any() or (real.emitted_us != changed.emitted_us).any()
 
 
 @pytest.mark.data

@@ -1,0 +1,94 @@
+"""State of a sender: what it counts, what it logs, and the arrays that it shares with the bottleneck."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vcgym.envs.call.features.sender.state import SENSES
+from vcgym.envs.call.sender.cross_traffic import Alone
+from vcgym.envs.call.sender.in_flight import Departures, Flight
+from vcgym.network.bottleneck.cross_traffic import Dumbbell
+from vcgym.network.bottleneck.send_queue import KINDS, SEND_QUEUE
+from vcgym.network.bottleneck.sources import VIDEO_SOURCE
+from vcgym.network.kernels.jit import kernel
+
+COUNTS = np.dtype(
+    [
+        ("created", "i8"),
+        ("rejected", "i8"),  # by the full queue, or thrown out of it for another
+        ("discarded", "i8"),  # by the rule of order
+        ("sent", "i8"),
+        ("delivered", "i8"),
+        ("on_time", "i8"),
+        ("lost", "i8"),
+        ("bytes_delivered", "i8"),
+        ("delay_us", "i8"),  # sum over those delivered, capture to arrival
+    ]
+)
+
+SENDER = np.dtype(
+    (
+        np.record,
+        [
+            ("seed", "u8"),
+            ("bottleneck", "i8"),
+            ("flow", "i8"),  # which of those that share it, 0 the first call
+            ("begins_us", "i8"),  # where time 0 of the call lies in time of the bottleneck
+            ("now_us", "i8"),
+            ("ends_us", "i8"),
+            ("until_us", "i8"),  # as far as the loop may go; without paths the end
+            ("counts_from_us", "i8"),  # what was captured before is not counted
+            ("phase", "i8"),
+            ("forward_us", "i8"),  # from the bottleneck to the receiver
+            ("backward_us", "i8"),
+            ("loss", "f8"),
+            ("report_loss", "f8"),
+            ("usual_us", "i8"),  # from report to report, unless the rule says otherwise
+            ("report_us", "i8"),  # the receiver collects until then
+            ("reports", "i8"),
+            ("expiry_us", "i8"),
+            ("audio_every_us", "i8"),  # 0: no audio
+            ("audio_bytes", "i8"),
+            ("audio_number", "i8"),
+            ("has_video", "i8"),
+            ("frame", "i8"),
+            ("chance_us", "i8"),  # the next transmission opportunity
+            ("pacing", "f8"),  # chances come so many times as fast as the target; 0: by packets of mean size, at the target
+            ("target_bps", "f8"),
+            ("least_bps", "f8"),
+            ("most_bps", "f8"),
+            ("mean_bytes", "f8"),
+            ("rtt_us", "f8"),  # smoothed; 0: no report yet
+            ("packets", "i8"),  # sent so far
+            ("reported", "i8"),  # of them, told of
+            ("answer_bps", "f8"),  # 0: the target stays
+            ("answer_order", "i8"),
+            ("source", VIDEO_SOURCE),
+            ("queue", SEND_QUEUE),
+            ("senses", SENSES),
+            ("counts", COUNTS, (KINDS,)),
+        ],
+    )
+)
+
+LOGGED = np.dtype(
+    (np.record, [("created_us", "i8"), ("sent_us", "i8"), ("arrived_us", "i8"), ("size_bytes", "i4"), ("kind", "i4")])
+)  # fmt: skip
+
+
+class Tables(NamedTuple):
+    """Bottlenecks, and arrays whose size depends on the batch; first axis the session."""
+
+    dumbbell: Dumbbell
+    flight: Flight
+    departures: Departures
+    series: np.ndarray  # frame sizes of all series
+    log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
+    targets: np.ndarray  # (sessions, seconds) mean target of each second of the call, bit/s
+    others: Any = Alone()  # calls beside the first
+
+
+@kernel
+def counted(sender, created_us):
+    """Return 1 for a packet that the totals count, else 0."""
+    return 1 if created_us >= sender.counts_from_us else 0

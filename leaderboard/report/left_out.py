@@ -1,0 +1,27 @@
+"""Agents that are left out of a board, each with the reason: a file beside the results, which table and page repeat."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from vcgym.network.traces.plain_file import read_json, replace_file
+
+FILE = "left_out.json"
+
+
+def write_left_out(reasons: Mapping[str, str], folder: Path) -> None:
+    """Replace the file of a run in `folder` by the reason of each agent, by name; without any there is no file."""
+    if reasons:
+        replace_file(folder / FILE, (json.dumps(dict(sorted(reasons.items())), indent=1) + "\n").encode())
+    else:
+        (folder / FILE).unlink(missing_ok=True)
+
+
+def left_out_lines(folder: Path) -> list[str]:
+    """Return a sentence for each agent that was left out of the run in `folder`.
+
+    Raises:
+        DataError: the file is broken.
+    """
+    reasons = read_json(folder / FILE) if (folder / FILE).is_file() else {}
+    return [f"Left out: {name}, which {reason}." for name, reason in reasons.items()]

@@ -1,0 +1,107 @@
+"""Whole files: read up to a size, no device and no pipe; replaced in one step, so that a reader sees the old file or the new one."""
+
+import json
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import Any
+
+from vcgym.network.traces.cards import DataError
+
+MAX_JSON_BYTES = 1 << 20
+MAX_NESTING = 50
+MIN_FREE_BYTES = 1 << 26  # for checkpoints, results and a page
+
+
+def read_plain(path: Path, max_bytes: int, *, links: bool = True) -> bytes:
+    """Return the content of a plain file.
+
+    Args:
+        path: of the file.
+        max_bytes: allowed size.
+        links: a link to a plain file is followed.
+
+    Raises:
+        DataError: the file cannot be opened, is no plain file, or is larger.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW)  # a pipe must not be waited for
+    allowed = f"a plain file of at most {max_bytes} bytes{'' if links else ', no link'}"
+    try:
+        handle = os.open(path, flags)
+    except OSError as error:
+        raise DataError(path, "file", error.strerror, allowed) from error
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise DataError(path, "file", "a folder, pipe or device", allowed)
+        content = b""
+        if status.st_size <= max_bytes:
+            with os.fdopen(handle, "rb", closefd=False) as file:
+                content = file.read(max_bytes + 1)  # one byte more shows a file that grows while it is read
+    finally:
+        os.close(handle)
+    size = max(status.st_size, len(content))
+    if size > max_bytes:
+        raise DataError(path, "size in bytes", size, allowed)
+    return content
+
+
+def parse_json(path: Path, content: bytes) -> dict[str, Any]:
+    """Return the JSON object in the content of `path`.
+
+    Raises:
+        DataError: it is not UTF-8 text, not JSON, not an object, or nested too deeply.
+    """
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DataError(path, "content", f"{type(error).__name__}: {error}", "a JSON object") from error
+    if not isinstance(found, dict):
+        raise DataError(path, "content", type(found).__name__, "a JSON object")
+    level: list[Any] = [found]
+    for _ in range(MAX_NESTING):
+        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [inner for inner in level if isinstance(inner, dict | list)]
+    if level:
+        raise DataError(path, "nesting", f"more than {MAX_NESTING}", f"at most {MAX_NESTING} levels")
+    return found
+
+
+def read_json(path: Path, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
+    """Return the JSON object in a file of at most `max_bytes`.
+
+    Raises:
+        DataError: see `read_plain` and `parse_json`.
+    """
+    return parse_json(path, read_plain(path, max_bytes))
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write `content` to `path`, making its folder; it lies on the disk before it takes the place of the old file.
+
+    Raises:
+        OSError: it cannot be written, as on a full disk; the old file stays, and nothing is left of the new one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def require_space(folder: Path) -> None:
+    """Refuse to begin work in a folder, which need not be there yet, whose disk is all but full.
+
+    Raises:
+        DataError: naming the folder and the free bytes.
+    """
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    if free < MIN_FREE_BYTES:
+        raise DataError(folder, "free space of the disk in bytes", free, f"at least {MIN_FREE_BYTES}")

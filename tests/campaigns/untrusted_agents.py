@@ -1,0 +1,114 @@
+"""Mutated agents and submissions: each is refused in one line that names its file, or plays; nothing of it is executed, no board breaks."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from campaigns.case import Case
+from campaigns.mutations import mutated
+from campaigns.watched import MAX_MESSAGE, Watch, added, run_child
+
+FILES = {"small": 400, "medium": 2000, "full": 10_000}  # of each kind
+PER_CHILD = 1000
+ONNX = Path(__file__).parents[1] / "contract" / "leaderboard" / "submission_onnx"
+PATHS = 5
+
+
+def run(scale, folder):
+    """Yield a case for each kind of folder."""
+    for kind in ("agent", "submission", "onnx"):
+        starts = range(0, FILES[scale], PER_CHILD)
+        reports = [run_child(__name__, kind, start, min(PER_CHILD, FILES[scale] - start), folder / f"{kind}-{start}") for start in starts]
+        found = added(reports)
+        yield Case(f"mutated {kind}", found["wrong"] == found["code executed"] == 0 and found["longest message"] <= MAX_MESSAGE, found)
+
+
+def _publish(folder):
+    import gymnasium
+
+    from vcgym.agents.networks.observation import network_for
+    from vcgym.agents.networks.policy import AgentPolicy, output_count
+    from vcgym.agents.published.export import publish
+    from vcgym.leaderboard.submissions.card import call_parts
+
+    env = gymnasium.make_vec("vcgym/Call-v0", num_envs=1, packets=100).unwrapped
+    parts = call_parts(env.batch.scenario.paths)
+    network = network_for(parts, output_count(env.single_action_space), 8, "tanh")
+    rng = np.random.default_rng(1)
+    tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in network.tensor_shapes().items()}
+    agent = AgentPolicy("vcgym/Call-v0", tuple(parts), env.single_observation_space, env.single_action_space, network, tensors)
+    publish(folder, agent, algorithm="none", steps=0, seed=0, config_hash="0" * 16)
+
+
+def _make(kind, folder):
+    import json
+
+    if kind == "onnx":
+        shutil.copytree(ONNX, folder)
+        return
+    _publish(folder)
+    if kind == "submission":
+        card = json.loads((ONNX / "card.json").read_text())
+        del card["onnx"]
+        card |= {"name": "mine", "weights": "agent.safetensors", "agent": json.loads((folder / "card.json").read_text())}
+        (folder / "card.json").write_text(json.dumps(card))
+
+
+def _user(kind, folder):
+    """Return what uses a folder: loads it and decides on observations; an agent that fails in play is a verdict, not an error."""
+    import gymnasium  # noqa: F401  (before the hook listens)
+
+    import vcgym.envs  # noqa: F401
+    from vcgym.agents.published.export import load_agent
+    from vcgym.leaderboard.evaluation.entrant import EntrantError, Judged
+    from vcgym.leaderboard.submissions.load import read
+
+    rng = np.random.default_rng(2)
+
+    def use():
+        if kind == "agent":
+            policy = load_agent(folder)
+            width = len(policy.observation_space.low)
+            try:
+                policy.predict(rng.normal(size=(3, width)).astype(np.float32))
+            except ValueError:
+                return "taken, refused in play"
+            return "taken"
+        submission = read(folder)
+        try:
+            Judged(submission.published).predict(rng.normal(size=(3, PATHS * 9 + 12)).astype(np.float32))
+        except EntrantError:
+            return "taken, left out in play"
+        return "taken"
+
+    return use
+
+
+def _child(kind, start, count, folder):
+    whole, broken = folder / "whole", folder / "broken"
+    folder.mkdir(parents=True)
+    _make(kind, whole)
+    contents = {path.name: path.read_bytes() for path in sorted(whole.iterdir())}
+    shutil.copytree(whole, broken)
+    use, watch = _user(kind, broken), Watch()
+    use()
+    for number in range(-40, count):  # the first load what Python loads late
+        rng = np.random.default_rng([number + 40, start])
+        name = list(contents)[rng.integers(len(contents))]
+        content, _ = mutated(name, contents[name], rng)
+        for other, whole_content in contents.items():
+            (broken / other).write_bytes(content if other == name else whole_content)
+        if number < 0:
+            try:
+                use()
+            except Exception:
+                continue
+        else:
+            watch.attempt(str(broken), use)
+    watch.report()
+
+
+if __name__ == "__main__":
+    _child(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))

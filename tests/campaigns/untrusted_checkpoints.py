@@ -1,0 +1,118 @@
+"""Mutated checkpoints: changed ones are refused by their hash; forged ones, whose hashes agree, are refused, or train on without harm."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from campaigns.case import Case
+from campaigns.mutations import mutated
+from campaigns.watched import MAX_MESSAGE, Watch, added, run_child
+
+FILES = {"small": 100, "medium": 500, "full": 5000}  # of each kind
+PER_CHILD = 500
+ALARM_S = 60
+NAMES = ("state.safetensors", "state.json")
+
+
+def run(scale, folder):
+    """Yield a case for changed and one for forged checkpoints."""
+    for kind in ("changed", "forged"):
+        starts = range(0, FILES[scale], PER_CHILD)
+        reports = [run_child(__name__, kind, start, min(PER_CHILD, FILES[scale] - start), folder / f"{kind}-{start}") for start in starts]
+        found = added(reports)
+        silent = found.get("taken", 0) if kind == "changed" else 0
+        held = found["wrong"] == found["code executed"] == silent == 0 and found["longest message"] <= MAX_MESSAGE
+        yield Case(f"{kind} checkpoints", held, found)
+
+
+def _model(folder):
+    from vcgym.agents.config.algorithms import PPOConfig
+    from vcgym.agents.config.env import EnvConfig
+    from vcgym.agents.config.training import TrainConfig
+    from vcgym.agents.training.learners import build_model
+
+    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=1, hidden=8)
+    env = EnvConfig(options={"packets": 230})
+    return build_model(TrainConfig(env=env, algorithm=ppo, num_envs=2, device="cpu", folder=folder), seed=5)
+
+
+def _child(kind, start, count, folder):
+    import torch
+
+    from vcgym.agents.training import checkpoint
+    from vcgym.agents.training.manifest import write_files
+
+    torch.set_num_threads(1)
+    folder.mkdir(parents=True)
+    model = _model(folder)
+    model.learn(64)
+    whole = checkpoint.save(folder / "whole", model, {"format": 3})
+    contents = {name: (whole / name).read_bytes() for name in NAMES}
+    broken = Path(shutil.copytree(whole, folder / "broken"))
+
+    def use():
+        checkpoint.load(broken, model, {"format": 3})
+        model.learn(32, reset_num_timesteps=False)
+        return "taken"
+
+    use()
+    watch = Watch()
+    for number in range(count):
+        rng = np.random.default_rng([number, start])
+        name = NAMES[rng.integers(2)] if kind == "forged" else (*NAMES, "manifest.json")[rng.integers(3)]
+        before = contents.get(name) or (whole / name).read_bytes()
+        content, _ = mutated(name, before, rng)
+        shutil.copytree(whole, broken, dirs_exist_ok=True)
+        if kind == "forged":
+            write_files(broken, contents | {name: content})
+            watch.attempt(str(broken), lambda: _forked(use))
+        elif not _same(name, content, before):
+            (broken / name).write_bytes(content)
+            watch.attempt(str(broken), lambda: checkpoint.load(broken, model, {"format": 3}) or "taken")
+    watch.report()
+
+
+def _same(name, content, before):
+    """Return True for a mutation that changes nothing: of a manifest, its layout."""
+    if name != "manifest.json" or content == before:
+        return content == before
+    try:
+        return json.loads(content) == json.loads(before)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _forked(use):
+    """Return the outcome of `use` in a child of this process, which may crash or hang."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(ALARM_S)
+        try:
+            outcome = use()
+        except ValueError as error:
+            outcome = f"refused {error}"
+        except Exception as error:
+            outcome = f"raised {type(error).__name__}: {error}"
+        os.write(write, outcome.encode()[:4000])
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        outcome = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        raise RuntimeError(f"died of signal {os.WTERMSIG(status)}")
+    if outcome.startswith("refused "):
+        raise ValueError(outcome.removeprefix("refused "))
+    if outcome.startswith("raised "):
+        raise RuntimeError(outcome)
+    return outcome
+
+
+if __name__ == "__main__":
+    _child(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))

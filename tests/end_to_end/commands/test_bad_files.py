@@ -1,0 +1,158 @@
+"""Every console command ends a bad file or value with one line that names it, and status 1: no traceback, no endless read."""
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.environments import make_envs, observation_parts
+from vcgym.agents.networks.observation import network_for
+from vcgym.agents.networks.policy import AgentPolicy, output_count
+from vcgym.agents.published.export import publish
+from vcgym.leaderboard.results import files as results
+from vcgym.network.traces.refusal import MAX_LINE, one_line
+
+COMMANDS = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
+CALL = EnvConfig(options={"packets": 60})
+
+
+def end_of(monkeypatch, name, *overrides):
+    """Run a console command in this process; return what it ends with."""
+    module, function = COMMANDS[name].split(":")
+    monkeypatch.setattr(sys, "argv", [name, *overrides])
+    monkeypatch.delenv("VCGYM_DATA", raising=False)
+    with pytest.raises(SystemExit) as ended:
+        getattr(importlib.import_module(module), function)()
+    return ended.value.code
+
+
+def absent(path):
+    path.unlink()
+
+
+def folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def endless(path):
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+def pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def huge(path):
+    os.truncate(path, 1 << 40)  # a hole: it takes no room on the disk
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def holding(content):
+    def replace(path):
+        path.write_bytes(content)
+
+    return replace
+
+
+BROKEN = {
+    **{change.__name__: change for change in (absent, folder, endless, pipe, huge, cut)},
+    "empty": holding(b""),
+    "noise": holding(np.random.default_rng(0).bytes(4000)),
+    "not UTF-8": holding(b'{"format": "\xff\xfe"}'),
+    "nested lists": holding(b"[" * 100_000),
+    "nested objects": holding(b'{"env":' * 400 + b"1" + b"}" * 400),
+    "long number": holding(b'{"format": ' + b"9" * 10_000 + b"}"),
+    "long text": holding(b'{"format": "' + b"x" * 500_000 + b'"}'),
+    "null": holding(b"null"),
+    "another object": holding(b'{"cos\\nsystem": 1}'),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A finished study with an untrained agent, and the empty results of a run."""
+    home = tmp_path_factory.mktemp("made")
+    envs = make_envs(CALL, 1, "validation")
+    observed, acted, parts = envs.single_observation_space, envs.single_action_space, observation_parts(envs)
+    network = network_for(parts, output_count(acted), 4, "tanh")
+    tensors = {name: np.zeros(shape, np.float32) for name, shape in network.tensor_shapes().items()}
+    agent = AgentPolicy(CALL.id, tuple(parts), observed, acted, network, tensors)
+    publish(home / "study" / "seed-0" / "agent", agent, algorithm="none", steps=0, seed=0, config_hash="0" * 16)
+    (home / "study" / "config.json").write_text(TrainConfig(env=CALL).model_dump_json())
+    for layout, name in ((results.RESULTS, "results"), (results.ACTIONS, "actions")):
+        results.write(layout, [], home / "board" / f"{name}.parquet")
+    return home
+
+
+AGENT, STUDY, BOARD = "study/seed-0/agent", "study", "board"
+READS = [
+    ("vcgym-evaluate", f"{AGENT}/card.json", [f"agent={AGENT}"]),
+    ("vcgym-evaluate", f"{AGENT}/agent.safetensors", [f"agent={AGENT}"]),
+    ("vcgym-train", f"{STUDY}/config.json", [f"folder={STUDY}", "resume=true", "env.options.packets=60", "seeds=[7]"]),
+    ("vcgym-leaderboard", f"{STUDY}/config.json", ["train=null", f"+agents.mine={STUDY}", "folder=new"]),
+    ("vcgym-leaderboard", f"{AGENT}/card.json", ["train=null", f"+agents.mine={STUDY}", "folder=new"]),
+    ("vcgym-leaderboard", f"{AGENT}/agent.safetensors", ["train=null", f"+agents.mine={STUDY}", "folder=new"]),
+    ("vcgym-leaderboard", f"{AGENT}/card.json", ["do=add", "train=null", f"folder={AGENT}", "board=new"]),
+    ("vcgym-leaderboard", f"{BOARD}/actions.parquet", ["do=verify", f"folder={BOARD}"]),
+    ("vcgym-leaderboard", f"{BOARD}/results.parquet", ["do=verify", f"folder={BOARD}"]),
+    ("vcgym-leaderboard", f"{BOARD}/results.parquet", ["do=page", f"folder={BOARD}"]),
+    ("vcgym-headroom", f"{BOARD}/results.parquet", [f"results={BOARD}"]),
+    ("vcgym-train-predictor", f"{BOARD}/results.parquet", [f"rows={BOARD}/results.parquet"]),
+    ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
+    ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
+    ("vcgym-leaderboard", f"{STUDY}/config.json", ["suite=replay", "train=null", f"traces={STUDY}/config.json", "folder=new"]),
+]
+LACKING_IS_FINE = {("vcgym-train", "absent"), ("vcgym-leaderboard", "absent", "do=page")}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize(("name", "file", "overrides"), READS, ids=[f"{name} {file} {overrides[0]}" for name, file, overrides in READS])
+def test_a_bad_file_ends_a_command_with_one_line(made, tmp_path, monkeypatch, name, file, overrides, broken):
+    if LACKING_IS_FINE & {(name, broken), (name, broken, overrides[0])}:
+        return
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    BROKEN[broken](tmp_path / file)
+    line = end_of(monkeypatch, name, *overrides)
+    assert isinstance(line, str), "no message"
+    assert line.startswith(f"{name}: ") and "\n" not in line and len(line) <= MAX_LINE + len(name) + 2
+    assert Path(file).name in line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("override", ["+unheard_of=1", "learnrate=1", "threads=many", "[[", "+hydra=x"])
+def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, name, override):
+    monkeypatch.chdir(tmp_path)
+    line = end_of(monkeypatch, name, override)
+    assert line.startswith(f"{name}: ") and "\n" not in line and len(line) <= MAX_LINE + len(name) + 2
+
+
+def test_the_line_and_nothing_else_is_on_stderr(tmp_path):
+    command = [sys.executable, "-m", "vcgym.scripts.evaluate", f"agent={tmp_path}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [f"vcgym-evaluate: {tmp_path}/card.json: file is 'No such file or directory'; allowed: "
+                                        "a plain file of at most 262144 bytes"]  # fmt: skip
+    shown = subprocess.run(command, cwd=tmp_path, env=os.environ | {"VCGYM_TRACEBACK": "1"}, capture_output=True, text=True, check=False)
+    assert shown.returncode == 1 and "Traceback" in shown.stderr
+
+
+def test_a_long_error_keeps_its_beginning_and_its_end():
+    line = one_line(f"/where/it/is: value is {'x' * 10_000};\nallowed: 1 to 3")
+    assert len(line) == MAX_LINE
+    assert line.startswith("/where/it/is: value is xx") and line.endswith("xx; allowed: 1 to 3")
