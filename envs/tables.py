@@ -102,8 +102,7 @@ _FEATURES = """\
 first table once per path, path after path, then the second; Playout sees the second alone."""
 _SLOTS = f"""\
 `action="relative"` is made for plain algorithms: few slots instead of all paths, staying as an action of its own, values of order one.
-Slot 0 is the path in use, the slots behind it are the other paths of least expected delay, best first: the newest delay, drawn back to the
-historical mean with its age (half life {HALF_LIFE_S:g} s). Compressed is x / sqrt(1 + x^2). The observation is the first table once per
+Slot 0 is the path in use, slot 1 the other path of least expected delay: the newest delay, drawn back to the historical mean with its age (half life {HALF_LIFE_S:g} s). Compressed is x / sqrt(1 + x^2). The observation is the first table once per
 slot, then the second; Playout's the second alone; features that are added, and those of the sender, stand where they always do. The
 native batch names the path in each slot, `env.slots.order`."""
 _FORECAST = f"""\
@@ -127,7 +126,7 @@ A lag on the log scale: x in 0..1 stands for {MIN_LAG_US // 1000} ms * {MAX_LAG_
 x = a / {LEVELS - 1}; continuous: x = (value + 1) / 2. In continuous form the largest score names the path. Exact is for rules: whole
 microseconds, and no grid in between.
 
-Relative: path 0 stays on the path in use, 1 and more take the path in that slot (see below). The lag is said as a headroom above the newest
+Relative: path 0 stays on the path in use, 1 takes the path in slot 1 (see below). The lag is said as a headroom above the newest
 delay, {HEADROOMS_US[0] // 1000} ms * {HEADROOMS_US[-1] // HEADROOMS_US[0]} ** (a / {len(HEADROOMS_US) - 1}). At each arrival the receiver
 turns it into a lag: target = newest delay + headroom; P follows it by 10 ms in 100 ms, as the player does, and is never below the newest
 delay; lag = max(target, P) - smallest delay of the last 2 s.

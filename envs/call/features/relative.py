@@ -1,7 +1,6 @@
 """Observation of a few slots instead of all paths: what an action of the form `relative` chooses among.
 
-Slot 0 is the path in use (the one last commanded), the slots behind it are the other paths of least expected delay, best first. Expected is
-the newest delay of a path, drawn back to its historical mean with its age (half life 20 s): what was heard long ago says little.
+Slot 0 is the path in use (the one last commanded), slot 1 the other path of least expected delay. Expected is the newest delay of a path, drawn back to its historical mean with its age (half life 20 s): what was heard long ago says little.
 
 Values are compressed, x / sqrt(1 + x^2), so that all are of order one and a few milliseconds are seen. They follow from the features
 of all paths and of the call, which stay what they are; features added to these stand behind, as they are.
@@ -19,7 +18,7 @@ from vcgym.envs.call.features.path import PATH, PATH_WIDTH
 from vcgym.envs.call.features.scales import LIMIT
 from vcgym.network.kernels.jit import kernel
 
-MOST_SLOTS = 5
+MOST_SLOTS = 2
 HALF_LIFE_S = 20.0
 PER_20_MS = 5.0  # from 100 ms
 PER_200_MS = 5.0  # from seconds

@@ -6,7 +6,7 @@ call's minimum target to its maximum. Forms:
     discrete    path: 0..paths-1. Lag and rate: a in 0..31, x = a / 31. Order: its index
     continuous  a score in [-1, 1] per path, the largest wins (ties: the lowest index), and per order. Lag and rate: x = (value + 1) / 2
     exact       path and order by index; lag in whole microseconds, 0 to 30 s; rate in bit/s, 0: as it is. What a rule says, no grid
-    relative    path: 0 stays, 1..slots-1 take the other paths of least expected delay (`vcgym.envs.call.features.relative`). Lag: a
+    relative    path: 0 stays, 1 takes the other path of least expected delay (`vcgym.envs.call.features.relative`). Lag: a
                 headroom above the newest delay (`vcgym.envs.call.headroom`), 5 ms * 32 ** (a / 7). Rate and order as in discrete
 """
 
