@@ -1,6 +1,7 @@
 """Observation of a few slots instead of all paths: what an action of the form `relative` chooses among.
 
-Slot 0 is the path in use (the one last commanded), slot 1 the other path of least expected delay. Expected is the newest delay of a path, drawn back to its historical mean with its age (half life 20 s): what was heard long ago says little.
+Slot 0 is the path in use (the one last commanded), slot 1 the other path of least expected delay. Expected is the newest delay of a path,
+drawn back to its historical mean with its age (half life 20 s): what was heard long ago says little.
 
 Values are compressed, x / sqrt(1 + x^2), so that all are of order one and a few milliseconds are seen. They follow from the features
 of all paths and of the call, which stay what they are; features added to these stand behind, as they are.
