@@ -104,8 +104,8 @@ _SLOTS = f"""\
 `action="relative"` is made for plain algorithms: few slots instead of all paths, staying as an action of its own, values of order one.
 Slot 0 is the path in use, slot 1 the other path of least expected delay: the newest delay, drawn back to the historical mean with its age
 (half life {HALF_LIFE_S:g} s). Compressed is x / sqrt(1 + x^2). The observation is the first table once per slot, then the second; Playout's
-the second alone; features that are added, and those of the sender, stand where they always do. The native batch names the path in each slot,
-`env.slots.order`."""
+the second alone; features that are added, and those of the sender, stand where they always do. `env.slots.order` of the native batch names
+the path in each slot."""
 _FORECAST = f"""\
 `{FORECAST_FEATURE.name}` is there with `predictor` alone: `shipped` is the network that comes with vcgym, and any predictor of
 `vcgym.predictors` may take its place. Its inputs are `newest_delay` of the path and the lag of Algorithm 2 of the VCRoute paper, run at the
