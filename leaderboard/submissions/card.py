@@ -83,7 +83,7 @@ def parse_card(path: Path, content: bytes) -> SubmissionCard:
     try:
         card = SubmissionCard.model_validate_json(content)
     except ValidationError as error:
-        raise RefusedError(path, faults(error), "the fields of vcgym.leaderboard.submissions.card.SubmissionCard") from None
+        raise RefusedError(path, faults(error), "the fields of SubmissionCard") from None
     if card.agent is not None:
         _refuse_other_agent(path, card.agent)
     if card.onnx is not None:
@@ -121,5 +121,14 @@ def _refuse_other_model(path: Path, card: OnnxCard) -> None:
 
 
 def _refuse_other(path: Path, field: str, found: object, wanted: object) -> None:
-    if found != wanted:
-        raise RefusedError(path, f"{field} is {shown(found)}", shown(wanted, 160))
+    """Refuse a value that is not the wanted one, naming the innermost field that differs."""
+    if found == wanted:
+        return
+    if isinstance(found, dict) and isinstance(wanted, dict) and found.keys() == wanted.keys():
+        for key in wanted:
+            _refuse_other(path, f"{field}.{key}", found[key], wanted[key])
+    elif isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
+        for n, (one, other) in enumerate(zip(found, wanted, strict=True)):
+            _refuse_other(path, f"{field}.{n}", one, other)
+    else:
+        raise RefusedError(path, f"{field} is {shown(found)}", shown(wanted))

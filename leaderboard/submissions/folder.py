@@ -5,10 +5,11 @@ from pathlib import Path
 
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain
-from vcgym.network.traces.refusal import one_line, shown
+from vcgym.network.traces.refusal import MAX_LINE, one_line, shown
 
 CARD = "card.json"
 SAFETENSORS, ONNX = "agent.safetensors", "policy.onnx"
+MIN_FOUND = 100  # characters of a fault that are always shown
 MAX_BYTES = {CARD: 1 << 18, SAFETENSORS: 1 << 24, ONNX: 1 << 24}
 
 
@@ -20,7 +21,8 @@ class RefusedError(ValueError):
 
     def __str__(self) -> str:
         place, found, allowed = self.args
-        return one_line(f"{place}: {found}; allowed: {allowed}")
+        room = MAX_LINE - len(f"{place}: ; allowed: {allowed}")
+        return one_line(f"{place}: {one_line(found, max(room, MIN_FOUND))}; allowed: {allowed}")
 
 
 def read_files(folder: Path) -> dict[str, bytes]:

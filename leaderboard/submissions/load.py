@@ -105,7 +105,7 @@ def _policy(card: SubmissionCard, weights: bytes, folder: Path) -> Policy:
     try:
         return agent_from(card.agent, weights, folder)
     except ValueError as error:
-        found = str(error).removeprefix(f"{path}: ")
+        found = str(error).removeprefix(str(path)).lstrip(": ")
         raise RefusedError(path, found, "the tensors of the network on the card, finite float32") from error
 
 

@@ -73,7 +73,7 @@ def try_submission(place: Path, files: Iterable[tuple[str, bytes]], observed: Ob
     Raises:
         RefusedError: it cannot be loaded, has other inputs or outputs, gives values that are not finite, or needs more than is allowed.
     """
-    allowed = f"weights as docs/submissions.md says, which decide on every observation within {MEMORY_BYTES >> 30} GiB and {PROCESSOR_S} s"
+    allowed = f"weights that decide on every observation within {MEMORY_BYTES >> 30} GiB and {PROCESSOR_S} s"
     with TemporaryDirectory(prefix="vcgym-trial-") as home:
         folder, observations = Path(home) / "submission", Path(home) / "observations"
         folder.mkdir()

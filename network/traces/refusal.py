@@ -14,10 +14,10 @@ def shown(value: object, limit: int = MAX_SHOWN) -> str:
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
-def one_line(text: str) -> str:
-    """Return a text as one line of at most `MAX_LINE` characters; what is left out is from the middle."""
-    line, tail = " ".join(text.split()), MAX_LINE // 3
-    return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - tail - 5]} ... {line[-tail:]}"
+def one_line(text: str, limit: int = MAX_LINE) -> str:
+    """Return a text as one line of at most `limit` characters; what is left out is from the middle."""
+    line, tail = " ".join(text.split()), limit // 3
+    return line if len(line) <= limit else f"{line[: limit - tail - 5]} ... {line[-tail:]}"
 
 
 def faults(error: ValidationError, where: str = "") -> str:

@@ -57,7 +57,7 @@ def slot_count(paths: int) -> int:
 
 
 class Slots(NamedTuple):
-    """What slots are taken from, and what stands in them; first axis the session."""
+    """Source and content of slots; first axis the session."""
 
     paths: NDArray[np.float32]  # (sessions, paths, features) of all paths
     call: NDArray[np.float32]  # (sessions, features)

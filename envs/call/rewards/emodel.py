@@ -51,7 +51,7 @@ def _earned(reward, state, accounts, s):
 
 @reward(PATHS)
 class Impairment(NamedTuple):
-    """What delay and concealment take from R, times the minutes that it lasts: `emodel` less 93.2, in another unit.
+    """Loss of R by delay and concealment, times the minutes that it lasts: `emodel` less 93.2, in another unit.
 
     Zero is a perfect call, and values are of order one, so that a value network starts near the truth.
     """

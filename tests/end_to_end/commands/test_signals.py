@@ -20,7 +20,7 @@ def test_a_signal_closes_the_runs_of_a_training(tmp_path, number):
     overrides = [*SMALL, "env.options.packets=60", "steps=100_000_000", "checkpoint_every=1", f"folder={tmp_path}/run"]
     process = subprocess.Popen(
         [sys.executable, "-m", "vcgym.scripts.train", *overrides], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True,
+        stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 (nohup leaves SIGHUP ignored)
     )  # fmt: skip
     until = time.monotonic() + 300
     while not list(tmp_path.glob("run/seed-0/checkpoints/step-*")) and process.poll() is None and time.monotonic() < until:
