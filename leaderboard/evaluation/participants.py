@@ -16,6 +16,7 @@ from vcgym.leaderboard.evaluation.published import AGENT_ENV, Participant, Publi
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults
 from vcgym.predictors.table import DelayTable
@@ -108,8 +109,9 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
     path = folder / "config.json"
     try:
         config = TrainConfig.model_validate_json(read_plain(path, MAX_JSON_BYTES))
-    except ValidationError as error:
-        raise ValueError(f"agents.{name}: {path} is not the config of a study: {faults(error)}") from error
+    except (DataError, ValidationError) as error:
+        fault = faults(error) if isinstance(error, ValidationError) else error.args[2]
+        raise ValueError(f"agents.{name}: {path} is not the config of a study: {fault}") from error
     env, allowed = config.env.id, (AGENT_ENV,) if suite.columns is CALL else tuple(SENDER_ENVS)
     if env not in allowed:
         raise ValueError(f"agents.{name}: {path} is of {env}; allowed: {', '.join(allowed)}")

@@ -38,12 +38,14 @@ def read_plain(path: Path, max_bytes: int, *, links: bool = True) -> bytes:
         content = b""
         if status.st_size <= max_bytes:
             with os.fdopen(handle, "rb", closefd=False) as file:
-                content = file.read(max_bytes + 1)  # one byte more shows a file that grows while it is read
+                content = file.read(status.st_size + 1)  # one byte more shows a file that grows while it is read
     finally:
         os.close(handle)
     size = max(status.st_size, len(content))
     if size > max_bytes:
         raise DataError(path, "size in bytes", size, allowed)
+    if size > status.st_size:
+        raise DataError(path, "size in bytes", f"{status.st_size}, and growing", allowed)
     return content
 
 

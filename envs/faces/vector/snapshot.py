@@ -10,6 +10,8 @@ from vcgym.network.traces.refusal import shown
 
 Check = Callable[[dict[str, NDArray[Any]]], None]
 
+_BEFORE, _SHOWN = 30, 110  # characters of arguments that an error repeats: before the first that differs, and in all
+
 
 def _arrays(prefix: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield the arrays inside nested NamedTuples, with dotted names."""
@@ -63,7 +65,9 @@ def restore(
     """
     said = state["arguments"].tobytes().decode(errors="replace") if "arguments" in state else "no arguments"
     if said != arguments:
-        raise ValueError(f"state of another env: {shown(said)}; allowed: {shown(arguments)}")
+        same = next((n for n, (one, other) in enumerate(zip(said, arguments, strict=False)) if one != other), 0)
+        start = max(0, same - _BEFORE)
+        raise ValueError(f"state of another env: ...{shown(said[start:], _SHOWN)}; allowed: ...{shown(arguments[start:], _SHOWN)}")
     arrays = _flat(living)
     wanted_names = set(arrays) | {"arguments", "draws", "generator"}
     if set(state) != wanted_names:

@@ -17,6 +17,7 @@ from vcgym.leaderboard.evaluation import evaluate as evaluation
 from vcgym.leaderboard.evaluation.cells import cells, work_units
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
+from vcgym.leaderboard.report.left_out import left_out_lines
 from vcgym.leaderboard.report.run import run_suite
 
 HERE = str(Path(__file__).parent)
@@ -127,9 +128,11 @@ def test_two_workers_give_the_same_bytes_also_when_one_is_lost(tmp_path, serial)
     assert outlived == run(tmp_path / "again", with_mortal)
 
 
-def test_a_system_that_fails_is_not_tried_for_ever(tmp_path):
-    with pytest.raises(ValueError, match="no weights here"):
-        run(tmp_path, {**every_system(), "empty": published("load_nothing")}, workers=1)
+def test_an_agent_that_fails_is_left_out_and_not_tried_for_ever(tmp_path, serial):
+    found = run(tmp_path, {**every_system(), "empty": published("load_nothing")}, workers=1)
+    assert {name: found[name] for name in serial} == serial
+    (line,) = left_out_lines(tmp_path)
+    assert "empty" in line and "no weights here" in line
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ def test_a_study_that_cannot_play_is_refused(tmp_path):
         study_agents("PPO", other, SUITE)
     unfinished = study(tmp_path / "unfinished", ORDER, empty_slot="newest")
     (unfinished / "seed-0" / "agent" / "card.json").unlink()
-    with pytest.raises(ValueError, match=r"card\.json is no agent's card"):
+    with pytest.raises(ValueError, match=r"card\.json: file is 'No such file or directory'"):
         study_agents("PPO", unfinished, SUITE)
 
 

@@ -168,7 +168,7 @@ def test_a_broken_set_is_refused(tmp_path, rows, message):
 
 
 def test_a_set_that_is_not_there(tmp_path):
-    for name, message in ((MEASURED[0], "number of files"), (MEASURED[-1], "whole, readable file")):
+    for name, message in ((MEASURED[0], "number of files"), (MEASURED[-1], "allowed: a plain file of at most")):
         with pytest.raises(TraceError, match=message):
             read_set(name, str(tmp_path))
 

@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from vcgym.baselines.systems import load_system
+from vcgym.baselines.zoo import zoo_names
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import entries, shipped, verify
 from vcgym.network.traces.download import Source, download, sources
@@ -104,10 +106,13 @@ def test_the_known_sets_have_safe_addresses_and_a_format_that_exists():
 
 def test_all_that_is_shipped_is_as_its_card_says():
     found = list(entries(shipped()))
-    of_the_predictor = {entry.name for entry in found if entry.state == "no card"}
-    assert of_the_predictor == {"predictor/predictor.json", "predictor/predictor.safetensors"}  # the first is the second's card
-    assert shipped_network() is not None  # which refuses weights that are not those of their card
-    assert verify(found) == (len(found) - 2, 2)
+    of_the_predictor = {"predictor/predictor.json", "predictor/predictor.safetensors"}  # the first is the second's card
+    of_the_zoo = {f"zoo/{name}.safetensors" for name in zoo_names()}  # as NAME.json is of these
+    assert {entry.name for entry in found if entry.state == "no card"} == of_the_predictor | of_the_zoo
+    # Both refuse weights that are not those of their card.
+    assert shipped_network() is not None
+    assert all(load_system(name) for name in zoo_names())
+    assert verify(found) == (len(found) - 2 - len(of_the_zoo), 2 + len(of_the_zoo))
     assert {"sample_ping.txt", "table1.json"} <= {entry.name for entry in found}
 
 
