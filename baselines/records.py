@@ -32,7 +32,7 @@ class RateLimits(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One packet that has arrived, told to a router or a receiver."""
+    """Packet that has arrived, told to a router or a receiver."""
 
     kind: int  # MEDIA or PROBE
     packet: int  # index of the packet; for a probe the slot it was sent in

@@ -27,7 +27,7 @@ from vcgym.network.playout.receiver import COUNT, PUBLISHED, packets_held
 
 
 class Emissions(NamedTuple):
-    """One entry per packet, in order of arrival."""
+    """Arrays with an entry per packet, in order of arrival."""
 
     level_us: NDArray[np.int64]  # in force after the arrival
     emitted_us: NDArray[np.int64]  # -1 for a late packet

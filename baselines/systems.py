@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
@@ -114,14 +115,14 @@ def load_system(name: str) -> System:
     return learned_system(zoo(), name)
 
 
-def learned_system(folder: Traversable, name: str) -> System:
+def learned_system(folder: Path, name: str) -> System:
     """Return the learned system `name` of a folder (`vcgym.baselines.zoo`).
 
     Raises:
         ValueError: a file that is missing, malformed, or names what does not exist.
     """
     found = read_learned(folder, name)
-    system = build_system(f"{folder.joinpath(name)}.json", found.rules)
+    system = build_system(str(folder / f"{name}.json"), found.rules)
     return system._replace(trained_packets=int(found.file.study["budget"]["packets"]))
 
 

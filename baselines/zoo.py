@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from safetensors.numpy import load, save
 
 from vcgym.baselines.configured import mapping_of
 from vcgym.network.traces.cards import Carded, DataError, canonical_sha256, parse_carded
+from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain, replace_file
 
 CARD, WEIGHTS = ".json", ".safetensors"
 LEARNED = "learned"
@@ -48,30 +48,25 @@ class LearnedSystem(NamedTuple):
     rules: dict[str, Any]
 
 
-def zoo() -> Traversable:
+def zoo() -> Path:
     """Return the folder of the learned systems that ship."""
-    return files("vcgym.data").joinpath("zoo")
+    return Path(str(files("vcgym.data").joinpath("zoo")))
 
 
 def zoo_names() -> list[str]:
     """Return the names of the learned systems that ship."""
-    return sorted(file.name.removesuffix(CARD) for file in zoo().iterdir() if file.name.endswith(CARD))
+    return sorted(file.stem for file in zoo().glob(f"*{CARD}"))
 
 
-def read_learned(folder: Traversable, name: str) -> LearnedSystem:
+def read_learned(folder: Path, name: str) -> LearnedSystem:
     """Read a learned system.
 
     Raises:
         DataError: a file is missing, malformed, too large or not the one its card means.
     """
-    card, weights = folder.joinpath(f"{name}{CARD}"), folder.joinpath(f"{name}{WEIGHTS}")
-    try:
-        text, content = card.read_text(encoding="utf-8"), weights.read_bytes()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(str(card), "files", str(error), f"{name}{CARD} and {name}{WEIGHTS}") from error
-    found = parse_carded(LearnedFile, str(card), text)
-    if len(content) > MAX_BYTES:
-        raise DataError(str(weights), "size in bytes", len(content), f"at most {MAX_BYTES}")
+    card, weights = folder / f"{name}{CARD}", folder / f"{name}{WEIGHTS}"
+    found = parse_carded(LearnedFile, str(card), read_plain(card, MAX_JSON_BYTES).decode(errors="replace"))
+    content = read_plain(weights, MAX_BYTES)
     sha256 = hashlib.sha256(content).hexdigest()
     if sha256 != found.weights_sha256:
         raise DataError(str(weights), "sha256", sha256, f"{found.weights_sha256}, as the card says")
@@ -89,10 +84,10 @@ def read_learned(folder: Traversable, name: str) -> LearnedSystem:
 
 
 def save_learned(folder: Path, name: str, rules: Mapping[str, Any], study: Mapping[str, Any], description: str, source: str) -> None:
-    """Write a learned system into an existing folder.
+    """Write a learned system.
 
     Args:
-        folder: where the two files go.
+        folder: for the two files; the card is written last.
         name: of the system.
         rules: parameters of each controller's rule, by the name of the controller.
         study: see `LearnedFile`.
@@ -115,5 +110,5 @@ def save_learned(folder: Path, name: str, rules: Mapping[str, Any], study: Mappi
         "name": name, "description": description, "source": source, "licence": "MIT", "sha256": canonical_sha256(body), "kind": "fitted",
         "units": "those of the parameters' names",
     }  # fmt: skip
-    (folder / f"{name}{WEIGHTS}").write_bytes(weights)
-    (folder / f"{name}{CARD}").write_text(json.dumps({"card": card, **body}, indent=1) + "\n", encoding="utf-8")
+    replace_file(folder / f"{name}{WEIGHTS}", weights)
+    replace_file(folder / f"{name}{CARD}", (json.dumps({"card": card, **body}, indent=1) + "\n").encode())

@@ -1,9 +1,9 @@
 """The config of a learned pair: a router and a lag inside the loop."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 
@@ -59,3 +59,9 @@ class PairConfig(Config):
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     folder: AbsolutePath = Path("outputs/train/pair")
     resume: bool = False
+
+    @model_validator(mode="after")
+    def _every_chunk_has_calls(self) -> Self:
+        if self.chunks > self.calls:
+            raise ValueError(f"chunks is {self.chunks}; allowed: at most calls = {self.calls}")
+        return self

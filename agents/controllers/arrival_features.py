@@ -9,39 +9,46 @@ import math
 
 import numpy as np
 
+from vcgym.envs.call.features.layout import Feature, columns
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.playout.quality import REDUCED_KNEE_MS
 
+LIMIT = 2000.0  # in 20 ms: no packet is in flight for longer than 39 s
+
+_DELAY, _AGE = "20 ms", "0"
 FEATURES = (
-    "above_fast",  # newest delay above the mean of about 3 packets,
-    "above_medium",  # ... of 300 ms,
-    "above_slow",  # ... of 3 s
-    "deviation_fast",  # mean absolute deviation over the same times
-    "deviation_medium",
-    "deviation_slow",
-    "peak_1s",  # peak above the slow mean, relaxing with this half life, above the newest delay
-    "peak_5s",
-    "peak_30s",
-    "quantile_90",  # running quantiles of the delay, above the newest one
-    "quantile_97",
-    "quantile_99",
-    "above_minimum",  # newest delay above the smallest of the last 2 s: what the player's target is measured from
-    "above_path_minimum",  # ... of this path in the call
-    "above_history",  # ... the path's mean in the history
-    "history_sd",  # standard deviation of the path in the history
-    "slope",  # newest delay above the one before
-    "gap",  # time since the last arrival
-    "skipped",  # packets missing between the newest and this one, or minus the packets that have overtaken this one
-    "missing",  # share of packets missing lately (1 s), in percent
-    "missing_slow",  # ... (10 s)
-    "since_change",  # time since the path changed, relaxing: 1 at the change, 1/2 after half a second
-    "change_step",  # delay of the path before, above this one's, at the last change, relaxing alike
-    "level_slow",  # slow mean above the knee of the delay impairment
-    "level_call",  # mean delay of the call so far above the same
-)  # fmt: skip
+    Feature("above_fast", f"{_DELAY}: newest delay above the mean of about 3 packets", -LIMIT, LIMIT, _AGE),
+    Feature("above_medium", f"{_DELAY}: ... of 300 ms", -LIMIT, LIMIT, _AGE),
+    Feature("above_slow", f"{_DELAY}: ... of 3 s", -LIMIT, LIMIT, _AGE),
+    Feature("deviation_fast", f"{_DELAY}: mean absolute deviation over the same times", 0, LIMIT, _AGE),
+    Feature("deviation_medium", _DELAY, 0, LIMIT, _AGE),
+    Feature("deviation_slow", _DELAY, 0, LIMIT, _AGE),
+    Feature("peak_1s", f"{_DELAY}: peak above the slow mean with this half life, above the newest delay", -LIMIT, LIMIT, _AGE),
+    Feature("peak_5s", _DELAY, -LIMIT, LIMIT, _AGE),
+    Feature("peak_30s", _DELAY, -LIMIT, LIMIT, _AGE),
+    Feature("quantile_90", f"{_DELAY}: running quantile of the delay, above the newest delay", -LIMIT, LIMIT, _AGE),
+    Feature("quantile_97", _DELAY, -LIMIT, LIMIT, _AGE),
+    Feature("quantile_99", _DELAY, -LIMIT, LIMIT, _AGE),
+    Feature("above_minimum", f"{_DELAY}: newest delay above the smallest of the last 2 s, from which the player aims", 0, LIMIT, _AGE),
+    Feature("above_path_minimum", f"{_DELAY}: ... above the smallest of this path in the call", 0, LIMIT, _AGE),
+    Feature("above_history", f"{_DELAY}: ... above the mean of this path in the history", -LIMIT, LIMIT, _AGE),
+    Feature("history_sd", f"{_DELAY}: standard deviation of this path in the history", 0, LIMIT, "before the call"),
+    Feature("slope", f"{_DELAY}: newest delay above the one before", -LIMIT, LIMIT, _AGE),
+    Feature("gap", f"{_DELAY}: time since the last arrival", 0, LIMIT, _AGE),
+    Feature("skipped", "packets missing between the newest and this one; or minus those that overtook this one", -20, 20, _AGE),
+    Feature("missing", "percent of packets missing in the last second; above 100 after a silence", 0, 4000, _AGE),
+    Feature("missing_slow", "percent of packets missing in the last ten seconds", 0, 400, _AGE),
+    Feature("since_change", "1 at a change of path, half as much every 500 ms", 0, 1, _AGE),
+    Feature("change_step", f"{_DELAY}: delay of the path before, above this one's, at the change; fades alike", -LIMIT, LIMIT, _AGE),
+    Feature("level_slow", f"{_DELAY}: slow mean above the knee of the delay impairment", -LIMIT, LIMIT, _AGE),
+    Feature("level_call", f"{_DELAY}: mean delay of the call so far above the same", -LIMIT, LIMIT, _AGE),
+)
+"""Features before their compression."""
+AT = columns(FEATURES)
 WIDTH = len(FEATURES)
 UNIT_MS = 20.0
-KNEE_MS = 177.3  # of the reduced delay impairment (vcgym.network.playout.quality)
+MAX_SKIPPED = 20.0
 PACKETS_FAST = 3.0
 MEMORY_MS = np.array([0.0, 300.0, 3000.0])  # of the averages but the fast one
 HALF_LIFE_MS = np.array([1000.0, 5000.0, 30000.0])  # of the peaks
@@ -49,6 +56,7 @@ MISSING_PACKETS = np.array([100.0, 1000.0])  # memory of the shares of missing p
 CHANGE_HALF_LIFE_MS = 500.0
 QUANTILE = np.array([0.90, 0.97, 0.99])
 QUANTILE_STEP = np.array([0.1, 0.15, 0.2])  # of a running quantile, in mean deviations
+MIN_DEVIATION_MS = 0.1  # so that a running quantile moves on a path without jitter
 
 _SLOT_MS = SLOT_US / 1000.0
 _WEIGHT = np.array([1.0 / PACKETS_FAST, *(1.0 - np.exp(-_SLOT_MS / MEMORY_MS[1:]))])  # one slot after the packet before
@@ -131,7 +139,7 @@ def _average(seen, delay_ms, passed_ms):
         seen.deviation_ms[i] += weight * (abs(delay_ms - seen.mean_ms[i]) - seen.deviation_ms[i])
         seen.mean_ms[i] += weight * (delay_ms - seen.mean_ms[i])
         seen.peak_ms[i] = max(seen.peak_ms[i] * fade, delay_ms - seen.mean_ms[2])
-        step_ms = QUANTILE_STEP[i] * (seen.deviation_ms[2] + 0.1)
+        step_ms = QUANTILE_STEP[i] * (seen.deviation_ms[2] + MIN_DEVIATION_MS)
         seen.quantile_ms[i] += step_ms * (QUANTILE[i] if delay_ms > seen.quantile_ms[i] else QUANTILE[i] - 1.0)
 
 
@@ -155,38 +163,44 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
     overtaken = skipped < 0.0
     if not overtaken:
         _follow_path(seen, record, delay_ms)
-        x[16] = (delay_ms - seen.delay_ms) / UNIT_MS
-        _average(seen, delay_ms, 10.0 * skipped)
+        x[AT.slope] = (delay_ms - seen.delay_ms) / UNIT_MS
+        _average(seen, delay_ms, _SLOT_MS * skipped)
         for i in range(2):
             seen.missing[i] = seen.missing[i] * (1.0 - 1.0 / MISSING_PACKETS[i]) + (skipped - 1.0) / MISSING_PACKETS[i]
         seen.newest_us = record.sent_us
         seen.delay_ms = delay_ms
     else:
-        x[16] = 0.0
+        x[AT.slope] = 0.0
         for i in range(2):
             seen.missing[i] = max(0.0, seen.missing[i] - 1.0 / MISSING_PACKETS[i])
     seen.packets += 1
     seen.sum_ms += delay_ms
     seen.arrived_us = record.arrived_us
     path_minimum_ms[record.path] = min(path_minimum_ms[record.path], delay_ms)
-    for i in range(3):
-        x[i] = (seen.delay_ms - seen.mean_ms[i]) / UNIT_MS
-        x[3 + i] = seen.deviation_ms[i] / UNIT_MS
-        x[6 + i] = (seen.peak_ms[i] + seen.mean_ms[2] - seen.delay_ms) / UNIT_MS
-        x[9 + i] = (seen.quantile_ms[i] - seen.delay_ms) / UNIT_MS
-    x[12] = jitter_us / 1000.0 / UNIT_MS
-    x[13] = (seen.delay_ms - path_minimum_ms[seen.path]) / UNIT_MS
-    x[14] = (seen.delay_ms - history[seen.path, 0]) / UNIT_MS
-    x[15] = history[seen.path, 1] / UNIT_MS
-    x[17] = gap_ms / UNIT_MS
-    x[18] = min(skipped - 1.0, 20.0) if not overtaken else max(skipped, -20.0)
-    x[19] = 100.0 * seen.missing[0]
-    x[20] = 100.0 * seen.missing[1]
-    since_ms = (record.arrived_us - seen.changed_us) / 1000.0
-    recent = math.exp(-math.log(2.0) * since_ms / CHANGE_HALF_LIFE_MS) if since_ms < 20.0 * CHANGE_HALF_LIFE_MS else 0.0
-    x[21] = recent
-    x[22] = recent * seen.step_ms / UNIT_MS
-    x[23] = (seen.mean_ms[2] - KNEE_MS) / UNIT_MS
-    x[24] = (seen.sum_ms / seen.packets - KNEE_MS) / UNIT_MS
+    _write(seen, path_minimum_ms, history, x)
+    x[AT.above_minimum] = jitter_us / 1000.0 / UNIT_MS
+    x[AT.gap] = gap_ms / UNIT_MS
+    x[AT.skipped] = min(skipped - 1.0, MAX_SKIPPED) if not overtaken else max(skipped, -MAX_SKIPPED)
     for i in range(x.size):
         x[i] = x[i] / math.sqrt(np.float32(1.0) + abs(x[i]))
+
+
+@kernel
+def _write(seen, path_minimum_ms, history, x):
+    """Write what follows from the averages."""
+    for i in range(3):
+        x[AT.above_fast + i] = (seen.delay_ms - seen.mean_ms[i]) / UNIT_MS
+        x[AT.deviation_fast + i] = seen.deviation_ms[i] / UNIT_MS
+        x[AT.peak_1s + i] = (seen.peak_ms[i] + seen.mean_ms[2] - seen.delay_ms) / UNIT_MS
+        x[AT.quantile_90 + i] = (seen.quantile_ms[i] - seen.delay_ms) / UNIT_MS
+    x[AT.above_path_minimum] = (seen.delay_ms - path_minimum_ms[seen.path]) / UNIT_MS
+    x[AT.above_history] = (seen.delay_ms - history[seen.path, 0]) / UNIT_MS
+    x[AT.history_sd] = history[seen.path, 1] / UNIT_MS
+    for i in range(2):
+        x[AT.missing + i] = 100.0 * seen.missing[i]
+    since_ms = (seen.arrived_us - seen.changed_us) / 1000.0
+    recent = math.exp(-math.log(2.0) * since_ms / CHANGE_HALF_LIFE_MS) if since_ms < 20.0 * CHANGE_HALF_LIFE_MS else 0.0
+    x[AT.since_change] = recent
+    x[AT.change_step] = recent * seen.step_ms / UNIT_MS
+    x[AT.level_slow] = (seen.mean_ms[2] - REDUCED_KNEE_MS) / UNIT_MS
+    x[AT.level_call] = (seen.sum_ms / seen.packets - REDUCED_KNEE_MS) / UNIT_MS

@@ -3,12 +3,10 @@
     x       features of the arrival (`vcgym.agents.controllers.arrival_features`)
     h       = relu(W1 x + b1),   g = relu(W2 h + b2)
     target  = newest delay + 20 ms softplus(w3 g + b3)
-    P       = P drawn toward the target of before, by 10 ms at most in 100 ms; the newest delay if that is larger; or, a second too
-              large, the target
+    P       = playout delay of the player under the targets so far (`vcgym.baselines.receivers.playout_delay`)
     lag     = max(target, P) - smallest delay of the last 2 s
 
-P follows the playout delay of the clocked player (`vcgym.network.playout.player`). The lag follows it down, and so the watermark never
-discards a packet, overtaken at a path change, that the player could still play.
+The lag follows P down, and so the watermark never discards a packet, overtaken at a path change, that the player could still play.
 Our own design; weights are found by `vcgym.agents.learners.lag_learner`.
 """
 
@@ -20,14 +18,13 @@ from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import ARRIVALS, UNIT_MS, WIDTH, forget_arrivals, take_arrival
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.receivers.playout_delay import followed_ms
 from vcgym.baselines.records import PROBE
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import microseconds
-from vcgym.network.playout.player import JUMP_US
 
 START_LAG_MS = 80.0  # that of NetEQ
-PACE = 0.1  # of the player: 10 ms of playout delay in 100 ms
 
 
 @rule(Control.LAG, learned=True)
@@ -55,7 +52,7 @@ class LearnedLagState(NamedTuple):
 
 @allocate.register(LearnedLag)
 def _allocate(params, sessions, paths):
-    hidden = params.first.shape[1]
+    hidden = params.first.shape[-1] if params.first.ndim else 0
     if params.first.shape != (WIDTH + 1, hidden) or params.second.shape != (hidden + 1, hidden) or params.last.shape != (hidden + 1,):
         shapes = params.first.shape, params.second.shape, params.last.shape
         raise ValueError(f"weights have shapes {shapes}: allowed are ({WIDTH + 1}, h), (h + 1, h) and (h + 1,)")
@@ -97,12 +94,7 @@ def _update(params, state, s, record):
     overtaken = record.sent_us < seen.newest_us
     take_arrival(seen, state.path_minimum_ms[s], state.history[s], record, jitter_us, state.x[s])
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
-    before_ms, pace_ms = state.playout_ms[s], PACE * passed_ms
-    playout_ms = before_ms + min(max(state.target_ms[s] - before_ms, -pace_ms), pace_ms)
-    if not overtaken:
-        playout_ms = max(playout_ms, delay_ms)
-    if playout_ms > state.target_ms[s] + JUMP_US / 1000.0:
-        playout_ms = max(state.target_ms[s], delay_ms)
+    playout_ms = followed_ms(state.playout_ms[s], state.target_ms[s], passed_ms, delay_ms, overtaken)
     state.playout_ms[s] = playout_ms
     state.target_ms[s] = seen.delay_ms + headroom_ms(params, state.x[s], state.layers[s])
     smallest_ms = delay_ms - jitter_us / 1000.0

@@ -1,6 +1,6 @@
 """A learned router: a cost per path whose prices are found by search on the true score of calls.
 
-What is expected of a path, from its historical mean h, the excess e of its newest fed-back delays over h, and the age of that news:
+The cost of a path follows from its historical mean h, the excess e of its newest fed-back delays over h, and the age of that news:
 
     shared   = least excess that fresh news of any path shows, at least 0
     excess   = e 2^-(age / half life), and at least guard x shared where that is above 0
@@ -10,11 +10,11 @@ What is expected of a path, from its historical mean h, the excess e of its newe
     change from path i to the path j of least cost if
     cost_j + margin + m shared + n rough + g max(0, delay_j - delay_i - bridge x lag) < cost_i
 
-What is shared tells a bad access from a bad relay: without the guard, paths that were not heard lately look good, and no change helps. The
-lag that the receiver reported last is what its player can bridge when a slower path takes over. Where delays are rough, independent from
-packet to packet as in mode paper, news says little and is smoothed the more. A silence of the path in use counts as packets missing there,
-until a probe comes through. Each price stands twice, below and above the knee of the delay impairment (177.3 ms), and the two are blended
-by the call's mean delay.
+The shared excess tells a bad access from a bad relay: without the guard, paths that were not heard lately look good, and no change helps.
+The lag that the receiver reported last is what its player can bridge when a slower path takes over. Where delays are rough, independent
+from packet to packet as in mode paper, news says little and is smoothed the more. A silence of the path in use counts as packets missing
+there, until a probe comes through. Each price stands twice, below and above the knee of the delay impairment (177.3 ms), and the two are
+blended by the call's mean delay.
 
 Our own formulation; found by `vcgym.agents.learners.price_search`. The same prices serve any number of paths, in any order.
 """
@@ -34,31 +34,49 @@ from vcgym.network.playout.quality import REDUCED_KNEE_MS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 TWICE = (
-    "log_half_life_ms", "excess", "deviation", "missing_history", "sd_history",
-    "unheard_sd", "margin_ms", "slower", "missing_call", "guard", "margin_shared",
-)  # fmt: skip
+    "log_half_life_ms",  # of the excess; logarithms are natural ones
+    "excess",  # a, ms for each ms
+    "deviation",  # b, ms for each ms
+    "missing_history",  # c, ms for each percent
+    "sd_history",  # d, ms for each ms
+    "unheard_sd",  # u, ms for each ms
+    "margin_ms",
+    "slower",  # g, ms for each ms
+    "missing_call",  # f, ms for each percent
+    "guard",  # share of the shared excess
+    "margin_shared",  # m, ms for each ms
+)
 ONCE = (
-    "log_smoothing_ms", "log_deviation_ms", "log_blend_ms", "blend_from_ms", "log_fresh_ms", "bridge",
-    "smoothing_rough", "excess_rough", "margin_rough_ms",
-)  # fmt: skip
+    "log_smoothing_ms",  # memory of the excess, which `smoothing_rough` lengthens
+    "log_deviation_ms",  # memory of the deviation
+    "log_blend_ms",  # width over which the two sets of prices are blended
+    "blend_from_ms",  # middle of that, above the knee
+    "log_fresh_ms",  # age up to which news is fresh
+    "bridge",  # share of the lag
+    "smoothing_rough",
+    "excess_rough",  # r, ms for each ms
+    "margin_rough_ms",  # n
+)
 NUMBERS = 2 * len(TWICE) + len(ONCE)
+(HALF_LIFE, EXCESS, DEVIATION, MISSING_HISTORY, SD_HISTORY, UNHEARD, MARGIN, SLOWER, MISSING_CALL, GUARD, SHARED) = range(len(TWICE))
+(SMOOTHING, MEMORY, BLEND, BLEND_FROM, FRESH, BRIDGE, SMOOTHING_ROUGH, EXCESS_ROUGH, MARGIN_ROUGH) = range(2 * len(TWICE), NUMBERS)
 START = np.array(
     [
-        [math.log(3000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 20.0, 0.5, 5.0, 0.5, 0.0],
-        [math.log(1000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 10.0, 0.2, 5.0, 0.5, 0.0],
+        *(math.log(3000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 20.0, 0.5, 5.0, 0.5, 0.0),
+        *(math.log(1000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 10.0, 0.2, 5.0, 0.5, 0.0),
+        *(math.log(30.0), math.log(1000.0), math.log(20.0), 0.0, math.log(300.0), 0.2, 4.0, -0.8, 20.0),
     ]
 )
-START_ONCE = np.array([math.log(30.0), math.log(1000.0), math.log(20.0), 0.0, math.log(300.0), 0.2, 4.0, -0.8, 20.0])
-SCALE_TWICE = [0.5, 0.2, 0.4, 8.0, 0.2, 0.5, 8.0, 0.2, 3.0, 0.3, 0.2]
-SCALE = np.array([*SCALE_TWICE, *SCALE_TWICE, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2, 0.5, 0.2, 10.0])  # natural step of each number in a search
+"""Prices set by hand, which a search starts from."""
+_SCALE_TWICE = [0.5, 0.2, 0.4, 8.0, 0.2, 0.5, 8.0, 0.2, 3.0, 0.3, 0.2]
+SCALE = np.array([*_SCALE_TWICE, *_SCALE_TWICE, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2, 0.5, 0.2, 10.0])
+"""Step of each price that a search begins with, declared."""
 MEAN_PACKETS = 100  # that the call's mean delay counts before the first
 MISSING_PACKETS = 200.0  # memory of the share missing in the call
 ROUGH_PACKETS = 100.0  # memory of the roughness
 SMOOTH, ROUGH = 0.4, 1.2  # mean step from packet to packet over mean deviation: 0.32 if correlated over 200 ms, 1.41 if independent
 SILENCE_MS = 300.0  # without news, and twice the delay of the path: then packets count as missing
 PROBED = 0.7  # of the share missing is left when a probe has come through
-
-(HALF_LIFE, EXCESS, DEVIATION, MISSING_HISTORY, SD_HISTORY, UNHEARD, MARGIN, SLOWER, MISSING_CALL, GUARD, SHARED) = range(len(TWICE))
 
 
 @rule(Control.PATH, learned=True)
@@ -74,7 +92,7 @@ CALL = np.dtype(
         [
             ("path", "i8"),  # in use; -1 before the first decision
             ("sum_ms", "f8"),  # of the delays of media
-            ("packets", "f8"),
+            ("packets", "f8"),  # of media
             ("newest", "i8"),  # packet of media
             ("lag_ms", "f8"),  # reported with it
             ("news_us", "i8"),  # when media was last heard of, or the path changed
@@ -109,11 +127,6 @@ class LearnedRouterState(NamedTuple):
 
     call: np.recarray  # (sessions,) of CALL
     arm: np.recarray  # (sessions, paths) of ARM
-
-
-def start_prices() -> NDArray[np.float64]:
-    """Return the prices a search starts from, set by hand."""
-    return np.concatenate([START.ravel(), START_ONCE])
 
 
 @allocate.register(LearnedRouter)
@@ -165,10 +178,10 @@ def _update(params, state, s, record):
         return
     excess_ms = delay_ms - arm.usual_ms
     first = arm.sent_us < 0
-    once = 2 * len(TWICE)
-    smoothing = params.prices[once] + params.prices[once + 6] * _roughness(call)
+    prices = params.prices
+    smoothing = prices[SMOOTHING] + prices[SMOOTHING_ROUGH] * _roughness(call)
     weight = 1.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-smoothing))
-    slow = 0.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-params.prices[once + 1]))
+    slow = 0.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-prices[MEMORY]))
     arm.deviation_ms += slow * (abs(excess_ms - arm.excess_ms) - arm.deviation_ms)
     arm.excess_ms += weight * (excess_ms - arm.excess_ms)
     arm.sent_us = record.sent_us
@@ -212,10 +225,9 @@ def _count_silence(call, arm, now_us):
 @decide.register(LearnedRouter)
 def _decide(params, state, s, now_us):
     call, prices = state.call[s], params.prices
-    once = 2 * len(TWICE)
-    above = (call.sum_ms / call.packets - REDUCED_KNEE_MS - prices[once + 3]) * math.exp(-prices[once + 2])
+    above = (call.sum_ms / call.packets - REDUCED_KNEE_MS - prices[BLEND_FROM]) * math.exp(-prices[BLEND])
     blend = 1.0 / (1.0 + math.exp(-min(max(above, -30.0), 30.0)))
-    shared_ms = max(0.0, _least_fresh(state.arm[s], now_us, 1000.0 * math.exp(prices[once + 4])))
+    shared_ms = max(0.0, _least_fresh(state.arm[s], now_us, 1000.0 * math.exp(prices[FRESH])))
     rough = _roughness(call)
     if call.path >= 0:
         _count_silence(call, state.arm[s, call.path], now_us)
@@ -224,9 +236,9 @@ def _decide(params, state, s, now_us):
         call.path = best
     elif best != call.path:
         there, here = state.arm[s, best], state.arm[s, call.path]
-        slower_ms = there.usual_ms + there.expected_ms - here.usual_ms - here.expected_ms - prices[once + 5] * call.lag_ms
+        slower_ms = there.usual_ms + there.expected_ms - here.usual_ms - here.expected_ms - prices[BRIDGE] * call.lag_ms
         price_ms = _blended(prices, MARGIN, blend) + _blended(prices, SLOWER, blend) * max(0.0, slower_ms)
-        price_ms += _blended(prices, SHARED, blend) * shared_ms + prices[once + 8] * rough
+        price_ms += _blended(prices, SHARED, blend) * shared_ms + prices[MARGIN_ROUGH] * rough
         if there.cost_ms + price_ms < here.cost_ms:
             call.path = best
             call.news_us = now_us
@@ -241,7 +253,7 @@ def _blended(prices, which, blend):
 @kernel
 def _costs(prices, arms, blend, now_us, shared_ms, rough):
     """Set the expected excess and the cost of each path; return the path of the least cost."""
-    by_excess = max(0.0, 1.0 + _blended(prices, EXCESS, blend) + prices[2 * len(TWICE) + 7] * rough)
+    by_excess = max(0.0, 1.0 + _blended(prices, EXCESS, blend) + prices[EXCESS_ROUGH] * rough)
     by_deviation = _blended(prices, DEVIATION, blend)
     by_missing, by_sd = _blended(prices, MISSING_HISTORY, blend), _blended(prices, SD_HISTORY, blend)
     by_unheard, by_call = _blended(prices, UNHEARD, blend), _blended(prices, MISSING_CALL, blend)

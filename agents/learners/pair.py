@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.controllers.learned_lag import LearnedLag
-from vcgym.agents.controllers.learned_router import MARGIN, SCALE, TWICE, LearnedRouter, start_prices
+from vcgym.agents.controllers.learned_router import MARGIN, SCALE, START, TWICE, LearnedRouter
 from vcgym.agents.learners.arrivals import record_arrivals
 from vcgym.agents.learners.calls import Calls
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag
 from vcgym.agents.learners.price_search import search_prices
 from vcgym.baselines.routers.direct import Direct
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.plain_file import replace_file
 
 SHARES = (0.6, 0.2, 0.2)  # of arrivals along the router of the pair, a restless one, the direct path
 REPORT_STEPS = 100
@@ -35,6 +36,16 @@ class Pair(NamedTuple):
 
     router: LearnedRouter
     receiver: LearnedLag
+
+
+def scenarios_of(config: PairConfig) -> list[Scenario]:
+    """Return the scenario of each kind of worlds.
+
+    Raises:
+        ValueError: there is no such scenario, or not in that mode.
+        DataError: data is missing or broken.
+    """
+    return [Scenario(name, mode, config.packets) for name, mode in (kind.split() for kind in config.worlds)]
 
 
 class Turns:
@@ -53,14 +64,13 @@ class Turns:
 
     def __init__(self, config: PairConfig, seed: int, home: Path, log: Log) -> None:
         self.config, self.seed, self.home, self.log = config, seed, home, log
-        kinds = [kind.split() for kind in config.worlds]
-        scenarios = [Scenario(name, mode, config.packets) for name, mode in kinds]
-        self.train = [Calls(scenario, "train", config.calls, seed * config.calls) for scenario in scenarios]
-        self.validation = [Calls(scenario, "validation", config.validation_calls) for scenario in scenarios]
+        scenarios = scenarios_of(config)
+        self.train = [Calls.evenly(scenario, "train", config.calls, seed * config.calls) for scenario in scenarios]
+        self.validation = [Calls.evenly(scenario, "validation", config.validation_calls) for scenario in scenarios]
         self.packets_played = 0
         torch.manual_seed(seed)
         self.net = LagNet(config.hidden)
-        self.prices = start_prices()
+        self.prices = START
 
     @property
     def pair(self) -> Pair:
@@ -98,7 +108,7 @@ class Turns:
         packets = min(config.calls_per_step, config.calls) * config.packets
         if not file.exists():
             self._follow_gradient(turn, packets)
-            _save(self.net.state_dict(), file)
+            replace_file(file, save(self.net.state_dict()))
         self.net.load_state_dict(load_file(file))
         self.packets_played += config.lag_steps * packets
 
@@ -128,9 +138,3 @@ class Turns:
             self.prices, SCALE, self.net.rule(), chunks, config.trials, config.population, config.search_step / (1 + turn),
             self.seed + 1000 * turn, self.home / f"router-{turn}.jsonl", config.threads, report,
         )  # fmt: skip
-
-
-def _save(tensors: dict[str, Any], file: Path) -> None:
-    draft = file.with_suffix(".draft")
-    save_file(tensors, draft)
-    draft.replace(file)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.controllers.learned_router import LearnedRouter
 from vcgym.agents.learners.calls import Calls
+from vcgym.network.traces.plain_file import replace_file
 
 Prices = NDArray[np.float64]
 
@@ -87,14 +88,12 @@ def search_prices(
 
 
 def _told(file: Path, population: int) -> list[list[float]]:
-    """Return the scores in a file, generation by generation, and cut off a last line that was not written to its end."""
+    """Return the gains in a file, generation by generation, and cut off a last line that was not written to its end."""
     lines = file.read_text().splitlines(keepends=True) if file.exists() else []
     whole = [line for line in lines if line.endswith("\n")]
     if len(whole) < len(lines):
-        draft = file.with_suffix(".draft")
-        draft.write_text("".join(whole))
-        draft.replace(file)
+        replace_file(file, "".join(whole).encode())
     found = [json.loads(line) for line in whole]
     if wrong := [line for line in found if not isinstance(line, list) or len(line) != population]:
-        raise ValueError(f"{file} has {wrong[0]!r:.80}; allowed are {population} scores a line")
+        raise ValueError(f"{file} has {wrong[0]!r:.80}; allowed are {population} gains a line")
     return found

@@ -1,16 +1,18 @@
 """A study of learned pairs: one training per seed, each a run nested under the study's, its result a learned system in a folder."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from vcgym.agents.config.pair import PairConfig
-from vcgym.agents.learners.pair import Log, Turns
+from vcgym.agents.learners.pair import Log, Turns, scenarios_of
 from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.tracking import Tracking
 from vcgym.agents.training.study import require_same_study
-from vcgym.baselines.systems import load_system
+from vcgym.baselines.systems import System, load_system
 from vcgym.baselines.zoo import LEARNED, save_learned
+from vcgym.network.traces.plain_file import replace_file
 
 START = "start"
 """Name of a pair before it learned anything, in the folder of its seed."""
@@ -28,17 +30,19 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
 
     Raises:
         FileExistsError: the folder holds a training and `config.resume` is false.
-        ValueError: the folder holds a study of another config.
+        ValueError: the folder holds a study of another config, or a kind of worlds or a reference that does not exist.
         DataError: data is missing or broken.
     """
     config.data.export()
+    cards = [scenario.layout.card for scenario in scenarios_of(config)]
+    references = _references(config)
     require_same_study(config)
     begun = [seed for seed in config.seeds if (config.folder / f"seed-{seed}").exists()]
     if begun and not config.resume:
         raise FileExistsError(f"{config.folder} holds a training of seeds {begun} (resume is False); set resume=true or another folder")
     config.folder.mkdir(parents=True, exist_ok=True)
-    (config.folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n")
-    tracking, data = Tracking(), hashlib.sha256(" ".join(config.worlds).encode()).hexdigest()
+    replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
+    tracking, data = Tracking(), hashlib.sha256(" ".join(cards).encode()).hexdigest()
     results = []
     with tracking.run(config.study, data_hash=data, marker=config.folder / "mlflow_run") as study:
         study.config(config)
@@ -47,12 +51,19 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
             home.mkdir(exist_ok=True)
             with tracking.run(f"{config.study} seed {seed}", parent=study, data_hash=data, marker=home / "mlflow_run") as run:
                 run.config(config.model_copy(update={"seeds": [seed]}))
-                results.append(_train(config, seed, home, run.metrics))
+                results.append(_train(config, seed, home, references, run.metrics))
                 run.folder(home)
     return results
 
 
-def _train(config: PairConfig, seed: int, home: Path, log: Log) -> LearnedPair:
+def _references(config: PairConfig) -> dict[str, System]:
+    found = {name: load_system(name) for name in config.references}
+    if senders := [name for name, system in found.items() if system.is_sender]:
+        raise ValueError(f"references has {senders}; allowed: systems with router and receiver")
+    return found
+
+
+def _train(config: PairConfig, seed: int, home: Path, references: Mapping[str, System], log: Log) -> LearnedPair:
     with progress(f"{config.study} seed {seed}, millions of packets", 0) as report:
         lines: dict[str, float] = {}
 
@@ -61,8 +72,7 @@ def _train(config: PairConfig, seed: int, home: Path, log: Log) -> LearnedPair:
             report(packets // 1_000_000, " ".join(f"{name} {value:.2f}" for name, value in metrics.items()))
 
         turns = Turns(config, seed, home, on_metrics)
-        for name in config.references:
-            system = load_system(name)
+        for name, system in references.items():
             lines[name] = turns.validation_r(system.router, system.receiver)
         _publish(home, START, turns, {"start": turns.validation_r(*turns.pair)} | lines)
         found = turns.play()

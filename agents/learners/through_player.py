@@ -19,16 +19,23 @@ of over a second above T is given up at once: Q = T. Left out: a hole that conce
 
 import math
 
+from vcgym.baselines.receivers.playout_delay import JUMP_MS, PACE
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.playout.player import JUMP_US
-from vcgym.network.playout.quality import REDUCED_KNEE_MS, REDUCED_KNEE_SLOPE_PER_MS, REDUCED_SLOPE_PER_MS
+from vcgym.network.playout.player import UNIT_US
+from vcgym.network.playout.quality import (
+    BPL_G711_CONCEALED,
+    IE_MAX,
+    R_DEFAULT,
+    REDUCED_KNEE_MS,
+    REDUCED_KNEE_SLOPE_PER_MS,
+    REDUCED_SLOPE_PER_MS,
+)
 
-PACE = 0.1
-MIDDLE_MS = 5.0
-BAND_MS = 4.0
+UNIT_MS = UNIT_US / 1000.0
+MIDDLE_MS = UNIT_MS / 2.0
+BAND_MS = 4.0  # declared, as are the two widths: distance to the target below which the pace falls
 KNEE_WIDTH_MS = 8.0
 STEP_WIDTH_MS = 2.0
-UNIT_MS = 10.0
 
 
 @kernel
@@ -39,7 +46,7 @@ def _sigmoid(x):
 @kernel
 def _jumps(playout_ms, target_ms):
     """Return True if the player gives its delay up at once."""
-    return playout_ms > target_ms + JUMP_US / 1000.0
+    return playout_ms > target_ms + JUMP_MS
 
 
 @kernel
@@ -57,9 +64,28 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
         drawn_ms: (arrivals,) for Q.
         gradient: (arrivals,) for dR / dT.
     """
+    total_ms, concealed_ms = _play(target_ms, delay_ms, passed_ms, overtaken, count, playout_ms, drawn_ms)
+    concealed_ms += UNIT_MS * (packets - count)
+    x, p = total_ms / count + MIDDLE_MS, 100.0 * concealed_ms / (UNIT_MS * packets)
+    bend = (x - REDUCED_KNEE_MS) / KNEE_WIDTH_MS
+    above_ms = KNEE_WIDTH_MS * (max(bend, 0.0) + math.log1p(math.exp(-abs(bend))))
+    loss = IE_MAX * p / (p + BPL_G711_CONCEALED)
+    r = R_DEFAULT - REDUCED_SLOPE_PER_MS * x - REDUCED_KNEE_SLOPE_PER_MS * above_ms - loss
+    if r <= 0.0:
+        gradient[:count] = 0.0
+        return 0.0
+    by_ms = -(REDUCED_SLOPE_PER_MS + REDUCED_KNEE_SLOPE_PER_MS * _sigmoid(bend)) / count
+    by_concealed = -IE_MAX * BPL_G711_CONCEALED / (p + BPL_G711_CONCEALED) ** 2 * 100.0 / (UNIT_MS * packets)
+    _go_back(target_ms, delay_ms, passed_ms, overtaken, count, playout_ms, drawn_ms, by_ms, by_concealed, gradient)
+    return r
+
+
+@kernel
+def _play(target_ms, delay_ms, passed_ms, overtaken, count, playout_ms, drawn_ms):
+    """Write P and Q of each arrival; return the sum of P and the time concealed for packets that came late, both in ms."""
     playout_ms[0] = max(target_ms[0], delay_ms[0])
     drawn_ms[0] = playout_ms[0]
-    total_ms, concealed_ms = playout_ms[0], UNIT_MS * (packets - count)
+    total_ms, concealed_ms = playout_ms[0], 0.0
     for i in range(1, count):
         if _jumps(playout_ms[i - 1], target_ms[i - 1]):
             drawn_ms[i] = target_ms[i - 1]
@@ -73,15 +99,12 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
             playout_ms[i] = max(drawn_ms[i], delay_ms[i])
             concealed_ms += playout_ms[i] - drawn_ms[i]
         total_ms += playout_ms[i]
-    x, p = total_ms / count + MIDDLE_MS, 100.0 * concealed_ms / (UNIT_MS * packets)
-    bend = (x - REDUCED_KNEE_MS) / KNEE_WIDTH_MS
-    above_ms = KNEE_WIDTH_MS * (max(bend, 0.0) + math.log1p(math.exp(-abs(bend))))
-    r = 93.2 - REDUCED_SLOPE_PER_MS * x - REDUCED_KNEE_SLOPE_PER_MS * above_ms - 95.0 * p / (p + 25.1)
-    if r <= 0.0:
-        gradient[:count] = 0.0
-        return 0.0
-    by_ms = -(REDUCED_SLOPE_PER_MS + REDUCED_KNEE_SLOPE_PER_MS * _sigmoid(bend)) / count
-    by_concealed = -95.0 * 25.1 / (p + 25.1) ** 2 * 100.0 / (UNIT_MS * packets)
+    return total_ms, concealed_ms
+
+
+@kernel
+def _go_back(target_ms, delay_ms, passed_ms, overtaken, count, playout_ms, drawn_ms, by_ms, by_concealed, gradient):
+    """Write dR / dT of each arrival, from dR / d(each P) by the mean alone and dR / d(time concealed)."""
     carried = 0.0  # dR / dP_i through all that comes after i
     for i in range(count - 1, 0, -1):
         by_playout = carried + by_ms
@@ -102,13 +125,13 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
         carried = by_drawn * (1.0 - slope)
     gradient[count - 1] = 0.0
     gradient[0] += carried + by_ms
-    return r
 
 
 @kernel
 def ratings(target_ms, delay_ms, passed_ms, overtaken, count, packets, gradient, r, scratch):
-    """Write R of each call into `r` (calls,), and dR / dT (calls, arrivals) into `gradient`; `scratch` is (2, arrivals)."""
+    """Write R of each call into `r` (calls,), and dR / dT (calls, arrivals) into `gradient`, both 0 before; `scratch` is (2, arrivals)."""
     for s in range(count.size):
-        r[s] = call_rating(target_ms[s], delay_ms[s], passed_ms[s], overtaken[s], count[s], packets, scratch[0], scratch[1], gradient[s])
-        for i in range(count[s], gradient.shape[1]):
-            gradient[s, i] = 0.0
+        if count[s] > 0:
+            r[s] = call_rating(
+                target_ms[s], delay_ms[s], passed_ms[s], overtaken[s], count[s], packets, scratch[0], scratch[1], gradient[s]
+            )

@@ -39,7 +39,7 @@ class Strict(BaseModel):
 
 
 class Layer(Strict):
-    """One layer: activation(weight x + bias), with weight (outputs, inputs); `skip` has no bias."""
+    """Layer: activation(weight x + bias), with weight (outputs, inputs); `skip` has no bias."""
 
     inputs: Count
     outputs: Count

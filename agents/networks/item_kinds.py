@@ -17,7 +17,7 @@ _MARGIN = 0.5  # expiry times that video has to spare, or it makes room
 
 
 class ItemKind(NamedTuple):
-    """One kind of item.
+    """Kind of item.
 
     Attributes:
         scores: outputs per item.

@@ -64,7 +64,7 @@ class Server:
 
 
 class Run:
-    """One open run of a tracking database.
+    """Open run of a tracking database.
 
     Args:
         server: that has the run.

@@ -1,4 +1,4 @@
-"""One training: an algorithm of `learners` on the native vector environment, evaluated on the validation split, checkpointed, published.
+"""Training: an algorithm of `learners` on the native vector environment, evaluated on the validation split, checkpointed, published.
 
 The hydra script and the sweep both call `train`; the caller decides where metrics go.
 """

@@ -7,7 +7,7 @@ from vcgym.baselines.rule import Control, allocate, decide, init, rule
 
 @rule(Control.PATH, learns=False)
 class Direct(NamedTuple):
-    """No parameters."""
+    """Rule without parameters."""
 
 
 class DirectState(NamedTuple):

@@ -11,7 +11,7 @@ from vcgym.network.kernels.slots import slot_at
 
 @rule(Control.PATH, learns=False)
 class RandomPath(NamedTuple):
-    """No parameters."""
+    """Rule without parameters."""
 
 
 class RandomPathState(NamedTuple):

@@ -9,7 +9,7 @@ from vcgym.baselines.rule import Control, allocate, decide, init, rule
 
 @rule(Control.PATH, learns=False)
 class RoundRobin(NamedTuple):
-    """No parameters."""
+    """Rule without parameters."""
 
 
 class RoundRobinState(NamedTuple):

@@ -8,7 +8,7 @@ from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 
 @rule(Control.ORDER, learns=False)
 class Fifo(NamedTuple):
-    """No parameters."""
+    """Rule without parameters."""
 
 
 @choose.register(Fifo)

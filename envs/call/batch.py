@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import allocate, for_kernels, start_row
 from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
-from vcgym.envs.call.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.call.loop import play
-from vcgym.envs.call.paths import ANSWER, CALL, Calls, Tables
-from vcgym.envs.call.receiving import Receiving
-from vcgym.envs.call.routing import Routing
+from vcgym.envs.call.paths.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
+from vcgym.envs.call.paths.receiving import Receiving
+from vcgym.envs.call.paths.routing import Routing
+from vcgym.envs.call.paths.state import ANSWER, CALL, Calls, Tables
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.call.shares import Shares
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.records import Record
-from vcgym.envs.call.feed import COMMANDS_UNDER_WAY, RECORDS
+from vcgym.envs.call.paths.feed import COMMANDS_UNDER_WAY, RECORDS
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.playout.in_flight import SLOTS
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout import player as players
-from vcgym.network.playout.quality import LOSS_PRICE, REDUCED_KNEE_MS, emission_reward, emodel_return, impairment_sum
+from vcgym.network.playout.quality import LOSS_PRICE, REDUCED_KNEE_MS, emission_reward, emodel_return, impairment_sum, rating
 
 WINDOW_TICKS = 1000  # 10 s
 LONG_RUN_TICKS = 6  # concealment beyond 60 ms swallows a syllable
@@ -171,3 +171,11 @@ def totals_of(counters: NDArray[np.void], receiver: NDArray[np.void]) -> Totals:
         return_emodel=emodel_return(ticks, impairment, counters["ticks_concealed"]),
         return_event=emission_reward(receiver["delay_us_sum"]) - LOSS_PRICE * receiver["missed"],
     )
+
+
+def ratings_of(totals: Totals) -> NDArray[np.float64]:
+    """Return R (sessions,) of calls as they stand, as the leaderboard has it; 0 for a call of which nothing was played."""
+    ticks = totals.ticks_played + totals.ticks_stretched + totals.ticks_concealed
+    sounding = np.maximum(ticks, 1)
+    found = rating(totals.offset_us_sum / sounding / 1000.0, totals.ticks_concealed / sounding)
+    return np.where(ticks > 0, found, 0.0)

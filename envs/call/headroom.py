@@ -3,12 +3,10 @@
 A lag stands above the smallest delay of the last 2 s, which the agent may not know; a headroom stands above what arrives. At each arrival
 
     target = delay of the newest packet + headroom in force
-    P      = P drawn toward the target of before, by 10 ms at most in 100 ms; the newest delay if that is larger
+    P      = playout delay of the player under the targets so far (`vcgym.baselines.receivers.playout_delay`)
     lag    = max(target, P) - smallest delay of the last 2 s
 
-P follows the playout delay of the clocked player (`vcgym.network.playout.player`), as in `vcgym.agents.controllers.learned_lag`: the lag
-follows it down, and so the watermark discards no packet that the player could still play. The conversion takes place at the receiver, so a
-command that is under way stays right when the delay changes meanwhile.
+The conversion takes place at the receiver, so a command that is under way stays right when the delay changes meanwhile.
 """
 
 from typing import NamedTuple
@@ -16,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.receivers.playout_delay import followed_ms
 from vcgym.baselines.rule import INSIDE, Control, Decided, allocate, decide, decided, init, rule
 from vcgym.envs.call.controllers import Commanded, LagAgent, level_at
-from vcgym.network.playout.player import OPERATION_US, UNIT_US
-
-PACE = OPERATION_US // UNIT_US  # the player moves by one part in so many of the time that passes
+from vcgym.network.kernels.slots import microseconds
 
 
 @rule(Control.LAG, learns=False, decided=Decided.OUTSIDE)
@@ -55,10 +52,10 @@ PACED = np.dtype(
         [
             ("window", JITTER_WINDOW),
             ("newest_us", "i8"),  # largest sent time
-            ("delay_us", "i8"),  # of that packet
             ("arrived_us", "i8"),  # last arrival
-            ("target_us", "i8"),
-            ("playout_us", "i8"),  # P
+            ("delay_ms", "f8"),  # of the newest packet
+            ("target_ms", "f8"),
+            ("playout_ms", "f8"),  # P
         ],
     )
 )
@@ -74,7 +71,8 @@ def _init(params, state, s, start, key):
     paced = state[s]
     reset_window(paced.window)
     paced.newest_us = -1
-    paced.delay_us = paced.arrived_us = paced.target_us = paced.playout_us = 0
+    paced.arrived_us = 0
+    paced.delay_ms = paced.target_ms = paced.playout_ms = 0.0
 
 
 @decide.register(HeadroomAgent, CommandedHeadroom)
@@ -87,12 +85,12 @@ def _level_at(params, state, s, record, decided_us):
     paced = state[s]
     delay_us = record.arrived_us - record.sent_us
     smallest_us = delay_us - max(0, accumulated_jitter(paced.window, record.sent_us, record.arrived_us))
-    pace_us = (record.arrived_us - paced.arrived_us) // PACE
+    passed_ms = (record.arrived_us - paced.arrived_us) / 1000.0
+    overtaken = record.sent_us < paced.newest_us
+    paced.playout_ms = followed_ms(paced.playout_ms, paced.target_ms, passed_ms, delay_us / 1000.0, overtaken)
     paced.arrived_us = record.arrived_us
-    paced.playout_us += min(max(paced.target_us - paced.playout_us, -pace_us), pace_us)
-    if record.sent_us > paced.newest_us:
+    if not overtaken:
         paced.newest_us = record.sent_us
-        paced.delay_us = delay_us
-        paced.playout_us = max(paced.playout_us, delay_us)
-    paced.target_us = paced.delay_us + decided_us
-    return max(0, max(paced.target_us, paced.playout_us) - smallest_us)
+        paced.delay_ms = delay_us / 1000.0
+    paced.target_ms = paced.delay_ms + decided_us / 1000.0
+    return max(0, microseconds(max(paced.target_ms, paced.playout_ms)) - smallest_us)

@@ -1,9 +1,8 @@
 """The one loop: a call goes from slot to slot, and each stage that is there plays its part of the slot.
 
-First what is behind the paths: arrivals and the player's ticks (vcgym.envs.call.receiving), then decisions and capture
-(vcgym.envs.call.routing); then the sender, up to the end of the slot, and what comes out of its bottleneck goes onto a path. Without paths
-there are no slots: the sender plays from one decision to the next. The loop stops where an agent must decide, where the next block of the
-world is needed, and at the end.
+First what is behind the paths: arrivals and the player's ticks (`paths.receiving`), then decisions and capture (`paths.routing`); then the
+sender, up to the end of the slot, and what comes out of its bottleneck goes onto a path. Without paths there are no slots: the sender plays
+from one decision to the next. The loop stops where an agent must decide, where the next block of the world is needed, and at the end.
 
 It is all that is compiled for each pair of rules.
 """

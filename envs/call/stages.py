@@ -2,11 +2,10 @@
 
     source -> [scheduler -> pacer -> bottleneck] -> routing onto a path -> receiver -> player
 
-The sender's stage is everything before the paths: `NoSender` (vcgym.envs.call.routing), whose packets go onto a path in the slot of their
-capture; `Sender` (vcgym.envs.call.sender.events), a bottleneck behind which nothing follows; or `Uplink`
-(vcgym.envs.call.sender.onto_paths), one behind which paths follow. Behind it are `Routing` (vcgym.envs.call.routing) and `Receiving`
-(vcgym.envs.call.receiving), which share `Calls` (vcgym.envs.call.paths), or `NoPaths` in place of each. An absent stage compiles to
-nothing.
+The sender's stage is everything before the paths: `NoSender` (paths.routing), whose packets go onto a path in the slot of their capture;
+`Sender` (sender.events), a bottleneck behind which nothing follows; or `Uplink` (sender.onto_paths), one behind which paths follow. Behind
+it are `Routing` (paths.routing) and `Receiving` (paths.receiving), which share `Calls` (paths.state), or `NoPaths` in place of each. An
+absent stage compiles to nothing.
 
 A stage is handed no other stage with rules of its own: what it compiles to is then compiled once, whatever rules the others have.
 """

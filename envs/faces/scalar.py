@@ -16,7 +16,7 @@ METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # 
 
 
 class ScalarEnv(gym.Env[Any, Any]):
-    """One call. Arguments are those of `vector_class`, but for num_envs and autoreset_mode; ``render_mode="rgb_array"`` draws it."""
+    """Environment of a call, with the arguments of `vector_class` but num_envs and autoreset_mode; ``render_mode="rgb_array"`` draws it."""
 
     metadata = METADATA
     vector_class: ClassVar[Callable[..., EpisodeVectorEnv]]

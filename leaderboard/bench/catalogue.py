@@ -1,4 +1,4 @@
-"""Every figure of `vcgym-bench` by name, and the run that takes those that are asked for."""
+"""Figures of `vcgym-bench` by name, and the run that takes those that are asked for."""
 
 import json
 from collections.abc import Callable, Iterable

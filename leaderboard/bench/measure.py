@@ -15,7 +15,7 @@ Run = Callable[[], Any]
 
 
 class Record(NamedTuple):
-    """One figure.
+    """Figure of the benchmark.
 
     Attributes:
         name: what was measured.

@@ -102,7 +102,7 @@ DEFAULT_SETS = {
 
 
 class FitCell(NamedTuple):
-    """One fit: a method on the rows of a set, judged on those that the holdout kept from it."""
+    """Fit: a method on the rows of a set, judged on those that the holdout kept from it."""
 
     method: str
     rows: str

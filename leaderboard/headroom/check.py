@@ -31,7 +31,7 @@ SCENARIOS = (
 
 
 class Compared(NamedTuple):
-    """One system in one world.
+    """System in one world.
 
     Attributes:
         world: scenario, mode, stratum and seed in words.

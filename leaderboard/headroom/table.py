@@ -26,7 +26,7 @@ COLUMNS: dict[str, str] = {
 
 
 class HeadroomLine(NamedTuple):
-    """One row of a cell: a system's means, or, for a room, the difference of two systems' means on the same worlds."""
+    """Row of a cell: a system's means, or, for a room, the difference of two systems' means on the same worlds."""
 
     what: str
     system: str

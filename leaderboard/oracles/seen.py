@@ -44,7 +44,7 @@ class Seen(NamedTuple):
 
 
 class SeenWorld(World):
-    """One seen world to play on, in which nothing is lost but what is lost for certain; losses are hidden from whoever plays, too."""
+    """Seen world to play on, in which nothing is lost but what is lost for certain; losses are hidden from whoever plays, too."""
 
     def __init__(self, seen: Seen) -> None:
         paths, packets = seen.delay_us.shape

@@ -18,7 +18,7 @@ class Record(BaseModel):
 
 
 class Statement(Record):
-    """One published number or direction, and the rule by which ours counts as the same.
+    """Published number or direction, and the rule by which ours counts as the same.
 
     Attributes:
         id: its name.

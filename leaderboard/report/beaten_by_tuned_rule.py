@@ -15,7 +15,7 @@ from vcgym.leaderboard.statistics import Estimate
 
 
 class Comparison(NamedTuple):
-    """One system beside the best tuned rule: its name, its kind, and its ranked metric less the tuned rule's, over the same worlds."""
+    """System beside the best tuned rule: its name, its kind, and its ranked metric less the tuned rule's, over the same worlds."""
 
     system: str
     kind: str
@@ -28,7 +28,7 @@ class Comparison(NamedTuple):
 
 
 class BeatenByTunedRule(NamedTuple):
-    """One board: its name, ranked metric, the tuned rule that is compared with, and every other system, best first."""
+    """Board: its name, ranked metric, the tuned rule that is compared with, and every other system, best first."""
 
     board: str
     ranked_by: Column

@@ -55,7 +55,7 @@ class Value(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One system: its kind ("rule", "tuned" or "agent"), standing, summary per metric, share of calls per band, value and cost."""
+    """System: its kind ("rule", "tuned" or "agent"), standing, summary per metric, share of calls per band, value and cost."""
 
     kind: str
     standing: Standing
@@ -80,7 +80,7 @@ class Line(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """One stratum of a mode by itself.
+    """Stratum of a mode by itself.
 
     Its name, number of worlds, and per system the summary of the ranked metric and the standing by it; the axis of anchored scores, if
     there are oracles.

@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Column(NamedTuple):
-    """One measured column.
+    """Measured column.
 
     Attributes:
         name: key of the row and of the file.

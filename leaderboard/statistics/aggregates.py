@@ -1,4 +1,4 @@
-"""One number from the values of many worlds. All take values (..., W) and sum up the last axis.
+"""Numbers from the values of many worlds. All take values (..., W) and sum up the last axis.
 
 Source: Agarwal, Schwarzer, Castro, Courville and Bellemare, Deep reinforcement learning at the edge of the statistical precipice (NeurIPS
 2021, arXiv 2108.13264), sections 4.1 to 4.3; their task is a kind of world here, their run a world of it.

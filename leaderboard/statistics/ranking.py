@@ -48,7 +48,7 @@ class Standing(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """All comparisons of S systems.
+    """Comparisons of S systems, each with each.
 
     Attributes:
         beats: (S, S) bool, whether the row's system is better than the column's.

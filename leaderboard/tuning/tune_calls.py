@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.agents.learners.calls import Calls
 from vcgym.baselines.systems import System
-from vcgym.envs.call.batch import CallBatch
-from vcgym.network.kernels.slots import BLOCK_SLOTS
-from vcgym.network.playout.quality import rating
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.world import DrawnWorld, WorldDraw
+from vcgym.network.worlds.world import WorldDraw
 
 
 class CallTask(NamedTuple):
@@ -43,15 +41,7 @@ class CallTask(NamedTuple):
     def scores(self, system: System, split: str) -> NDArray[np.float64]:
         """Return (worlds,) R of each call; a call that played nothing has 0."""
         worlds = self.worlds if split == "train" else self.validation_worlds
-        scenario, draws, world = _worlds(self.scenario, self.mode, self.packets, split, worlds)
-        batch = CallBatch(scenario, worlds, system.router, system.receiver, world=world)
-        for row, draw in enumerate(draws):
-            batch.start(row, draw)
-        batch.play(np.arange(worlds))
-        totals = batch.totals()
-        ticks = totals.ticks_played + totals.ticks_stretched + totals.ticks_concealed
-        sounding = np.maximum(ticks, 1)
-        return np.where(ticks > 0, rating(totals.offset_us_sum / sounding / 1000.0, totals.ticks_concealed / sounding), 0.0)
+        return _calls(self.scenario, self.mode, self.packets, split, worlds).scores(system.router, system.receiver)
 
     def spent(self, trials: int) -> dict[str, Any]:
         """Return the cost of `trials` trials."""
@@ -66,11 +56,6 @@ def drawn(scenario: Scenario, split: str, worlds: int) -> list[WorldDraw]:
 
 
 @lru_cache(maxsize=2)
-def _worlds(name: str, mode: str, packets: int, split: str, worlds: int) -> tuple[Scenario, list[WorldDraw], DrawnWorld]:
-    """Return the scenario, and its worlds drawn to their ends: 0.4 MB each for 17 paths and 6,000 packets."""
+def _calls(name: str, mode: str, packets: int, split: str, worlds: int) -> Calls:
     scenario = Scenario(name, mode, packets)
-    draws = drawn(scenario, split, worlds)
-    world = scenario.world(worlds)
-    for row, draw in enumerate(draws):
-        world.start(row, draw)
-    return scenario, draws, DrawnWorld(world, np.arange(worlds), -(-packets // BLOCK_SLOTS))
+    return Calls(scenario, drawn(scenario, split, worlds))

@@ -16,7 +16,7 @@ from vcgym.leaderboard.tuning.tuning import Search, TuningTask
 
 
 class TunedRule(Config):
-    """One file of conf/tune.
+    """File of conf/tune.
 
     Attributes:
         rule: the class of the rule, as `_target_` names it.
@@ -61,7 +61,7 @@ class SendersConfig(Config):
 
 
 class RoundConfig(Config):
-    """One round: trials of each rule or pair, training worlds of a trial, and how many pairs are left afterwards."""
+    """Round: trials of each rule or pair, training worlds of a trial, and how many pairs are left afterwards."""
 
     trials: Annotated[int, Field(ge=2, le=100_000)]
     worlds: Annotated[int, Field(ge=1, le=100_000)]

@@ -10,7 +10,7 @@ from vcgym.network.kernels.ranges import require_within
 
 
 class SharedLink(NamedTuple):
-    """One drawn world.
+    """Drawn world.
 
     Attributes:
         name: of the kind of world, for tables.

@@ -37,7 +37,7 @@ _COUNTRY = {"TYO": "Japan", "CAN": "China", "SIN": "Singapore", "FRA": "Germany"
 
 
 class Run(NamedTuple):
-    """One ping run between two regions, ms."""
+    """Ping run between two regions, ms."""
 
     min_ms: float
     avg_ms: float

@@ -1,4 +1,4 @@
-"""One decorator for every compiled function, with a disk cache that cannot go stale.
+"""Decorator for compiled functions, the only one, with a disk cache that cannot go stale.
 
 numba keys a cached function by its own file only: editing a callee, or an implementation picked by type, would leave the cached caller as
 it was. Here the folder of compiled code is named by a hash of all code that can end up in it: the import closures of the function's module

@@ -75,7 +75,7 @@ def _named(name: str) -> RecipeMaker:
 
 
 class Scenario:
-    """One scenario in one mode.
+    """Scenario in one mode.
 
     Args:
         name: a key of `MODES` or of a plug-in; or a class of `Recipe` from anywhere, made with `Settings`.

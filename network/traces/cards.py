@@ -175,7 +175,7 @@ class Queue(_Record):
 
 
 class Link(_Record):
-    """One ordered pair of places. Fields a table does not have are None; `loss` is a share of packets."""
+    """Ordered pair of places. Fields a table does not have are None; `loss` is a share of packets."""
 
     source: str
     destination: str

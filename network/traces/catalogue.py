@@ -17,7 +17,7 @@ _NOT_DATA = re.compile(r"\..*|README.*|.*\.pyc?|sources\.json")
 
 
 class Entry(NamedTuple):
-    """One data file.
+    """Data file.
 
     Attributes:
         name: its path below the folder it was found in.

@@ -22,7 +22,7 @@ MAX_PROBES = MAX_SPAN_US // SLOT_US
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One measured series, in order of sending.
+    """Measured series, in order of sending.
 
     Attributes:
         name: name in errors and result rows.

@@ -33,7 +33,7 @@ _SEED = 1
 
 
 class FitRow(NamedTuple):
-    """One statistic of one law over all links, ms: medians over links, and median and 90th percentile of the absolute error."""
+    """Statistic of one law over all links, ms: medians over links, and median and 90th percentile of the absolute error."""
 
     scenario: str
     law: str

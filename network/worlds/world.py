@@ -33,7 +33,7 @@ _PPM_US = SLOT_US * 1e-6  # what one part per million adds from slot to slot
 
 
 class WorldDraw(NamedTuple):
-    """One drawn world: identity for the result row and the mode's parameters of its links or series."""
+    """Drawn world: identity for the result row and the mode's parameters of its links or series."""
 
     pair: str
     stratum: str

@@ -1,4 +1,4 @@
-"""All methods, told apart by their `kind`."""
+"""Methods, told apart by their `kind`."""
 
 from typing import Annotated
 

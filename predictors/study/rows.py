@@ -51,7 +51,7 @@ Transmit = Literal["fed_back", "oracle"]
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of a file, and behind them the whole file.
+    """Rows of a file, and behind them the whole file.
 
     Attributes:
         columns: name -> values of all rows of the file.

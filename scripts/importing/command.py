@@ -19,7 +19,7 @@ _NOT_STATED = "not stated"
 
 
 class DataCommand(Config):
-    """One thing to do with measured data.
+    """Job to do with measured data.
 
     Attributes:
         do: list the data shipped, the data under the root and the sets that can be fetched; verify the content of the first two against

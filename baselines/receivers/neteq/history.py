@@ -23,7 +23,7 @@ WINDOW_MS = 2000
 
 
 class ArrivalHistory(NamedTuple):
-    """Two queues in rings: the packets by timestamp, and those that are or may become ref, by timestamp and by falling earliness.
+    """Queues in rings, two of them: the packets by timestamp, and those that are or may become ref, by timestamp and by falling earliness.
 
     Arrays (sessions, room) or (sessions,), int64.
     """

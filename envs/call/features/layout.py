@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Feature(NamedTuple):
-    """One number of an observation.
+    """Number of an observation.
 
     Attributes:
         name: unique within its part.
@@ -38,7 +38,7 @@ def columns(features: Sequence[Feature]) -> Any:
 
 
 class Part(NamedTuple):
-    """One array of an observation: a row of features, or such a row for each of several items.
+    """Array of an observation: a row of features, or such a row for each of several items.
 
     Attributes:
         name: call, paths, slots, sender or queue.

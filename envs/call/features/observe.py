@@ -11,10 +11,10 @@ from vcgym.envs.call.features.added import measure_added
 from vcgym.envs.call.features.call import CALL_FEATURES, CALL_STATE, CALL_WIDTH, clear_call, hear_call, write_call
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part
 from vcgym.envs.call.features.path import PATH_FEATURES, PATH_STATE, PATH_WIDTH, clear_path, hear_path, write_paths
-from vcgym.envs.call.feed import read_next, unread
-from vcgym.envs.call.paths import BEGINNINGS, FEED_ROWS, awaits_level
-from vcgym.envs.call.prefetching import ask_for_beginnings, ask_for_records
-from vcgym.envs.call.receiving import record_in_hand
+from vcgym.envs.call.paths.feed import read_next, unread
+from vcgym.envs.call.paths.prefetching import ask_for_beginnings, ask_for_records
+from vcgym.envs.call.paths.receiving import record_in_hand
+from vcgym.envs.call.paths.state import BEGINNINGS, FEED_ROWS, awaits_level
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 

@@ -1,9 +1,9 @@
 """Records as an observation: all that have reached the location since the last decision, one a row, in order of arrival."""
 
 from vcgym.baselines.records import write_record
-from vcgym.envs.call.feed import read_next, unread
-from vcgym.envs.call.paths import awaits_level
-from vcgym.envs.call.receiving import record_in_hand
+from vcgym.envs.call.paths.feed import read_next, unread
+from vcgym.envs.call.paths.receiving import record_in_hand
+from vcgym.envs.call.paths.state import awaits_level
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 

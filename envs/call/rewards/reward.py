@@ -44,7 +44,7 @@ R = TypeVar("R", bound=type)
 class Accounts(NamedTuple):
     """Counters that rewards read, first axis the session; empty for a stage that a call does not have."""
 
-    calls: NDArray  # of vcgym.envs.call.paths.CALL: `counters`, of the player; `receiver`
+    calls: NDArray  # of vcgym.envs.call.paths.state.CALL: `counters`, of the player; `receiver`
     senders: NDArray  # of vcgym.envs.call.sender.events.SENDER: `counts`, of packets by media
 
 

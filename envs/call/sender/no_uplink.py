@@ -7,7 +7,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import Part
-from vcgym.envs.call.routing import NoSender
+from vcgym.envs.call.paths.routing import NoSender
 from vcgym.envs.call.sender.state import SENDER
 from vcgym.network.kernels.ranges import one_of
 
@@ -86,7 +86,7 @@ class SenderStages(Protocol):
 
 
 class NoUplink:
-    """No stages before the paths: packets leave at once."""
+    """Absence of stages before the paths: packets leave at once."""
 
     inside: NamedTuple = NoSender()
     sets_rate = False

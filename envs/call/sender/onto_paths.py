@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import COMMANDED, decided, reveal_delay
 from vcgym.envs.call.features.sender.sender import write_sender
-from vcgym.envs.call.feed import COMMANDS, command, in_force
-from vcgym.envs.call.routing import delay_on, send
+from vcgym.envs.call.paths.feed import COMMANDS, command, in_force
+from vcgym.envs.call.paths.routing import delay_on, send
 from vcgym.envs.call.sender.events import play_sender, set_target, settle_packet
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
 from vcgym.envs.call.sender.state import Tables

@@ -12,7 +12,7 @@ from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN
 from vcgym.envs.call.features.sender.remote import observe_remote, remote_features
 from vcgym.envs.call.features.sender.remote_records import show_told
 from vcgym.envs.call.features.sender.sender import RATE_WIDTH
-from vcgym.envs.call.feed import clear_commands
+from vcgym.envs.call.paths.feed import clear_commands
 from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
 from vcgym.envs.call.sender.onto_paths import OWN, STATUSES, Uplink, prepare

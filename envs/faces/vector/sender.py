@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import ObservationLayout
-from vcgym.envs.call.paths import CALL
+from vcgym.envs.call.paths.state import CALL
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.faces.render import picture_of_sender

@@ -1,4 +1,4 @@
-"""One flow over one bottleneck as an event-driven simulator in plain Python, the way learning papers on congestion control do it (PCC-RL,
+"""Flow over one bottleneck as an event-driven simulator in plain Python, the way learning papers on congestion control do it (PCC-RL,
 Jay et al., ICML 2019): a heap of events, two for each packet, a queue that is a delay. It is here for scale, and gives the same departures
 and drops as the compiled queue; a test says so.
 """

@@ -27,7 +27,7 @@ _MADE_BY = {True: "vcgym.leaderboard.evaluation.cells.sender_cells", False: "vcg
 
 
 class Share(NamedTuple):
-    """Some worlds of one part of a suite: pair and seed of each; `card` is the hash of the data behind them."""
+    """Worlds of one part of a suite: pair and seed of each; `card` is the hash of the data behind them."""
 
     suite: str
     version: str
@@ -38,7 +38,7 @@ class Share(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One participant on one share."""
+    """Participant on one share."""
 
     name: str
     system: Participant

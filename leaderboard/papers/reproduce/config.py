@@ -9,7 +9,7 @@ from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 
 
 class ReproduceConfig(Config):
-    """Every published number beside ours.
+    """Published numbers beside ours.
 
     Attributes:
         paper: the VCRoute paper, or the papers on senders, SBPN and GCC over Wi-Fi; the other fields are of VCRoute's.

@@ -28,7 +28,7 @@ _WORLDS = 4  # of a part
 
 
 class PlayedPart(NamedTuple):
-    """Some worlds of a setting.
+    """Worlds of a setting.
 
     Attributes:
         setting: which.

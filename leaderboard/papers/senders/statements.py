@@ -32,7 +32,7 @@ class Term(Record):
 
 
 class SendingStatement(Statement):
-    """One statement of S1 or S4.
+    """Statement of S1 or S4.
 
     Attributes:
         setting: which settings it is looked at in: S1's two TCP flows, its random loss, S4's Wi-Fi, or none.

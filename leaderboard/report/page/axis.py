@@ -13,7 +13,7 @@ WIDEST = Scale(-50.0, 150.0)
 
 
 class Mark(NamedTuple):
-    """One mark: its name, its score in words, where it lies along the axis, its kind, and whether it has a lane."""
+    """Mark: its name, its score in words, where it lies along the axis, its kind, and whether it has a lane."""
 
     name: str
     score: str

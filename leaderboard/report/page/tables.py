@@ -29,7 +29,7 @@ MAX_PAIRS = 12  # in one table of a scenario
 
 
 class Body(NamedTuple):
-    """One body of the table: its worlds, the ends of its axis of the ranked metric, and a row per system, best first."""
+    """Body of the table: its worlds, the ends of its axis of the ranked metric, and a row per system, best first."""
 
     name: str
     worlds: int

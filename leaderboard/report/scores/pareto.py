@@ -18,7 +18,7 @@ REFERENCE_MS, REFERENCE_LOSS = 400.0, 0.1
 
 
 class Point(NamedTuple):
-    """One system.
+    """System in a plane of two metrics.
 
     Attributes:
         delay_ms: mean over worlds.
@@ -36,7 +36,7 @@ class Point(NamedTuple):
 
 
 class Front(NamedTuple):
-    """All systems of a board, and the area that they cover together."""
+    """Systems of a board, and the area that they cover together."""
 
     points: dict[str, Point]
     hypervolume: Estimate

@@ -24,7 +24,7 @@ _LEAST_RATE_BPS = 1000
 
 
 class CapacityTrace(NamedTuple):
-    """One trace. `rates_bps` (n,) holds from `times_us` (n,) to the next one; all 0: at each of `times_us` 1500 bytes may leave."""
+    """Trace. `rates_bps` (n,) holds from `times_us` (n,) to the next one; all 0: at each of `times_us` 1500 bytes may leave."""
 
     name: str
     times_us: NDArray[np.int64]

@@ -16,7 +16,7 @@ Traces = dict[str, tuple[CapacityTrace, ...]]  # by split
 
 
 class Kind(NamedTuple):
-    """One kind of world."""
+    """Kind of world."""
 
     traces: Traces
     sample: Callable[[str, int, CapacityTrace, np.random.Generator], SharedLink]  # (kind, seed of the world, trace, random numbers)

@@ -54,7 +54,7 @@ _INITIAL_BYTES = 4 * TCP_BYTES  # of TFRC, RFC 3390
 
 
 class SendingScenario:
-    """One scenario.
+    """Scenario over a bottleneck.
 
     Args:
         name: one of SENDING_SCENARIOS.

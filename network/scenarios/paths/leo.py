@@ -37,7 +37,7 @@ def measured(data: str | None) -> tuple[NDArray[np.int64], str]:
 
 
 class Leo(Replay):
-    """One pair, `leo`."""
+    """Recipe with a single pair, `leo`."""
 
     def measure(self) -> Measured:
         """Read the five series."""

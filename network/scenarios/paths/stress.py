@@ -35,7 +35,7 @@ _OUTAGE_EVERY = 5 * _PER_S
 
 
 class Stress(WonderProxy):
-    """Each stratum is one kind of trouble; all weigh the same."""
+    """Recipe with a stratum for each kind of trouble; all weigh the same."""
 
     modes = ("correlated",)
 

@@ -34,7 +34,7 @@ _COLUMNS = {"medians": ("min_ms", "avg_ms", "max_ms", "mdev_ms"), "pooled": ("mi
 
 
 class Bursts(NamedTuple):
-    """One entry per burst, in the order of the file."""
+    """Arrays with an entry per burst, in the order of the file."""
 
     card: Card
     source: NDArray[np.int32]
@@ -47,7 +47,7 @@ class Bursts(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """One entry per ordered pair of different servers, sorted by source, then destination; round trips in ms."""
+    """Arrays with an entry per ordered pair of different servers, sorted by source, then destination; round trips in ms."""
 
     statistic: Statistic
     card: Card

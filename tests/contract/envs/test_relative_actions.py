@@ -28,15 +28,19 @@ class SlowHeadroom:
 
     def lag_us(self, sent, arrived, headroom):
         delay = arrived - sent
-        pace = (arrived - self.arrived) // 10
+        pace = (arrived - self.arrived) / 10
         drawn = min(max(self.target, self.playout - pace), self.playout + pace)
         self.arrived = arrived
-        if sent > self.newest:
-            self.newest, self.newest_delay = sent, delay
+        is_newest = sent > self.newest
+        if is_newest:
             drawn = max(drawn, delay)
+        if drawn > self.target + 1_000_000:
+            drawn = max(self.target, delay)
+        if is_newest:
+            self.newest, self.newest_delay = sent, delay
         self.playout, self.target = drawn, self.newest_delay + headroom
         smallest = self._smallest(delay)
-        return max(0, max(self.playout, self.target) - smallest)
+        return max(0, round(max(self.playout, self.target)) - smallest)
 
     def _smallest(self, delay):
         """Return the smallest delay of this packet and those before it, each entered when the next one came."""

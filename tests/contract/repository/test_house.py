@@ -17,7 +17,7 @@ HOME = Path(__file__).parents[3]
 CONFIG = tomllib.loads((HOME / "pyproject.toml").read_text())
 ROOMS = sorted(folder.parent.name for folder in HOME.glob("*/__init__.py"))
 BIN = Path(sys.executable).parent
-CLAUSES = {"What", "Whether", "How", "Who", "Which", "Of", "As", "Where", "When", "From", "Between", "Everything", "Nothing"}
+CLAUSES = {"What", "Whether", "How", "Who", "Which", "Of", "As", "Where", "When", "From", "Between", "Everything", "Nothing", "One", "Some"}
 
 
 def copy_of_the_house(to: Path) -> Path:

@@ -45,7 +45,7 @@ def files_of(home):
 
 def test_a_trained_pair_beats_its_start_on_training_calls(trained):
     _, pair = trained
-    calls = Calls(Scenario("wonderproxy", "correlated", 300), "train", 8, 24)
+    calls = Calls.evenly(Scenario("wonderproxy", "correlated", 300), "train", 8, 24)
     before, after = (calls.scores(*learned_system(pair.folder, name)[:2]).mean() for name in ("start", LEARNED))
     assert after > before
     assert set(pair.validation_r) == {"start", "lag 0", "router 0", "end", "DRT-WM"}
@@ -93,6 +93,22 @@ def test_a_folder_that_holds_a_training_is_refused(trained):
         train(folder)
     with pytest.raises(ValueError, match="is of another study: hidden is 8, expected 4"):
         train(folder, hidden=4, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"worlds": ["wonderproxy replay"]}, "mode of scenario wonderproxy"),
+        ({"worlds": ["nowhere paper"]}, "nowhere"),
+        ({"references": ["GCC-DRAFT"]}, r"references has \['GCC-DRAFT'\]; allowed: systems with router and receiver"),
+        ({"references": ["NONE"]}, "systems has 'NONE'"),
+        ({"chunks": 9}, "chunks is 9; allowed: at most calls = 8"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_a_folder_is_made(tmp_path, changed, said):
+    with pytest.raises(ValueError, match=said):
+        train(tmp_path / "new", **changed)
+    assert not (tmp_path / "new").exists()
 
 
 def test_several_worlds_are_learned_from_together(tmp_path):

@@ -6,7 +6,7 @@ import torch
 
 from tests.twins.learned import PlainLag, PlainRouter
 from vcgym.agents.controllers.learned_lag import LearnedLag
-from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, LearnedRouter, start_prices
+from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, START, LearnedRouter
 from vcgym.agents.learners.lag_learner import LagNet
 from vcgym.baselines.records import MEDIA, PROBE, Record
 from vcgym.baselines.rule import allocate, decide, start, update
@@ -79,7 +79,7 @@ def test_lag_awaits_what_a_faster_path_overtakes():
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_router_equals_its_plain_twin(seed):
     draws, history = np.random.default_rng(seed), example_history(seed)
-    params = LearnedRouter(start_prices() + 0.3 * SCALE * draws.standard_normal(NUMBERS))
+    params = LearnedRouter(START + 0.3 * SCALE * draws.standard_normal(NUMBERS))
     state = started(params, history)
     mean_ms = history[:, 1].tolist()
     mean_ms[-1] = float(np.median(mean_ms[:-1]))
@@ -96,7 +96,7 @@ def test_router_equals_its_plain_twin(seed):
 
 def test_router_leaves_a_path_that_falls_silent():
     history = np.array([[1024.0, 100.0, 2.0], [1024.0, 110.0, 2.0]])
-    params = LearnedRouter(start_prices())
+    params = LearnedRouter(START)
     state = started(params, history, paths=2)
     for packet in range(100):
         at_us = 10_000 * packet + 100_000
@@ -108,7 +108,7 @@ def test_router_leaves_a_path_that_falls_silent():
 
 def test_router_serves_paths_in_any_order():
     history, order = example_history(), np.array([2, 0, 1])
-    params = LearnedRouter(start_prices())
+    params = LearnedRouter(START)
     straight, turned = started(params, history), started(params, history[order])
     place = np.argsort(order)
     for path, sent_us, arrived_us in zip(*arrivals(), strict=True):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from vcgym.agents.controllers.learned_router import LearnedRouter, start_prices
+from vcgym.agents.controllers.learned_router import START, LearnedRouter
 from vcgym.agents.learners.arrivals import record_arrivals
-from vcgym.agents.learners.calls import Calls, scores_of
+from vcgym.agents.learners.calls import Calls
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag, rating_of
-from vcgym.agents.learners.through_player import call_rating
+from vcgym.agents.learners.through_player import call_rating, ratings
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.network.scenarios.scenario import Scenario
@@ -24,7 +24,7 @@ def rating(target_ms, delay_ms, passed_ms, overtaken, packets):
 
 @pytest.fixture(scope="module")
 def calls():
-    return Calls(Scenario("wonderproxy", "correlated", PACKETS), "train", 12)
+    return Calls.evenly(Scenario("wonderproxy", "correlated", PACKETS), "train", 12)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_smooth_rating_is_close_to_that_of_the_player(calls, arrivals):
     net = LagNet(8)
     with torch.no_grad():
         smooth = rating_of(net, arrivals, np.arange(len(calls))).numpy()
-    played = scores_of(calls.play(Direct(), net.rule()))
+    played = calls.scores(Direct(), net.rule())
     assert np.abs(smooth - played).mean() < 1.0
     assert np.corrcoef(smooth, played)[0, 1] > 0.95
 
@@ -85,7 +85,7 @@ def test_learning_improves_calls_that_the_player_plays(calls, arrivals):
 
 
 def test_same_seed_learns_the_same_weights(calls):
-    sets = [record_arrivals(calls, router, FixedLag(60.0)) for router in (Direct(), LearnedRouter(start_prices()))]
+    sets = [record_arrivals(calls, router, FixedLag(60.0)) for router in (Direct(), LearnedRouter(START))]
     rules = []
     for _ in range(2):
         torch.manual_seed(1)
@@ -94,3 +94,12 @@ def test_same_seed_learns_the_same_weights(calls):
         rules.append(net.rule())
     for one, other in zip(*rules, strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+def test_a_call_of_which_nothing_arrived_teaches_nothing():
+    shape = 2, 5
+    gradient, r = np.zeros(shape), np.zeros(2)
+    arrays = np.full(shape, 120.0), np.full(shape, 100.0), np.full(shape, 10.0), np.zeros(shape, np.bool_)
+    ratings(*arrays, np.array([0, 5]), 5, gradient, r, np.zeros((2, 5)))
+    assert r[0] == 0.0 < r[1]
+    assert not gradient[0].any() and gradient[1].any()

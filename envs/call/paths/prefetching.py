@@ -5,7 +5,7 @@ its call: the beginnings of its parts, which lie where they lie, and places in r
 asked for two calls ahead and the places one call ahead.
 """
 
-from vcgym.envs.call.feed import RECORDS
+from vcgym.envs.call.paths.feed import RECORDS
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.prefetch import prefetch
 from vcgym.network.kernels.slots import BLOCK_SLOTS

@@ -6,8 +6,8 @@ import numpy as np
 
 from vcgym.baselines.rule import INSIDE, OUTSIDE, decide, decided, learns, reveal_delay, update
 from vcgym.envs.call.counters import count_sent
-from vcgym.envs.call.feed import command, in_force, read_next, unread
-from vcgym.envs.call.paths import ANSWERED, ARRIVALS
+from vcgym.envs.call.paths.feed import command, in_force, read_next, unread
+from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS
 from vcgym.envs.call.stages import (
     GOES_ON,
     RING_FULL,

@@ -2,7 +2,7 @@
 
 In each slot, in this order: what arrives up to now (each arrival moves the receiver's control and its queue), the player's ticks up to now,
 the router's decision, the packet is captured (and a probe may leave). After the last packet everything in flight is drained: arrivals go
-on, the receiver flushes, the player plays to the end. The first half is vcgym.envs.call.receiving, the second vcgym.envs.call.routing.
+on, the receiver flushes, the player plays to the end. The first half is `receiving`, the second `routing`.
 
 Without a sender's stage a packet goes onto its path in the slot of its capture (`NoSender`); with one (vcgym.envs.call.sender.onto_paths)
 when send queue, pacer and a shared bottleneck let it.
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.envs.call.counters import COUNTERS
-from vcgym.envs.call.feed import COMMANDS, FEED
-from vcgym.envs.call.prefetching import ask_for_beginnings, ask_for_places, beginnings, ring
+from vcgym.envs.call.paths.feed import COMMANDS, FEED
+from vcgym.envs.call.paths.prefetching import ask_for_beginnings, ask_for_places, beginnings, ring
 from vcgym.envs.call.stages import end_slot, look_ahead
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout.in_flight import WIRE

@@ -6,8 +6,8 @@ from vcgym.baselines.records import MEDIA, PROBE, Record
 from vcgym.baselines.rule import COMMANDED, OUTSIDE, buffer_type, decide, decided, update
 from vcgym.envs.call.controllers import level_at
 from vcgym.envs.call.counters import count_tick
-from vcgym.envs.call.feed import RECORDS, append, in_force
-from vcgym.envs.call.paths import ANSWERED, ARRIVALS, LEVEL, OVER
+from vcgym.envs.call.paths.feed import RECORDS, append, in_force
+from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS, LEVEL, OVER
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, GOES_ON, RING_FULL, arrive, asks_agent, is_draining, sent_onto_path_us
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
