@@ -10,84 +10,20 @@ import sys
 import zipfile
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import onnxruntime
 import pytest
 import torch
 from safetensors.numpy import load, save
+from submitted import edit_card, observations, observed, refused
 
-from vcgym.agents.networks.observation import network_for
-from vcgym.agents.networks.policy import AgentPolicy, output_count
-from vcgym.agents.networks.set_net import SetNet
-from vcgym.agents.published.export import load_agent, publish
-from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.agents.published.export import load_agent
 from vcgym.leaderboard.submissions.accept import accept, accepted
-from vcgym.leaderboard.submissions.card import call_parts
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.load import read, take
-from vcgym.leaderboard.submissions.onnx_model import Model, checked_model
 
 ONNX = Path(__file__).parent / "submission_onnx"
 HIDDEN = 8
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """An honest submission of safetensors, of random weights."""
-    folder = tmp_path_factory.mktemp("made")
-    env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=100).unwrapped
-    observed, acted, paths = env.single_observation_space, env.single_action_space, env.batch.scenario.paths
-    torch.manual_seed(3)
-    parts = call_parts(paths)
-    network = network_for(parts, output_count(acted), HIDDEN, "tanh")
-    tensors = {name: tensor.numpy() for name, tensor in SetNet(network, paths).state_dict().items()}
-    agent = AgentPolicy(AGENT_ENV, tuple(parts), observed, acted, network, tensors)
-    publish(folder / "agent", agent, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
-    card = json.loads((ONNX / "card.json").read_text())
-    del card["onnx"]
-    agent_card = json.loads((folder / "agent" / "card.json").read_text())
-    write_card(folder / "agent", card | {"name": "tiny agent", "weights": "agent.safetensors", "agent": agent_card})
-    publish(folder / "plain", agent, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
-    return folder
-
-
-@pytest.fixture
-def agent(made, tmp_path):
-    return Path(shutil.copytree(made / "agent", tmp_path / "agent"))
-
-
-@pytest.fixture
-def onnx(tmp_path):
-    return Path(shutil.copytree(ONNX, tmp_path / "onnx"))
-
-
-def write_card(folder, card):
-    (folder / "card.json").write_text(json.dumps(card))
-
-
-def edit_card(folder, *place, value):
-    card = inner = json.loads((folder / "card.json").read_text())
-    for name in place[:-1]:
-        inner = inner[name]
-    inner[place[-1]] = value
-    write_card(folder, card)
-
-
-def refused(folder, *words):
-    with pytest.raises(RefusedError) as caught:
-        take(folder, observed(5))
-    message = str(caught.value)
-    assert "; allowed: " in message and all(word in message for word in words), message
-
-
-def observations(paths, sessions=6):
-    rng = np.random.default_rng(4)
-    return rng.normal(size=(sessions, paths * 9 + 12)).astype(np.float32)
-
-
-def observed(*paths):
-    return {str(count): np.concatenate([np.zeros((1, count * 9 + 12), np.float32), observations(count)]) for count in paths}
 
 
 def test_an_honest_agent_acts_as_the_one_it_was_made_of(made, agent):
@@ -298,132 +234,6 @@ def test_safetensors_that_lie_about_their_size_are_refused(agent):
     refused(agent, "agent.safetensors: ", "stray")
 
 
-def model():
-    parsed = Model()
-    parsed.ParseFromString((ONNX / "policy.onnx").read_bytes())
-    return parsed
-
-
-def give(onnx, parsed):
-    (onnx / "policy.onnx").write_bytes(parsed.SerializeToString())
-
-
-def test_the_runtime_gets_what_was_read(onnx):
-    content = (onnx / "policy.onnx").read_bytes()
-    assert checked_model(onnx, content).content == content
-
-
-def test_operators_beyond_the_list_are_refused(onnx):
-    for domain, operator in (("com.evil", "Run"), ("", "Loop"), ("", "NonZero"), ("com.microsoft", "Gelu"), ("", "RandomNormal")):
-        parsed = model()
-        parsed.graph.node[0].domain, parsed.graph.node[0].op_type = domain, operator
-        give(onnx, parsed)
-        refused(onnx, f"policy.onnx: node 0 ({domain or 'ai.onnx'}::{operator}) is not an operator of the list")
-    parsed = model()
-    parsed.opset_import.add(domain="com.evil", version=1)
-    give(onnx, parsed)
-    refused(onnx, "policy.onnx: opset_import is {'ai.onnx': 17, 'com.evil': 1}")
-
-
-def test_data_outside_the_model_are_refused(onnx):
-    parsed = model()
-    tensor = parsed.graph.initializer[0]
-    tensor.ClearField("raw_data")
-    tensor.external_data.add(key="location", value="../../../etc/passwd")
-    tensor.data_location = 1
-    give(onnx, parsed)
-    refused(onnx, "policy.onnx: model.graph.initializer[0] 'w0' keeps its data in another file")
-
-
-def test_parts_of_the_format_that_are_not_needed_are_refused(onnx):
-    function, subgraph = b"\xca\x01\x02\x0a\x00", b"\x32\x00"  # field 25 of a model: functions; field 6 of an attribute: a graph
-    (onnx / "policy.onnx").write_bytes((ONNX / "policy.onnx").read_bytes() + function)
-    refused(onnx, "policy.onnx: model has fields [25]")
-    parsed = model()
-    parsed.graph.node[0].attribute.add(name="body").MergeFromString(subgraph)
-    give(onnx, parsed)
-    refused(onnx, "policy.onnx: model.graph.node[0].attribute[0] has fields [6]")
-
-
-def test_tensors_of_a_model_that_lie_are_refused(onnx):
-    def tensor(edit, *words):
-        parsed = model()
-        edit(parsed.graph.initializer[0])
-        give(onnx, parsed)
-        refused(onnx, "policy.onnx: model.graph.initializer[0] 'w0' ", *words)
-
-    def dims(*wanted):
-        return lambda one: (one.ClearField("dims"), one.dims.extend(wanted))
-
-    tensor(dims(1 << 40, 1 << 40), "has shape [1099511627776, 1099511627776] and 72 values")
-    tensor(dims(-1, -72), "has shape [-1, -72] and 72 values")
-    tensor(lambda one: setattr(one, "data_type", 8), "has data type 8")  # strings
-    tensor(lambda one: setattr(one, "raw_data", one.raw_data[:-1]), "has shape [9, 8] and 71.75 values")
-    tensor(lambda one: setattr(one, "raw_data", np.full(72, np.nan, np.float32).tobytes()), "holds nan")
-
-
-def test_shapes_that_depend_on_values_are_refused(onnx):
-    parsed = model()
-    parsed.graph.node.add(op_type="Cast", input=["call"], output=["cast"]).attribute.add(name="to", i=7, type=2)
-    parsed.graph.node.add(op_type="ConstantOfShape", input=["cast"], output=["huge"])
-    give(onnx, parsed)
-    refused(onnx, "policy.onnx: node 10 (ai.onnx::ConstantOfShape) takes a shape from ['cast']")
-
-
-def test_a_model_that_swells_does_so_in_its_trial_alone(onnx):
-    parsed = model()
-    one = parsed.graph.initializer.add(name="huge", data_type=7, dims=[1])
-    one.int64_data.append(1 << 36)
-    parsed.graph.node.add(op_type="ConstantOfShape", input=["huge"], output=["zeros"])
-    parsed.graph.node.add(op_type="ReduceSum", input=["zeros"], output=["nothing"])
-    parsed.graph.node.add(op_type="Add", input=["d", "nothing"], output=["swollen"])
-    for node in parsed.graph.node:
-        if list(node.output) == ["e"]:
-            node.input[:] = ["swollen", "hb"]
-    order = sorted(parsed.graph.node, key=lambda node: node.output[0] in ("e", "path_scores"))
-    parsed.graph.ClearField("node")
-    parsed.graph.node.extend(order)
-    give(onnx, parsed)
-    refused(onnx, "policy.onnx: a trial call failed: ")
-
-
-def test_models_of_another_shape_are_refused(onnx):
-    parsed = model()
-    parsed.graph.input[1].type.tensor_type.shape.dim[1].dim_value = 13
-    give(onnx, parsed)
-    refused(onnx, "policy.onnx: a trial call failed: ")
-    parsed = model()
-    parsed.graph.output[0].name = parsed.graph.node[6].output[0] = "scores"
-    give(onnx, parsed)
-    refused(onnx, "policy.onnx: a trial call failed: ")
-    parsed = model()
-    parsed.graph.input[0].type.tensor_type.shape.dim[1].ClearField("dim_param")
-    parsed.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 17
-    give(onnx, parsed)
-    refused(onnx, "policy.onnx: a trial call failed: ")  # it is wanted for 5 paths
-
-
-def test_scores_that_are_not_numbers_are_refused(onnx):
-    parsed = model()
-    for node in parsed.graph.node:
-        if node.op_type == "Asinh":
-            node.op_type = "Log"  # of no delay at all
-    give(onnx, parsed)
-    refused(onnx, "policy.onnx: a trial call failed: ValueError: level_scores holds ")
-
-
-def test_scores_that_are_no_numbers_in_play_alone_are_refused_and_nothing_is_kept(onnx, tmp_path):
-    parsed = model()
-    for node in parsed.graph.node:
-        if node.op_type == "Asinh":
-            node.op_type = "Sqrt"  # of a feature below 0, which a call has and an observation of zeros has not
-    give(onnx, parsed)
-    take(onnx, {"5": observed(5)["5"][:1]})
-    with pytest.raises(RefusedError, match=r"policy\.onnx: a trial call failed: ValueError: .*_scores holds nan"):
-        accept(onnx, tmp_path / "board", observed(5), ())
-    assert not (tmp_path / "board").exists()
-
-
 def test_finite_weights_that_divide_by_zero_in_play_are_refused(agent):
     tensors = load((agent / "agent.safetensors").read_bytes())
     tensors["rest.0.bias"] = np.full_like(tensors["rest.0.bias"], -1e4)
@@ -439,9 +249,3 @@ def test_what_was_spoilt_on_the_board_is_left_out_and_named(agent, onnx, tmp_pat
     taken, left_out = accepted(board)
     assert list(taken) == ["tiny onnx"] and left_out.keys() == {"tiny agent"}
     assert "agent.safetensors: has 100 bytes" in left_out["tiny agent"]
-
-
-def test_a_model_of_garbage_is_refused(onnx):
-    for content in (b"\xff" * 64, b"", bytes(8)):
-        (onnx / "policy.onnx").write_bytes(content)
-        refused(onnx, "policy.onnx: ")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.twins.learned import PlainLag, PlainRouter
+from twins.learned import PlainLag, PlainRouter
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, START, LearnedRouter
 from vcgym.agents.learners.lag_learner import LagNet
