@@ -20,7 +20,7 @@ MAX_PARTIES = 128
 
 
 class PhysicalLink(NamedTuple):
-    """One direction between two nodes, with a drop-tail queue of `queue_packets` before it, the packet in service included."""
+    """Directed link between two nodes, with a drop-tail queue of `queue_packets` before it, the packet in service included."""
 
     tail: str
     head: str
