@@ -17,8 +17,8 @@ SMALLER = {"100_000": "8", "2_000": "8", "1024": "4", "64": "2", "(100)": "(4)"}
 LENGTHS = {"Rate": {"seconds": 1.5}, "SendOrder": {"seconds": 1.5}}
 ON_POLICY, OFF_POLICY = {"n_steps": 4, "batch_size": 8}, {"learning_starts": 4, "batch_size": 4, "buffer_size": 100}
 SMALL = {
-    **{name: ON_POLICY for name in ("PPO", "RecurrentPPO", "TRPO", "MaskablePPO")},
-    **{name: OFF_POLICY for name in ("DQN", "QRDQN", "SAC", "TD3", "DDPG", "TQC", "CrossQ")},
+    **dict.fromkeys(("PPO", "RecurrentPPO", "TRPO", "MaskablePPO"), ON_POLICY),
+    **dict.fromkeys(("DQN", "QRDQN", "SAC", "TD3", "DDPG", "TQC", "CrossQ"), OFF_POLICY),
     "A2C": {"n_steps": 4},
     "ARS": {"n_delta": 1},
 }
