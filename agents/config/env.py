@@ -14,7 +14,7 @@ from vcgym.agents.config.base import Config
 from vcgym.baselines.configured import mapping_of, rule_from
 
 # The vector env's arguments that are not a config's to choose: the pipeline sets them, or agents need their defaults.
-_OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data", "max_episode_steps"}
+_OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"}
 
 
 class EnvConfig(Config):
