@@ -1,11 +1,11 @@
 """The config of a learned pair: a router and a lag inside the loop."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig
 
 Kind = Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]
 Count = Annotated[int, Field(ge=1)]
@@ -38,6 +38,8 @@ class PairConfig(Config):
         folder: everything the study writes except the tracking database.
         resume: go on with the turns that `folder` holds; without it a folder that holds some is refused.
     """
+
+    without_effect: ClassVar[frozenset[str]] = PLACES | {"threads"}
 
     worlds: Annotated[list[Kind], Field(min_length=1)] = Field(default=list(KINDS))
     packets: Annotated[int, Field(ge=100, le=1_000_000)] = 6000

@@ -83,7 +83,7 @@ def _train(config: PairConfig, seed: int, home: Path, references: Mapping[str, S
 def _publish(home: Path, name: str, turns: Turns, validation_r: dict[str, float]) -> None:
     config = turns.config
     study = {
-        "config": config.model_dump(mode="json", exclude={"folder", "data", "resume", "threads"}),
+        "config": config.decisive(),
         "seed": turns.seed,
         "budget": {"packets": turns.packets_played, "worlds": len(config.worlds) * config.calls},
         "validation_r": {stage: round(r, 3) for stage, r in validation_r.items()},

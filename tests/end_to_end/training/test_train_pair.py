@@ -85,6 +85,7 @@ def test_threads_do_not_change_the_bytes(trained, tmp_path):
     _, pair = trained
     train(tmp_path, threads=1)
     assert files_of(tmp_path / "seed-3") == files_of(pair.folder)
+    train(tmp_path, threads=2, resume=True)  # a resumed training may have other threads
 
 
 def test_a_folder_that_holds_a_training_is_refused(trained):
