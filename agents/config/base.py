@@ -58,3 +58,13 @@ class DataConfig(Config):
         """Set VCGYM_DATA to the absolute root, for this process and its children."""
         if self.root is not None:
             os.environ["VCGYM_DATA"] = str(self.root)
+
+
+class RayConfig(Config):
+    """Location of a Ray cluster.
+
+    Attributes:
+        address: of a running cluster, "auto" for the one this machine belongs to; None: none.
+    """
+
+    address: Annotated[str, Field(min_length=1)] | None = None
