@@ -20,7 +20,7 @@ class PairConfig(Config):
     """A lag by the gradient through the player and a router by search on the true score, in turns, once per seed.
 
     Attributes:
-        worlds: kinds of worlds to learn from, as "scenario mode"; each has as many calls.
+        worlds: kinds of worlds to learn from, as "scenario mode"; each has as many calls. The router is searched on the first.
         packets: length of the calls, in slots of 10 ms.
         calls: of each kind of world, to learn from; every pair of the training split and every stratum in turn.
         validation_calls: of each kind, to judge by; they decide nothing.
@@ -29,7 +29,7 @@ class PairConfig(Config):
         calls_per_step: calls in one of them.
         learning_rate: Adam's step size at the start of a turn.
         hidden: units of each of the lag's two layers.
-        trials: routers that a turn tries, on the worlds of all modes but paper.
+        trials: routers that a turn tries, on the first kind of worlds.
         rough_trials: routers that it then tries on all worlds, if some are of mode paper: their prices of roughness differ.
         population: routers of a generation.
         search_step: first standard deviation of the search, in natural steps of the prices; half in the second turn, and so on.

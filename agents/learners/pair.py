@@ -4,9 +4,9 @@ Training looks at whole calls; acting does not: the router knows what has been f
 (centralised training, decentralised execution). The start is no rule: prices set by hand and a network with random weights. The lag is
 learned along the routes of three routers, so that it does not lean on one.
 
-The prices are searched in two steps. Those without roughness are found on worlds whose delays follow each other; then those of roughness,
-which have no effect there, on all worlds. In one search, the worlds of mode paper, where a change of path hardly ever pays, would teach the
-router to stay everywhere.
+The prices are searched in two steps: first on the first kind of worlds alone, but for those of roughness, which have no effect where delays
+follow each other; then those of roughness on all worlds. In one search worlds where much is to be gained drown those where little is, and
+worlds of mode paper, where a change of path hardly ever pays, teach the router to stay everywhere.
 """
 
 from collections.abc import Callable, Sequence
@@ -133,8 +133,7 @@ class Turns:
     def _search_router(self, turn: int) -> None:
         rough = np.zeros(SCALE.size, np.bool_)
         rough[list(ROUGHNESS)] = True
-        smooth = [calls for calls in self.train if calls.scenario.mode != "paper"] or self.train
-        self._search(turn, "router", np.where(rough, 0.0, SCALE), smooth, self.config.trials)
+        self._search(turn, "router", np.where(rough, 0.0, SCALE), self.train[:1], self.config.trials)
         if any(calls.scenario.mode == "paper" for calls in self.train):
             self._search(turn, "rough", np.where(rough, SCALE, 0.0), self.train, self.config.rough_trials)
 
