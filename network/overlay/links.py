@@ -1,8 +1,8 @@
 """Physical links: a drop-tail first-in-first-out queue, a server of constant rate, and the way to the other end.
 
 What enters leaves in order, so a link keeps its packets in a ring and the first of them is its next event. Arithmetic is exact: the
-server's next free instant is a microsecond and a share of one, and departures are rounded up to whole microseconds without adding up. A packet
-that is offered while the link is down is lost; one that is on the link already goes on.
+server's next free instant is a microsecond and a share of one, and departures are rounded up to whole microseconds without adding up. A
+packet that is offered while the link is down is lost; one that is on the link already goes on.
 """
 
 import numpy as np
