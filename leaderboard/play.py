@@ -1,23 +1,74 @@
-"""Play systems on a suite from Python: `play("VCR-WM", suite="correlated-v0")`."""
+"""Play systems on a suite from Python, `play("VCR-WM", suite="correlated-v0")`, or a policy of one's own, `evaluate(model)`."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from vcgym.baselines.systems import System, load_system
+from vcgym.baselines.systems import load_system
+from vcgym.leaderboard.evaluation.bars import load_bars
 from vcgym.leaderboard.evaluation.cells import cells
-from vcgym.leaderboard.evaluation.evaluate import evaluate
+from vcgym.leaderboard.evaluation.evaluate import evaluate as play_cells
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
+from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
+from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.kernels.ranges import one_of
 
 FOLDER = Path("outputs") / "played"
+OWN = "own"
+
+
+class Evaluated(NamedTuple):
+    """Result on one board, with 95 % intervals.
+
+    Attributes:
+        worlds: how many were played.
+        value: of the metric that the suite ranks by: R of calls over paths.
+        to_bar: the value less that of `bar`, on the same worlds; None without one.
+        bar: the tuned rule that was best on validation worlds of the suite.
+    """
+
+    worlds: int
+    value: Estimate
+    to_bar: Estimate | None
+    bar: str
+
+
+def evaluate(
+    policy: Any, suite: str | Suite = "first", options: Mapping[str, Any] | None = None, folder: Path | str = FOLDER, threads: int = 1
+) -> dict[str, Evaluated]:  # fmt: skip
+    """Play a policy of your own on a suite beside the best tuned rules, and return what came of it on each board.
+
+    Args:
+        policy: an object with SB3's `predict`, or a function from a batch of observations to actions.
+        suite: as for `play`.
+        options: arguments of the environment, as in training; without `action` its form follows from the policy's `action_space`.
+        folder: keeps what rules played; the policy is played anew each time.
+        threads: as for `play`.
+
+    Raises:
+        ValueError: an unknown suite, or a policy that does not fit it or fails in play.
+        DataError: see `play`.
+    """
+    suite = _known(suite)
+    bars = sorted(set(load_bars().bars.get(f"{suite.name}-{suite.version}", {}).values()))
+    agent = local_agent(policy, suite, prepare(suite), options)
+    found = boards(play(*bars, suite=suite, named={OWN: agent}, folder=folder, threads=threads))
+    return {
+        board.mode: Evaluated(board.worlds, line.estimate(board.columns.primary), line.value.to_bar, board.bar.system)
+        for board in found
+        for line in board.lines
+        if line.standing.system == OWN
+    }
 
 
 def play(
-    *systems: str, suite: str | Suite = "first", named: Mapping[str, System] | None = None, folder: Path | str = FOLDER, threads: int = 1,
-    workers: int = 0,
+    *systems: str, suite: str | Suite = "first", named: Mapping[str, Participant] | None = None, folder: Path | str = FOLDER,
+    threads: int = 1, workers: int = 0,
 ) -> pa.Table:  # fmt: skip
     """Play systems on the worlds of a suite and return their result rows, one for each system and world.
 
@@ -26,23 +77,31 @@ def play(
     Args:
         *systems: names (`vcgym.baselines.systems.system_names`).
         suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`, or a suite of your own.
-        named: systems of your own by name.
+        named: systems or agents of your own by name.
         folder: keeps what was played.
         threads: threads of this process that share the calls, without Ray; without effect on the rows.
         workers: 0, or the number of processes of a Ray started for it; without effect on the rows.
 
     Raises:
-        ValueError: an unknown system or suite, or no system.
+        ValueError: an unknown system or suite, no system, or an agent that failed in play.
         DataError: measured data that is broken, or not that on which the suite is frozen.
     """
-    players = {name: load_system(name) for name in systems} | dict(named or {})
+    players: dict[str, Participant] = {name: load_system(name) for name in systems}
+    players |= dict(named or {})
     if not players:
         raise ValueError("systems is empty; allowed: at least one name or one system of your own")
-    if isinstance(suite, str):
-        one_of("suite", suite, tuple(SUITES))
-        suite = SUITES[suite]
+    suite = _known(suite)
     parts = prepare(suite)
     require_frozen_data(suite, parts)
     planned = cells.plan(suite, parts, players)
-    evaluate(planned, Path(folder) / cells.FOLDER, lambda done, note: None, threads, workers)
-    return pa.concat_tables(cells.read(Path(folder) / cells.FOLDER / cell.file).rows for cell in planned)
+    played = play_cells(planned, Path(folder) / cells.FOLDER, lambda done, note: None, threads, workers)
+    if failed := next(((cell, of_cell.verdict) for cell, of_cell in played if of_cell.verdict), None):
+        raise ValueError(f"{failed[0].name} {failed[1]}")
+    return pa.concat_tables(of_cell.rows for _, of_cell in played)
+
+
+def _known(suite: str | Suite) -> Suite:
+    if isinstance(suite, str):
+        one_of("suite", suite, tuple(SUITES))
+        return SUITES[suite]
+    return suite

@@ -11,10 +11,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.evaluation.cells.cells import plan
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
+from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import Suite, prepare
@@ -74,6 +76,9 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     agents: dict[str, Participant] = {**submitted}
     for name, folder in config.agents.items():
         agents |= study_agents(name, folder, suite)
+    if config.agent:
+        name = config.agent.removesuffix(".zip").rpartition("/")[2].rpartition(":")[2]
+        agents |= {name: local_agent(load_own(config.agent), suite, parts, config.agent_options)}
     participants = all_participants(suite, systems, config.train if over_paths else None, agents)
     with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, participants))) as on_progress:
         page = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)

@@ -2,7 +2,7 @@
 
 import builtins
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -26,6 +26,8 @@ class LeaderboardConfig(Config):
         systems: names of systems, at least one; None: all that fit the suite.
         train: the training of the agent of calls over paths; it is done once, and goes on where it was stopped. None: none.
         agents: by the name on the board, folders of finished studies (`vcgym-train folder=...`), every seed of them.
+        agent: of your own, module:name or a .zip that Stable-Baselines3 saved; marked local, nothing of it is verified. None: none.
+        agent_options: arguments of its environment, as in training; without `action` the form follows from its action space.
         data: where measured series and capacity traces lie; without them their worlds are left out.
         folder: of the results, table and page; with do=add, of the submission; with do=page, of one of the suites.
         board: with do=add, where the results are that the submission joins.
@@ -42,6 +44,8 @@ class LeaderboardConfig(Config):
     systems: Annotated[builtins.list[str], Field(min_length=1)] | None = None
     train: TrainConfig | None = Field(default_factory=TrainConfig)
     agents: dict[str, AbsolutePath] = Field(default_factory=dict)
+    agent: str | None = None
+    agent_options: dict[str, Any] | None = None
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/leaderboard/first")
     board: AbsolutePath = Path("outputs/leaderboard/first")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy
-from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
 from vcgym.network.traces.refusal import shown
 
 
@@ -18,13 +18,13 @@ class Judged:
     """An agent as a policy, whose every failure is an `EntrantError`.
 
     Args:
-        agent: as published.
+        agent: as published, or local.
 
     Raises:
         EntrantError: it cannot be loaded.
     """
 
-    def __init__(self, agent: PublishedAgent) -> None:
+    def __init__(self, agent: PublishedAgent | LocalAgent) -> None:
         try:
             self.policy: Policy = agent.policy()
         except Exception as error:

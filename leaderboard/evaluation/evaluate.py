@@ -1,4 +1,4 @@
-"""Play the cells that are not there yet, in this process or on Ray, and keep each as soon as it is done."""
+"""Play the cells that are not there yet, in this process or on Ray, and keep each as soon as it is done; local agents are played anew."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -6,9 +6,10 @@ from pathlib import Path
 
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.cells.cells import Cell
-from vcgym.leaderboard.evaluation.cells.work_units import play_cells
+from vcgym.leaderboard.evaluation.cells.cells import Cell, Found, read
+from vcgym.leaderboard.evaluation.cells.work_units import play_cells, play_here
 from vcgym.leaderboard.evaluation.compile_ahead import compile_ahead
+from vcgym.leaderboard.evaluation.published import LocalAgent
 from vcgym.network.traces.plain_file import replace_file
 
 TOGETHER = 8  # rules in one piece: enough to pay for drawing its worlds, few enough that many workers have something to do
@@ -16,8 +17,10 @@ TOGETHER = 8  # rules in one piece: enough to pay for drawing its worlds, few en
 
 def evaluate(
     cells: list[Cell], folder: Path, on_progress: OnProgress, threads: int = 1, workers: int = 0, address: str | None = None
-) -> None:  # fmt: skip
-    """Make the file of each of `cells` that is not in `folder`; a run that was killed goes on so.
+) -> list[tuple[Cell, Found]]:  # fmt: skip
+    """Return what came of each of `cells`. What is not in `folder` is played and kept there; a run that was killed goes on so.
+
+    Cells of local agents are played in this process every time.
 
     Args:
         cells: those of one share in a row.
@@ -26,17 +29,30 @@ def evaluate(
         threads: how many threads of this process share the sessions, without Ray.
         workers: 0: play in this process; else a Ray of so many processes is started.
         address: of a running Ray cluster, which is then used whatever `workers` says.
+
+    Raises:
+        ValueError: the file of a cell is not complete.
     """
-    files = {cell.file: cell for cell in cells}
+    local = [cell for cell in cells if isinstance(cell.system, LocalAgent)]
+    files = {cell.file: cell for cell in cells if not isinstance(cell.system, LocalAgent)}
     missing = {file: cell for file, cell in files.items() if not (folder / file).is_file()}
-    names = {file: f"{cell.name} on {cell.share.part.scenario}, {cell.share.part.mode}" for file, cell in missing.items()}
-    there = len(cells) - len(missing)
+    there = len(files) - len(missing)
     on_progress(there, f"{there} cells were done before" if there else "playing")
     for done in _play(_pieces(missing), threads, workers, address) if missing else ():
         for file, content in done:
             replace_file(folder / file, content)
             there += 1
-            on_progress(there, names[file])
+            on_progress(there, _said(missing[file]))
+    here = {}
+    for cell in local:
+        here[cell.name, cell.share] = play_here(cell, threads)
+        there += 1
+        on_progress(there, _said(cell))
+    return [(cell, here.get((cell.name, cell.share)) or read(folder / cell.file)) for cell in cells]
+
+
+def _said(cell: Cell) -> str:
+    return f"{cell.name} on {cell.share.part.scenario}, {cell.share.part.mode}"
 
 
 def _play(pieces: list[dict[str, Cell]], threads: int, workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:

@@ -1,4 +1,4 @@
-"""Participants of a suite: systems of rules, and published agents as the content of their folders, which any process can load."""
+"""Participants of a suite: systems of rules, agents as the content of their folders, which any process can load, and local agents."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
+from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System, tuning_trials
 from vcgym.network.traces.plain_file import read_plain
@@ -50,7 +51,25 @@ class PublishedAgent(NamedTuple):
             return self.load(Path(folder))
 
 
-Participant = System | PublishedAgent
+class LocalAgent(NamedTuple):
+    """Somebody's own policy: played in this process, anew in each run. Nothing of it is kept, logged or verified.
+
+    Attributes:
+        own: the policy.
+        env: id of the environment that it acts in.
+        arguments: of the environment, less what the suite chooses; by name.
+    """
+
+    own: OwnPolicy
+    env: str
+    arguments: tuple[tuple[str, Any], ...]
+
+    def policy(self) -> Policy:
+        """Return the policy."""
+        return self.own
+
+
+Participant = System | PublishedAgent | LocalAgent
 
 
 def env_class(env_id: str) -> Any:
@@ -60,7 +79,9 @@ def env_class(env_id: str) -> Any:
 
 
 def kind_of(name: str, participant: Participant) -> str:
-    """Return the column `kind`: "agent" for what is learned, "oracle", "tuned" for rules whose parameters were searched, else "rule"."""
+    """Return the column `kind`: "local", "agent" for what is learned, "oracle", "tuned" for searched parameters, else "rule"."""
+    if isinstance(participant, LocalAgent):
+        return "local"
     if not isinstance(participant, System) or participant.is_learned:
         return "agent"
     return "oracle" if participant.is_oracle else "tuned" if tuning_trials(name) else "rule"

@@ -57,9 +57,8 @@ def run_suite(
     require_frozen_data(suite, parts)
     require_space(folder)
     planned = cells.plan(suite, parts, systems)
-    evaluate(planned, folder / cells.FOLDER, on_progress, threads, workers, address)
+    played = evaluate(planned, folder / cells.FOLDER, on_progress, threads, workers, address)
     on_progress(len(planned), "ranking")
-    played = [(cell, cells.read(folder / cells.FOLDER / cell.file)) for cell in planned]
     failed = {cell.name: of_cell.verdict for cell, of_cell in played if of_cell.verdict}
     write_left_out(dict(left_out) | failed, folder)
     found = [(cell, of_cell) for cell, of_cell in played if cell.name not in failed]

@@ -6,7 +6,7 @@ from typing import Any
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell, content, verdict
 from vcgym.leaderboard.evaluation.entrant import EntrantError, Judged
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, PublishedAgent, cost_of
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, LocalAgent, PublishedAgent, cost_of
 from vcgym.leaderboard.evaluation.rollouts.actions import Recorded
 from vcgym.leaderboard.evaluation.rollouts.rollout import Rollout, play_policy, play_rules_together
 from vcgym.leaderboard.evaluation.suites import worlds
@@ -26,19 +26,22 @@ def play_call_cells(piece: Mapping[str, Cell], scenario: Scenario, threads: int)
     for (file, system), rollout in zip(rules.items(), together, strict=True):
         yield file, _content(piece[file], scenario, rollout, cost_of(piece[file].name, system), [])
     for file, cell in piece.items():
-        if isinstance(cell.system, PublishedAgent):
+        if not isinstance(cell.system, System):
             yield file, _agent_content(cell, cell.system, scenario, threads)
 
 
-def _agent_content(cell: Cell, agent: PublishedAgent, scenario: Scenario, threads: int) -> bytes:
+def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: Scenario, threads: int) -> bytes:
     part, which = cell.share.part, list(cell.share.worlds)
     try:
         judged = Judged(agent)
-        recorded = Recorded(judged)
-        rollout = play_policy(recorded, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
+        recorded = Recorded(judged) if isinstance(agent, PublishedAgent) else None
+        rollout = play_policy(
+            recorded or judged, agent.env, scenario, part.split, which, threads, part.stratum, **dict(agent.arguments)
+        )  # fmt: skip
     except EntrantError as error:
         return verdict(CALL, str(error))
-    return _content(cell, scenario, rollout, cost_of(cell.name, judged.policy), recorded.actions.tolist())
+    actions = recorded.actions.tolist() if recorded else []
+    return _content(cell, scenario, rollout, cost_of(cell.name, judged.policy), actions)
 
 
 def _content(cell: Cell, scenario: Scenario, rollout: Rollout, cost: Mapping[str, int], actions: list[Any]) -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from vcgym.baselines.systems import tuning_trials
 from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, env_class, kind_of
@@ -46,7 +47,7 @@ class Cell(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Name of its file."""
+        """Name of its file; a local agent has none."""
         env = env_class(self.system.env) if isinstance(self.system, PublishedAgent) else None
         made_by = _MADE_BY[self.share.part.mode == BOTTLENECK]
         return file_name((self.name, self.system, self.share, tuning_trials(self.name), env), made_by)
@@ -127,5 +128,13 @@ def read(path: Path) -> Found:
     Raises:
         ValueError: the file is not complete.
     """
-    table = load(path)
+    return _found(load(path))
+
+
+def parsed(content: bytes) -> Found:
+    """Return a finished cell from the content of its file."""
+    return _found(pq.read_table(pa.BufferReader(content)))
+
+
+def _found(table: pa.Table) -> Found:
     return Found(table, json.loads(table.schema.metadata[b"more"]))

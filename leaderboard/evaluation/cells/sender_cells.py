@@ -6,7 +6,7 @@ from typing import Any
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell, content, verdict
 from vcgym.leaderboard.evaluation.entrant import EntrantError, Judged
-from vcgym.leaderboard.evaluation.published import PublishedAgent, cost_of
+from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent, cost_of
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import SenderRollout, play_sender, play_sender_agent
 from vcgym.leaderboard.evaluation.suites import links
 from vcgym.leaderboard.results.cdf import DelayCdf
@@ -27,7 +27,7 @@ def play_sender_cells(piece: Mapping[str, Cell], scenario: SendingScenario, thre
             yield file, _agent_content(cell, cell.system, scenario)
 
 
-def _agent_content(cell: Cell, agent: PublishedAgent, scenario: SendingScenario) -> bytes:
+def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: SendingScenario) -> bytes:
     try:
         judged = Judged(agent)
         rollout = play_sender_agent(agent, judged, scenario, cell.share.worlds)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from vcgym.leaderboard.evaluation.cells.call_cells import play_call_cells
-from vcgym.leaderboard.evaluation.cells.cells import Cell
+from vcgym.leaderboard.evaluation.cells.cells import Cell, Found, parsed
 from vcgym.leaderboard.evaluation.cells.sender_cells import play_sender_cells
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, data_hash
 from vcgym.network.scenarios.scenario import Scenario
@@ -27,6 +27,16 @@ def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, b
     scenario = _scenario(share.part, share.packets)
     if data_hash(scenario) != share.card:
         raise ValueError(f"data of {share.part.scenario} on this worker has hash {data_hash(scenario)}, the run's is {share.card}")
+    return _played(piece, scenario, threads)
+
+
+def play_here(cell: Cell, threads: int) -> Found:
+    """Return a cell as it was played now, kept nowhere."""
+    ((_, content),) = _played({"": cell}, _scenario(cell.share.part, cell.share.packets), threads)
+    return parsed(content)
+
+
+def _played(piece: Mapping[str, Cell], scenario: AnyScenario, threads: int) -> list[tuple[str, bytes]]:
     if isinstance(scenario, Scenario):
         return list(play_call_cells(piece, scenario, threads))
     return list(play_sender_cells(piece, scenario, threads))

@@ -53,18 +53,22 @@ def _drawn(scenario: Scenario, split: str, worlds: Worlds, stratum: str | None) 
     return [scenario.draw(split, seed, name, stratum) for name, seed in worlds]
 
 
+def call_envs(env_id: str, scenario: Scenario, num_envs: int, split: str, **arguments: Any) -> Any:
+    """Return the environments of a policy on worlds of a scenario, sessions that end staying so."""
+    return gymnasium.make_vec(
+        env_id, num_envs=num_envs, scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets,
+        burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, traces=scenario.settings.traces,
+        autoreset_mode=AutoresetMode.DISABLED, **arguments,
+    )  # fmt: skip
+
+
 @unlock_test_split()
 def play_policy(
     policy: Policy, env_id: str, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None,
     **arguments: Any,
 ) -> Rollout:  # fmt: skip
     """Play a policy on each world through the environment; a decision is one `predict` for one session."""
-    envs: Any = gymnasium.make_vec(
-        env_id, num_envs=len(worlds), scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets, threads=threads,
-        burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, traces=scenario.settings.traces,
-        observation=policy.reads, log=True,
-        autoreset_mode=AutoresetMode.DISABLED, **arguments,
-    )  # fmt: skip
+    envs = call_envs(env_id, scenario, len(worlds), split, threads=threads, observation=policy.reads, log=True, **arguments)
     began = time.perf_counter()
     names = [name for name, _ in worlds]
     for name in sorted(set(names)):

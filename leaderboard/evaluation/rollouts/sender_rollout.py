@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vcgym.agents.evaluation.play import Policy, play
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.sender_metrics import delay_cdf, metrics
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
@@ -74,12 +74,12 @@ def play_sender(
 
 @unlock_test_split()
 def play_sender_agent(
-    agent: PublishedAgent, policy: Policy, scenario: SendingScenario, which: Sequence[tuple[str, int]]
+    agent: PublishedAgent | LocalAgent, policy: Policy, scenario: SendingScenario, which: Sequence[tuple[str, int]]
 ) -> SenderRollout:  # fmt: skip
     """Play an agent on worlds of one kind of the test split.
 
     Args:
-        agent: as published.
+        agent: as published, or local.
         policy: that it is.
         scenario: of the worlds.
         which: kind and seed of each world.
@@ -102,7 +102,7 @@ def play_sender_agent(
     return _rollout([link for link, _, _ in measured], measured, decision_us, time.perf_counter() - began)
 
 
-def sender_envs(agent: PublishedAgent, scenario: str | SendingScenario, num_envs: int, split: str, **others: Any) -> Any:
+def sender_envs(agent: PublishedAgent | LocalAgent, scenario: str | SendingScenario, num_envs: int, split: str, **others: Any) -> Any:
     """Return the environments of an agent on worlds of a scenario."""
     arguments = dict(agent.arguments) | {"scenario": scenario, "send_queue": None}
     return gymnasium.make_vec(

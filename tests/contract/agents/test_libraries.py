@@ -10,9 +10,11 @@ import torch
 from pettingzoo.test import parallel_api_test
 
 from vcgym.agents.sb3 import make_vec_env
+from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite
 
 PAGE = (Path(__file__).parents[3] / "docs" / "libraries.md").read_text(encoding="utf-8")
-BLOCKS = dict(re.findall(r"^## (.+?)$.*?```python\n(.+?)```", PAGE, re.MULTILINE | re.DOTALL))
+BLOCKS = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
+TINY = Suite("tiny", "v0", 200, (Part("table1", "correlated", 1),))
 SMALLER = {"100_000": "8", "2_000": "8", "1024": "4", "64": "2", "(100)": "(4)"}
 LENGTHS = {"Rate": {"seconds": 1.5}, "SendOrder": {"seconds": 1.5}}
 ON_POLICY, OFF_POLICY = {"n_steps": 4, "batch_size": 8}, {"learning_starts": 4, "batch_size": 4, "buffer_size": 100}
@@ -63,10 +65,11 @@ def test_an_algorithm_trains_where_the_table_admits_it(algorithm, env, form, adm
         made(algorithm, env, form).learn(16)
 
 
-@pytest.mark.parametrize("section", list(BLOCKS))
-def test_a_block_runs_as_it_stands(section):
-    shorter = re.sub("|".join(map(re.escape, SMALLER)), lambda found: SMALLER[found[0]], BLOCKS[section])
+def test_every_block_runs_after_the_others(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(SUITES, "first", TINY)
     run = {}
-    exec(shorter, run)
-    if section == "PettingZoo":
-        parallel_api_test(run["calls"], num_cycles=20)
+    for block in BLOCKS:
+        exec(re.sub("|".join(map(re.escape, SMALLER)), lambda found: SMALLER[found[0]], block), run)
+    assert "correlated Estimate(value=" in capsys.readouterr().out
+    parallel_api_test(run["calls"], num_cycles=20)

@@ -1,0 +1,91 @@
+"""Policies of anybody: an object with SB3's `predict`, a zip that SB3 has saved, or a function of observations."""
+
+import importlib
+import json
+import os
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+_SHARED = {  # modules of policies that no algorithm gave its name; A2C's and TRPO's are PPO's
+    "stable_baselines3.common": "PPO",
+    "sb3_contrib.common.maskable": "MaskablePPO",
+    "sb3_contrib.common.recurrent": "RecurrentPPO",
+}
+
+
+class OwnPolicy:
+    """Whatever acts, as a policy: it is asked for the actions of a batch of sessions.
+
+    Attributes:
+        reads: the observation that it takes: as its attribute of this name says, else as its `observation_space` does, else features.
+
+    Args:
+        acts: an object with `predict(observation, state, episode_start, deterministic)`, which returns actions and a state, or a function
+            that returns actions (sessions, ...) for observations (sessions, ...).
+
+    Raises:
+        ValueError: neither.
+    """
+
+    def __init__(self, acts: Any) -> None:
+        if not callable(getattr(acts, "predict", acts)):
+            raise ValueError(f"agent is a {type(acts).__name__}; allowed: an object with predict, or a function of observations")
+        self._acts = acts
+        self.observation_space: spaces.Space[Any] | None = getattr(acts, "observation_space", None)
+        self.action_space: spaces.Space[Any] | None = getattr(acts, "action_space", None)
+        self.reads: str = getattr(acts, "reads", "dict" if isinstance(self.observation_space, spaces.Dict) else "features")
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = True
+    ) -> tuple[NDArray[Any], Any]:
+        """Return its actions and what it remembers; a function remembers nothing."""
+        if not hasattr(self._acts, "predict"):
+            return np.asarray(self._acts(observation)), None
+        actions, state = self._acts.predict(observation, state, episode_start, deterministic=deterministic)
+        return np.asarray(actions), state
+
+
+def load_own(named: str) -> Any:
+    """Return what `named` names: "module:name", the working folder searched first, or a file "NAME.zip" that SB3 has saved.
+
+    Both run code: they are for what is one's own.
+
+    Raises:
+        ValueError: it is not there, or cannot be loaded.
+    """
+    if named.endswith(".zip"):
+        return _load_zip(Path(named))
+    module, _, name = named.partition(":")
+    if not module or not name:
+        raise ValueError(f"agent is {named!r}; allowed: module:name, or a .zip that Stable-Baselines3 has saved")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        return getattr(importlib.import_module(module), name)
+    except Exception as error:  # importing runs code of anybody
+        raise ValueError(f"agent {named} cannot be imported: {type(error).__name__} {error}") from error
+
+
+def _load_zip(path: Path) -> Any:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            policy = json.loads(archive.read("data"))["policy_class"]["__module__"]
+        import sb3_contrib  # torch is needed for this alone
+        import stable_baselines3
+
+        library, _, kind = policy.removesuffix(".policies").partition(".")
+        name = _SHARED.get(f"{library}.{kind}", kind)
+        found = {one.lower(): vars(of)[one] for of in (stable_baselines3, sb3_contrib) for one in of.__all__}
+        if name.lower() not in found:
+            raise ValueError(f"its policy is of {policy}, which names no algorithm")
+        return found[name.lower()].load(path, device="cpu")
+    except Exception as error:  # whatever a broken zip does
+        raise ValueError(
+            f"agent {path} cannot be loaded: {type(error).__name__} {error}; allowed: a zip that model.save() wrote, or module:name"
+        ) from error

@@ -1,0 +1,94 @@
+"""Local agents: somebody's own policy is fitted to a suite, and decides once on each of its scenarios before anything is played."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.evaluation.own_policy import OwnPolicy
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, LocalAgent
+from vcgym.leaderboard.evaluation.rollouts.rollout import call_envs
+from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
+from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
+from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.sender_columns import ORDER
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.splits import unlock_test_split
+from vcgym.network.traces.refusal import shown
+
+FORMS = ("relative", "discrete", "continuous")
+_CHOSEN = {"scenario", "mode", "packets", "burst", "tau_ms", "traces", "threads", "max_episode_steps", "seconds", "send_queue"}
+
+
+def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, AnyScenario]], options: Mapping[str, Any] | None = None) -> LocalAgent:
+    """Return somebody's policy as a participant of a suite, tried on each scenario.
+
+    Args:
+        acts: see `OwnPolicy`.
+        suite: that it is to play, in `vcgym/Call-v0`, or over a bottleneck in `vcgym/Rate-v0` or `vcgym/SendOrder-v0`.
+        parts: of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
+        options: arguments of the environment, as in training; without `action` its form follows from the policy's `action_space`.
+
+    Raises:
+        ValueError: the policy does not fit the observations or actions of a scenario, or it fails.
+    """
+    own, given = OwnPolicy(acts), dict(options or {})
+    env = AGENT_ENV if suite.columns is CALL else "vcgym/SendOrder-v0" if suite.columns is ORDER else "vcgym/Rate-v0"
+    if chosen := sorted(_CHOSEN & given.keys()):
+        raise ValueError(f"agent_options has {', '.join(chosen)}, which suite {suite.name} chooses; allowed: other arguments of {env}")
+    complete = EnvConfig(id=env, options=given).options
+    given = {name: complete[name] for name in given}
+    opened = {(part.scenario, part.mode): (part, scenario) for part, scenario in parts}
+    if own.action_space is not None and "action" not in given:
+        given["action"] = _form(own, env, given, next(iter(opened.values())))
+    if env != AGENT_ENV and own.reads != "features":
+        given["observation"] = own.reads
+    agent = LocalAgent(own, env, tuple(sorted(given.items())))
+    for part, scenario in opened.values():
+        _try(agent, part, scenario)
+    return agent
+
+
+def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], first: tuple[Part, AnyScenario]) -> str:
+    """Return the form of the action whose space is the policy's."""
+    spaces = dict(_spaces(own, env, given, first))
+    for form, space in spaces.items():
+        if space == own.action_space:
+            return form
+    allowed = ", ".join(f"{space} ({form})" for form, space in spaces.items())
+    raise ValueError(f"action space of the agent is {own.action_space}; allowed on {first[0].scenario}: {allowed}")
+
+
+def _spaces(own: OwnPolicy, env: str, given: Mapping[str, Any], first: tuple[Part, AnyScenario]) -> Iterator[tuple[str, Any]]:
+    for form in FORMS:
+        agent = LocalAgent(own, env, tuple({**given, "action": form}.items()))
+        try:
+            envs = _envs(agent, *first)
+        except ValueError:  # the environment has no such form
+            continue
+        yield form, envs.single_action_space
+        envs.close()
+
+
+@unlock_test_split()
+def _envs(agent: LocalAgent, part: Part, scenario: AnyScenario) -> Any:
+    if isinstance(scenario, Scenario):
+        return call_envs(agent.env, scenario, 1, part.split, observation=agent.own.reads, **dict(agent.arguments))
+    return sender_envs(agent, scenario, 1, part.split)
+
+
+@unlock_test_split()
+def _try(agent: LocalAgent, part: Part, scenario: AnyScenario) -> None:
+    """Let the policy decide once on a scenario."""
+    envs, wanted = _envs(agent, part, scenario), agent.own.observation_space
+    try:
+        if wanted is not None and wanted.shape != envs.single_observation_space.shape:
+            hint = "; a policy of action=relative plays any number of paths" if agent.env == AGENT_ENV else ""
+            raise ValueError(f"it observes {wanted.shape} features, here are {envs.single_observation_space.shape}{hint}")
+        observation, _ = envs.reset(seed=0)
+        actions, _ = agent.own.predict(observation)
+        envs.step(actions)
+    except Exception as error:  # whatever somebody's code does
+        why = f"{type(error).__name__} {shown(str(error), 160)[1:-1]}"
+        raise ValueError(f"agent cannot play {part.scenario}, mode {part.mode}: {why}") from error
+    finally:
+        envs.close()

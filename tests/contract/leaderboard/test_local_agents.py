@@ -1,0 +1,119 @@
+"""Agents of one's own: a function, an object with `predict`, a zip of SB3; ranked as local, checked before work, kept nowhere."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from gymnasium import spaces
+from sb3_contrib import TQC, RecurrentPPO
+from stable_baselines3 import A2C, DQN, SAC
+
+from vcgym.agents.evaluation.own_policy import load_own
+from vcgym.agents.sb3 import make_vec_env
+from vcgym.baselines.systems import load_system
+from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
+from vcgym.leaderboard.play import evaluate, play
+from vcgym.leaderboard.report.run import run_suite
+from vcgym.leaderboard.results.sender_columns import RATE
+
+CALLS = Suite("tiny", "v0", 200, (Part("table1", "paper", 1), Part("wonderproxy", "paper", 1)))
+SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), RATE)
+
+
+class Stays:
+    """Keeps the path, with the headroom that it is told."""
+
+    def __init__(self, headroom=4):
+        self.action_space, self.headroom, self.asked = spaces.MultiDiscrete([2, 8]), headroom, 0
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        self.asked += 1
+        return np.tile([0, self.headroom], (len(observation), 1)), state
+
+
+def test_a_policy_of_ones_own_is_played_anew_and_not_kept(tmp_path):
+    policy = Stays()
+    (found,) = evaluate(policy, suite=CALLS, folder=tmp_path).values()
+    assert found.value.low < found.value.value < found.value.high and found.to_bar is None
+    assert not (tmp_path / "cells").exists()
+    asked, policy.headroom = policy.asked, 7
+    (again,) = evaluate(policy, suite=CALLS, folder=tmp_path).values()
+    assert policy.asked == 2 * asked and again.value != found.value
+
+
+def test_it_is_ranked_beside_rules_as_local_and_nothing_is_logged(tmp_path):
+    agent = local_agent(lambda observation: np.tile([0, 4], (len(observation), 1)), CALLS, prepare(CALLS), {"action": "relative"})
+    page = run_suite(CALLS, prepare(CALLS), {"DRT-WM": load_system("DRT-WM"), "stay": agent}, tmp_path, lambda done, note: None)
+    rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
+    assert {row["system"]: row["kind"] for row in rows} == {"DRT-WM": "rule", "stay": "local"}
+    assert pq.read_table(tmp_path / "actions.parquet").num_rows == 0
+    assert "stay" in page.read_text(encoding="utf-8")
+
+
+def test_a_sender_of_ones_own_sets_the_rate(tmp_path):
+    agents = {name: local_agent(rate_of(share), SENDERS, prepare(SENDERS)) for name, share in (("slow", -0.5), ("fast", 0.2))}
+    kbps = {row["system"]: row["throughput_kbps"] for row in play(suite=SENDERS, named=agents, folder=tmp_path).to_pylist()}
+    assert kbps["slow"] < kbps["fast"]
+
+
+def rate_of(position):
+    return lambda observation: np.full((len(observation), 1), position, np.float32)
+
+
+@pytest.mark.parametrize(("kind", "form"), [(A2C, "relative"), (SAC, "continuous"), (TQC, "continuous"), (RecurrentPPO, "relative")])
+def test_a_zip_of_sb3_plays_in_the_form_of_its_actions(tmp_path, kind, form):
+    suite, policy = CALLS._replace(parts=CALLS.parts[1:]), "MlpLstmPolicy" if kind is RecurrentPPO else "MlpPolicy"
+    model = kind(policy, make_vec_env("vcgym/Call-v0", env_kwargs={"action": form}), device="cpu", policy_kwargs={"net_arch": [4]}, seed=0)
+    model.save(tmp_path / "mine")
+    agent = local_agent(load_own(str(tmp_path / "mine.zip")), suite, prepare(suite))
+    assert dict(agent.arguments) == {"action": form}
+    assert play(suite=suite, named={"mine": agent}, folder=tmp_path).num_rows > 0
+
+
+def fails(observation):
+    raise RuntimeError("out of ideas")
+
+
+REFUSED = [
+    (3, {}, "agent is a int; allowed: an object with predict, or a function of observations"),
+    (fails, {}, "agent cannot play table1, mode paper: RuntimeError out of ideas"),
+    (lambda observation: np.array([[9, 0]]), {"action": "relative"}, r"agent cannot play table1, mode paper: ValueError action array"),
+    (fails, {"packets": 9}, "agent_options has packets, which suite tiny chooses"),
+    (fails, {"acton": 9}, "vcgym/Call-v0 has no argument {'acton': 9}"),
+]
+
+
+@pytest.mark.parametrize(("acts", "options", "message"), REFUSED)
+def test_what_does_not_fit_is_refused_before_work(tmp_path, acts, options, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate(acts, suite=CALLS, options=options, folder=tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_policy_for_another_number_of_paths_is_told_of_the_form_that_fits_any():
+    model = A2C("MlpPolicy", make_vec_env("vcgym/Call-v0", env_kwargs={"action": "discrete"}), device="cpu")
+    suite = CALLS._replace(parts=CALLS.parts[::-1])
+    with pytest.raises(ValueError, match=r"table1, mode paper: ValueError it observes \(165,\) features, .* action=relative plays any"):
+        local_agent(model, suite, prepare(suite))
+    with pytest.raises(ValueError, match=r"action space of the agent is Discrete\(2\); allowed on table1: MultiDiscrete.* \(relative\)"):
+        local_agent(DQN("MlpPolicy", "CartPole-v1", device="cpu"), CALLS, prepare(CALLS))
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("mine", "agent is 'mine'; allowed: module:name, or a .zip"),
+        ("nowhere:mine", "agent nowhere:mine cannot be imported: ModuleNotFoundError"),
+        ("nowhere.zip", "agent nowhere.zip cannot be loaded: FileNotFoundError"),
+    ],
+)
+def test_what_cannot_be_loaded_is_named(named, message):
+    with pytest.raises(ValueError, match=message):
+        load_own(named)
+
+
+def test_a_module_of_the_working_folder_is_found(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_agent_of_test.py").write_text("def act(observation):\n    return observation\n")
+    assert load_own("own_agent_of_test:act")(3) == 3
