@@ -68,7 +68,7 @@ def run_sweep(config: SweepConfig) -> Best:
     folder.mkdir(parents=True, exist_ok=True)
     saved.write_text(config.model_dump_json(indent=2) + "\n")
     with (
-        ray_running(config.concurrent, config.address),
+        ray_running(config.concurrent, config.ray.address),
         tracking.run(f"{title} sweep: {config.train.study}", tags=tags_of(config.train, data), marker=folder / _MARKER) as sweep,
         progress("sweep", config.trials) as report_progress,
     ):

@@ -24,7 +24,7 @@ class ServedPair(PythonModel):
     def load_context(self, context: Any) -> None:
         self.system = learned_system(Path(context.artifacts[f"{LEARNED}{CARD}"]).parent, LEARNED)
 
-    def predict(self, context, model_input: np.ndarray, params=None):  # a hint that mlflow checks nothing by; the signature says more
+    def predict(self, context: Any, model_input: np.ndarray, params: Any = None) -> Any:  # mlflow goes by the signature, not by hints
         history, records = model_input["history"], model_input["records"]
         paths = len(history)
         taken = records[:, Record._fields.index("path")]

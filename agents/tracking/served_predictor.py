@@ -17,7 +17,7 @@ class ServedPredictor(PythonModel):
     def load_context(self, context: Any) -> None:
         self.network = load_network(Path(context.artifacts["predictor.json"]).parent)
 
-    def predict(self, context, model_input: np.ndarray, params=None):  # a hint that mlflow checks nothing by; the signature says more
+    def predict(self, context: Any, model_input: np.ndarray, params: Any = None) -> Any:  # mlflow goes by the signature, not by hints
         return predict_each(self.network, model_input["transmit_delay_ms"].to_numpy(), model_input["jitter_ms"].to_numpy())
 
 
