@@ -18,7 +18,7 @@ class ServedPredictor(PythonModel):
         self.network = load_network(Path(context.artifacts["predictor.json"]).parent)
 
     def predict(self, context: Any, model_input: np.ndarray, params: Any = None) -> Any:  # mlflow goes by the signature, not by hints
-        return predict_each(self.network, model_input["transmit_delay_ms"].to_numpy(), model_input["jitter_ms"].to_numpy())
+        return predict_each(self.network, *(np.asarray(model_input[name]) for name in ("transmit_delay_ms", "jitter_ms")))
 
 
 set_model(ServedPredictor())
