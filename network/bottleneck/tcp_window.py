@@ -12,7 +12,8 @@ origin = W_max, or K = 0 and origin = cwnd where cwnd has W_max behind it. t aft
     cwnd += step
 
 and the two forms differ where W_est leads (`LINUX`, as the Linux kernel does: step closes the gap in about a round trip, and before any
-loss step is at least 0.05; `STANDARD`, as RFC 9438: where W(t) < W_est, cwnd = W_est at once, and a is 1 once W_est has reached W_max).
+loss step is at least 0.05; `STANDARD`, as RFC 9438: where W(t) < W_est, cwnd = W_est at once, and a is 1 once W_est has reached cwnd_prior,
+the window before the loss).
 
 A timeout: as a loss, then cwnd = 1 and no W_max (RFC 5681 3.1; RFC 9438 4.8).
 
@@ -41,6 +42,7 @@ WINDOW = np.dtype(
             ("cwnd", "f8"),
             ("ssthresh", "f8"),
             ("w_max", "f8"),  # 0: none
+            ("cwnd_prior", "f8"),  # before the last loss; 0: none
             ("epoch_us", "i8"),  # -1: no epoch
             ("k_s", "f8"),
             ("origin", "f8"),
@@ -54,7 +56,7 @@ WINDOW = np.dtype(
 def start_window(window, control, initial):
     """Start a connection with a window of `initial` segments."""
     window.control, window.cwnd, window.ssthresh = control, initial, _NO_LIMIT
-    window.w_max, window.epoch_us = 0.0, -1
+    window.w_max, window.cwnd_prior, window.epoch_us = 0.0, 0.0, -1
 
 
 @kernel
@@ -76,7 +78,7 @@ def cut(window, flight):
     else:
         window.w_max = window.cwnd * (1.0 + BETA) / 2.0 if window.cwnd < window.w_max else window.cwnd
         window.ssthresh = max(BETA * window.cwnd, _LEAST)
-        window.epoch_us = -1
+        window.cwnd_prior, window.epoch_us = window.cwnd, -1
     window.cwnd = window.ssthresh
 
 
@@ -110,7 +112,7 @@ def _cubic(window, now_us, rtt_us):
         if window.w_max == 0.0:
             step = max(step, 0.05)
     else:
-        window.w_est += (1.0 if window.w_est >= window.w_max > 0.0 else FRIENDLY) / window.cwnd
+        window.w_est += (1.0 if window.w_est >= window.cwnd_prior > 0.0 else FRIENDLY) / window.cwnd
         if cubic_of(t_s, window.k_s, window.origin) < window.w_est and window.w_est > window.cwnd:
             window.cwnd = window.w_est
             return

@@ -132,10 +132,7 @@ def _decrease(aimd, variant, beta):
 def _estimate_webrtc(aimd, received_kbps):
     if aimd.capacity_kbps >= 0.0 and received_kbps < aimd.capacity_kbps - _SPREADS * deviation_kbps(aimd, WEBRTC):
         aimd.capacity_kbps = _NONE
-    if aimd.capacity_kbps < 0.0:
-        aimd.capacity_kbps = received_kbps
-        return
-    aimd.capacity_kbps = 0.95 * aimd.capacity_kbps + 0.05 * received_kbps
+    aimd.capacity_kbps = received_kbps if aimd.capacity_kbps < 0.0 else 0.95 * aimd.capacity_kbps + 0.05 * received_kbps
     off = (aimd.capacity_kbps - received_kbps) ** 2 / max(aimd.capacity_kbps, 1.0)
     aimd.variance = min(max(0.95 * aimd.variance + 0.05 * off, _LEAST_VARIANCE), _MOST_VARIANCE)
 

@@ -11,7 +11,8 @@
 
 `prefilter` joins bursts that a Wi-Fi outage makes (grouping.py).
 
-Left out: probing; the report's round trip is the least of its packets' times from sending to the report's return.
+Left out: probing; the receive-side estimator of libwebrtc's older form (grouping.py). The report's round trip is the least of its packets'
+times from sending to the report's return.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vcgym.baselines.rate.gcc.aimd import AIMD, BETA, GROWTH, control, start_aimd
-from vcgym.baselines.rate.gcc.grouping import DRAFT, GROUPS, WEBRTC, add, clear_groups
+from vcgym.baselines.rate.gcc.grouping import DRAFT, GROUPS, WEBRTC, add, clear_groups, whole_ms
 from vcgym.baselines.rate.gcc.kalman import KALMAN, add_scalar, clear_kalman
 from vcgym.baselines.rate.gcc.loss import HIGH, LOSS, LOW, control_draft, control_webrtc, count, start_loss
 from vcgym.baselines.rate.gcc.overuse import DETECTOR, K_DOWN_DRAFT, K_DOWN_WEBRTC, K_UP_DRAFT, K_UP_WEBRTC, OVERUSE, clear_detector, judge
@@ -170,7 +171,7 @@ def _variant_draft(params):
 
 @_trend.register(GccWebrtc)
 def _trend_webrtc(params, gcc, departures_ms):
-    modified = add_variation(gcc.trendline, gcc.groups.variation_us / 1000.0, _whole_ms(gcc.groups.at_us))
+    modified = add_variation(gcc.trendline, gcc.groups.variation_us / 1000.0, gcc.groups.at_us // 1000)
     return modified, gcc.trendline.slope
 
 
@@ -184,7 +185,7 @@ def _trend_draft(params, gcc, departures_ms):
 @_loss_target_bps.register(GccWebrtc)
 def _loss_target_webrtc(params, gcc, now_us):
     # libwebrtc keeps one target, so that what delay forbids is the loss controller's new start.
-    may_bps = control_webrtc(gcc.loss, gcc.rtt_us, now_us, params.loss_low, params.loss_high)
+    may_bps = control_webrtc(gcc.loss, gcc.aimd.target_bps, gcc.rtt_us, now_us, params.loss_low, params.loss_high)
     target_bps = min(may_bps, gcc.aimd.target_bps)
     if gcc.rtt_us > _BACKOFF_RTT_US and now_us - gcc.shrunk_us >= _BACKOFF_EVERY_US:
         target_bps *= _BACKOFF
@@ -211,11 +212,6 @@ def _start(gcc, start):
 
 
 @kernel
-def _whole_ms(at_us):
-    return (at_us + 500) // 1000
-
-
-@kernel
 def _hear(gcc, record):
     """Take in one packet of a report, as both variants do."""
     if record.known_us != gcc.known_us:
@@ -229,7 +225,7 @@ def _hear(gcc, record):
     count(gcc.loss, record.arrived_us < 0)
     if record.arrived_us >= 0:
         gcc.rtt_us = min(gcc.rtt_us, record.known_us - record.sent_us)
-        receive(gcc.received, _whole_ms(record.arrived_us), record.size_bytes)
+        receive(gcc.received, whole_ms(record.arrived_us), record.size_bytes)
 
 
 @kernel

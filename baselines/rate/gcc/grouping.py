@@ -9,10 +9,10 @@ When a packet opens a group and two complete ones exist, the one just closed, i,
 
 complete: arrival of the packet added last, departed: latest sending. Its instant is the arrival of the packet that opened the group.
 
-`WEBRTC`  libwebrtc's inter_arrival_delta: latest in `add_webrtc`, send side, in microseconds.
+`WEBRTC`  libwebrtc's inter_arrival_delta: latest in `add_webrtc`, send side, in microseconds; a sample's instant in whole ms.
 `DRAFT`   draft-ietf-rmcat-gcc-02, sections 5.2 and 5.3, with the pre-filter measured from the group's first departure: `add_draft`.
 
-Left out: the 24-bit send times of the receive-side path.
+Left out: the receive-side path (remote_bitrate_estimator), with 24-bit send times, arrivals in whole ms and a rate window of its own.
 """
 
 import numpy as np
@@ -91,7 +91,7 @@ def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
                 clear_groups(groups)
             return False
         groups.reordered = 0
-        _sample(groups, arrived_us)
+        _sample(groups, 1000 * whole_ms(arrived_us))
     _close(groups)
     _open(groups, sent_us, arrived_us, known_us)
     return sampled
@@ -143,7 +143,13 @@ def _close(groups):
 
 
 @kernel
-def _sample(groups, arrived_us):
+def _sample(groups, at_us):
     groups.departures_us = groups.open.sent_us - groups.before.sent_us
     groups.variation_us = groups.open.complete_us - groups.before.complete_us - groups.departures_us
-    groups.at_us = arrived_us
+    groups.at_us = at_us
+
+
+@kernel
+def whole_ms(at_us):
+    """Return the nearest whole ms, half up."""
+    return (at_us + 500) // 1000

@@ -5,6 +5,7 @@
 `DRAFT`   draft-ietf-rmcat-gcc-02 6: grow by 1.05, at each report.
 `WEBRTC`  libwebrtc's send_side_bandwidth_estimation before its "v2": at least 20 packets per evaluation, the share in 256ths, growth from
           the least target of the last second, 1.08 of it and 1 kbit/s; a cut at most once in 300 ms and a round trip, and once per report.
+          In the 2 s from the first report on, as long as nothing is lost, a larger delay-based target is taken over at once.
 
 Left out: the Bayesian estimator that libwebrtc has used since 2023.
 """
@@ -19,6 +20,7 @@ _HISTORY = 128  # targets of the last second, at most one per 10 ms
 _SECOND_US = 1_000_000
 _CUT_EVERY_US = 300_000
 _REPORT_HOLDS_US = 6_000_000
+_START_PHASE_US = 2_000_000
 
 LOSS = np.dtype(
     (
@@ -29,6 +31,7 @@ LOSS = np.dtype(
             ("lost", "i8"),
             ("share", "f8"),  # of the last evaluation; -1: none
             ("share_us", "i8"),
+            ("first_us", "i8"),  # of the first report; -1: none
             ("cut", "i8"),  # 1: this evaluation has cut already
             ("cut_us", "i8"),
             ("then_us", "i8", (_HISTORY,)),
@@ -43,7 +46,7 @@ LOSS = np.dtype(
 @kernel
 def start_loss(loss, start_bps):
     """Begin with a target."""
-    loss.target_bps, loss.share, loss.share_us = start_bps, -1.0, 0
+    loss.target_bps, loss.share, loss.share_us, loss.first_us = start_bps, -1.0, 0, -1
     loss.packets = loss.lost = loss.cut = loss.oldest = loss.newest = 0
     loss.cut_us = -_SECOND_US
 
@@ -69,12 +72,18 @@ def control_draft(loss, low=LOW, high=HIGH):
 
 
 @kernel
-def control_webrtc(loss, rtt_us, now_us, low=LOW, high=HIGH):
-    """Return the target after a report."""
+def control_webrtc(loss, delay_bps, rtt_us, now_us, low=LOW, high=HIGH):
+    """Return the target after a report; `delay_bps`: the delay-based one."""
     if loss.packets >= _LEAST_PACKETS:
         loss.share = np.float64((loss.lost * 256) // loss.packets) / 256.0
         loss.share_us, loss.cut = now_us, 0
         loss.packets = loss.lost = 0
+    loss.first_us = now_us if loss.first_us < 0 else loss.first_us
+    if now_us - loss.first_us < _START_PHASE_US and loss.share <= 0.0 and delay_bps > loss.target_bps:
+        loss.oldest = loss.newest  # what the target was before is all that growth starts from
+        _remember(loss, now_us)
+        loss.target_bps = delay_bps
+        return delay_bps
     _remember(loss, now_us)
     if loss.share < 0.0 or now_us - loss.share_us >= _REPORT_HOLDS_US:
         return loss.target_bps

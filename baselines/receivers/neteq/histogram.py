@@ -1,7 +1,6 @@
 """The histogram of NetEQ: libwebrtc, modules/audio_coding/neteq/histogram.cc, 2022 and later, in its integers.
 
-Probabilities have 30 fractional bits, forget factors 15, and every product rounds down. Left out: resizing, and the variant without a start
-weight.
+Probabilities have 30 fractional bits, forget factors 15, and every product rounds down. Left out: resizing.
 """
 
 from typing import NamedTuple
@@ -46,7 +45,8 @@ def add_to_histogram(histogram, s, bucket, forget_factor, start_weight):
         s: the row that is written.
         bucket: at least 0.
         forget_factor: share that the past keeps, in [0, 1].
-        start_weight: how the share grows to that from 0: it is 1 - start_weight / (samples + 1) so far.
+        start_weight: how the share grows to that from 0: it is 1 - start_weight / (samples + 1) so far. 0: unset, and the share closes a
+            quarter of the way at each sample, rounded up to 2^-15.
     """
     if bucket >= BUCKETS:
         return
@@ -59,8 +59,12 @@ def add_to_histogram(histogram, s, bucket, forget_factor, start_weight):
     histogram.probability[s, bucket] += hit
     _settle(histogram, s, excess + hit)
     histogram.added[s] += 1
-    rising = FULL_FACTOR * (histogram.added[s] + 1 - start_weight) // (histogram.added[s] + 1)
-    histogram.factor[s] = min(max(rising, 0), int(forget_factor * FULL_FACTOR))
+    full = int(forget_factor * FULL_FACTOR)
+    if start_weight == 0:
+        histogram.factor[s] += (full - factor + 3) // 4
+    else:
+        rising = FULL_FACTOR * (histogram.added[s] + 1 - start_weight) // (histogram.added[s] + 1)
+        histogram.factor[s] = min(max(rising, 0), full)
 
 
 @kernel

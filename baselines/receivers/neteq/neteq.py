@@ -27,7 +27,7 @@ class NetEQ(NamedTuple):
 
     quantile: float = 0.95
     forget_factor: float = 0.983  # of the underrun optimiser
-    start_weight: int = 2  # of both histograms
+    start_weight: int = 2  # of both histograms; 0: unset
     resample_interval_ms: int = 500  # 0: each packet is a sample
     reorder_optimizer: bool = True  # False: reordered packets teach the underrun optimiser instead
     reorder_forget_factor: float = 0.9993
@@ -89,7 +89,7 @@ def _require_parameters(params: NetEQ) -> None:
         params,
         quantile=(0.0, 1.0),
         forget_factor=(0.0, 1.0),
-        start_weight=(1, 1000),
+        start_weight=(0, 1000),
         resample_interval_ms=(0, 1_000_000),
         reorder_forget_factor=(0.0, 1.0),
         ms_per_loss_percent=(0, 10_000),

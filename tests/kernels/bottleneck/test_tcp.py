@@ -50,6 +50,7 @@ class Window:
 
     def __init__(self, control, initial=10.0):
         self.control, self.cwnd, self.ssthresh, self.w_max, self.epoch = control, initial, math.inf, None, None
+        self.cwnd_prior = math.inf
 
     def lose(self):
         if self.control == RENO:
@@ -57,7 +58,7 @@ class Window:
         else:
             shrinks = self.w_max is not None and self.cwnd < self.w_max
             self.w_max = self.cwnd * (1 + BETA) / 2 if shrinks else self.cwnd
-            self.ssthresh, self.epoch = max(BETA * self.cwnd, 2), None
+            self.ssthresh, self.epoch, self.cwnd_prior = max(BETA * self.cwnd, 2), None, self.cwnd
         self.cwnd = self.ssthresh
 
     def acknowledge(self, now_s, rtt_s):
@@ -78,7 +79,7 @@ class Window:
         step = min(max(C * (t + rtt_s - self.k) ** 3 + self.origin - self.cwnd, 0) / self.cwnd, math.inf)
         a = 3 * (1 - BETA) / (1 + BETA)
         if self.control == CUBIC_STANDARD:
-            self.w_est += (1 if self.w_max is not None and self.w_est >= self.w_max else a) / self.cwnd
+            self.w_est += (1 if self.w_est >= self.cwnd_prior else a) / self.cwnd
             if C * (t - self.k) ** 3 + self.origin < self.w_est and self.w_est > self.cwnd:
                 self.cwnd = self.w_est
                 return
@@ -117,6 +118,22 @@ def test_cubic_after_a_loss():
     cut(window, 1000.0)
     windows_of_list(window, np.array([0]), np.array([False]), 1.0, np.empty(1))
     assert window.k_s == pytest.approx(9.0856, abs=1e-4)
+
+
+def test_cubic_of_the_standard_grows_as_reno_from_the_window_before_the_loss_on():
+    """RFC 9438 4.3: a is 3 (1 - beta) / (1 + beta) below cwnd_prior, which fast convergence leaves above W_max, and 1 from there on."""
+    window = fresh_window(CUBIC_STANDARD, 20.0)
+    cut(window, 20.0)
+    cut(window, 14.0)  # fast convergence: W_max = 14 * 0.85
+    assert (window.cwnd, window.w_max) == (pytest.approx(9.8), pytest.approx(11.9))
+    gains, rtt_us = [], 1000.0  # so short that W_est leads
+    for ack in range(200):
+        before = window.w_est if ack else window.cwnd
+        cwnd = window.cwnd
+        grow(window, ack, rtt_us)
+        gains.append(((window.w_est - before) * cwnd, before))
+    assert {round(gain, 4) for gain, w_est in gains if w_est < 14.0} == {0.5294}
+    assert {round(gain, 4) for gain, w_est in gains if w_est >= 14.0} == {1.0}
 
 
 def test_timeout_begins_anew():

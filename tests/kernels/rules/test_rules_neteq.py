@@ -18,7 +18,8 @@ from vcgym.network.playout.receiver import COUNT
 
 
 class TwinHistogram:
-    def __init__(self, forget_factor):
+    def __init__(self, forget_factor, start_weight):
+        self.start_weight = start_weight
         self.p = [floor(Fraction(16386, 2 ** (i + 1))) * 2**16 for i in range(100)]
         self.f, self.count, self.f_base = 0, 0, floor(Fraction(forget_factor) * 2**15)
 
@@ -32,7 +33,10 @@ class TwinHistogram:
             step = min(abs(missing), self.p[i] // 16)
             self.p[i] += step if missing > 0 else -step
         self.count += 1
-        self.f = max(0, min(floor((1 - Fraction(2, self.count + 1)) * 2**15), self.f_base))
+        if self.start_weight:
+            self.f = max(0, min(floor((1 - Fraction(self.start_weight, self.count + 1)) * 2**15), self.f_base))
+        else:
+            self.f += floor(Fraction(self.f_base - self.f + 3, 4))
 
 
 class TwinDelayManager:
@@ -41,7 +45,8 @@ class TwinDelayManager:
     def __init__(self, params, samples_per_ms):
         self.params, self.rate = params, samples_per_ms
         self.history, self.last = {}, None
-        self.underrun, self.reorder = TwinHistogram(params.forget_factor), TwinHistogram(params.reorder_forget_factor)
+        factors = params.forget_factor, params.reorder_forget_factor
+        self.underrun, self.reorder = (TwinHistogram(factor, params.start_weight) for factor in factors)
         self.interval, self.most, self.base, self.target = None, 0, 80, 80
 
     def __call__(self, timestamp, samples, arrived_us):
@@ -133,6 +138,7 @@ VARIANTS = [
     NetEQ(),
     NetEQ(tick_ms=1, resample_interval_ms=0),
     NetEQ(reorder_optimizer=False, minimum_delay_ms=50),
+    NetEQ(start_weight=0, resample_interval_ms=20),
     NetEQ(maximum_delay_ms=130, minimum_delay_ms=150, max_packets=9),
 ]
 
@@ -188,6 +194,18 @@ def test_packets_until_the_forget_factors_are_reached(which, adds, reached):
     assert histogram.factor[0] < reached  # the first packet is no sample
     packet_arrived(params, state, 0, 10 * adds, 10 * adds, 10, 1)
     assert histogram.factor[0] == reached
+
+
+def test_forget_factor_without_a_start_weight():
+    """A quarter of the way to 0.983 at each sample, rounded up: only the first sample overwrites what a reset left."""
+    histogram = allocate_histogram(1)
+    reset_histogram(histogram, 0)
+    factors = []
+    for _ in range(40):
+        add_to_histogram(histogram, 0, 0, NetEQ().forget_factor, 0)
+        factors.append(int(histogram.factor[0]))
+    assert factors[:4] == [8053, 14093, 18623, 22020]
+    assert factors.index(32210) == 33 and factors[-1] == 32210
 
 
 def test_steady_state_moves_on_the_third_late_interval_and_returns_after_a_clean_one():

@@ -86,6 +86,21 @@ def test_adaptive_threshold():
     assert after(28.0, 20, *webrtc) == after(28.0, 20, *draft) == 12.5
 
 
+@pytest.mark.parametrize(("variant", "times_us", "threshold_ms"), [
+    (WEBRTC, (1_001_000, 1_020_000), 13.73975), (DRAFT, (1_000_600, 1_020_400), 13.79195),
+])  # fmt: skip
+def test_clock_of_the_threshold(variant, times_us, threshold_ms):
+    """Samples at 1000.6 and 1020.4 ms: 19 ms apart in libwebrtc, 19.8 in the draft, both with libwebrtc's gain."""
+    groups, detector = record(GROUPS), record(DETECTOR)
+    clear_groups(groups)
+    clear_detector(detector)
+    for sent_us, arrived_us in ((0, 960_000), (10_000, 980_000), (20_000, 1_000_600), (30_000, 1_020_400)):
+        if add(groups, variant, False, sent_us, arrived_us, 0):
+            adapt(detector, 12.5 if detector.at_us < 0 else 20.0, groups.at_us, K_UP_WEBRTC, K_DOWN_WEBRTC)
+            assert groups.at_us in times_us
+    assert detector.threshold_ms == pytest.approx(threshold_ms, abs=1e-5)
+
+
 def test_over_use_is_noticed_on_the_second_group():
     """G3: timer 10, then 30."""
     detector = record(DETECTOR)
@@ -173,6 +188,10 @@ def test_capacity_estimate():
     control(second, WEBRTC, OVERUSE, 900e3, 200_000, 0)
     assert second.capacity_kbps == 900
     assert bounds(second) == pytest.approx([843.1, 956.9], abs=0.1)
+    third = started(2e6, 0, (1000.0, 2.0))
+    control(third, WEBRTC, OVERUSE, 500e3, 200_000, 0)
+    assert (third.capacity_kbps, third.variance) == (500, pytest.approx(1.9))
+    assert bounds(third) == pytest.approx([407.5, 592.5], abs=0.1)
 
 
 def test_loss_controllers():
@@ -186,11 +205,11 @@ def test_loss_controllers():
         return control_loss(loss, *times)
 
     assert after(20, 100, 1e6, control_draft) == pytest.approx(0.9e6)
-    assert after(20, 100, 1e6, control_webrtc, 200_000, 10_000_000) == pytest.approx(900_390, abs=1)
-    assert after(1, 100, 300e3, control_webrtc, 200_000, 10_000_000) == pytest.approx(325e3)
+    assert after(20, 100, 1e6, control_webrtc, 0.0, 200_000, 10_000_000) == pytest.approx(900_390, abs=1)
+    assert after(1, 100, 300e3, control_webrtc, 0.0, 200_000, 10_000_000) == pytest.approx(325e3)
     assert after(1, 100, 300e3, control_draft) == pytest.approx(315e3)
-    assert after(5, 100, 1e6, control_draft) == after(5, 100, 1e6, control_webrtc, 200_000, 10_000_000) == 1e6
-    assert after(10, 19, 1e6, control_webrtc, 200_000, 10_000_000) == 1e6  # too few
+    assert after(5, 100, 1e6, control_draft) == after(5, 100, 1e6, control_webrtc, 0.0, 200_000, 10_000_000) == 1e6
+    assert after(10, 19, 1e6, control_webrtc, 0.0, 200_000, 10_000_000) == 1e6  # too few
 
 
 def test_growth_starts_from_the_least_target_of_the_last_second():
@@ -200,12 +219,28 @@ def test_growth_starts_from_the_least_target_of_the_last_second():
     for n in range(30):
         for _ in range(25):
             count(loss, False)
-        targets.append(control_webrtc(loss, 100_000, n * 100_000))
+        targets.append(control_webrtc(loss, 0.0, 100_000, n * 100_000))
     shown = [500e3]
     for n in range(30):
         held = [500e3, *targets][max(0, n - 9) : n + 1]
         shown.append(min(held) * 1.08 + 1000)
     assert targets == pytest.approx(shown[1:])
+
+
+def test_delay_based_target_is_trusted_in_the_first_two_seconds():
+    """At once, up to 2 s after the first report, until the first loss; later the target grows by 8 % of the least of the last second."""
+
+    def targets(lost_at_us=None):
+        loss, found = record(LOSS), []
+        start_loss(loss, 300e3)
+        for now_us in range(5_000_000, 7_400_000, 400_000):
+            for n in range(30):
+                count(loss, now_us == lost_at_us and n == 0)
+            found.append(control_webrtc(loss, 900e3 + now_us / 100.0, 100_000, now_us))
+        return found
+
+    assert targets() == pytest.approx([950e3, 954e3, 958e3, 962e3, 966e3, 962e3 * 1.08 + 1000])
+    assert targets(5_800_000)[:3] == pytest.approx([950e3, 954e3, 954e3])  # a thirtieth lost: hold
 
 
 def test_received_rate_of_a_steady_stream():
