@@ -311,11 +311,11 @@ def test_filters_by_mode_kind_name_and_stratum(folder, visit):
     page.locator("[name=find]").fill("vcr")
     assert names(page, "paper") == ["VCR-BF", "VCR-WM", "vcroute@10-WM"]
     page.locator("[name=find]").fill("")
-    cell = "#mode-paper tbody:not([hidden]) tr:first-child td:nth-child(3)"
+    cell = "#mode-paper tbody:not([hidden]) tr:first-child td:nth-child(6)"
     assert page.locator(cell).first.inner_text() == "85.25"
     page.select_option("#mode-paper .stratum", "quiet")
     assert page.locator(cell).first.inner_text() == "85.30"
-    assert names(page, "paper") == SYSTEMS
+    assert names(page, "paper") == FOLDED
     assert page.locator("#mode-correlated tbody:not([hidden])").first.get_attribute("data-stratum") == "all"
 
 
