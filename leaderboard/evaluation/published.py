@@ -15,6 +15,8 @@ from vcgym.baselines.systems import System, tuning_trials
 from vcgym.network.traces.plain_file import read_plain
 
 AGENT_ENV = "vcgym/Call-v0"
+AGENT_KINDS = ("agent", "local")
+"""Kinds of participants that somebody has trained, see `kind_of`."""
 _MAX_FILE_BYTES = 1 << 28
 
 

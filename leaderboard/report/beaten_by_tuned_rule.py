@@ -8,6 +8,7 @@ compared with the bar, the tuned rule that was best on validation worlds (`vcgym
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import Board
 from vcgym.leaderboard.report.scores.bar import Bar
 from vcgym.leaderboard.results.columns import Column, format_value
@@ -46,8 +47,8 @@ def sentence(found: BeatenByTunedRule) -> str:
     words, tuned = [found.bar.about], found.bar.system
     if not tuned:
         return words[0]
-    beaten = sorted((other for other in found.others if other.beaten), key=lambda other: other.kind != "agent")
-    agents = [other.system for other in found.others if other.kind == "agent" and not other.beaten]
+    beaten = sorted((other for other in found.others if other.beaten), key=lambda other: other.kind not in AGENT_KINDS)
+    agents = [other.system for other in found.others if other.kind in AGENT_KINDS and not other.beaten]
     if beaten:
         names = ", ".join(_named(other, found.ranked_by) for other in beaten)
         words.append(f"Beaten by a tuned rule ({found.ranked_by.label} against {tuned}): {names}.")
@@ -73,4 +74,4 @@ def _compare(board: Board) -> BeatenByTunedRule:
 def _named(other: Comparison, ranked_by: Column) -> str:
     """Return the name; of an agent with its difference."""
     value, low, high = (format_value(ranked_by, end) for end in other.difference)
-    return f"agent {other.system} ({value} [{low}, {high}])" if other.kind == "agent" else other.system
+    return f"agent {other.system} ({value} [{low}, {high}])" if other.kind in AGENT_KINDS else other.system

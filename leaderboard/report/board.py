@@ -57,7 +57,7 @@ class Value(NamedTuple):
 
 
 class Line(NamedTuple):
-    """System: its kind ("rule", "tuned" or "agent"), standing, summary per metric, share of calls per band, value and cost."""
+    """System: its kind ("rule", "tuned", "agent" or "local"), standing, summary per metric, share of calls per band, value and cost."""
 
     kind: str
     standing: Standing

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.scores.pareto import Front
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
@@ -32,7 +33,7 @@ class Stroke(NamedTuple):
 
 def strokes(kinds: Mapping[str, str], first: Collection[str] = ()) -> dict[str, Stroke]:
     """Return a stroke for each system (name -> kind): agents thick and red, rules by colour, then dashes (40, `first` served first)."""
-    agents = sorted(system for system, kind in kinds.items() if kind == "agent")
+    agents = sorted(system for system, kind in kinds.items() if kind in AGENT_KINDS)
     rules = sorted(set(kinds) - set(agents), key=lambda system: (system not in first, system))
     drawn = {system: Stroke(_AGENT_COLOUR, _DASHES[k % len(_DASHES)], 2.6) for k, system in enumerate(agents)}
     for k, system in enumerate(rules):
@@ -118,9 +119,9 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
         steps = [[places[name][axis] for name in ahead] for axis in (0, 1)]
         axes.plot(*steps, color=_INK, linewidth=0.8, drawstyle="steps-post")
         for name, (delay_ms, percent) in places.items():
-            agent, colour = kinds[name] == "agent", drawn[name].colour if name in drawn else _SOFT
+            agent, colour = kinds[name] in AGENT_KINDS, drawn[name].colour if name in drawn else _SOFT
             axes.plot([delay_ms], [percent], "D" if agent else "o", color=colour, markersize=5.0, zorder=5 if agent else 4)
-        wanted = dict.fromkeys([*(name for name in places if kinds[name] == "agent"), *ahead])
+        wanted = dict.fromkeys([*(name for name in places if kinds[name] in AGENT_KINDS), *ahead])
         for number, name in enumerate(_apart(list(wanted), places)):
             offset = (6, 6 if number % 2 else -9)
             axes.annotate(name, places[name], xytext=offset, textcoords="offset points", color=_INK, fontsize=8.0, zorder=6)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from vcgym.baselines.systems import system_names
+from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import START, Board, Line
 
 MAX_ROWS = 12
@@ -85,7 +86,7 @@ def few(board: Board) -> list[Line]:
 
 def mine(board: Board) -> list[str]:
     """Return the agents that do not ship, best first."""
-    agents = [line.standing.system for line in board.lines if line.kind == "agent"]
+    agents = [line.standing.system for line in board.lines if line.kind in AGENT_KINDS]
     return [name for name in agents if name not in _shipped() and not name.endswith(START)]
 
 

@@ -6,6 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import Board, Line, Stratum
 from vcgym.leaderboard.report.details import details
 from vcgym.leaderboard.report.headline import change, headline
@@ -25,7 +26,7 @@ def print_summary(boards: Sequence[Board], console: Console) -> None:
     for heading in headings:
         table.add_column(heading, justify="left" if heading in _TEXT else "right", no_wrap=True)
     for line, cells in zip(few(first), rows, strict=True):
-        table.add_row(*(cell.replace("[", r"\[") for cell in cells), style="bold" if line.kind == "agent" else None)
+        table.add_row(*(cell.replace("[", r"\[") for cell in cells), style="bold" if line.kind in AGENT_KINDS else None)
     console.print(table)
     for sentence in headline(first):
         console.print(sentence, highlight=False, markup=False)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.results.cdf import GRID_MS, Cdfs, DelayCdf
 
 STEP_MS = 20
@@ -20,7 +21,7 @@ FIGURES = {
 
 def drawn_at_first(systems: list[str], kinds: dict[str, str], named: Collection[str]) -> list[str]:
     """Return the best system, those that are `named`, and the agents: a figure holds no more."""
-    return [name for number, name in enumerate(systems) if number == 0 or name in named or kinds[name] == "agent"][:9]
+    return [name for number, name in enumerate(systems) if number == 0 or name in named or kinds[name] in AGENT_KINDS][:9]
 
 
 def curves(cdfs: Cdfs, board: str, systems: list[str], of_accounting: str) -> list[dict[str, Any]]:
