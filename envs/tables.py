@@ -55,7 +55,7 @@ _SENDERS_OWN_ARGUMENTS = {
     "rate": "rule that sets the rate",
     "order": "rule that sets the order",
     "overflow": "rule that chooses the packet to drop from a full queue",
-    "empty_slot": "meaning of an action beyond what waits: refuse, or newest, the newest packet that waits",
+    "empty_slot": "meaning of an action beyond what waits: newest, the newest packet that waits, or refuse",
 }
 _FATE_MEANING = {
     "packet": "number, from 0 in order of sending",
@@ -63,6 +63,7 @@ _FATE_MEANING = {
     "sent_us": "when it was sent",
     "arrived_us": "when it reached the receiver; -1: passed over by a later one",
     "known_us": "when the report that told of it was back",
+    "marked": "1: a queue marked it (congestion experienced, RFC 3168)",
 }
 _ITEM_MEANING = {
     "created_us": "when it was captured",
