@@ -1,16 +1,16 @@
 """Celerity: primal-dual control of the rate of each session on each overlay link (Chen et al., as in its sections 3 to 5).
 
 Every 200 ms the receiver of each overlay link changes the rates of all sessions on it by the marginal utility of those whose critical cut
-it is in, less the loss and the queueing delay that it measured, and tells the link's tail. Every 300 ms each party reports rates and delays of
-its outgoing links to all sources, and each source computes its min-cut, critical cut and trees from what it has been told; cut and marginal
-utility reach the receivers in the headers of its packets.
+it is in, less the loss and the queueing delay that it measured, and tells the link's tail. Every 300 ms each party reports rates and
+delays of its outgoing links to all sources, and each source computes its min-cut, critical cut and trees from what it has been told; cut
+and marginal utility reach the receivers in the headers of its packets.
 
     c[m,e] <- max(0, c[m,e] + alpha (beta / (R_m + delta) [e in the critical cut of m] - loss_e - queueing_e))
 
-Not given in the paper, and chosen here: alpha, in proportion to R_m + delta, so that small and large sessions are as stable; beta and delta;
-the rate at which a session starts; that all parties act at the same instants; that messages pass on the newest header of every session; that
-a link is dead after a second without a message. Quick start raises alpha alone: a larger beta, which the paper has too, only filled queues.
-Coded local recovery is left out: what is lost stays lost.
+Not given in the paper, and chosen here: alpha, in proportion to R_m + delta, so that small and large sessions are as stable; beta and
+delta; the rate at which a session starts; that all parties act at the same instants; that messages pass on the newest header of every
+session; that a link is dead after a second without a message. Quick start raises alpha alone: a larger beta, which the paper has too, only
+filled queues. Coded local recovery is left out: what is lost stays lost.
 """
 
 import math
