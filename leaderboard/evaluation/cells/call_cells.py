@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell, content, verdict
 from vcgym.leaderboard.evaluation.entrant import EntrantError, Judged
@@ -34,14 +37,19 @@ def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: Sce
     part, which = cell.share.part, list(cell.share.worlds)
     try:
         judged = Judged(agent)
-        recorded = Recorded(judged) if isinstance(agent, PublishedAgent) else None
-        rollout = play_policy(
-            recorded or judged, agent.env, scenario, part.split, which, threads, part.stratum, **dict(agent.arguments)
-        )  # fmt: skip
+        player = Recorded(judged) if isinstance(agent, PublishedAgent) else judged
+        rollout = play_policy(player, AGENT_ENV, scenario, part.split, which, threads, part.stratum, **dict(agent.arguments))
     except EntrantError as error:
         return verdict(CALL, str(error))
-    actions = recorded.actions.tolist() if recorded else []
+    actions = _logged(agent, player.actions) if isinstance(agent, PublishedAgent) and isinstance(player, Recorded) else []
     return _content(cell, scenario, rollout, cost_of(cell.name, judged.policy), actions)
+
+
+def _logged(agent: PublishedAgent, actions: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Return the log of each session: what the agent decided, and the system whose rule set the other control."""
+    columns = [name for name, controller in (("path", "router"), ("level", "receiver")) if controller not in dict(agent.arguments)]
+    both: dict[str, Any] = {"path": [], "level": [], "rule": agent.rule}
+    return [both | dict(zip(columns, of_session.T.tolist(), strict=True)) for of_session in actions]
 
 
 def _content(cell: Cell, scenario: Scenario, rollout: Rollout, cost: Mapping[str, int], actions: list[Any]) -> bytes:
