@@ -1,4 +1,10 @@
-"""Gymnasium environments of calls, one per control and one for two of them. Importing this room registers their ids."""
+"""Gymnasium environments of calls: Relay, Playout, Call, Rate, SendOrder. Importing this room registers their ids.
+
+``help(vcgym.envs.Call)`` shows what is observed, done and earned, and every argument with its type and default; docs/envs.md their meaning.
+"""
+
+import importlib
+from typing import Any
 
 import gymnasium
 
@@ -9,3 +15,10 @@ for _name, _file in _MODULES.items():
     if _id not in gymnasium.registry:
         _module = f"vcgym.envs.faces.{_file}"
         gymnasium.register(_id, entry_point=f"{_module}:{_name}Env", vector_entry_point=f"{_module}:{_name}VectorEnv")
+
+
+def __getattr__(name: str) -> Any:
+    """Return the class of an environment: `vcgym.envs.Call` is that of vcgym/Call-v0."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; environments: {', '.join(_MODULES)}")
+    return getattr(importlib.import_module(f"vcgym.envs.faces.{_MODULES[name]}"), f"{name}Env")

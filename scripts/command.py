@@ -9,14 +9,18 @@ VCGYM_TRACEBACK=1 shows its traceback instead. SIGINT, SIGTERM and SIGHUP end it
 
 import os
 import re
+import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypeVar
 
 import hydra
 from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
@@ -27,7 +31,9 @@ from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConf
 from vcgym.agents.config.base import Config, DataConfig, RayConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
-from vcgym.network.traces.refusal import faults, one_line
+from vcgym.network.traces.refusal import MAX_LINE, faults, one_line
+from vcgym.scripts.program import COMMANDS
+from vcgym.scripts.usage import keys_of
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
@@ -50,14 +56,16 @@ def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig],
         title = f"vcgym-{name.replace('_', '-')}"
 
         def task(composed: DictConfig) -> None:
-            with _failing_in_one_line(title):
+            with _failing_in_one_line(title, name), _leaving_nothing(Path(HydraConfig.get().runtime.output_dir), name):
                 if status := function(build(composed, kind)):
                     sys.exit(status)
 
         def main() -> None:
             register()
             os.environ["HYDRA_FULL_ERROR"] = "1"  # so that hydra raises its own errors and prints nothing
-            with _ending_on_signals(title), _failing_in_one_line(title):
+            if {"-m", "--multirun"} & set(sys.argv) and not any(word.startswith("hydra.sweep.dir=") for word in sys.argv):
+                sys.argv.append(f"hydra.sweep.dir=outputs/multirun/{name}/${{now:%Y-%m-%d_%H-%M-%S}}")
+            with _ending_on_signals(title), _failing_in_one_line(title, name):
                 hydra.main(version_base="1.3", config_path=_CONF, config_name=name)(task)()
 
         task.__module__ = name  # hydra names the log after it, however the command was started
@@ -68,14 +76,31 @@ def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig],
 
 
 @contextmanager
-def _failing_in_one_line(title: str) -> Iterator[None]:
+def _failing_in_one_line(title: str, name: str) -> Iterator[None]:
     """End the command with one line on an expected failure, unless tracebacks are asked for."""
     try:
         yield
     except EXPECTED as error:
         if os.environ.get(_TRACEBACK) == "1":
             raise
-        sys.exit(f"{title}: {one_line(_text(error) or type(error).__name__)}")
+        text = _text(error) or type(error).__name__
+        hint = _meant(text, keys_of(name, COMMANDS[name]))
+        sys.exit(f"{title}: {one_line(text, MAX_LINE - len(hint))}{hint}")
+
+
+@contextmanager
+def _leaving_nothing(folder: Path, name: str) -> Iterator[None]:
+    """Remove the folder of a command that was refused before it wrote anything, and folders that are empty then."""
+    try:
+        yield
+    except EXPECTED:
+        if folder != Path.cwd() and {path.name for path in folder.iterdir()} <= {".hydra", f"{name}.log"}:
+            shutil.rmtree(folder)
+            for above in folder.parents:
+                if above == Path.cwd() or not above.is_relative_to(Path.cwd()) or any(above.iterdir()):
+                    break
+                above.rmdir()
+        raise
 
 
 @contextmanager
@@ -109,7 +134,19 @@ def _text(error: BaseException) -> str:
         return f"{error.filename or 'a file'}: {error.strerror}"
     if isinstance(error, RecursionError | MemoryError):
         return f"{type(error).__name__}: {error}"
+    if unknown := re.match(r"Could not override '([^']+)'", str(error)):
+        return f"{unknown[1]} is no key of this command; --help lists those that are"
     return str(error)
+
+
+def _meant(text: str, known: Sequence[str]) -> str:
+    """Return what was probably meant, as the end of an error: one of the names that the error allows, or one of the keys."""
+    said = re.match(r"(\S+) is no key of", text) or re.search(r"'([^']+)'.*\ballowed(?: are)?:? ?(.+)$", text)
+    if said is None:
+        return ""
+    allowed = known if said.re.groups == 1 else [name.strip("'") for name in said[2].split(", ")]
+    close = [name for name in get_close_matches(said[1], allowed, 1) if name != said[1]]
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def register() -> None:

@@ -1,8 +1,6 @@
 """The config of an environment, and the arguments that it may set."""
 
-import dataclasses
 import importlib
-import inspect
 from typing import Any
 
 import gymnasium
@@ -12,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_serializer, field_validator
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.base import Config
 from vcgym.baselines.configured import mapping_of, rule_from
+from vcgym.envs.faces.vector.settings import arguments_of
 
 # The vector env's arguments that are not a config's to choose: the pipeline sets them, or agents need their defaults.
 _OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"}
@@ -59,22 +58,7 @@ def env_defaults(env_id: str) -> dict[str, Any]:
     """Return the arguments of the vector environment `env_id` that a config may set, with their defaults."""
     spec = _spec(env_id)
     creator = spec.vector_entry_point if callable(spec.vector_entry_point) else load_env_creator(str(spec.vector_entry_point))
-    defaults: dict[str, Any] = {}
-    for layer in _constructors(creator):
-        parameters = inspect.signature(layer).parameters.values()
-        defaults = {p.name: p.default for p in parameters if p.name not in _OWN_ARGUMENTS and p.default is not p.empty} | defaults
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            break
-    groups = [field for group in getattr(creator, "settings", ()) for field in dataclasses.fields(group)]
-    grouped = {field.name: field.default for field in groups if field.name not in _OWN_ARGUMENTS}
-    return grouped | defaults | spec.kwargs
-
-
-def _constructors(creator: Any) -> list[Any]:
-    """Return the functions that take a creator's arguments, outermost first: a class's own constructor, then its bases'."""
-    if isinstance(creator, type):
-        return [vars(kind)["__init__"] for kind in creator.__mro__ if "__init__" in vars(kind)]
-    return [creator]
+    return {name: p.default for name, p in arguments_of(creator).items() if name not in _OWN_ARGUMENTS} | spec.kwargs
 
 
 def _spec(env_id: str) -> EnvSpec:

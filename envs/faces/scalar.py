@@ -1,5 +1,6 @@
 """The scalar face: a native vector environment of one call."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -10,8 +11,10 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.faces.vector.settings import arguments_of
 from vcgym.network.kernels.ranges import one_of
 
+_OF_BATCHES = {"num_envs", "autoreset_mode", "max_episode_steps"}
 METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # a decision of Relay and Call is 100 ms
 
 
@@ -20,6 +23,12 @@ class ScalarEnv(gym.Env[Any, Any]):
 
     metadata = METADATA
     vector_class: ClassVar[Callable[..., EpisodeVectorEnv]]
+    __signature__: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls) -> None:
+        """Give the class the arguments of its batch as its signature, for `help`."""
+        found = {name: one for name, one in arguments_of(cls.vector_class).items() if name not in _OF_BATCHES}
+        cls.__signature__ = inspect.Signature([one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in found.values()])
 
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
         if render_mode is not None:

@@ -1,5 +1,6 @@
 """Settings of environments, in groups; environments take their fields as keyword arguments."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -175,6 +176,20 @@ class SenderAgentSettings(AgentSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_whole(log_packets=(self.log_packets, 0, 10_000_000))
+
+
+def arguments_of(creator: Any) -> dict[str, inspect.Parameter]:
+    """Return the arguments with a default of a function or class, with their types: those of its bases and its settings too."""
+    found: dict[str, inspect.Parameter] = {}
+    kinds = [vars(kind)["__init__"] for kind in creator.__mro__ if "__init__" in vars(kind)] if isinstance(creator, type) else [creator]
+    for layer in kinds:  # a class's own constructor, then its bases'
+        parameters = inspect.signature(layer).parameters.values()
+        found = {p.name: p for p in parameters if p.default is not p.empty} | found
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    of_groups = [field for group in getattr(creator, "settings", ()) for field in fields(group)]
+    grouped = {f.name: inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type) for f in of_groups}
+    return grouped | found
 
 
 def grouped(groups: tuple[type, ...], arguments: Mapping[str, Any]) -> Any:

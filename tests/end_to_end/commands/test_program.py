@@ -1,0 +1,72 @@
+"""The program `vcgym`: help, version, what was probably meant, and what a refused or a repeated command leaves behind."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vcgym.scripts import command
+from vcgym.scripts.program import COMMANDS
+from vcgym.scripts.usage import keys_of, summary, usage
+
+CONF = Path(command.__file__).parents[1] / "conf"
+LIGHT = """
+import sys
+from vcgym.scripts.program import main
+sys.argv = {words}
+main()
+assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)
+"""
+SAID = [(["vcgym"], "train-pair"), (["vcgym-train", "--help"], "steps=1000000"), (["vcgym", "--version"], "vcgym 0")]
+
+
+def run(*words, cwd):
+    return subprocess.run([sys.executable, "-m", "vcgym.scripts.program", *words], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_every_command_has_a_module_a_config_and_a_sentence():
+    assert set(COMMANDS) == {path.stem for path in CONF.glob("*.yaml")}
+    assert all(len(summary(module)) > 10 for module in COMMANDS.values())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_lists_the_keys_of_the_command(name):
+    found, text = keys_of(name, COMMANDS[name]), usage(name, COMMANDS[name])
+    assert found and len(found) == len(set(found)) and "hydra" not in text
+
+
+def test_help_says_type_range_default_and_meaning():
+    text = usage("leaderboard", "leaderboard")
+    assert "  threads=2  [integer at least 1, at most 256]\n      how many threads share the calls" in text
+    assert "  do=run  [run, add, verify, page, fairness]" in text and "  ray.address=null  [text or null]" in text
+    assert "  env=call  [call, call_cloud," in usage("train", "train")
+    assert "  algorithm.clip_range=0.2  [number above 0, below 1]" in usage("train", "train")
+
+
+@pytest.mark.parametrize(("words", "said"), SAID)
+def test_help_imports_nothing_heavy(words, said):
+    answer = subprocess.run([sys.executable, "-c", LIGHT.format(words=words)], capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert said in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("trian",), "vcgym: command is 'trian'; allowed: leaderboard, train"),
+        (("train", "stepz=3"), "vcgym-train: stepz is no key of this command; --help lists those that are; did you mean steps?"),
+        (("leaderboard", "suite=papr-v0"), "did you mean paper-v0?"),
+        (("leaderboard", "train=null", "systems=[DRT-VM]"), "did you mean DRT-WM?"),
+    ],
+)
+def test_a_refusal_says_what_was_probably_meant_and_leaves_nothing(tmp_path, words, said):
+    answer = run(*words, cwd=tmp_path)
+    assert answer.returncode == 1 and said in answer.stderr
+    assert answer.stderr.count("\n") == 1 and not any(tmp_path.iterdir())
+
+
+def test_a_multirun_writes_under_outputs(tmp_path):
+    assert run("data", "-m", "do=list", cwd=tmp_path).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["outputs"]
+    assert (tmp_path / "outputs" / "multirun" / "data").is_dir()
