@@ -52,6 +52,7 @@ class PacketFeedback(NamedTuple):
     sent_us: int
     arrived_us: int  # at the receiver, or NOT_ARRIVED: passed over by a later one
     known_us: int  # when the report was back
+    marked: int = 0  # 1: congestion experienced (RFC 3168); only packets of rules with `reads_marks` are marked
 
 
 @kernel

@@ -9,6 +9,7 @@ A rule of the order of sending remembers nothing and has two other functions (`v
 
     report_every_us(params, state, s, default_us) -> int    how long the receiver collects before it reports
     wake_us(params, state, s) -> int                        when the rule is to be asked though no report has come, or NEVER_US
+    reads_marks(params, state, s) -> bool                   its packets are ECN-capable: queues may mark them (`PacketFeedback.marked`)
 
 An oracle is told besides what no location knows; it plays inside calls only, is called Oracle..., and is never ranked:
 
@@ -180,6 +181,12 @@ def report_every_us(params: Any, state: Any, s: int, default_us: int) -> int:
 def wake_us(params: Any, state: Any, s: int) -> int:
     """Return when the rule is to be asked next without a report; by default never."""
     return NEVER_US
+
+
+@generic()
+def reads_marks(params: Any, state: Any, s: int) -> bool:
+    """Return True if the packets of the rule are ECN-capable (RFC 3168), so that a queue may mark them; by default they are not."""
+    return False
 
 
 @generic()

@@ -58,7 +58,7 @@ class RatePolicy:
         """Start the sessions whose episode starts, learn from each packet told of in order, then decide; at set-up nothing is decided.
 
         Args:
-            observation: records (S, R, 5) int64 in the order of `PacketFeedback`'s fields, of which the first `count` (S,) int64 are new;
+            observation: records (S, R, 6) int64 in the order of `PacketFeedback`'s fields, of which the first `count` (S,) int64 are new;
                 history (S, 1, 3) float64; key (S,) uint64; now_us (S,) int64.
             state: what the call before returned. It is advanced in place and returned: copy it to keep it. None starts every session.
             episode_start: (S,) bool; None starts none, unless `state` is None.
@@ -90,7 +90,7 @@ def _act(params, state, records, count, now_us, actions):
     for s in range(actions.shape[0]):
         for i in range(count[s]):
             row = records[s, i]
-            update(params, state, s, PacketFeedback(row[0], row[1], row[2], row[3], row[4]))
+            update(params, state, s, PacketFeedback(row[0], row[1], row[2], row[3], row[4], row[5]))
         rate_bps = np.int64(0)
         if now_us[s] > 0:
             rate_bps = min(max(np.int64(decide(params, state, s, now_us[s])), np.int64(1)), np.int64(_MAX_BPS))

@@ -63,6 +63,7 @@ _FATE_MEANING = {
     "sent_us": "when it was sent",
     "arrived_us": "when it reached the receiver; -1: passed over by a later one",
     "known_us": "when the report that told of it was back",
+    "marked": "1: a queue marked it (congestion experienced, RFC 3168)",
 }
 _ITEM_MEANING = {
     "created_us": "when it was captured",

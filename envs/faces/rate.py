@@ -30,7 +30,7 @@ class RateVectorEnv(SenderVectorEnv):
 
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of what reports have told and of what waits in
         the sender's own queue; or, with ``observation="records"``, a dict of what became of each packet told of since the last decision
-        (2048, 5) int64 in the order of `vcgym.baselines.records.PacketFeedback`, their count, the history (1, 3) of start, smallest and
+        (2048, 6) int64 in the order of `vcgym.baselines.records.PacketFeedback`, their count, the history (1, 3) of start, smallest and
         largest rate in bit/s, a key and now_us.
     Action: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
         a factor on the target as it is (docs/envs.md); exact: bit/s (0: the target stays), how long the receiver collects for its next

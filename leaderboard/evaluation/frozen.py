@@ -18,6 +18,7 @@ from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DataError
 
 SAMPLED = 3  # worlds of each part over paths: first, middle and last
+ADDED_LATER = ("discipline",)  # fields of worlds that the suites before them did not have
 _HASHED_APART: Any = None  # a trace is hashed by its content
 
 
@@ -90,9 +91,19 @@ def links_hash(drawn: Iterable[SharedLink]) -> str:
     """Return sixteen hex digits of drawn bottlenecks with the traces in them."""
     digest = hashlib.sha256()
     for link in drawn:
-        digest.update(repr(link._replace(trace=_HASHED_APART)).encode())
+        digest.update(_text(link._replace(trace=_HASHED_APART)).encode())
         digest.update(link.trace.name.encode() + link.trace.times_us.tobytes() + link.trace.rates_bps.tobytes())
     return digest.hexdigest()[:16]
+
+
+def _text(value: Any) -> str:
+    """Return `repr` of a drawn world without the fields of `ADDED_LATER` that stand at their defaults."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        shown = [name for name in value._fields if name not in ADDED_LATER or getattr(value, name) != value._field_defaults[name]]
+        return f"{type(value).__name__}({', '.join(f'{name}={_text(getattr(value, name))}' for name in shown)})"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text, value))}{',' if len(value) == 1 else ''})"
+    return repr(value)
 
 
 def _links(suite: Suite, name: str) -> list[SharedLink]:

@@ -20,6 +20,7 @@ from vcgym.network.bottleneck.capacity.capacity import OPPORTUNITY_BYTES
 from vcgym.network.kernels.jit import kernel
 
 DROPPED = -1
+NO_MARKS = 1 << 62
 MOST_QUEUED = 8192  # packets; a power of two
 _MASK = MOST_QUEUED - 1
 _MILLION = 1_000_000
@@ -39,6 +40,7 @@ LINK = np.dtype(
             ("left", "i8"),  # of them, those known to have left
             ("queued_bytes", "i8"),
             ("dropped", "i8"),
+            ("mark_us", "i8"),  # an ECN-capable packet that would wait longer is marked, or NO_MARKS
         ],
     )
 )
@@ -76,7 +78,7 @@ def start_link(queue, capacity, s, limit_packets, limit_bytes):
     link = queue.link[s]
     link.limit_packets, link.limit_bytes = limit_packets, limit_bytes
     link.cycle_us = -capacity.start_us[s]
-    link.free_us = -1
+    link.free_us, link.mark_us = -1, NO_MARKS
     link.used = link.place = link.entered = link.left = link.queued_bytes = link.dropped = 0
 
 
@@ -166,6 +168,13 @@ def _serve_at_opportunities(link, capacity, s, now_us, size_bytes):
     link.used += rest
     link.free_us = link.cycle_us + capacity.times_us[capacity.first[s] + link.place]
     return link.free_us
+
+
+@kernel
+def is_marked(queue, s, now_us):
+    """Return True if an ECN-capable packet that comes to bottleneck `s` at `now_us` enters marked, if it enters."""
+    link = queue.link[s]
+    return link.entered > 0 and queue.departs_us[s, (link.entered - 1) & _MASK] - now_us > link.mark_us
 
 
 @kernel

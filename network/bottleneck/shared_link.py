@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
+from vcgym.network.bottleneck.discipline import Discipline, require_discipline
 from vcgym.network.bottleneck.other_call import OtherCall, require_rates, require_something
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline
 from vcgym.network.kernels.ranges import require_within
@@ -19,6 +20,7 @@ class SharedLink(NamedTuple):
         start_us: where in the trace the call begins.
         queue_packets: length of the bottleneck's queue, waiting and in service.
         queue_bytes: the same in bytes; None: no limit.
+        discipline: of the queue; None: drop-tail without marks.
         forward_ms: from the bottleneck to the receiver, without queueing.
         backward_ms: of a report.
         loss: share of packets lost at random before the queue.
@@ -42,6 +44,7 @@ class SharedLink(NamedTuple):
     start_us: int = 0
     queue_packets: int = 50
     queue_bytes: int | None = None
+    discipline: Discipline | None = None
     forward_ms: float = 25.0
     backward_ms: float = 25.0
     loss: float = 0.0
@@ -72,6 +75,8 @@ def require_link(link: SharedLink) -> None:
         works_ms=(0.0, 1e9), seconds=(0.1, 86_400.0), expiry_ms=(0.0, 1e6), send_queue=(1, 1024), report_every_ms=(1.0, 10e3),
         counts_from_s=(0.0, link.seconds),
     )  # fmt: skip
+    if link.discipline is not None:
+        require_discipline(link.discipline)
     require_rates(link.rates_kbps, link.name)
     if not 0.0 <= link.outage_ms[0] <= link.outage_ms[1] <= 10e3:
         raise ValueError(f"outage_ms = {link.outage_ms} of {link.name}: allowed is 0 <= least <= largest <= 10,000")

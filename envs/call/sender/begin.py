@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.records import RateLimits
-from vcgym.baselines.rule import init
+from vcgym.baselines.rule import init, reads_marks
 from vcgym.envs.call.features.sender.state import clear_senses
 from vcgym.network.bottleneck.send_queue import KINDS, clear_send_queue
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -52,6 +52,7 @@ def begin_rule(senders: NDArray[np.void], row: int, rate: Any, state: Any, histo
     """Start the rule that sets the rate of a row that has begun; history (rows, 1, 3) receives start, minimum and maximum bit/s."""
     sender = senders[row]
     history[row, 0] = [sender["target_bps"], sender["least_bps"], sender["most_bps"]]
+    sender["ecn"] = reads_marks(rate, state, row)
     _init_rate(rate, state, row, history, rule_key(senders, row))
 
 

@@ -39,6 +39,7 @@ from vcgym.envs.call.sender.in_flight import (
 from vcgym.envs.call.sender.state import Tables, counted
 from vcgym.envs.call.stages import DECIDE, DONE, GOES_ON, PAUSED, leave
 from vcgym.network.bottleneck.cross_traffic import carry
+from vcgym.network.bottleneck.queue import is_marked
 from vcgym.network.bottleneck.send_queue import item_at, take_out
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
@@ -55,6 +56,7 @@ def _send(sender, tables, s, i):
     """Send the i-th oldest packet; there is room in flight, or there would be no opportunity."""
     item = item_at(sender.queue, i)
     enters_us = sender.begins_us + sender.now_us
+    marked = sender.ecn == 1 and is_marked(tables.dumbbell.queue, sender.bottleneck, enters_us)
     out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, sender.packets, enters_us, item.size_bytes, sender.loss)
     out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
     arrived_us = np.int64(LOST)
@@ -63,7 +65,7 @@ def _send(sender, tables, s, i):
     if followed_by_paths(tables.departures):
         place = ring_index(sender.packets)
         tables.departures.out_us[s, place], tables.departures.number[s, place] = out_us, item.frame
-    on_send(tables.flight, s, sender.packets, item, sender.now_us, arrived_us)
+    on_send(tables.flight, s, sender.packets, item, sender.now_us, arrived_us, marked)
     if sender.packets < tables.log.shape[1]:
         logged = tables.log[s, sender.packets]
         logged.created_us, logged.sent_us, logged.arrived_us = item.created_us, sender.now_us, arrived_us
@@ -123,7 +125,8 @@ def _report(sender, tables, s, rate, rate_state):
         arrived_us = flight.arrived_us[s, place]
         there = LOST != arrived_us <= report_us
         sent_us, size = flight.sent_us[s, place], flight.size_bytes[s, place]
-        feedback = PacketFeedback(packet, size, sent_us, int(arrived_us if there else NOT_ARRIVED), now_us)
+        marked = np.int64(flight.marked[s, place] if there else 0)
+        feedback = PacketFeedback(packet, size, sent_us, int(arrived_us if there else NOT_ARRIVED), now_us, marked)
         if decided(rate) != OUTSIDE:
             update(rate, rate_state, s, feedback)
         feel_packet(sender.senses, feedback)

@@ -26,6 +26,7 @@ class Flight(NamedTuple):
     arrived_us: NDArray[np.int64]  # LOST: never
     size_bytes: NDArray[np.int64]
     kind: NDArray[np.int64]
+    marked: NDArray[np.int8]  # 1: congestion experienced
 
 
 class Departures(NamedTuple):
@@ -53,16 +54,18 @@ def followed_by_paths(departures):
 
 def allocate_flight(sessions: int) -> Flight:
     """Room for `sessions` calls."""
-    return Flight(*(np.zeros((sessions, MAX_IN_FLIGHT), np.int64) for _ in Flight._fields))
+    ring = (sessions, MAX_IN_FLIGHT)
+    return Flight(*(np.zeros(ring, np.int64) for _ in range(6)), np.zeros(ring, np.int8))
 
 
 @kernel
-def on_send(flight, s, packet, item, sent_us, arrived_us):
+def on_send(flight, s, packet, item, sent_us, arrived_us, marked):
     """Note packet number `packet`, which leaves the sender."""
     place = packet & _MASK
     flight.created_us[s, place], flight.expires_us[s, place] = item.created_us, item.expires_us
     flight.sent_us[s, place], flight.arrived_us[s, place] = sent_us, arrived_us
     flight.size_bytes[s, place], flight.kind[s, place] = item.size_bytes, item.kind
+    flight.marked[s, place] = 1 if marked else 0
 
 
 @kernel

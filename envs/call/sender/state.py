@@ -41,6 +41,7 @@ SENDER = np.dtype(
             ("phase", "i8"),
             ("forward_us", "i8"),  # from the bottleneck to the receiver
             ("backward_us", "i8"),
+            ("ecn", "i8"),  # 1: its packets are ECN-capable
             ("loss", "f8"),
             ("report_loss", "f8"),
             ("usual_us", "i8"),  # from report to report, unless the rule says otherwise

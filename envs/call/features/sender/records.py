@@ -1,13 +1,13 @@
 """Records as an observation: for Rate the packet feedback since the last decision, for SendOrder the queued packets."""
 
-from vcgym.baselines.records import NOT_ARRIVED
+from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.envs.call.sender.events import is_done
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
 
 FATES_SHOWN = 2048
-FATE_WIDTH, ITEM_WIDTH = 5, 5
+FATE_WIDTH, ITEM_WIDTH = len(PacketFeedback._fields), 5
 
 
 @kernel
@@ -35,6 +35,7 @@ def show_fates(senders, flight, which, told, records, count):
             arrived_us = flight.arrived_us[s, place]
             row[0], row[1], row[2] = packet, flight.size_bytes[s, place], flight.sent_us[s, place]
             row[3], row[4] = arrived_us if arrived_us != LOST else NOT_ARRIVED, sender.now_us
+            row[5] = flight.marked[s, place]
             count[s] += 1
     return True
 

@@ -14,7 +14,7 @@ def show_told(uplink, calls, which, shown, fates, count):
         calls: (sessions,) of CALL.
         which: sessions.
         shown: (sessions,) number of packets that the agent knows of; brought up to now.
-        fates: (sessions, rows, 5).
+        fates: (sessions, rows, 6).
         count: (sessions,).
 
     Returns:
@@ -30,6 +30,7 @@ def show_told(uplink, calls, which, shown, fates, count):
             place, row = ring_index(shown[s]), fates[s, count[s]]
             row[0], row[1], row[2] = shown[s], flight.size_bytes[s, place], flight.sent_us[s, place]
             row[3], row[4] = departures.told_us[s, place], departures.known_us[s, place]
+            row[5] = flight.marked[s, place]
             shown[s] += 1
             count[s] += 1
     return True
