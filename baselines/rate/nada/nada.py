@@ -23,9 +23,9 @@ from vcgym.baselines.rate.nada.congestion_signal import aggregate, is_recent, wa
 from vcgym.baselines.rate.nada.packet_log import (
     LOG,
     add_packet,
-    builds_up,
     clear_log,
     has_enough,
+    longest_queue_us,
     lost,
     mean_loss_interval,
     queuing_us,
@@ -209,7 +209,7 @@ def _on_report(params, nada):
     if is_recent(params, log.open, mean_loss_interval(log)):
         queuing_ms = warp(params, queuing_ms)
     x_before_ms, nada.x_ms = nada.x_ms, aggregate(params, queuing_ms, nada.p_loss, nada.p_mark)
-    if nada.lost == 0 and not builds_up(log, params.no_queue_ms * 1000.0):
+    if nada.lost == 0 and longest_queue_us(log) <= params.no_queue_ms * 1000.0:
         r_ref_bps = accelerated(params, nada.r_ref_bps, nada.received_bps, round_trip_us(log) / 1000.0)
     else:
         delta_ms = (nada.known_us - nada.updated_us) / 1000.0

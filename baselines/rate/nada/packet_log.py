@@ -5,8 +5,9 @@
     5.1.3  r_recv = bits of all but the first packet / time from the first arrival to the last
     rtt    report - sending, the least of the same 15
 
-Loss and rate need 5 packets. A loss interval counts arrivals from one jump of the packet numbers to the next; the mean of the newest eight
-closed ones and the open one is TFRC's. A silence of more than 500 ms, by sending, begins log, d_base and loss intervals anew (as ns3-rmcat).
+Loss and rate need 5 packets. A loss interval counts arrivals from one jump of the packet numbers to the next; the mean of the newest
+eight closed ones and the open one is TFRC's. A silence of more than 500 ms, by sending, begins log, d_base and loss intervals anew (as
+ns3-rmcat does).
 
 The sender computes here, from packet feedback, what RFC 8698 gives the receiver to do, on the same numbers.
 """
@@ -109,12 +110,12 @@ def round_trip_us(log):
 
 
 @kernel
-def builds_up(log, bound_us):
-    """Return True if a packet of the log met a queue longer than `bound_us`."""
+def longest_queue_us(log):
+    """Return the largest queuing delay that a packet of the log met."""
+    longest_us = log.base_us
     for i in range(log.first, log.after):
-        if log.arrived[i % _PLACES].delay_us - log.base_us > bound_us:
-            return True
-    return False
+        longest_us = max(longest_us, log.arrived[i % _PLACES].delay_us)
+    return longest_us - log.base_us
 
 
 @kernel
