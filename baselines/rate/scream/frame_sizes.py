@@ -11,7 +11,7 @@ from vcgym.network.kernels.jit import kernel
 _KEPT = 32
 _HIGH = 0.75
 
-FRAMES = np.dtype((np.record, [("high", "f8"), ("seen", "i8"), ("larger", "i8"), ("size", "f8", (_KEPT,))]))
+FRAMES = np.dtype((np.record, [("high", "f8"), ("seen", "i8"), ("larger", "i8"), ("relative", "f8", (_KEPT,))]))
 
 
 @kernel
@@ -28,9 +28,9 @@ def see_frame(frames, news, rate_bps):
     frames.seen = news.frames
     size = 8e6 * news.frame_bytes / (rate_bps * news.frame_us)
     if size > 1.0:
-        frames.size[frames.larger % _KEPT] = size
+        frames.relative[frames.larger % _KEPT] = size
         frames.larger += 1
-        frames.high = _percentile(frames.size, min(frames.larger, _KEPT))
+        frames.high = _percentile(frames.relative, min(frames.larger, _KEPT))
 
 
 @kernel

@@ -70,11 +70,11 @@ def adjust(params, media, fast, trend, memory, news, acked_bytes, min_bps, max_b
         max_bps: the other.
         now_us: when.
     """
-    took_s = (now_us - media.adjusted_us) * 1e-6
-    if took_s < params.adjust_ms / 1000.0:
+    took_us = now_us - media.adjusted_us
+    if took_us < params.adjust_ms * 1000.0:
         return
-    current_bps = 8.0 * max(news.sent_bytes - media.sent_bytes, acked_bytes - media.acked_bytes) / took_s
-    captured_bps = 8.0 * (news.captured_bytes - media.captured_bytes) / took_s
+    current_bps = 8e6 * max(news.sent_bytes - media.sent_bytes, acked_bytes - media.acked_bytes) / took_us
+    captured_bps = 8e6 * (news.captured_bytes - media.captured_bytes) / took_us
     media.captured_bps[media.samples % _SAMPLES] = captured_bps
     media.samples += 1
     media.adjusted_us, media.sent_bytes, media.acked_bytes = now_us, news.sent_bytes, acked_bytes

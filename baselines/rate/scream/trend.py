@@ -54,12 +54,12 @@ def follow(trend, share, rtt_us, now_us, weight):
 
 @kernel
 def _correlation(trend):
-    mean = 0.0
+    first, mean = trend.history[0], 0.0  # equal shares are exactly 0 off their mean
     for i in range(_HISTORY):
-        mean += trend.history[i] / _HISTORY
+        mean += (trend.history[i] - first) / _HISTORY
     at_0, at_1, before = 0.0, 0.0, 0.0
     for i in range(_HISTORY):
-        off = trend.history[(trend.next + i) % _HISTORY] - mean
+        off = trend.history[(trend.next + i) % _HISTORY] - first - mean
         at_0 += off * off
         at_1 += off * before
         before = off
