@@ -24,7 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 
 from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
-from vcgym.agents.config.base import Config, DataConfig
+from vcgym.agents.config.base import Config, DataConfig, RayConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.network.traces.refusal import faults, one_line
@@ -124,7 +124,7 @@ def register() -> None:
         store.store(group="algorithm", name=f"{name}_schema", node=_schema(algorithm))
     store.store(name="train_schema", node=_schema(TrainConfig, data=data))
     store.store(name="evaluate_schema", node=_schema(EvaluateConfig, data=data))
-    store.store(name="sweep_schema", node=_schema(SweepConfig, train=_schema(TrainConfig, data=data)))
+    store.store(name="sweep_schema", node=_schema(SweepConfig, train=_schema(TrainConfig, data=data), ray=_schema(RayConfig)))
 
 
 def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:

@@ -8,24 +8,29 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
-# Fields that have no effect on what is trained.
-PLACES = {"folder", "data", "resume"}
+PLACES = frozenset({"folder", "data", "resume"})
+"""Fields of every config that have no effect on the result."""
 
 AbsolutePath = Annotated[Path, Field(strict=False), AfterValidator(lambda path: path.expanduser().absolute())]
 
 
 class Config(BaseModel):
-    """A frozen record that takes nothing it does not know and converts nothing silently."""
+    """A frozen record that takes nothing it does not know and converts nothing silently.
+
+    Attributes:
+        without_effect: fields that have no effect on the result.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+    without_effect: ClassVar[frozenset[str]] = PLACES
 
     def decisive(self) -> dict[str, Any]:
-        """Return the resolved config as JSON values, less `PLACES`, its own and those of a training within it."""
-        return self.model_dump(mode="json", exclude={**dict.fromkeys(PLACES, True), "train": PLACES})
+        """Return the resolved config as JSON values, less fields without effect and the places of a training within it."""
+        return self.model_dump(mode="json", exclude={**dict.fromkeys(self.without_effect, True), "train": set(PLACES)})
 
     def digest(self) -> str:
         """Return sixteen hex digits of the SHA-256 of `decisive`, the same on every machine."""
@@ -53,3 +58,13 @@ class DataConfig(Config):
         """Set VCGYM_DATA to the absolute root, for this process and its children."""
         if self.root is not None:
             os.environ["VCGYM_DATA"] = str(self.root)
+
+
+class RayConfig(Config):
+    """Location of a Ray cluster.
+
+    Attributes:
+        address: of a running cluster, "auto" for the one this machine belongs to; None: none.
+    """
+
+    address: Annotated[str, Field(min_length=1)] | None = None

@@ -1,11 +1,11 @@
 """The config of a learned pair: a router and a lag inside the loop."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
 
 Kind = Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]
 Count = Annotated[int, Field(ge=1)]
@@ -20,7 +20,7 @@ class PairConfig(Config):
     """A lag by the gradient through the player and a router by search on the true score, in turns, once per seed.
 
     Attributes:
-        worlds: kinds of worlds to learn from, as "scenario mode"; each has as many calls.
+        worlds: kinds of worlds to learn from, as "scenario mode"; each has as many calls. The router is searched on the first.
         packets: length of the calls, in slots of 10 ms.
         calls: of each kind of world, to learn from; every pair of the training split and every stratum in turn.
         validation_calls: of each kind, to judge by; they decide nothing.
@@ -29,15 +29,20 @@ class PairConfig(Config):
         calls_per_step: calls in one of them.
         learning_rate: Adam's step size at the start of a turn.
         hidden: units of each of the lag's two layers.
-        trials: routers that a turn tries.
+        trials: routers that a turn tries, on the first kind of worlds.
+        rough_trials: routers that it then tries on all worlds, if some are of mode paper: their prices of roughness differ.
         population: routers of a generation.
         search_step: first standard deviation of the search, in natural steps of the prices; half in the second turn, and so on.
         chunks: the calls are cut into so many, one for each generation in turn.
         references: systems that are played on the validation worlds too, once, to stand beside the pair in every log.
         threads: calls are played by so many; without effect on the result.
+        workers: routers are tried in so many processes of a Ray started for it; 0: in this process. Without effect on the result.
+        ray: a cluster to try them on, whatever `workers` says; without effect on the result.
         folder: everything the study writes except the tracking database.
         resume: go on with the turns that `folder` holds; without it a folder that holds some is refused.
     """
+
+    without_effect: ClassVar[frozenset[str]] = PLACES | {"threads", "workers", "ray"}
 
     worlds: Annotated[list[Kind], Field(min_length=1)] = Field(default=list(KINDS))
     packets: Annotated[int, Field(ge=100, le=1_000_000)] = 6000
@@ -49,6 +54,7 @@ class PairConfig(Config):
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     hidden: Annotated[int, Field(ge=1, le=256)] = 32
     trials: Annotated[int, Field(ge=4)] = 1200
+    rough_trials: Annotated[int, Field(ge=4)] = 160
     population: Annotated[int, Field(ge=4)] = 16
     search_step: Annotated[float, Field(gt=0)] = 0.7
     chunks: Count = 8
@@ -57,6 +63,8 @@ class PairConfig(Config):
     study: Annotated[str, Field(min_length=1)] = "pair"
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1)] = Field(default=[0])
     threads: Annotated[int, Field(ge=1, le=256)] = 2
+    workers: Annotated[int, Field(ge=0, le=1024)] = 0
+    ray: RayConfig = Field(default_factory=RayConfig)
     folder: AbsolutePath = Path("outputs/train/pair")
     resume: bool = False
 
@@ -65,3 +73,8 @@ class PairConfig(Config):
         if self.chunks > self.calls:
             raise ValueError(f"chunks is {self.chunks}; allowed: at most calls = {self.calls}")
         return self
+
+    @property
+    def on_ray(self) -> bool:
+        """True if routers are tried in processes of Ray."""
+        return self.workers > 0 or self.ray.address is not None

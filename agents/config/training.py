@@ -1,12 +1,12 @@
 """Configs of a study, of an evaluation and of a sweep."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from vcgym.agents.config.algorithms import Algorithm, PPOConfig
-from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.env import EnvConfig
 
 
@@ -72,8 +72,10 @@ class SweepConfig(Config):
         trials: how many pairs are drawn.
         concurrent: trials at a time, one CPU each.
         seed: of the draws.
-        address: of a Ray cluster, "auto" for the one this machine belongs to, null to start a local one.
+        ray: a cluster to run on; without one a Ray of our own is started.
     """
+
+    without_effect: ClassVar[frozenset[str]] = PLACES | {"ray"}
 
     train: TrainConfig = Field(default_factory=TrainConfig)
     learning_rate: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=2, max_length=2)] = Field(default=[1e-4, 3e-3])
@@ -81,7 +83,7 @@ class SweepConfig(Config):
     trials: Annotated[int, Field(ge=1)] = 4
     concurrent: Annotated[int, Field(ge=1)] = 2
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    address: str | None = None
+    ray: RayConfig = Field(default_factory=RayConfig)
 
     @property
     def folder(self) -> Path:

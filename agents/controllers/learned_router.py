@@ -60,6 +60,8 @@ ONCE = (
 NUMBERS = 2 * len(TWICE) + len(ONCE)
 (HALF_LIFE, EXCESS, DEVIATION, MISSING_HISTORY, SD_HISTORY, UNHEARD, MARGIN, SLOWER, MISSING_CALL, GUARD, SHARED) = range(len(TWICE))
 (SMOOTHING, MEMORY, BLEND, BLEND_FROM, FRESH, BRIDGE, SMOOTHING_ROUGH, EXCESS_ROUGH, MARGIN_ROUGH) = range(2 * len(TWICE), NUMBERS)
+ROUGHNESS = (SMOOTHING_ROUGH, EXCESS_ROUGH, MARGIN_ROUGH)
+"""Prices without effect where delays follow each other smoothly."""
 START = np.array(
     [
         *(math.log(3000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 20.0, 0.5, 5.0, 0.5, 0.0),
@@ -69,7 +71,7 @@ START = np.array(
 )
 """Prices set by hand, which a search starts from."""
 _SCALE_TWICE = [0.5, 0.2, 0.4, 8.0, 0.2, 0.5, 8.0, 0.2, 3.0, 0.3, 0.2]
-SCALE = np.array([*_SCALE_TWICE, *_SCALE_TWICE, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2, 0.5, 0.2, 10.0])
+SCALE = np.array([*_SCALE_TWICE, *_SCALE_TWICE, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2, 0.5, 0.5, 40.0])
 """Step of each price that a search begins with, declared."""
 MEAN_PACKETS = 100  # that the call's mean delay counts before the first
 MISSING_PACKETS = 200.0  # memory of the share missing in the call

@@ -8,17 +8,15 @@ search that was stopped is told the same again and goes on where it was.
 
 import functools
 import json
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import cma
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.learned_router import LearnedRouter
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.candidates import Candidates
 from vcgym.network.traces.plain_file import replace_file
 
 Prices = NDArray[np.float64]
@@ -27,29 +25,25 @@ Prices = NDArray[np.float64]
 def search_prices(
     start: Prices,
     scale: Prices,
-    receiver: Any,
-    chunks: Sequence[Sequence[Calls]],
+    candidates: Candidates,
     trials: int,
     population: int,
     step: float,
     seed: int,
     told: Path,
-    threads: int = 1,
     on_generation: Callable[[int, float, Prices], None] = lambda trials, gain, mean: None,
 ) -> Prices:
     """Return the mean of the last generation.
 
     Args:
         start: prices to start from.
-        scale: natural step of each price.
-        receiver: the rule of the lag.
-        chunks: calls, of several kinds of worlds perhaps; one chunk for each generation in turn.
+        scale: natural step of each price; a price with 0 stays as it is.
+        candidates: plays routers; on one of its chunks for each generation in turn.
         trials: candidates in all.
         population: candidates of a generation.
         step: first standard deviation, in units of `scale`.
         seed: of the search.
         told: file of the gains of each generation so far; made where it is missing.
-        threads: candidates played at once; without effect on the result.
         on_generation: told the number of trials, the best mean gain of the generation, and the mean of the search.
 
     Raises:
@@ -57,34 +51,32 @@ def search_prices(
     """
     draws = np.random.default_rng(seed)
     options = {"randn": lambda *shape: draws.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": population}
-    search = cma.CMAEvolutionStrategy(np.zeros(start.size), step, options)
+    moved = np.flatnonzero(scale)
+    search = cma.CMAEvolutionStrategy(np.zeros(moved.size), step, options)
     known = _told(told, population)
+
+    def prices(steps: Prices) -> Prices:
+        found = start.copy()
+        found[moved] += scale[moved] * steps
+        return found
 
     @functools.cache
     def first(chunk: int) -> Prices:
-        return scores(np.zeros(start.size), chunk)
+        return candidates.scores([LearnedRouter(start)], chunk)[0]
 
-    def scores(candidate: Prices, chunk: int) -> Prices:
-        router = LearnedRouter(start + scale * candidate)
-        return np.concatenate([calls.scores(router, receiver) for calls in chunks[chunk]])
-
-    def gain(candidate: Prices) -> float:
-        chunk = generation % len(chunks)
-        return float(np.arcsinh(scores(candidate, chunk) - first(chunk)).mean())
-
-    with ThreadPoolExecutor(threads) as pool, told.open("a") as file:
+    with told.open("a") as file:
         for generation in range(-(-trials // population)):
-            candidates = search.ask()
+            asked, chunk = search.ask(), generation % len(candidates)
             if generation < len(known):
                 gains = known[generation]
             else:
-                first(generation % len(chunks))  # before threads ask for it
-                gains = list(pool.map(gain, candidates))
+                scores = candidates.scores([LearnedRouter(prices(one)) for one in asked], chunk)
+                gains = [float(np.arcsinh(r - first(chunk)).mean()) for r in scores]
                 file.write(json.dumps(gains) + "\n")
                 file.flush()
-            search.tell(candidates, [-one for one in gains])
-            on_generation((generation + 1) * population, max(gains), start + scale * search.mean)
-    return np.asarray(start + scale * search.mean)
+            search.tell(asked, [-gain for gain in gains])
+            on_generation((generation + 1) * population, max(gains), prices(search.mean))
+    return prices(search.mean)
 
 
 def _told(file: Path, population: int) -> list[list[float]]:

@@ -2,11 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.learners.pair import Log, Turns, scenarios_of
+from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.tracking import Tracking
 from vcgym.agents.training.study import require_same_study
@@ -44,7 +46,8 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
     replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
     tracking, data = Tracking(), hashlib.sha256(" ".join(cards).encode()).hexdigest()
     results = []
-    with tracking.run(config.study, data_hash=data, marker=config.folder / "mlflow_run") as study:
+    processes = ray_running(config.workers, config.ray.address) if config.on_ray else nullcontext()
+    with processes, tracking.run(config.study, data_hash=data, marker=config.folder / "mlflow_run") as study:
         study.config(config)
         for seed in config.seeds:
             home = config.folder / f"seed-{seed}"
@@ -83,7 +86,7 @@ def _train(config: PairConfig, seed: int, home: Path, references: Mapping[str, S
 def _publish(home: Path, name: str, turns: Turns, validation_r: dict[str, float]) -> None:
     config = turns.config
     study = {
-        "config": config.model_dump(mode="json", exclude={"folder", "data", "resume", "threads"}),
+        "config": config.decisive(),
         "seed": turns.seed,
         "budget": {"packets": turns.packets_played, "worlds": len(config.worlds) * config.calls},
         "validation_r": {stage: round(r, 3) for stage, r in validation_r.items()},

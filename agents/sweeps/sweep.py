@@ -67,7 +67,7 @@ def run_sweep(config: SweepConfig) -> Best:
     folder.mkdir(parents=True, exist_ok=True)
     saved.write_text(config.model_dump_json(indent=2) + "\n")
     with (
-        ray_running(config.concurrent, config.address),
+        ray_running(config.concurrent, config.ray.address),
         tracking.run(f"{config.train.study} sweep", data_hash=data, marker=folder / "mlflow_run") as sweep,
         progress("sweep", config.trials) as report_progress,
     ):

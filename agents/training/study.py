@@ -18,6 +18,9 @@ class StudyConfig(Protocol):
     @property
     def folder(self) -> Path: ...
 
+    @property
+    def without_effect(self) -> frozenset[str]: ...
+
     def decisive(self) -> dict[str, Any]: ...
 
 
@@ -57,7 +60,7 @@ def require_same_study(config: StudyConfig) -> None:
     path = config.folder / "config.json"
     if not path.exists():
         return
-    begun = {name: value for name, value in flatten(read_json(path)).items() if not _is_place(name)}
+    begun = {name: value for name, value in flatten(read_json(path)).items() if not _has_no_effect(name, config)}
     wanted = flatten(config.decisive())
     for name in sorted(begun.keys() | wanted.keys()):
         if begun.get(name, "absent") != wanted.get(name, "absent"):
@@ -67,6 +70,7 @@ def require_same_study(config: StudyConfig) -> None:
             )
 
 
-def _is_place(name: str) -> bool:
-    """Return True for one of `PLACES` and what it holds, of a config or of the training within it."""
-    return name.removeprefix("train.").partition(".")[0] in PLACES
+def _has_no_effect(name: str, config: StudyConfig) -> bool:
+    """Return True for a field without effect and what it holds, and for the places of a training within the config."""
+    first, _, inner = name.partition(".")
+    return first in config.without_effect or (first == "train" and inner.partition(".")[0] in PLACES)

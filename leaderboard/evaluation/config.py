@@ -6,20 +6,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.base import AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES, Suite, replay_suite
-
-
-class RayConfig(Config):
-    """Location of a Ray cluster.
-
-    Attributes:
-        address: of a running cluster, "auto" for the one this machine belongs to; None: none.
-    """
-
-    address: Annotated[str, Field(min_length=1)] | None = None
 
 
 class LeaderboardConfig(Config):

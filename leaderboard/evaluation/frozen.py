@@ -98,8 +98,9 @@ def links_hash(drawn: Iterable[SharedLink]) -> str:
 
 def _text(value: Any) -> str:
     """Return `repr` of a drawn world without the fields of `ADDED_LATER` that stand at their defaults."""
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        shown = [name for name in value._fields if name not in ADDED_LATER or getattr(value, name) != value._field_defaults[name]]
+    fields: dict[str, Any] | None = getattr(value, "_field_defaults", None)
+    if fields is not None:
+        shown = [name for name in value._fields if name not in ADDED_LATER or getattr(value, name) != fields[name]]
         return f"{type(value).__name__}({', '.join(f'{name}={_text(getattr(value, name))}' for name in shown)})"
     if isinstance(value, tuple):
         return f"({', '.join(map(_text, value))}{',' if len(value) == 1 else ''})"

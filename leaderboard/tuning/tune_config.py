@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import Field
 
-from vcgym.agents.config.base import AbsolutePath, Config
+from vcgym.agents.config.base import AbsolutePath, Config, RayConfig
 from vcgym.agents.sweeps.search import Domain
-from vcgym.leaderboard.evaluation.config import RayConfig
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_senders import SenderTask
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask

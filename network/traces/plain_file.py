@@ -83,7 +83,7 @@ def replace_file(path: Path, content: bytes) -> None:
     """Write `content` to `path`, making its folder; it lies on the disk before it takes the place of the old file.
 
     Raises:
-        OSError: it cannot be written, as on a full disk; the old file stays, and nothing is left of the new one.
+        OSError: it cannot be written, as on a full disk; it names `path`, the old file stays, and nothing is left of the new one.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -93,6 +93,9 @@ def replace_file(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+    except OSError as error:
+        error.filename = str(path)  # writing names none, and the draft means nothing to a user
+        raise
     finally:
         draft.unlink(missing_ok=True)
 

@@ -15,7 +15,7 @@ def run(scale, folder):
     """Yield a case for each kind of work and run."""
     os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     work = {
-        "sweep": lambda home, address: _work.sweep(home, f"address={address}", "concurrent=2"),
+        "sweep": lambda home, address: _work.sweep(home, f"ray.address={address}", "concurrent=2"),
         "leaderboard": lambda home, address: _work.leaderboard(home, address=address),
     }
     for name, start in work.items():

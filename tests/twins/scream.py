@@ -1,6 +1,7 @@
 """SCReAM, both versions, as RFC 8298 and the draft that obsoletes it write it: whole histories, bytes, microseconds."""
 
 import math
+from itertools import pairwise
 from statistics import fmean, pvariance
 
 
@@ -94,7 +95,7 @@ class PlainScreamV1(PlainAcks):
         self.trend_at, self.fractions = now, [*self.fractions[1:], fraction]
         self.average = (1 - self.p.trend_weight) * self.average + self.p.trend_weight * fraction
         off = [one - fmean(self.fractions) for one in self.fractions]
-        r0, r1 = sum(one * one for one in off), sum(a * b for a, b in zip(off, off[1:], strict=False))
+        r0, r1 = sum(one * one for one in off), sum(a * b for a, b in pairwise(off))
         self.trend = min(max(r1 / r0 * self.average if r0 > 0 else 0.0, 0.0), 1.0)
         self.trend_mem = max(0.99 * self.trend_mem, self.trend)
 

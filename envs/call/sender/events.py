@@ -139,7 +139,7 @@ def _report(sender, tables, s, rate, rate_state):
         arrived_us = flight.arrived_us[s, place]
         there = LOST != arrived_us <= report_us
         sent_us, size = flight.sent_us[s, place], flight.size_bytes[s, place]
-        marked = np.int64(flight.marked[s, place] if there else 0)
+        marked = int(flight.marked[s, place] if there else 0)
         feedback = PacketFeedback(packet, size, sent_us, int(arrived_us if there else NOT_ARRIVED), now_us, marked)
         if decided(rate) != OUTSIDE:
             update(rate, rate_state, s, feedback)

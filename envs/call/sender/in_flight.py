@@ -55,7 +55,8 @@ def followed_by_paths(departures):
 def allocate_flight(sessions: int) -> Flight:
     """Room for `sessions` calls."""
     ring = (sessions, MAX_IN_FLIGHT)
-    return Flight(*(np.zeros(ring, np.int64) for _ in range(6)), np.zeros(ring, np.int8))
+    created_us, expires_us, sent_us, arrived_us, size_bytes, kind = (np.zeros(ring, np.int64) for _ in range(6))
+    return Flight(created_us, expires_us, sent_us, arrived_us, size_bytes, kind, np.zeros(ring, np.int8))
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Numbers worked out by hand from the papers and from libwebrtc, each named by the tests that hold it.
 
-R of routing, P of playout, L of the predictor, G of GCC, N of NADA, C of SCReAM, T of TCP, S of scheduling.
+R of routing, P of playout, L of the predictor, G of GCC, N of NADA, C of SCReAM, T of TCP, S of scheduling, M of conferences.
 """
 
 import ast
@@ -68,6 +68,12 @@ FACTS = {
     "L2": "its published figures agree",
     "L3": "its published share needs a heavy tail",
     "L4": "a noiseless set is fitted",
+    "M1": "rates on the dumbbell",
+    "M2": "trees do not always reach the min-cut",
+    "M4": "trees cross the bottleneck once",
+    "M5": "the min-cut is concave",
+    "M6": "the critical cut is a subgradient",
+    "M7": "a relay that is too late",
 }
 
 
@@ -78,7 +84,7 @@ def named_by_tests():
     for file in sorted(Path(__file__).parents[2].rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                for fact in re.findall(r"\b([RPGTLNC]\d+|S-\d+):", ast.get_docstring(node) or ""):
+                for fact in re.findall(r"\b([RPGTLNCM]\d+|S-\d+):", ast.get_docstring(node) or ""):
                     found.setdefault(fact, []).append(f"{file.name}::{node.name}")
     return found
 

@@ -1,14 +1,18 @@
 """vcgym-train-pair: a pair is trained, kept as files, resumed to the same bytes, and plays like any system."""
 
 import json
+from threading import Timer
 
 import numpy as np
 import pytest
+from ray.cluster_utils import Cluster
 
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.controllers.learned_router import NUMBERS
+from vcgym.agents.learners import candidates
 from vcgym.agents.learners.calls import Calls
 from vcgym.agents.learners.study import run_pairs
+from vcgym.agents.sweeps.search import each
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.leaderboard.evaluation.participants import study_agents
@@ -85,6 +89,36 @@ def test_threads_do_not_change_the_bytes(trained, tmp_path):
     _, pair = trained
     train(tmp_path, threads=1)
     assert files_of(tmp_path / "seed-3") == files_of(pair.folder)
+    train(tmp_path, threads=2, resume=True)  # a resumed training may have other threads
+
+
+def test_processes_of_ray_give_the_same_bytes_and_a_machine_may_be_lost(trained, tmp_path, monkeypatch):
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 100 * 2**20})
+    second = cluster.add_node(num_cpus=1, object_store_memory=100 * 2**20)
+    generations = []
+
+    def losing(function, calls):
+        generations.append(len(calls))
+        if len(generations) == 2:
+            Timer(0.1, cluster.remove_node, (second,), {"allow_graceful": False}).start()
+        return each(function, calls)
+
+    monkeypatch.setattr(candidates, "each", losing)
+    try:
+        train(tmp_path, ray={"address": cluster.address})
+        assert second not in cluster.list_all_nodes()
+    finally:
+        cluster.shutdown()
+    assert generations == [4, 1, 4, 1, 4]
+    assert files_of(tmp_path / "seed-3") == files_of(trained[1].folder)
+
+
+def test_the_prices_of_roughness_are_searched_on_worlds_of_mode_paper(tmp_path):
+    changed = {"worlds": ["wonderproxy correlated", "wonderproxy paper"], "calls": 2, "trials": 4, "rough_trials": 4, "lag_steps": 2}
+    train(tmp_path, **changed)
+    assert len((tmp_path / "seed-3" / "rough-0.jsonl").read_text().splitlines()) == 1
+    (before, after) = (learned_system(tmp_path / "seed-3", name).router.prices for name in ("start", LEARNED))
+    assert (before != after).all()
 
 
 def test_a_folder_that_holds_a_training_is_refused(trained):

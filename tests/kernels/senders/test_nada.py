@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from twins.nada import PlainNada
 from twins.reports import drawn_reports
-
 from vcgym.baselines.rate.nada.congestion_signal import aggregate, is_recent, warp
 from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.nada.packet_log import (

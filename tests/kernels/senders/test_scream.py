@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 from twins.reports import drawn_reports
 from twins.scream import PlainScreamV1, PlainScreamV2
-
 from vcgym.baselines.rate.scream import congestion_window, reference_window
 from vcgym.baselines.rate.scream.acks import ACKS, clear_acks, clear_report, close_report, hear
 from vcgym.baselines.rate.scream.congestion_window import CWND, LOSS, MARK, NOTHING, clear_window, note_under_way, react, resume
@@ -179,7 +179,7 @@ def test_delay_of_the_reference_window():
 
 
 def test_growth_of_the_reference_window():
-    """One segment per round trip, and 2 % of the window besides 4 s after congestion; slow near the last maximum and in short round trips."""
+    """One segment per round trip, and 2 % of the window 4 s after congestion; slow near the last maximum and in short round trips."""
     acks = acks_of(new_bytes=10_000)
     assert increment(V2, window_v2(10_000.0, congested_us=8_000_000), acks, False, 8_000_000) == pytest.approx(1000.0)
     assert increment(V2, window_v2(10_000.0, congested_us=8_000_000), acks, False, 10_000_000) == pytest.approx(1000.0 * 1.1)
@@ -200,14 +200,15 @@ def test_growth_of_the_reference_window():
 
 def test_averages_of_version_2():
     window = window_v2(10_000.0)
-    for now_us, qdelay_us, wanted in ((50_000, 40_000, 10_000.0), (99_999, 90_000, 10_000.0), (100_000, 20_000, 12_500.0), (200_000, 8_000, 8_000.0)):
+    taken = (50_000, 40_000, 10_000.0), (99_999, 90_000, 10_000.0), (100_000, 20_000, 12_500.0), (200_000, 8_000, 8_000.0)
+    for now_us, qdelay_us, wanted in taken:
         average(V2, window, acks_of(qdelay_us=qdelay_us, marked=1, packets=2), now_us)
         assert window.queuing_us == wanted
     assert window.alpha == pytest.approx(0.5 * (1 - (15 / 16) ** 3))
 
 
 def test_l4s():
-    """Two marks per round trip tell that the way marks; the window then yields by half the average share, and after a quiet time to what was used."""
+    """Two marks per round trip tell that the way marks; the window yields by half the mean share, after a quiet time to what was used."""
     l4s, window = V2._replace(l4s=True), window_v2(50_000.0)
     window.alpha = 0.04
     assert is_l4s_active(l4s, window, 100_000.0, 4e6)  # 2 of 50 packets

@@ -1,0 +1,26 @@
+"""Allocations in force: each source sends at its rate, packet by packet over its trees in proportion to their rates."""
+
+import numpy as np
+
+from vcgym.baselines.conference.trees import Allocation, source_of
+from vcgym.network.overlay.network import MAX_TREES, PLANS, Network, set_plan
+
+
+def follow(net: Network, allocation: Allocation, now_us: int, seed: np.uint64) -> None:
+    """Put an allocation in force at once; of a session with more than MAX_TREES trees those of the largest rates.
+
+    Args:
+        net: a network that has been started.
+        allocation: of as many parties.
+        now_us: instant.
+        seed: of the phases of sources that were silent.
+    """
+    for m in range(allocation.parties):
+        own = [k for k, tree in enumerate(allocation.trees) if source_of(tree) == m and allocation.rates_kbps[k] > 0.0]
+        own = sorted(own, key=lambda k: -allocation.rates_kbps[k])[:MAX_TREES]
+        slot = (int(net.sessions[m].plan) + 1) % PLANS
+        rates = allocation.rates_kbps[own]
+        for place, k in enumerate(own):
+            net.trees[m, slot, place] = allocation.trees[k]
+            net.weights[m, slot, place] = allocation.rates_kbps[k] / rates.sum()
+        set_plan(net, m, len(own), float(rates.sum()), now_us, seed)

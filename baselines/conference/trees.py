@@ -1,0 +1,84 @@
+"""Trees of a conference and the rates on them: what each published system chooses, and what it costs the network.
+
+A tree of session m spans all parties from its source m: `tree[j]` is the party that feeds j, and NO_PARENT stands at the source.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.overlay.topology import Overlay
+
+NO_PARENT = -1
+DELAY_BOUND_MS = 200.0  # Celerity, section 2
+
+Tree = tuple[int, ...]
+
+
+class Allocation(NamedTuple):
+    """Rates on trees.
+
+    Attributes:
+        parties: P.
+        trees: parents of each tree.
+        rates_kbps: (trees,), of each tree.
+    """
+
+    parties: int
+    trees: tuple[Tree, ...]
+    rates_kbps: NDArray[np.float64]
+
+    def session_kbps(self) -> NDArray[np.float64]:
+        """Return the rate of each session, (P,)."""
+        rates = np.zeros(self.parties)
+        for tree, rate in zip(self.trees, self.rates_kbps, strict=True):
+            rates[source_of(tree)] += rate
+        return rates
+
+    def overlay_kbps(self) -> NDArray[np.float64]:
+        """Return the rate of each session on each overlay link, (P, P, P): session, tail, head."""
+        rates = np.zeros((self.parties,) * 3)
+        for tree, rate in zip(self.trees, self.rates_kbps, strict=True):
+            for tail, head in hops_of(tree):
+                rates[source_of(tree), tail, head] += rate
+        return rates
+
+    def load_kbps(self, network: Overlay) -> NDArray[np.float64]:
+        """Return the load of each physical link, (L,)."""
+        load: NDArray[np.float64] = np.einsum("lij,mij->l", network.crossings(), self.overlay_kbps())
+        return load
+
+    def utility(self) -> float:
+        """Return the sum of the natural logarithms of the rates; a session without a rate is left out."""
+        rates = self.session_kbps()
+        return float(np.log(rates[rates > 0.0]).sum())
+
+
+def source_of(tree: Tree) -> int:
+    """Return the source of a tree."""
+    return tree.index(NO_PARENT)
+
+
+def hops_of(tree: Tree) -> list[tuple[int, int]]:
+    """Return the overlay links of a tree, (tail, head) each."""
+    return [(parent, head) for head, parent in enumerate(tree) if parent != NO_PARENT]
+
+
+def direct_tree(source: int, parties: int) -> Tree:
+    """Return the tree in which the source feeds every receiver."""
+    return tuple(NO_PARENT if party == source else source for party in range(parties))
+
+
+def tree_through(source: int, relay: int, parties: int) -> Tree:
+    """Return the tree in which the source feeds `relay`, and that every other receiver."""
+    return tuple(NO_PARENT if party == source else source if party == relay else relay for party in range(parties))
+
+
+def is_admissible(tree: Tree, network: Overlay, bound_ms: float) -> bool:
+    """Return True if every overlay link of the tree is there and it feeds every receiver within the bound."""
+
+    def delay_ms(party: int) -> float:
+        return 0.0 if tree[party] == NO_PARENT else delay_ms(tree[party]) + float(network.delay_ms[tree[party], party])
+
+    return all(np.isfinite(delay_ms(party)) and delay_ms(party) <= bound_ms for party in range(len(tree)))

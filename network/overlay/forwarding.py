@@ -1,0 +1,146 @@
+"""Packets of a conference on their way: sources emit, links carry, parties forward along trees, receivers measure.
+
+A packet refers to its session's plan by number and to a tree of it, so that all copies follow one tree though the plan changes under way,
+and nobody gets a packet twice. A plan that is older than PLANS is forgotten: its packets are no longer forwarded.
+"""
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.overlay.clock import NEVER_US, earliest, set_next
+from vcgym.network.overlay.links import offer, take
+from vcgym.network.overlay.network import MESSAGES, PACKET_BYTES, PLANS
+from vcgym.network.overlay.topology import NO_LINK
+
+MEDIA, CROSS, MESSAGE = 0, 1, 2  # kinds of packets; a message of kind k is MESSAGE + k
+
+
+@kernel
+def advance(net, scratch, until_us):
+    """Play all events up to and at `until_us`; `scratch` is one packet (1,) of PACKET."""
+    links, parties = net.links.size, net.sessions.size
+    while True:
+        stream = earliest(net.clock)
+        now_us = net.clock.next_us[stream]
+        if now_us > until_us:
+            return
+        if stream < links:
+            _arrive(net, scratch, stream, now_us)
+        elif stream < links + parties:
+            _emit(net, scratch, stream - links, now_us)
+        else:
+            _cross(net, scratch, stream - links - parties, now_us)
+
+
+@kernel
+def send_message(net, scratch, kind, sender, receiver, size_bytes, now_us):
+    """Send `net.messages[kind, sender, receiver, written % MESSAGES]`, filled by the caller, over the overlay link."""
+    number = net.written[kind, sender, receiver]
+    net.written[kind, sender, receiver] = number + 1
+    packet = scratch[0]
+    packet.kind, packet.size_bytes, packet.number, packet.created_us, packet.session = MESSAGE + kind, size_bytes, number, now_us, sender
+    _enter(net, packet, sender, receiver, now_us)
+
+
+@kernel
+def _emit(net, scratch, m, now_us):
+    session, packet = net.sessions[m], scratch[0]
+    slot, best = session.plan % PLANS, 0
+    for tree in range(session.trees):
+        net.credits[m, tree] += net.weights[m, slot, tree]
+        if net.credits[m, tree] > net.credits[m, best]:
+            best = tree
+    net.credits[m, best] -= 1.0
+    packet.kind, packet.size_bytes, packet.number, packet.created_us = MEDIA, PACKET_BYTES, session.number, now_us
+    packet.session, packet.tree, packet.plan = m, best, session.plan
+    session.number += 1
+    _forward(net, packet, m, now_us)
+    session.due_us += PACKET_BYTES * 8e3 / session.rate_kbps
+    set_next(net.clock, net.links.size + m, np.int64(session.due_us))
+
+
+@kernel
+def _cross(net, scratch, f, now_us):
+    flow, packet = net.flows[f], scratch[0]
+    stream = net.links.size + net.sessions.size + f
+    if now_us >= flow.stops_us:
+        set_next(net.clock, stream, np.int64(NEVER_US))
+        return
+    packet.kind, packet.size_bytes, packet.number, packet.created_us = CROSS, flow.size_bytes, flow.sent, now_us
+    offer(net.links, net.rings, net.clock, flow.link, now_us, packet)
+    flow.sent += 1
+    flow.due_us += flow.gap_us
+    set_next(net.clock, stream, np.int64(flow.due_us))
+
+
+@kernel
+def _enter(net, packet, tail, head, now_us):
+    """Send a copy of `packet` over an overlay link."""
+    one = net.measured[tail, head]
+    packet.tail, packet.head, packet.hop, packet.sent_us, packet.sequence = tail, head, 0, now_us, one.sent
+    one.sent += 1
+    offer(net.links, net.rings, net.clock, net.paths[tail, head, 0], now_us, packet)
+
+
+@kernel
+def _forward(net, packet, party, now_us):
+    m = packet.session
+    parents = net.trees[m, packet.plan % PLANS, packet.tree]
+    for head in range(parents.size):
+        if parents[head] == party and head != m:
+            _enter(net, packet, party, head, now_us)
+
+
+@kernel
+def _arrive(net, scratch, number, now_us):
+    scratch[0] = take(net.links, net.rings, net.clock, number)
+    packet = scratch[0]
+    if packet.kind == CROSS:
+        return
+    hop = packet.hop + 1
+    if hop < net.paths.shape[2] and net.paths[packet.tail, packet.head, hop] != NO_LINK:
+        packet.hop = hop
+        offer(net.links, net.rings, net.clock, net.paths[packet.tail, packet.head, hop], now_us, packet)
+    elif net.present[packet.head]:
+        _measure(net.measured[packet.tail, packet.head], packet, now_us)
+        if packet.kind == MEDIA:
+            _hear(net, packet, now_us)
+        else:
+            _read(net, packet, now_us)
+
+
+@kernel
+def _measure(one, packet, now_us):
+    delay_us = now_us - packet.sent_us
+    one.received += 1
+    one.lost += packet.sequence - one.expected
+    one.expected = packet.sequence + 1
+    one.delay_us += delay_us
+    one.least_us = min(one.least_us, delay_us)
+
+
+@kernel
+def _hear(net, packet, now_us):
+    m, party = packet.session, packet.head
+    heard, delay_us = net.heard[m, party], now_us - packet.created_us
+    heard.packets += 1
+    heard.delay_us += delay_us
+    heard.longest_us = max(heard.longest_us, delay_us)
+    heard.late += delay_us > net.bound_us[0]
+    if net.logged[0] < net.log.size:
+        entry = net.log[net.logged[0]]
+        entry.session, entry.receiver, entry.number, entry.tree = m, party, packet.number, packet.tree
+        entry.created_us, entry.arrived_us = packet.created_us, now_us
+        net.logged[0] += 1
+    net.told[party, m] = max(net.told[party, m], packet.plan)
+    if packet.plan > net.sessions[m].plan - PLANS:
+        _forward(net, packet, party, now_us)
+
+
+@kernel
+def _read(net, packet, now_us):
+    kind, sender, receiver = packet.kind - MESSAGE, packet.tail, packet.head
+    if packet.number >= net.written[kind, sender, receiver] - MESSAGES:
+        for field in range(net.inbox.shape[3]):
+            net.inbox[kind, receiver, sender, field] = net.messages[kind, sender, receiver, packet.number % MESSAGES, field]
+        net.inbox_us[kind, receiver, sender] = now_us

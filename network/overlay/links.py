@@ -1,0 +1,95 @@
+"""Physical links: a drop-tail first-in-first-out queue, a server of constant rate, and the way to the other end.
+
+What enters leaves in order, so a link keeps its packets in a ring and the first of them is its next event. Arithmetic is exact: the
+server's next free instant is a microsecond and a share of one, and departures are rounded up to whole microseconds without adding up. A
+packet that is offered while the link is down is lost; one that is on the link already goes on.
+"""
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.overlay.clock import NEVER_US, set_next
+
+_MILLION = 1_000_000
+
+LINK = np.dtype(
+    (
+        np.record,
+        [
+            ("rate_bps", "i8"),
+            ("propagation_us", "i8"),
+            ("limit_packets", "i8"),  # waiting and in service
+            ("down", "i8"),
+            ("free_us", "i8"),  # the server is free from here on ...
+            ("used", "i8"),  # ... plus used / rate microseconds
+            ("first", "i8"),  # of the link's ring
+            ("mask", "i8"),
+            ("entered", "i8"),
+            ("left", "i8"),  # of them, those known to have left the server
+            ("taken", "i8"),  # of them, those that have arrived
+            ("bytes", "i8"),  # entered
+            ("dropped", "i8"),
+            ("cut", "i8"),  # offered while down
+        ],
+    )
+)
+
+PACKET = np.dtype(
+    (
+        np.record,
+        [
+            ("arrives_us", "i8"),  # at the end of the physical link
+            ("sent_us", "i8"),  # onto the overlay link
+            ("created_us", "i8"),
+            ("number", "i8"),  # of the session, or of the message
+            ("sequence", "i8"),  # on the overlay link
+            ("plan", "i8"),
+            ("size_bytes", "i4"),
+            ("kind", "i2"),
+            ("session", "i2"),
+            ("tree", "i2"),
+            ("tail", "i2"),
+            ("head", "i2"),
+            ("hop", "i2"),  # physical links of the path passed so far
+        ],
+    )
+)
+
+
+@kernel
+def offer(links, rings, clock, number, now_us, packet):
+    """Offer a copy of `packet` to a link; return False if it is lost. Times never fall."""
+    link = links[number]
+    if link.down:
+        link.cut += 1
+        return False
+    while link.left < link.entered and rings[link.first + (link.left & link.mask)].arrives_us - link.propagation_us <= now_us:
+        link.left += 1
+    if link.entered - link.left >= link.limit_packets or link.entered - link.taken > link.mask:
+        link.dropped += 1
+        return False
+    if link.free_us < now_us:
+        link.free_us, link.used = now_us, 0
+    work = link.used + packet.size_bytes * np.int64(8 * _MILLION)
+    took_us = work // link.rate_bps
+    link.free_us += took_us
+    link.used = work - took_us * link.rate_bps
+    place = link.first + (link.entered & link.mask)
+    rings[place] = packet
+    rings[place].arrives_us = link.free_us + (1 if link.used > 0 else 0) + link.propagation_us
+    if link.entered == link.taken:
+        set_next(clock, number, rings[place].arrives_us)
+    link.entered += 1
+    link.bytes += packet.size_bytes
+    return True
+
+
+@kernel
+def take(links, rings, clock, number):
+    """Return the packet that arrives first at the end of a link, and set the link's next event."""
+    link = links[number]
+    place = link.first + (link.taken & link.mask)
+    link.taken += 1
+    following = rings[link.first + (link.taken & link.mask)].arrives_us if link.taken < link.entered else np.int64(NEVER_US)
+    set_next(clock, number, following)
+    return rings[place]

@@ -1,0 +1,215 @@
+"""State of a conference on its network: physical links, sessions and their plans, measurements, messages, cross traffic."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.overlay.clock import NEVER_US, Clock, allocate_clock, set_next, stop_clock
+from vcgym.network.overlay.links import LINK, PACKET
+from vcgym.network.overlay.topology import Overlay
+
+MAX_TREES = 32  # of a plan
+PLANS = 16  # that packets under way may refer to
+KINDS = 2  # of messages
+MESSAGES = 8  # of one kind under way from one party to another
+PACKET_BYTES = 1446  # 1,400 of media and Celerity's header
+HEADER_BYTES = 46  # Celerity, section 5
+_SMALL_BYTES = 200  # mean packet for which the ring of a link has room on the way
+
+SESSION = np.dtype(
+    (
+        np.record,
+        [
+            ("due_us", "f8"),  # the next packet
+            ("rate_kbps", "f8"),
+            ("plan", "i8"),  # newest
+            ("trees", "i8"),  # of it
+            ("number", "i8"),  # packets so far
+        ],
+    )
+)
+
+MEASURED = np.dtype(
+    (
+        np.record,
+        [
+            ("sent", "i8"),  # packets so far onto the overlay link
+            ("expected", "i8"),  # sequence number at its end
+            ("received", "i8"),  # since the last measurement
+            ("lost", "i8"),
+            ("delay_us", "i8"),  # sum
+            ("least_us", "i8"),  # smallest delay so far
+        ],
+    )
+)
+
+HEARD = np.dtype(
+    (
+        np.record,
+        [
+            ("packets", "i8"),
+            ("delay_us", "i8"),  # sum
+            ("longest_us", "i8"),
+            ("late", "i8"),  # later than the delay bound
+        ],
+    )
+)
+
+FLOW = np.dtype(
+    (
+        np.record,
+        [("link", "i8"), ("starts_us", "i8"), ("stops_us", "i8"), ("gap_us", "f8"), ("due_us", "f8"), ("size_bytes", "i8"), ("sent", "i8")],
+    )
+)
+
+LOGGED = np.dtype([("session", "i8"), ("receiver", "i8"), ("number", "i8"), ("created_us", "i8"), ("arrived_us", "i8"), ("tree", "i8")])
+
+
+class CrossTraffic(NamedTuple):
+    """Constant bit rate over one physical link, whatever happens."""
+
+    tail: str
+    head: str
+    rate_kbps: float
+    starts_s: float = 0.0
+    stops_s: float = 1e6
+    size_bytes: int = 1000
+
+
+class Network(NamedTuple):
+    """Conference of P parties, party m the source of session m, over L physical links with F flows of cross traffic.
+
+    Attributes:
+        links: (L,) of LINK.
+        rings: packets on each link.
+        clock: streams: links, sessions, flows.
+        paths: (P, P, H), see `Overlay`.
+        sessions: (P,) of SESSION.
+        trees: (P, PLANS, MAX_TREES, P) parents, by session and plan modulo PLANS.
+        weights: (P, PLANS, MAX_TREES), shares of a plan's trees.
+        credits: (P, MAX_TREES): the tree of most credit takes the next packet.
+        measured: (P, P) of MEASURED, by tail and head.
+        heard: (P, P) of HEARD, by session and receiver.
+        told: (P, P) newest plan that a party has heard of, by party and session.
+        present: (P,) bool.
+        flows: (F,) of FLOW.
+        messages: (KINDS, P, P, MESSAGES, W) content under way, by sender and receiver.
+        written: (KINDS, P, P) messages sent so far.
+        inbox: (KINDS, P, P, W) content that came last, by receiver and sender.
+        inbox_us: (KINDS, P, P) when; -1: never.
+        log: (capacity,) of LOGGED: each arrival of media at a party.
+        logged: (1,).
+        bound_us: (1,), beyond which an arrival counts as late.
+    """
+
+    links: NDArray
+    rings: NDArray
+    clock: Clock
+    paths: NDArray[np.int64]
+    sessions: NDArray
+    trees: NDArray[np.int16]
+    weights: NDArray[np.float64]
+    credits: NDArray[np.float64]
+    measured: NDArray
+    heard: NDArray
+    told: NDArray[np.int64]
+    present: NDArray[np.bool_]
+    flows: NDArray
+    messages: NDArray[np.float32]
+    written: NDArray[np.int64]
+    inbox: NDArray[np.float32]
+    inbox_us: NDArray[np.int64]
+    log: NDArray
+    logged: NDArray[np.int64]
+    bound_us: NDArray[np.int64]
+
+
+def allocate_network(overlay: Overlay, cross: Sequence[tuple[int, CrossTraffic]] = (), log: int = 0, bound_ms: float = 200.0) -> Network:
+    """Allocate a conference, not yet started.
+
+    Args:
+        overlay: with all links up.
+        cross: number of the physical link and flow.
+        log: how many arrivals are kept.
+        bound_ms: an arrival later than this after creation counts as late.
+
+    Raises:
+        ValueError: a number of a flow out of its range.
+    """
+    parties, width = overlay.parties, 2 * overlay.parties + 2
+    links, flows = np.zeros(len(overlay.capacity_kbps), LINK), np.zeros(len(cross), FLOW)
+    links["rate_bps"] = np.round(overlay.capacity_kbps * 1000.0)
+    links["propagation_us"], links["limit_packets"] = overlay.propagation_us, overlay.queue_packets
+    on_the_way = links["rate_bps"] * links["propagation_us"] // (_SMALL_BYTES * 8_000_000)
+    sizes = 1 << np.ceil(np.log2(on_the_way + links["limit_packets"] + 64)).astype(np.int64)
+    links["mask"], links["first"] = sizes - 1, np.cumsum(sizes) - sizes
+    for flow, (link, which) in zip(flows, cross, strict=True):
+        require_within(which, rate_kbps=(0.1, 1e6), size_bytes=(1, 65535), starts_s=(0.0, 1e9), stops_s=(which.starts_s, 1e9))
+        flow["link"], flow["size_bytes"] = link, which.size_bytes
+        flow["starts_us"], flow["stops_us"] = round(which.starts_s * 1e6), round(which.stops_s * 1e6)
+        flow["gap_us"] = which.size_bytes * 8e3 / which.rate_kbps
+    return Network(
+        links, np.zeros(sizes.sum(), PACKET), allocate_clock(len(links) + parties + len(flows)), overlay.paths, np.zeros(parties, SESSION),
+        np.zeros((parties, PLANS, MAX_TREES, parties), np.int16), np.zeros((parties, PLANS, MAX_TREES)), np.zeros((parties, MAX_TREES)),
+        np.zeros((parties, parties), MEASURED), np.zeros((parties, parties), HEARD), np.zeros((parties, parties), np.int64),
+        np.ones(parties, np.bool_), flows, np.zeros((KINDS, parties, parties, MESSAGES, width), np.float32),
+        np.zeros((KINDS, parties, parties), np.int64), np.zeros((KINDS, parties, parties, width), np.float32),
+        np.zeros((KINDS, parties, parties), np.int64), np.zeros(log, LOGGED), np.zeros(1, np.int64),
+        np.array([round(bound_ms * 1000.0)]),
+    )  # fmt: skip
+
+
+@kernel
+def start_network(net, seed):
+    """Empty the network and begin at 0; the seed decides when each source and flow sends its first packet within its gap."""
+    parties, links = net.sessions.size, net.links.size
+    stop_clock(net.clock)
+    for link in net.links:
+        link.down = link.used = link.entered = link.left = link.taken = link.bytes = link.dropped = link.cut = 0
+        link.free_us = -1
+    for m in range(parties):
+        session = net.sessions[m]
+        session.due_us, session.rate_kbps = -1.0, 0.0
+        session.plan = session.trees = session.number = 0
+        net.present[m] = True
+    for row in net.measured:
+        for one in row:
+            one.sent = one.expected = one.received = one.lost = one.delay_us = 0
+            one.least_us = NEVER_US
+    for row in net.heard:
+        for one in row:
+            one.packets = one.delay_us = one.longest_us = one.late = 0
+    net.credits[:] = 0.0
+    net.told[:] = net.written[:] = 0
+    net.inbox[:] = 0.0
+    net.inbox_us[:] = -1
+    net.logged[0] = 0
+    for f in range(net.flows.size):
+        flow = net.flows[f]
+        flow.sent = 0
+        flow.due_us = flow.starts_us + flow.gap_us * rng.uniform(rng.stream_key(seed, f, rng.CROSS), 0)
+        set_next(net.clock, links + parties + f, np.int64(flow.due_us))
+
+
+@kernel
+def set_plan(net, m, count, rate_kbps, now_us, seed):
+    """Put the plan of session `m` in force: `trees` and `weights` of the slot of its next number are filled, `count` of them."""
+    session = net.sessions[m]
+    session.plan += 1
+    session.trees = count
+    net.told[m, m] = session.plan
+    net.credits[m, :] = 0.0
+    session.rate_kbps = rate_kbps if count > 0 else 0.0
+    stream = net.links.size + m
+    if session.rate_kbps <= 0.0:
+        session.due_us = -1.0
+        set_next(net.clock, stream, np.int64(NEVER_US))
+    elif session.due_us < 0.0:
+        phase = rng.uniform(rng.stream_key(seed, m, rng.SOURCE), session.plan)
+        session.due_us = now_us + phase * PACKET_BYTES * 8e3 / session.rate_kbps
+        set_next(net.clock, stream, np.int64(session.due_us))

@@ -1,0 +1,160 @@
+"""The physical network below a conference: parties, routers and directed links, and the overlay links that it carries.
+
+An overlay link joins an ordered pair of parties and follows the underlay path of least propagation, of equals the one of fewest links,
+then the one whose names come first in the alphabet. A party is an end host: no underlay path passes through one. The underlay does not
+route around a link that is down, so the pairs whose path crosses it cannot reach each other until it is up again.
+"""
+
+import heapq
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.kernels.ranges import require_within
+
+NO_LINK = -1
+MAX_PARTIES = 128
+
+
+class PhysicalLink(NamedTuple):
+    """Directed link between two nodes, with a drop-tail queue of `queue_packets` before it, the packet in service included."""
+
+    tail: str
+    head: str
+    capacity_kbps: float
+    propagation_ms: float = 0.0
+    queue_packets: int = 50
+
+    @property
+    def name(self) -> str:
+        """Return the link as tables and errors name it."""
+        return f"{self.tail}->{self.head}"
+
+
+class Topology(NamedTuple):
+    """Parties of a conference, routers, and directed links between them."""
+
+    parties: tuple[str, ...]
+    routers: tuple[str, ...]
+    links: tuple[PhysicalLink, ...]
+
+
+class Overlay(NamedTuple):
+    """A topology as arrays: P parties, L physical links, H links on the longest path.
+
+    Attributes:
+        capacity_kbps: (L,).
+        propagation_us: (L,) int64.
+        queue_packets: (L,) int64.
+        paths: (P, P, H) physical links of each overlay link in order, padded with NO_LINK; all NO_LINK where there is none.
+        delay_ms: (P, P) propagation of each overlay link; infinite where there is none.
+    """
+
+    capacity_kbps: NDArray[np.float64]
+    propagation_us: NDArray[np.int64]
+    queue_packets: NDArray[np.int64]
+    paths: NDArray[np.int64]
+    delay_ms: NDArray[np.float64]
+
+    @property
+    def parties(self) -> int:
+        """Return the number of parties."""
+        return len(self.paths)
+
+    def crossings(self) -> NDArray[np.float64]:
+        """Return the (L, P, P) matrix `a[l, i, j]`: 1.0 where the overlay link from i to j crosses physical link l."""
+        crossed = self.paths[None] == np.arange(len(self.capacity_kbps))[:, None, None, None]
+        return crossed.any(axis=3).astype(np.float64)
+
+
+def both_ways(
+    one: str, other: str, capacity_kbps: float, propagation_ms: float = 0.0, queue_packets: int = 50
+) -> tuple[PhysicalLink, PhysicalLink]:  # fmt: skip
+    """Return a link and the same in the other direction."""
+    return (
+        PhysicalLink(one, other, capacity_kbps, propagation_ms, queue_packets),
+        PhysicalLink(other, one, capacity_kbps, propagation_ms, queue_packets),
+    )
+
+
+def require_topology(topology: Topology) -> None:
+    """Refuse a topology that cannot be played.
+
+    Raises:
+        ValueError: fewer than two parties, a node named twice, a link from a node to itself, of an unknown node, given twice, or with a
+            number out of its range; or two parties that cannot reach each other.
+    """
+    nodes = (*topology.parties, *topology.routers)
+    if not 2 <= len(topology.parties) <= MAX_PARTIES:
+        raise ValueError(f"Topology.parties has {len(topology.parties)} names; allowed are 2 to {MAX_PARTIES}")
+    for node in nodes:
+        if nodes.count(node) > 1:
+            raise ValueError(f"node {node!r} stands {nodes.count(node)} times in Topology.parties and routers; allowed is once")
+    ends = [link[:2] for link in topology.links]
+    for link in topology.links:
+        for node in link[:2]:
+            if node not in nodes:
+                raise ValueError(f"link {link.name} of Topology: no node is named {node!r}; allowed: {', '.join(nodes)[:200]}")
+        if link.tail == link.head:
+            raise ValueError(f"link {link.name} of Topology leads from {link.tail!r} to itself; allowed are two different nodes")
+        if ends.count(link[:2]) > 1:
+            raise ValueError(f"link {link.name} stands {ends.count(link[:2])} times in Topology.links; allowed is once")
+        try:
+            require_within(link, capacity_kbps=(1.0, 1e7), propagation_ms=(0.0, 10e3), queue_packets=(1, 8192))
+        except ValueError as error:
+            raise ValueError(f"link {link.name} of Topology: {error}") from None
+    for one in topology.parties:
+        reached = _paths_from(topology, one)
+        for other in topology.parties:
+            if other not in reached:
+                raise ValueError(f"Topology has no path from party {one!r} to party {other!r}; allowed: all reach each other")
+
+
+def overlay(topology: Topology, down: Iterable[tuple[str, str]] = ()) -> Overlay:
+    """Return the overlay of a topology while the links `down`, named by tail and head, carry nothing.
+
+    Raises:
+        ValueError: a topology that cannot be played, or a link that it has not.
+    """
+    require_topology(topology)
+    numbers = {link[:2]: i for i, link in enumerate(topology.links)}
+    for ends in down:
+        if ends not in numbers:
+            raise ValueError(f"link {ends[0]}->{ends[1]} is down but not in Topology.links; allowed are its links")
+    dead = {numbers[ends] for ends in down}
+    routes = [_paths_from(topology, party) for party in topology.parties]
+    propagation_us = np.array([round(link.propagation_ms * 1000.0) for link in topology.links], np.int64)
+    parties = len(topology.parties)
+    paths = np.full((parties, parties, max(len(path) for route in routes for path in route.values())), NO_LINK, np.int64)
+    delay_ms = np.full((parties, parties), math.inf)
+    for i, route in enumerate(routes):
+        for j, party in enumerate(topology.parties):
+            path = [numbers[ends] for ends in route[party]]
+            if i != j and not dead & set(path):
+                paths[i, j, : len(path)] = path
+                delay_ms[i, j] = propagation_us[path].sum() / 1000.0
+    capacity_kbps = np.array([link.capacity_kbps for link in topology.links], np.float64)
+    queue_packets = np.array([link.queue_packets for link in topology.links], np.int64)
+    return Overlay(capacity_kbps, propagation_us, queue_packets, paths, delay_ms)
+
+
+def _paths_from(topology: Topology, party: str) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the path from a party to each node that it can reach, by Dijkstra's algorithm."""
+    leaving: dict[str, list[PhysicalLink]] = {}
+    for link in topology.links:
+        leaving.setdefault(link.tail, []).append(link)
+    waiting: list[tuple[int, int, tuple[tuple[str, str], ...], str]] = [(0, 0, (), party)]
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    while waiting:
+        delay_us, hops, path, node = heapq.heappop(waiting)
+        if node in found:
+            continue
+        found[node] = path
+        if node != party and node in topology.parties:
+            continue
+        for link in leaving.get(node, ()):
+            heapq.heappush(waiting, (delay_us + round(link.propagation_ms * 1000.0), hops + 1, (*path, link[:2]), link.head))
+    return found

@@ -1,0 +1,39 @@
+"""The search of prices, on a score whose best prices are known."""
+
+import numpy as np
+
+from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, START
+from vcgym.agents.learners.price_search import search_prices
+
+BEST = START + SCALE  # where the score below is highest
+
+
+class Bowl:
+    """Candidates whose R falls with the distance from `BEST`, by each chunk another way."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __len__(self):
+        return 2
+
+    def scores(self, routers, chunk):
+        self.asked += len(routers)
+        return [90.0 - np.square((router.prices - BEST) / SCALE)[chunk::2] for router in routers]
+
+
+def test_it_finds_the_best_and_leaves_prices_without_a_step_alone(tmp_path):
+    scale = SCALE.copy()
+    scale[5:] = 0.0
+    found = search_prices(START, scale, Bowl(), 400, 8, 0.5, 1, tmp_path / "told")
+    np.testing.assert_allclose(found[:5], BEST[:5], atol=0.1 * SCALE[:5].max())
+    np.testing.assert_array_equal(found[5:], START[5:])
+    assert found.shape == (NUMBERS,)
+
+
+def test_what_was_told_is_not_asked_again(tmp_path):
+    first, second = Bowl(), Bowl()
+    found = search_prices(START, SCALE, first, 64, 8, 0.5, 1, tmp_path / "told")
+    again = search_prices(START, SCALE, second, 64, 8, 0.5, 1, tmp_path / "told")
+    np.testing.assert_array_equal(again, found)
+    assert (first.asked, second.asked) == (64 + 2, 0)

@@ -1,0 +1,159 @@
+"""Packets of a conference: equal to a plain simulator packet for packet, and what must never happen."""
+
+import numpy as np
+import pytest
+
+from twins.conference import TwinConference
+from vcgym.baselines.conference.oracle_lp import oracle_lp
+from vcgym.baselines.conference.plans import follow
+from vcgym.baselines.conference.published import mutualcast
+from vcgym.baselines.conference.trees import Allocation, source_of
+from vcgym.network.overlay.clock import NEVER_US, allocate_clock, earliest, set_next, stop_clock
+from vcgym.network.overlay.forwarding import advance, send_message
+from vcgym.network.overlay.links import PACKET
+from vcgym.network.overlay.network import MESSAGES, PACKET_BYTES, CrossTraffic, allocate_network, start_network
+from vcgym.network.overlay.topologies import WHERE, dumbbell, random_topology
+from vcgym.network.overlay.topology import overlay
+
+SEED = np.uint64(7)
+
+
+def started(network, cross=(), log=0):
+    net = allocate_network(network, cross, log)
+    start_network(net, SEED)
+    return net, np.zeros(1, PACKET)
+
+
+def scaled(allocation, by):
+    return allocation._replace(rates_kbps=allocation.rates_kbps * by)
+
+
+def tell(twin, allocation, now_us):
+    """The plans that `follow` makes, for the twin."""
+    for m in range(allocation.parties):
+        own = [k for k, tree in enumerate(allocation.trees) if source_of(tree) == m and allocation.rates_kbps[k] > 0.0]
+        own.sort(key=lambda k: -allocation.rates_kbps[k])
+        rates = allocation.rates_kbps[own]
+        twin.set_plan(m, [allocation.trees[k] for k in own], list(rates / rates.sum()), float(rates.sum()), now_us)
+
+
+@pytest.mark.parametrize(("seed", "load"), [(0, 0.9), (1, 1.0), (2, 1.3), (3, 2.0)])
+def test_packets_equal_those_of_the_twin(seed, load):
+    """Rates of the optimum times a load, cross traffic, other trees in the middle, a link that is down, a party that leaves."""
+    topology = random_topology(seed, 3 + seed, WHERE[seed % 2])
+    network = overlay(topology)
+    cross = [(seed, CrossTraffic(*topology.links[seed][:2], 200.0, 1.0, 3.0))]
+    net, scratch = started(network, cross, log=200_000)
+    twin = TwinConference(network, cross, SEED)
+    first, second = scaled(oracle_lp(network).allocation, load), scaled(mutualcast(network), load)
+
+    def until(at_us):
+        advance(net, scratch, at_us)
+        twin.run(at_us)
+
+    for allocation in (first, second):
+        now_us = 0 if allocation is first else 2_000_000
+        follow(net, allocation, now_us, SEED)
+        tell(twin, allocation, now_us)
+        until(now_us + 1_000_000)
+        net.links["down"][0] = twin.links[0].down = True
+        until(now_us + 1_500_000)
+        net.links["down"][0] = twin.links[0].down = False
+        until(now_us + 2_000_000)
+    net.present[1] = False
+    twin.present.remove(1)
+    until(5_000_000)
+    assert net.logged[0] > 500
+    assert [tuple(entry) for entry in net.log[: net.logged[0]].tolist()] == twin.log
+    for field in ("entered", "dropped", "cut"):
+        assert net.links[field].tolist() == [getattr(link, field) for link in twin.links]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_conservation_capacity_order_and_no_packet_twice(seed):
+    network = overlay(random_topology(seed, 4 + seed, WHERE[seed % 2]))
+    net, scratch = started(network, log=300_000)
+    follow(net, scaled(oracle_lp(network).allocation, 1.2), 0, SEED)
+    seconds = 20
+    for second in range(1, seconds + 1):
+        before = net.links["bytes"].copy()
+        advance(net, scratch, second * 1_000_000)
+        room = net.links["limit_packets"] * PACKET_BYTES  # what the queue may take in beyond what leaves
+        assert ((net.links["bytes"] - before) * 8 <= network.capacity_kbps * 1000 + 8 * room).all()
+    follow(net, scaled(oracle_lp(network).allocation, 0.0), seconds * 1_000_000, SEED)
+    advance(net, scratch, 2 * seconds * 1_000_000)
+    assert (net.links["taken"] == net.links["entered"]).all()
+    assert net.measured["sent"].sum() == net.measured["received"].sum() + net.links["dropped"].sum()
+    log = net.log[: net.logged[0]]
+    copies = log[["session", "receiver", "number"]]
+    assert len(np.unique(copies)) == len(log)
+    assert (log["session"] != log["receiver"]).all()
+    assert (log["number"] < net.sessions["number"][log["session"]]).all()
+    for m, j, tree in {(int(e["session"]), int(e["receiver"]), int(e["tree"])) for e in log}:
+        of_tree = log[(log["session"] == m) & (log["receiver"] == j) & (log["tree"] == tree)]
+        assert (np.diff(of_tree["number"]) > 0).all()
+        assert (np.diff(of_tree["arrived_us"]) >= 0).all()
+    assert net.heard["packets"].sum() == len(log)
+
+
+def test_every_packet_on_an_overlay_link_is_received_or_lost_or_under_way():
+    """With one session on the direct links sources stop and all is settled: sent = received + lost, by sequence numbers."""
+    network = overlay(dumbbell(100.0))
+    net, scratch = started(network)
+    direct = Allocation(4, ((-1, 0, 0, 0),), np.array([200.0]))
+    follow(net, direct, 0, SEED)
+    advance(net, scratch, 10_000_000)
+    follow(net, scaled(direct, 0.0), 10_000_000, SEED)
+    advance(net, scratch, 60_000_000)
+    sent, received = net.measured["sent"][0], net.measured["received"][0]
+    assert sent[1] == sent[2] == sent[3] == net.sessions["number"][0] == received[1]
+    assert net.links["dropped"].sum() == (sent - received).sum() > 0
+    # Two copies of each packet share 100 kbps: half of what is sent gets through, and the queue of 50 packets drains at the end.
+    assert received[2] + received[3] == pytest.approx(10 * 100e3 / 8 / PACKET_BYTES + 50, abs=2)
+
+
+def test_a_link_that_is_down_parts_only_the_pairs_that_need_it_and_works_again():
+    topology = dumbbell()
+    net, scratch = started(overlay(topology))
+    follow(net, Allocation(4, ((-1, 0, 0, 0),), np.array([100.0])), 0, SEED)
+    advance(net, scratch, 1_000_000)
+    names = [link.name for link in topology.links]
+    net.links["down"][names.index("A->E")] = True
+    advance(net, scratch, 1_500_000)
+    before = net.heard["packets"][0].copy()
+    advance(net, scratch, 3_000_000)
+    gained = net.heard["packets"][0] - before
+    assert gained[1] > 0
+    assert gained[2] == gained[3] == 0
+    net.links["down"][names.index("A->E")] = False
+    advance(net, scratch, 5_000_000)
+    assert (net.heard["packets"][0] - before)[2] > 0
+
+
+def test_messages_arrive_in_order_or_are_lost_and_never_overtake():
+    net, scratch = started(overlay(dumbbell(1000.0)))
+    for number in range(3 * MESSAGES):
+        net.messages[0, 0, 2, net.written[0, 0, 2] % MESSAGES, 0] = number
+        send_message(net, scratch, 0, 0, 2, 100, number * 1000)
+        advance(net, scratch, number * 1000)
+    assert net.inbox_us[0, 2, 0] < 3 * MESSAGES * 1000
+    advance(net, scratch, 10_000_000)
+    assert net.inbox[0, 2, 0, 0] == 3 * MESSAGES - 1
+    assert (net.inbox_us >= 0).sum() == 1
+
+
+def test_the_clock_gives_the_earliest_and_of_equals_the_lower_number():
+    random = np.random.default_rng(0)
+    clock, times = allocate_clock(11), np.full(11, NEVER_US)
+    stop_clock(clock)
+    for _ in range(500):
+        stream = int(random.integers(11))
+        times[stream] = random.integers(5)
+        set_next(clock, stream, int(times[stream]))
+        assert earliest(clock) == times.argmin()
+
+
+@pytest.mark.parametrize("wrong", [{"rate_kbps": 0.0}, {"size_bytes": 0}, {"starts_s": 2.0, "stops_s": 1.0}])
+def test_cross_traffic_out_of_range_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"CrossTraffic\..* allowed range"):
+        allocate_network(overlay(dumbbell()), [(0, CrossTraffic("A", "E", **{"rate_kbps": 80.0} | wrong))])
