@@ -111,9 +111,9 @@ def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
     square, cube = (parties, parties), (parties,) * 3
     return CelerityState(
         np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64),
-        np.zeros(parties, np.int64),
-        np.zeros((parties, PLANS, parties, parties), np.bool_), np.zeros((parties, PLANS)), np.zeros(parties), np.zeros(parties),
-        np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube), allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
+        np.zeros(parties, np.int64), np.zeros((parties, PLANS, parties, parties), np.bool_), np.zeros((parties, PLANS)),
+        np.zeros(parties), np.zeros(parties), np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube),
+        allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
     )  # fmt: skip
 
 

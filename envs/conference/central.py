@@ -1,6 +1,6 @@
 """Conference with one central agent."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -9,6 +9,8 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from vcgym.envs.conference.session import ConferenceSession
+
+METADATA: dict[str, Any] = {"render_modes": []}
 
 
 class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
@@ -20,7 +22,7 @@ class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     End of episode: truncation after `seconds`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata = METADATA
 
     def __init__(self, scenario: str = "dumbbell", parties: int = 4, seconds: float = 60.0) -> None:
         self.session = ConferenceSession(scenario, parties, seconds)

@@ -16,7 +16,8 @@ class ParallelConference(ParallelEnv[str, NDArray[np.float32], NDArray[np.float3
     Observation: ``Box(0, 100, (6 P^2 + 3,))`` float32: rate in Mbit/s, one-way delay in s (2: the link is dead), loss, queueing in s, life
         and age in s of the report of each overlay link, by feature, tail and head; min-cut and packed rate in Mbit/s, presence.
     Action: ``Box(-1, 1, (P, P))`` float32 by tail and head, times 40 kbps; what belongs to no overlay link is without effect.
-    Reward: shared by all: the change of the sum over sessions of ln(rate + 10 kbps), less the share of packets later than 200 ms and the share lost.
+    Reward: shared by all: the change of the sum over sessions of ln(rate + 10 kbps), less each session's share of packets later than 200 ms
+        and its share lost.
     End of episode: truncation after `seconds`.
     Source: Celerity's control of link rates, with an agent in place of its gradient.
     """
@@ -29,7 +30,7 @@ class ParallelConference(ParallelEnv[str, NDArray[np.float32], NDArray[np.float3
         self.possible_agents = [f"source_{m}" for m in range(parties)]
         self.agents: list[str] = []
         self._observation = spaces.Box(0.0, 100.0, (self.session.size,), np.float32)
-        self.observation_spaces = {agent: self._observation for agent in self.possible_agents}
+        self.observation_spaces = dict.fromkeys(self.possible_agents, self._observation)
         self.action_spaces = {agent: spaces.Box(-1.0, 1.0, (parties, parties), np.float32) for agent in self.possible_agents}
         self._random = np.random.default_rng()
 

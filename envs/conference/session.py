@@ -27,7 +27,7 @@ _PARAMS = Celerity()
 
 
 class ConferenceSession:
-    """One conference of `parties` sources.
+    """Conference of `parties` sources.
 
     Args:
         scenario: one of `vcgym.network.scenarios.conference.SCENARIOS`.
@@ -102,7 +102,7 @@ class ConferenceSession:
         return late / np.maximum(packets, 1.0), np.clip(1.0 - packets / np.maximum(due, 1.0), 0.0, 1.0)
 
     def observe(self, m: int) -> NDArray[np.float32]:
-        """Return what source `m` knows, (size,): per overlay link its rate, delay, loss, queueing, life and the report's age; its session."""
+        """Return what source `m` knows, (size,): of overlay links rate, delay, loss, queueing, life, age of the report; its session."""
         state, net = self.state, self.net
         now_us = self.decisions * DECISION_US
         delay_s = state.known_ms[m] / 1000.0

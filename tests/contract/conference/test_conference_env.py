@@ -37,10 +37,8 @@ def test_gymnasium_takes_it():
 def rollout(scenario, parties, seed, decisions=60):
     session = ConferenceSession(scenario, parties, 60.0)
     session.start(seed)
-    random, rewards = np.random.default_rng(seed), []
-    for _ in range(decisions):
-        rewards.append(session.step(random.uniform(-0.5, 1.0, (parties,) * 3)))
-    return session, rewards
+    random = np.random.default_rng(seed)
+    return session, [session.step(random.uniform(-0.5, 1.0, (parties,) * 3)) for _ in range(decisions)]
 
 
 @pytest.mark.parametrize(("scenario", "parties"), [("dumbbell", 4), ("random", 3), ("random", 12)])
