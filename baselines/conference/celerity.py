@@ -1,0 +1,216 @@
+"""Celerity: primal-dual control of the rate of each session on each overlay link (Chen et al., as in its sections 3 to 5).
+
+Every 200 ms the receiver of each overlay link changes the rates of all sessions on it by the marginal utility of those whose critical cut
+it is in, less the loss and the queueing delay that it measured, and tells the link's tail. Every 300 ms each party reports rates and
+delays of its outgoing links to all sources, and each source computes its min-cut, critical cut and trees from what it has been told; cut
+and marginal utility reach the receivers in the headers of its packets.
+
+    c[m,e] <- max(0, c[m,e] + alpha (beta / (R_m + delta) [e in the critical cut of m] - loss_e - queueing_e))
+
+Not given in the paper, and chosen here: alpha, in proportion to R_m + delta, so that small and large sessions are as stable; beta and
+delta; the rate at which a session starts; that all parties act at the same instants; that messages pass on the newest header of every
+session; that a link is dead after a second without a message. Quick start raises alpha alone: a larger beta, which the paper has too, only
+filled queues. Coded local recovery is left out: what is lost stays lost.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.conference.packing import Packing, allocate_packing, pack
+from vcgym.baselines.conference.reports import learn, measure, report, tell
+from vcgym.baselines.conference.session_rate import session_rate
+from vcgym.baselines.conference.trees import DELAY_BOUND_MS
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.overlay.forwarding import advance
+from vcgym.network.overlay.links import PACKET
+from vcgym.network.overlay.network import PLANS, set_plan
+from vcgym.network.overlay.world import happen
+
+TICK_US = 100_000
+_UPDATE_TICKS, _REPORT_TICKS = 2, 3
+
+
+class Celerity(NamedTuple):
+    """Parameters.
+
+    Attributes:
+        gain: step per update, as a share of the session's rate and unit of price: alpha is gain (R_m + delta).
+        beta: weight of utility, kbps times seconds: a session of rate R keeps beta / R seconds of queueing on its way.
+        quick_gain: the same during quick start.
+        quick_s: length of quick start, from when the source came.
+        delta_kbps: bounds the marginal utility.
+        start_kbps: rate on each direct link at the beginning.
+        bound_ms: of the delay from a source to a receiver.
+    """
+
+    gain: float = 0.06
+    beta: float = 12.0
+    quick_gain: float = 0.4
+    quick_s: float = 30.0
+    delta_kbps: float = 10.0
+    start_kbps: float = 60.0
+    bound_ms: float = DELAY_BOUND_MS
+
+
+class CelerityState(NamedTuple):
+    """State of all parties.
+
+    Attributes:
+        rates_kbps: (P, P, P) by session, tail and head, as the receivers of the links have them.
+        loss: (P, P) measured last at the receiver of each link.
+        queueing_s: (P, P) the same.
+        delay_ms: (P, P) the same: mean one-way delay; infinite while the link is dead.
+        heard_us: (P, P) when something came over the link last.
+        joined_us: (P,) when a party came last; -1 while it is away.
+        cut: (P, PLANS, P, P) critical cut of each plan.
+        marginal: (P, PLANS) marginal utility of each plan.
+        bound_kbps: (P,) min-cut of each session, as its source last computed it.
+        packed_kbps: (P,) rate of its trees.
+        known_kbps: (P, P, P) rates as the source of each session knows them.
+        known_ms: (P, P, P) one-way delays as the source knows them.
+        known_loss: (P, P, P) the same of loss.
+        known_s: (P, P, P) the same of queueing.
+        packing: working memory.
+        scratch: (1,) of PACKET.
+        clock: (2,) ticks so far, events so far.
+    """
+
+    rates_kbps: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    queueing_s: NDArray[np.float64]
+    delay_ms: NDArray[np.float64]
+    heard_us: NDArray[np.int64]
+    joined_us: NDArray[np.int64]
+    cut: NDArray[np.bool_]
+    marginal: NDArray[np.float64]
+    bound_kbps: NDArray[np.float64]
+    packed_kbps: NDArray[np.float64]
+    known_kbps: NDArray[np.float64]
+    known_ms: NDArray[np.float64]
+    known_loss: NDArray[np.float64]
+    known_s: NDArray[np.float64]
+    packing: Packing
+    scratch: NDArray
+    clock: NDArray[np.int64]
+
+
+def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
+    """Allocate the state for P parties, not yet started.
+
+    Raises:
+        ValueError: a parameter out of its range.
+    """
+    require_within(
+        params, gain=(0.0, 1e3), beta=(1e-3, 1e6), quick_gain=(0.0, 1e3), quick_s=(0.0, 1e6), delta_kbps=(1e-3, 1e6),
+        start_kbps=(0.0, 1e6), bound_ms=(0.0, 60e3),
+    )  # fmt: skip
+    square, cube = (parties, parties), (parties,) * 3
+    return CelerityState(
+        np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64),
+        np.zeros(parties, np.int64), np.zeros((parties, PLANS, parties, parties), np.bool_), np.zeros((parties, PLANS)),
+        np.zeros(parties), np.zeros(parties), np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube),
+        allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def start_celerity(params, state, net):
+    """Begin on a network that has been started."""
+    state.rates_kbps[:] = 0.0
+    state.loss[:] = state.queueing_s[:] = state.delay_ms[:] = 0.0
+    state.heard_us[:] = 0
+    state.cut[:] = False
+    state.marginal[:] = 0.0
+    state.bound_kbps[:] = state.packed_kbps[:] = 0.0
+    state.clock[:] = 0
+    state.joined_us[:] = -1
+
+
+@kernel
+def _come_and_go(params, state, net, now_us):
+    """Begin the sessions of parties that have come, on their direct links."""
+    for m in range(net.sessions.size):
+        if not net.present[m]:
+            state.joined_us[m] = -1
+        elif state.joined_us[m] < 0:
+            state.joined_us[m] = now_us
+            state.rates_kbps[m, :, :] = 0.0
+            for j in range(net.sessions.size):
+                if j != m:
+                    state.rates_kbps[m, m, j] = params.start_kbps
+                    state.heard_us[m, j] = state.heard_us[j, m] = now_us
+                    state.delay_ms[m, j] = state.delay_ms[j, m] = 0.0
+
+
+@kernel
+def play_celerity(params, state, net, events, seed, inside, until_us):
+    """Play the conference up to `until_us`, a whole number of ticks.
+
+    Args:
+        params: Celerity.
+        state: CelerityState.
+        net: Network.
+        events: of the world, in order of time.
+        seed: of the world.
+        inside: True: Celerity changes link rates; False: an agent does, and a source packs trees into `state.rates_kbps` of its session.
+        until_us: instant.
+    """
+    while state.clock[0] * TICK_US < until_us:
+        tick, now_us = state.clock[0], state.clock[0] * TICK_US
+        advance(net, state.scratch, now_us)
+        state.clock[1] = happen(net, events, state.clock[1], now_us)
+        _come_and_go(params, state, net, now_us)
+        if tick % _UPDATE_TICKS == 0 and tick > 0:
+            _update_rates(params, state, net, now_us, inside)
+        if tick % _REPORT_TICKS == 0:
+            report(state, net, now_us)
+            for m in range(net.sessions.size):
+                _plan(params, state, net, m, now_us, seed, inside)
+        state.clock[0] += 1
+    advance(net, state.scratch, until_us - 1)
+
+
+@kernel
+def _update_rates(params, state, net, now_us, inside):
+    parties = net.sessions.size
+    for head in range(parties):
+        for tail in range(parties):
+            if tail == head or not (net.present[head] and net.present[tail]):
+                continue
+            measure(state, net, tail, head, now_us)
+            price = state.loss[tail, head] + state.queueing_s[tail, head]
+            dead = state.delay_ms[tail, head] == math.inf
+            for m in range(parties if inside else 0):
+                slot = net.told[head, m] % PLANS
+                gain = params.quick_gain if now_us - state.joined_us[m] < params.quick_s * 1e6 else params.gain
+                marginal = state.marginal[m, slot]
+                alpha = gain * params.beta / marginal if marginal > 0.0 else 0.0
+                worth = marginal if state.cut[m, slot, tail, head] else 0.0
+                rate = state.rates_kbps[m, tail, head] + alpha * (worth - price)
+                state.rates_kbps[m, tail, head] = 0.0 if dead else max(0.0, rate)
+            tell(state, net, tail, head, now_us)
+
+
+@kernel
+def _plan(params, state, net, m, now_us, seed, inside):
+    learn(state, net, m, now_us)
+    rates, delay_ms = state.known_kbps[m] if inside else state.rates_kbps[m], state.known_ms[m]
+    slot = (net.sessions[m].plan + 1) % PLANS
+    count, bound = 0, 0.0
+    if net.present[m]:
+        bound = session_rate(m, net.present, rates, delay_ms, params.bound_ms, state.cut[m, slot])
+        count = pack(
+            state.packing, m, net.present, rates, delay_ms, params.bound_ms, bound, net.trees[m, slot], net.weights[m, slot]
+        )  # fmt: skip
+    packed = 0.0
+    for tree in range(count):
+        packed += net.weights[m, slot, tree]
+    for tree in range(count):
+        net.weights[m, slot, tree] /= packed
+    state.marginal[m, slot] = params.beta / (bound + params.delta_kbps)
+    state.bound_kbps[m], state.packed_kbps[m] = bound, packed
+    set_plan(net, m, count, packed, now_us, seed)
