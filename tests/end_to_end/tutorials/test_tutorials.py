@@ -8,7 +8,13 @@ from pathlib import Path
 
 PAGES = Path(__file__).parents[3] / "docs" / "tutorials"
 BLOCK = re.compile(r'^```(python|sh)(?: title="([\w.]+)")?\n(.+?)^```', re.MULTILINE | re.DOTALL)
-SMALLER = {"steps=131072": "steps=512", "DRT-WM,GRD-WM,GRD+EWMA-tuned": "DRT-WM", "num_envs=16": "num_envs=4", "n_steps=64": "n_steps=32", "batch_size=256": "batch_size=128"}
+SMALLER = {
+    "steps=131072": "steps=512",
+    "num_envs=16": "num_envs=4",
+    "n_steps=64": "n_steps=32",
+    "batch_size=256": "batch_size=128",
+    "DRT-WM,GRD-WM,GRD+EWMA-tuned": "DRT-WM",
+}
 
 
 def follow(page, home):
