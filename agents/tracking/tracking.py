@@ -48,7 +48,6 @@ EXPERIMENT = "vcgym"
 UNSENT = "metrics_unsent.jsonl"
 _SQLITE = "sqlite:///"
 _PARAMS_PER_BATCH = 100  # MLflow's limit for one call
-_OF_EXPERIMENT = {"mlflow.experimentKind": "custom_model_development"}  # the interface shows runs and models, not chats
 _ANSWER_S = 2.0  # that a server has before work begins
 
 log = logging.getLogger(__name__)
@@ -159,7 +158,7 @@ class Tracking:
             experiment = self.client.get_experiment_by_name(EXPERIMENT)
             if experiment is None:
                 artefacts = (database.parent / "mlruns").as_uri() if database else None
-                self.experiment_id = self.client.create_experiment(EXPERIMENT, artefacts, _OF_EXPERIMENT)
+                self.experiment_id = self.client.create_experiment(EXPERIMENT, artifact_location=artefacts)
             else:
                 self.experiment_id = experiment.experiment_id
 
