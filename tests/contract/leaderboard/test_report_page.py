@@ -226,7 +226,8 @@ def test_the_picture_shows_shares_of_what_was_attainable_where_hindsight_is_know
         assert [marks[name].words.split()[0] for name in ("BestHistory-FixedLag60", "DRT-BF", "PPO Call <one>")] == ["17", "0", "-167"]
         assert (marks["DRT-BF"].role, marks["PPO Call <one>"].role, marks["PPO Call <one>"].place.beyond) == ("published", "mine", "left")
         assert headline(board)[0].endswith("That is 17 [17, 17] % of the R that hindsight could have gained.")
-    page = (publish(tmp_path / "with")).read_text()
+    publish(tmp_path / "with")
+    page = (tmp_path / "with" / "report.html").read_text()
     assert 'data-value="oracle_joint_6"' not in page  # never in the table
     without = picture(boards(read(RESULTS, folder / "results.parquet"))[0])
     assert [panel.title for panel in without] == ["Who is ahead", "Where"] and without[0].axis.startswith("R above DRT-BF")
@@ -243,7 +244,8 @@ def test_a_very_bad_system_does_not_squeeze_the_scale_and_its_mark_says_so(folde
     rows = read(RESULTS, folder / "results.parquet").to_pylist()
     bad = [row | {"r": row["r"] - 60.0} if row["system"] == "RandomPath-WM" else row for row in rows]
     write(RESULTS, bad, tmp_path / "bad" / "results.parquet")
-    page = publish(tmp_path / "bad").read_text()
+    publish(tmp_path / "bad")
+    page = (tmp_path / "bad" / "report.html").read_text()
     low, high = (float(end) for end in re.search(r'data-stratum="all" data-low="([-\d.]+)" data-high="([-\d.]+)"', page).groups())
     assert 70.0 < low < 75.0 and 85.0 < high < 90.0
     assert re.search(r'class="range beyond">&lsaquo; 2\d\.\d+ to 2\d\.\d+</span>', page)
