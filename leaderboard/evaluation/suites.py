@@ -24,18 +24,23 @@ import pyarrow as pa
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE
+from vcgym.network.bottleneck.capacity.sets import FOLDER as BANDWIDTH
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck import recipe as bottleneck_recipe
 from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
+from vcgym.network.scenarios.paths.leo import FOLDER as LEO
 from vcgym.network.scenarios.paths.stress import MILD_STRESS, ONE_SECOND_BURSTS, STRESS
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
-from vcgym.network.traces.cards import DATA_VARIABLE
+from vcgym.network.traces.cards import DATA_VARIABLE, data_root
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
 BOTTLENECK = "bottleneck"
 """Mode of calls over a bottleneck and no paths."""
 MEASURED = "rate-measured"
+
+_FOLDERS = {"leo": LEO, MEASURED: BANDWIDTH}
+"""Scenario -> folder of the data root without which it cannot be played."""
 
 AnyScenario = Scenario | SendingScenario
 
@@ -200,9 +205,13 @@ def replay_suite(name: str, traces: Sequence[str], packets: int = PACKETS) -> Su
 
 
 def playable(suite: Suite) -> list[Part]:
-    """Return the parts whose data are there: replay and measured capacity need the environment variable VCGYM_DATA."""
-    has_data = bool(os.environ.get(DATA_VARIABLE))
-    return [part for part in suite.parts if has_data or part.traces or (part.mode != "replay" and part.scenario != MEASURED)]
+    """Return the parts whose data are there: measured series and capacity lie in folders of the data root."""
+    return [part for part in suite.parts if part.scenario not in _FOLDERS or _is_there(_FOLDERS[part.scenario])]
+
+
+def _is_there(folder: str) -> bool:
+    """Return True if the data root has a folder; without the environment variable VCGYM_DATA there is no root."""
+    return bool(os.environ.get(DATA_VARIABLE)) and (data_root() / folder).is_dir()
 
 
 def prepare(suite: Suite) -> list[tuple[Part, AnyScenario]]:

@@ -65,6 +65,14 @@ def test_measured_worlds_are_left_out_without_data(monkeypatch):
     assert {part.mode for part, _ in prepare(SUITES["first"])} == {"correlated", "paper"}
 
 
+def test_a_data_root_that_holds_some_sets_is_enough_for_what_needs_them(monkeypatch, tmp_path):
+    monkeypatch.setenv("VCGYM_DATA", str(tmp_path))
+    (tmp_path / "leo_ping_10ms").mkdir()
+    assert {part.scenario for part, _ in prepare(SUITES["rate-v0"])} == {"rate"}
+    (tmp_path / "leo_ping_10ms").rmdir()
+    assert {part.mode for part, _ in prepare(SUITES["first"])} == {"correlated", "paper"}
+
+
 def test_rate_v0_without_measured_worlds_is_frozen():
     parts = tuple(part for part in SUITES["rate-v0"].parts if part.scenario != MEASURED)
     assert worlds_hash(SUITES["rate-v0"]._replace(parts=parts)) == FROZEN["rate-v0"].worlds.split()[0]
