@@ -151,6 +151,13 @@ def test_tied_systems_are_not_called_first_and_one_s_own_may_be():
     assert headline(boards(pa.Table.from_pylist(own, schema=RESULTS.schema))[0])[2] == "Your agent PPO Call <one> is that system."
 
 
+def test_systems_that_are_equal_everywhere_have_a_picture_too():
+    rows = [result(s, 0, "correlated", seed) for s in ("DRT-BF", "DRT-WM") for seed in range(4)]
+    who, where = picture(boards(pa.Table.from_pylist(rows, schema=RESULTS.schema))[0])
+    assert [mark.words for panel in (who, where) for lane in panel.lanes for mark in lane.marks] == ["0"] * 3
+    assert all(("50.00%", "0") in panel.lines for panel in (who, where))
+
+
 def test_names_of_systems_are_said_in_words_and_fall_into_families():
     assert family("VCR5O-WM-tuned") == family("VCR2+NEQ-paper-tuned") == "VCR" and family("GRD+EWMAH-tuned") == "GRD"
     assert family("mine-WM") == family("mine-WM-start") == "mine-WM" and meaning("mine-WM") == ""
