@@ -101,9 +101,9 @@ def _timelines(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
 
 
 def _actions(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
-    names = [name for name in results.ACTIONS.schema.names if name not in ("path", "level")]
+    names = [name for name in results.ACTIONS.schema.names if name not in ("path", "level", "rule")]
     return [
-        {name: row[name] for name in names} | {"path": [path for path, _ in decisions], "level": [level for _, level in decisions]}
+        {name: row[name] for name in names} | decisions
         for _, (rows, more) in found
         for row, decisions in zip(rows.to_pylist() if more["actions"] else (), more["actions"], strict=True)
     ]

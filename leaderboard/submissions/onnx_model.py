@@ -1,9 +1,9 @@
 """The check that an ONNX model is harmless and of bounded size: read against the allowed part of the format, before any runtime sees it.
 
 What `vcgym.agents.exported.onnx_format` does not declare - functions, graphs within nodes, sparse or quantised tensors, training - is
-refused as unknown. Operators are those of a feed-forward network. Whatever sets a shape must follow from constants and from the shapes of
-the inputs alone, so a trial with each shape of input shows the memory it will ever take. The runtime is given what was read here, written
-anew, not the bytes that came.
+refused as unknown. Operators are those of feed-forward and recurrent networks. Whatever sets a shape must follow from constants and from
+the shapes of the inputs alone, so a trial with each shape of input shows the memory it will ever take. The runtime is given what was read
+here, written anew, not the bytes that came.
 """
 
 from collections.abc import Iterator
@@ -28,10 +28,10 @@ _SHAPING = {
 }  # fmt: skip
 _OPERATORS = {
     "Abs", "Add", "And", "Asinh", "Cast", "Clip", "Concat", "Constant", "Cos", "Div", "Elu", "Equal", "Erf", "Exp", "Flatten", "Floor",
-    "Gather", "Gelu", "Gemm", "Greater", "GreaterOrEqual", "HardSigmoid", "HardSwish", "Identity", "LayerNormalization", "LeakyRelu",
-    "Less", "LessOrEqual", "Log", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mish", "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal",
-    "Relu", "Selu", "Shape", "Sigmoid", "Sign", "Sin", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Tanh", "Transpose",
-    "Where", *_SHAPING,
+    "GRU", "Gather", "Gelu", "Gemm", "Greater", "GreaterOrEqual", "HardSigmoid", "HardSwish", "Identity", "LSTM", "LayerNormalization",
+    "LeakyRelu", "Less", "LessOrEqual", "Log", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mish", "Mul", "Neg", "Not", "Or", "Pow",
+    "RNN", "Reciprocal", "Relu", "Selu", "Shape", "Sigmoid", "Sign", "Sin", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Sum",
+    "Tanh", "Transpose", "Where", *_SHAPING,
 }  # fmt: skip
 
 
