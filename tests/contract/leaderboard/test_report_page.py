@@ -147,7 +147,7 @@ def test_tied_systems_are_not_called_first_and_one_s_own_may_be():
     noisy = [row | {"r": 80.0 + (3.0 * row["seed"]) % 7.0 + (row["system"] == "VIA-BF") * (row["seed"] % 3 - 0.9)} for row in rows]
     own = [row | {"r": row["r"] + 5.0 + 0.01 * row["seed"]} if row["kind"] == "agent" else row for row in noisy]
     tied = headline(boards(pa.Table.from_pylist([row for row in noisy if row["kind"] == "rule"], schema=RESULTS.schema))[0])
-    assert " is ahead, tied for first with 1 of 1 others, with R " in tied[0] and tied[2] == "No agent of yours was played."
+    assert " is ahead, tied for first with 1 of 1 others, with R " in tied[0] and tied[2].startswith("No agent of yours was played")
     assert headline(boards(pa.Table.from_pylist(own, schema=RESULTS.schema))[0])[2] == "Your agent PPO Call <one> is that system."
 
 
