@@ -25,7 +25,7 @@ test: install
 
 # The site of README and docs/, under outputs/site; a link that leads nowhere is an error.
 docs: install
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Kills, bad files, bad disks, lost nodes: minutes; hours with SCALE=full. One alone: ONLY=importers. Figures under outputs/campaigns.
 campaign: install
