@@ -76,7 +76,7 @@ def require_link(link: SharedLink) -> None:
         counts_from_s=(0.0, link.seconds),
     )  # fmt: skip
     if link.discipline is not None:
-        require_discipline(link.discipline)
+        require_discipline(link.discipline, link.queue_packets)
     require_rates(link.rates_kbps, link.name)
     if not 0.0 <= link.outage_ms[0] <= link.outage_ms[1] <= 10e3:
         raise ValueError(f"outage_ms = {link.outage_ms} of {link.name}: allowed is 0 <= least <= largest <= 10,000")

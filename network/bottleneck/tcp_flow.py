@@ -111,7 +111,7 @@ def take_next(connection):
 
 @kernel
 def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
-    """Count a sent segment; `acked_us`: when its acknowledgement will be back, negative if it is lost."""
+    """Count a sent segment; `acked_us`: when its acknowledgement will be back, negative if it is lost or that is not known."""
     again = segment < connection.highest
     if again:
         connection.retransmitted += 1
@@ -119,10 +119,16 @@ def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
     if connection.timer_us == NEVER_US:
         connection.timer_us = now_us + np.int64(connection.rto_us)
     if acked_us >= 0:
-        place = connection.written & _MASK
-        pipe.segment[s, f, place], pipe.sent_us[s, f, place], pipe.acked_us[s, f, place] = segment, now_us, acked_us
-        pipe.again[s, f, place] = 1 if again else 0
-        connection.written += 1
+        put_in_pipe(connection, pipe, s, f, segment, now_us, acked_us, 1 if again else 0)
+
+
+@kernel
+def put_in_pipe(connection, pipe, s, f, segment, sent_us, acked_us, again):
+    """Put a segment that will arrive into the pipe; `again`: 1 if it was sent before."""
+    place = connection.written & _MASK
+    pipe.segment[s, f, place], pipe.sent_us[s, f, place], pipe.acked_us[s, f, place] = segment, sent_us, acked_us
+    pipe.again[s, f, place] = again
+    connection.written += 1
 
 
 @kernel

@@ -16,8 +16,9 @@ from vcgym.envs.call.sender.state import LOGGED, SENDER, Tables
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
 from vcgym.network.bottleneck.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
+from vcgym.network.bottleneck.discipline import start_discipline
 from vcgym.network.bottleneck.other_call import OtherCall
-from vcgym.network.bottleneck.queue import NO_MARKS, allocate_queue, require_limits, start_link
+from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import SharedLink, require_link
 from vcgym.network.bottleneck.sources import Series
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
@@ -94,7 +95,7 @@ class SendingBatch(Batch):
         self._kept_alive = (list(traces), list(series))  # their ids are keys
         self.senders = np.zeros(sessions, SENDER)
         dumbbell = Dumbbell(
-            allocate_queue(sessions), pool(traces, sessions), np.zeros(sessions, OUTAGES), allocate_flows(sessions, flows)
+            allocate_queue(sessions, 1 + flows), pool(traces, sessions), np.zeros(sessions, OUTAGES), allocate_flows(sessions, flows)
         )
         frame_bytes = np.concatenate(sizes)
         self.tables = Tables(
@@ -129,7 +130,7 @@ class SendingBatch(Batch):
         seed = np.uint64(link.seed)
         choose_trace(dumbbell.capacity, row, self.traces[id(link.trace)], link.start_us)
         start_link(dumbbell.queue, dumbbell.capacity, row, *require_limits(link.queue_packets, link.queue_bytes))
-        dumbbell.queue.link["mark_us"][row] = NO_MARKS if link.discipline is None else round(link.discipline.delay_ms * 1000)
+        start_discipline(dumbbell.queue, row, link.discipline)
         _start_outages(dumbbell.outages, row, seed, link.works_ms, *map(float, link.outage_ms))
         nothing = np.zeros((), FLOW)
         nothing["starts_us"], nothing["stops_us"] = NEVER_US, NEVER_US

@@ -38,7 +38,7 @@ from vcgym.envs.call.sender.in_flight import (
 )
 from vcgym.envs.call.sender.state import Tables, counted
 from vcgym.envs.call.stages import DECIDE, DONE, GOES_ON, PAUSED, leave
-from vcgym.network.bottleneck.cross_traffic import carry
+from vcgym.network.bottleneck.cross_traffic import calls_wait, carry
 from vcgym.network.bottleneck.queue import is_marked
 from vcgym.network.bottleneck.send_queue import item_at, take_out
 from vcgym.network.kernels import rng
@@ -57,7 +57,8 @@ def _send(sender, tables, s, i):
     item = item_at(sender.queue, i)
     enters_us = sender.begins_us + sender.now_us
     marked = sender.ecn == 1 and is_marked(tables.dumbbell.queue, sender.bottleneck, enters_us)
-    out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, sender.packets, enters_us, item.size_bytes, sender.loss)
+    number, size = sender.packets, item.size_bytes
+    out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, number, enters_us, size, sender.loss, number, sender.ecn)
     out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
     arrived_us = np.int64(LOST)
     if out_us >= 0:
@@ -71,7 +72,6 @@ def _send(sender, tables, s, i):
         logged.created_us, logged.sent_us, logged.arrived_us = item.created_us, sender.now_us, arrived_us
         logged.size_bytes, logged.kind = item.size_bytes, item.kind
     sender.counts[item.kind].sent += counted(sender, item.created_us)
-    size = item.size_bytes
     sender.mean_bytes = _MEAN_KEEPS * sender.mean_bytes + (1.0 - _MEAN_KEEPS) * size
     gap_us = size * 8e6 / (sender.pacing * sender.target_bps) if sender.pacing > 0.0 else sender.mean_bytes * 8e6 / sender.target_bps
     sender.chance_us = sender.now_us + np.int64(gap_us)
@@ -238,7 +238,9 @@ def play_sender(sender, tables, s, rate, rate_state, order):
     sender.phase = _GOES_ON
     while True:
         at_us = next_us(sender, tables.departures, rate, rate_state, s)
-        run_beside(tables.others, tables.dumbbell, s, at_us)
+        run_beside(tables.others, sender, tables, s, at_us)
+        while at_us >= sender.ends_us and calls_wait(tables.dumbbell, s):  # the end waits for what is in the fair queue
+            run_beside(tables.others, sender, tables, s, tables.dumbbell.queue.fair.schedule[s].next_us)
         _note_target(sender, tables, s, at_us)
         why = take_turn(sender, tables, s, rate, rate_state, order, at_us)
         if why != GOES_ON:

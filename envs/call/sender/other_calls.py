@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from vcgym.baselines.other_calls import NamedOrder, NamedRate
 from vcgym.baselines.rule import allocate, for_kernels
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender
-from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
+from vcgym.envs.call.sender.cross_traffic import Alone, come_out, run_beside
 from vcgym.envs.call.sender.events import next_us, take_turn
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
 from vcgym.envs.call.sender.state import LOGGED, SENDER, Tables
 from vcgym.envs.call.stages import GOES_ON
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, run_flows
+from vcgym.network.bottleneck.cross_traffic import CAME_OUT, NOBODY, Dumbbell, run_flows
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
@@ -83,11 +83,27 @@ def begin_others(others: Others, s: int, link: SharedLink, series: dict[int, int
 
 
 @run_beside.register(Others)
-def _run_beside(others, dumbbell, s, until_us):
+def _run_beside(others, sender, tables, s, until_us):
+    dumbbell = tables.dumbbell
     f = run_flows(dumbbell, s, until_us)
-    while f >= 0:
-        _take_turn(others, dumbbell.flows.flow[s, f], s)
+    while f != NOBODY:
+        if f == CAME_OUT:
+            _come_out(others, sender, tables, s)
+        else:
+            _take_turn(others, dumbbell.flows.flow[s, f], s)
         f = run_flows(dumbbell, s, until_us)
+
+
+@kernel
+def _come_out(others, sender, tables, s):
+    """Give the packet that has come out to the call whose it is."""
+    fair = tables.dumbbell.queue.fair
+    flow = np.int64(fair.packets[s, fair.schedule[s].out_place].flow)
+    if flow == 0:
+        come_out(sender, tables, s)
+    else:
+        row = s * others.calls + tables.dumbbell.flows.flow[s, flow - 1].call
+        come_out(others.senders[row], others.tables, row)
 
 
 @kernel
