@@ -8,6 +8,7 @@ stress-v0       what goes wrong on purpose
 scale-v0        9 to 900 paths, and places no system was made for
 order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as S1
 calls-v0        every kind of `calls`, 30 calls each
+rmcat-v0        every kind of `rmcat`, the test cases of RFC 8867 and RFC 8869, 30 runs each
 rate-v0         every kind of `rate`, and of `rate-measured` where the measured traces are there, 30 calls each
 replay          traces of your own, one a path (`replay_suite`)
 rate-replay     capacity traces of your own
@@ -21,9 +22,10 @@ import pyarrow as pa
 
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
-from vcgym.leaderboard.results.sender_columns import ORDER, RATE
+from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck import recipe as bottleneck_recipe
+from vcgym.network.scenarios.bottleneck.rmcat import CASES
 from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS, STRESS
 from vcgym.network.scenarios.scenario import Scenario
@@ -99,6 +101,7 @@ _KINDS = {
     "rate": ("steps", "cellular", "cubic", "wifi"),
     MEASURED: ("us-cellular", "norway-hsdpa", "us-broadband", "us-drive"),
     "calls": ("gcc", "tfrc", "fixed", "mixed"),
+    "rmcat": tuple(CASES),
 }
 
 
@@ -133,6 +136,7 @@ _VERSIONED = (
     Suite("order", "v0", 0, _each_kind("order"), ORDER),
     Suite("rate", "v0", 0, _each_kind("rate", MEASURED), RATE),
     Suite("calls", "v0", 0, _each_kind("calls"), RATE),
+    Suite("rmcat", "v0", 0, _each_kind("rmcat"), RMCAT),
 )
 
 SUITES = {

@@ -35,6 +35,7 @@ from vcgym.network.bottleneck.tcp_flow import (
     on_event,
     put_in_pipe,
     put_under_way,
+    start_anew,
     start_connection,
     take_next,
 )
@@ -48,6 +49,7 @@ TCP, UDP, CALL = 0, 1, 2
 LOST_AT_RANDOM, QUEUED = -2, -3  # beside DROPPED
 NOBODY, CAME_OUT = -1, -2
 EVEN, POISSON = 0, 1
+_FILE_DRAWS = 1 << 40  # the draws of a connection before them are of the way back
 
 FLOW = np.dtype(
     (
@@ -70,6 +72,9 @@ FLOW = np.dtype(
             ("off_us", "f8"),
             ("spacing", "i8"),
             ("draws", "i8"),
+            ("file_low", "i8"),  # TCP: segments of a file; 0: there is always data
+            ("file_high", "i8"),
+            ("until", "i8"),  # TCP: segments before it may be sent
             ("call", "i8"),  # which of the other calls it is
             ("sent", "i8"),
             ("lost", "i8"),
@@ -98,7 +103,11 @@ class Dumbbell(NamedTuple):
 
 
 class Tcp(NamedTuple):
-    """A TCP connection that always has data, from `starts_s` to `stops_s`."""
+    """A TCP connection that always has data, from `starts_s` to `stops_s`; or sends files.
+
+    Files have uniformly `file_bytes`, least and largest; after each the connection is idle, exponentially with mean `idle_s`, and starts
+    anew.
+    """
 
     control: str = "reno"  # a key of CONTROLS
     size_bytes: int = 1500
@@ -108,6 +117,8 @@ class Tcp(NamedTuple):
     starts_s: float = 0.0
     stops_s: float = math.inf
     loss: float = 0.0
+    file_bytes: tuple[int, int] | None = None
+    idle_s: float = 10.0
 
 
 class Udp(NamedTuple):
@@ -148,6 +159,9 @@ def describe_flow(which: Tcp | Udp | OtherCall) -> NDArray[np.void]:
         flow["kind"] = TCP
         flow["forward_us"], flow["backward_us"] = round(which.forward_ms * 1000), round(which.backward_ms * 1000)
         flow["jitter_us"] = which.jitter_ms * 1000
+        if which.file_bytes is not None:
+            flow["file_low"], flow["file_high"] = (-(-size // which.size_bytes) for size in which.file_bytes)
+            flow["off_us"] = which.idle_s * 1e6
         flow["connection"]["window"]["control"] = CONTROLS[which.control]
     else:
         flow["kind"], flow["spacing"] = UDP, POISSON if which.poisson else EVEN
@@ -164,7 +178,9 @@ def _require(which: Tcp | Udp | OtherCall) -> None:
     if isinstance(which, Udp):
         require_within(which, rate_bps=(1e3, 1e10), on_s=(1e-3, 1e9), off_s=(0.0, 1e9))
         return
-    require_within(which, forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), jitter_ms=(0.0, 1e3))
+    require_within(which, forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), jitter_ms=(0.0, 1e3), idle_s=(0.0, 1e9))
+    if which.file_bytes is not None and not 1 <= which.file_bytes[0] <= which.file_bytes[1] <= 1 << 40:
+        raise ValueError(f"Tcp.file_bytes is {which.file_bytes}; allowed is 1 <= least <= largest <= {1 << 40}")
     one_of("Tcp.control", which.control, tuple(CONTROLS))
     if which.forward_ms + which.backward_ms <= 0.0:
         raise ValueError("Tcp.forward_ms + Tcp.backward_ms is 0; allowed is a round trip above 0")
@@ -179,8 +195,11 @@ def start_flows(dumbbell, s, seed):
         flow = flows.flow[s, f]
         flow.next_us = flow.starts_us
         flow.draws = flow.sent = flow.lost = flow.dropped = flow.acked_us = 0
+        flow.due_us = 0.0
         if flow.kind == TCP:
             start_connection(flow.connection, flows.pipe, s, f, flow.connection.window.control)
+            flow.draws = _FILE_DRAWS
+            flow.until = _file_segments(flow, seed, f) if flow.file_high > 0 else np.int64(NEVER_US)
         elif flow.kind == UDP:
             flow.due_us = np.float64(flow.starts_us)
             flow.on_until_us = flow.due_us
@@ -285,13 +304,34 @@ def _tcp(dumbbell, s, f, now_us):
     if now_us >= flow.stops_us:
         flow.next_us = NEVER_US
         return
-    if flow.sent > 0:
+    if next_event_us(connection, pipe, s, f) <= now_us:
         again = on_event(connection, pipe, s, f, now_us)
         if again >= 0:
             _segment(dumbbell, s, f, flow, pipe, again, now_us)
-    while may_send(connection):
-        _segment(dumbbell, s, f, flow, pipe, take_next(connection), now_us)
-    flow.next_us = next_event_us(connection, pipe, s, f)
+    if connection.first_missing == flow.until:
+        _next_file(dumbbell, s, f, flow, now_us)
+    if now_us >= flow.due_us:
+        while connection.next_segment < flow.until and may_send(connection):
+            _segment(dumbbell, s, f, flow, pipe, take_next(connection), now_us)
+        flow.next_us = next_event_us(connection, pipe, s, f)
+    else:
+        flow.next_us = min(next_event_us(connection, pipe, s, f), np.int64(flow.due_us))
+
+
+@kernel
+def _next_file(dumbbell, s, f, flow, now_us):
+    """Begin to be idle before the next file, which a connection of its own sends; its segments are numbered on."""
+    seed = dumbbell.flows.seed[s]
+    flow.due_us = math.floor(now_us + _exponential(flow, seed, f, flow.off_us))
+    flow.until += _file_segments(flow, seed, f)
+    start_anew(flow.connection)
+
+
+@kernel
+def _file_segments(flow, seed, f):
+    flow.draws += 1
+    uniform = rng.uniform(rng.stream_key(seed, f, rng.CROSS), flow.draws)
+    return flow.file_low + np.int64((flow.file_high - flow.file_low + 1) * uniform)
 
 
 @kernel

@@ -85,6 +85,16 @@ def start_connection(connection, pipe, s, f, control):
 
 
 @kernel
+def start_anew(connection):
+    """Start as a new connection once all is acknowledged; segments are numbered on."""
+    start_window(connection.window, connection.window.control, INITIAL_WINDOW)
+    connection.recover = connection.highest - 1
+    connection.recovering = connection.duplicates = 0
+    connection.extra = connection.srtt_us = connection.rttvar_us = 0.0
+    connection.rto_us, connection.timer_us = RTO_START_US, NEVER_US
+
+
+@kernel
 def next_event_us(connection, pipe, s, f):
     """Return when the next acknowledgement is back or the timer fires."""
     at_us = connection.timer_us
