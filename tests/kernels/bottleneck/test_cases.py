@@ -108,7 +108,7 @@ def test_reports_wait_behind_the_media_of_the_way_back():
 
 def test_nothing_is_captured_in_a_pause():
     link = SharedLink("x", 5, FORWARD, seconds=12.0, queue_packets=40, flows=(OtherCall(SAME, starts_s=1.0, pauses_s=((3.0, 5.0),)),))
-    batch = play(link._replace(pauses_s=((0.0, 2.0), (6.0, 7.5))), FixedRate(300.0), same=True)
+    batch = play(link._replace(pauses_s=((0.0, 2.0), (6.0, 7.5))), Told(300.0), same=True)
     for log, pauses_s in ((batch.log(0), ((0.0, 2.0), (6.0, 7.5))), (batch.log_of_other(0, 0), ((3.0, 5.0),))):
         created_s = np.unique(log["created_us"]) / 1e6
         gaps = [(round(a, 1), round(b, 1)) for a, b in zip([0.0, *created_s], [*created_s, 12.0], strict=True) if b - a > 0.1]
