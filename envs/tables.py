@@ -55,7 +55,7 @@ _SENDERS_OWN_ARGUMENTS = {
     "rate": "rule that sets the rate",
     "order": "rule that sets the order",
     "overflow": "rule that chooses the packet to drop from a full queue",
-    "empty_slot": "meaning of an action beyond what waits: refuse, or newest, the newest packet that waits",
+    "empty_slot": "meaning of an action beyond what waits: newest, the newest packet that waits, or refuse",
 }
 _FATE_MEANING = {
     "packet": "number, from 0 in order of sending",

@@ -25,17 +25,17 @@ def env_id(request):
 
 
 # Arguments of a short call, and of one so short that every session ends at least twice within forty decisions.
-SHORT = {"vcgym/Rate-v0": {"seconds": 1.5}, "vcgym/SendOrder-v0": {"seconds": 1.5, "empty_slot": "newest"}}
+SHORT = {"vcgym/Rate-v0": {"seconds": 1.5}, "vcgym/SendOrder-v0": {"seconds": 1.5}}
 SHORTEST = {
     "vcgym/Playout-v0": {"packets": 12, "scenario": "table1"},
     "vcgym/Rate-v0": {"seconds": 0.6},
-    "vcgym/SendOrder-v0": {"seconds": 0.2, "empty_slot": "newest"},
+    "vcgym/SendOrder-v0": {"seconds": 0.2},
 }
 
 
 @pytest.fixture
 def short(env_id):
-    """Arguments of a short call, in an environment in which any action of the space is allowed."""
+    """Arguments of a short call."""
     return SHORT.get(env_id, {"packets": 150})
 
 

@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vcgym.agents.config.pair import PairConfig
+from vcgym.agents.exported.pair import export_pair
 from vcgym.agents.learners.pair import Log, Turns, scenarios_of
 from vcgym.agents.sweeps.search import ray_running
+from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import progress
-from vcgym.agents.tracking.tracking import Tracking
+from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.agents.training.study import require_same_study
-from vcgym.baselines.systems import System, load_system
-from vcgym.baselines.zoo import LEARNED, save_learned
+from vcgym.baselines.systems import System, learned_system, load_system
+from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS, save_learned
 from vcgym.network.traces.plain_file import replace_file
 
+TITLE, MODEL = "Call-v0 learned pair", "vcgym-learned-pair"
 START = "start"
 """Name of a pair before it learned anything, in the folder of its seed."""
 
@@ -46,17 +49,33 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
     replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
     tracking, data = Tracking(), hashlib.sha256(" ".join(cards).encode()).hexdigest()
     results = []
+    runs = []
+    tags = {"env": "vcgym/Call-v0", "algorithm": "learned pair", "study": config.study, "data_hash": data}
     processes = ray_running(config.workers, config.ray.address) if config.on_ray else nullcontext()
-    with processes, tracking.run(config.study, data_hash=data, marker=config.folder / "mlflow_run") as study:
+    with processes, tracking.run(f"{TITLE}: {config.study}", tags=tags, marker=config.folder / "mlflow_run") as study:
         study.config(config)
         for seed in config.seeds:
             home = config.folder / f"seed-{seed}"
             home.mkdir(exist_ok=True)
-            with tracking.run(f"{config.study} seed {seed}", parent=study, data_hash=data, marker=home / "mlflow_run") as run:
+            marker = home / "mlflow_run"
+            with tracking.run(f"{TITLE} seed {seed}", parent=study, tags=tags | {"seed": str(seed)}, marker=marker) as run:
                 run.config(config.model_copy(update={"seeds": [seed]}))
+                for kind, card in zip(config.worlds, cards, strict=True):
+                    run.worlds(kind, card)
                 results.append(_train(config, seed, home, references, run.metrics))
+                _log_pair(run, home, results[-1].validation_r["end"])
                 run.folder(home)
+                runs.append(run)
+        best, _ = max(zip(runs, results, strict=True), key=lambda one: one[1].validation_r["end"])
+        study.server.ask(lambda: registry.crown(best, MODEL))
     return results
+
+
+def _log_pair(run: Run, home: Path, validation_r: float) -> None:
+    pair = learned_system(home, LEARNED)
+    files = home / f"{LEARNED}{CARD}", home / f"{LEARNED}{WEIGHTS}", *export_pair(pair, home)
+    metrics = {"final/r": validation_r}
+    run.server.ask(lambda: registry.log_model(run, MODEL, registry.pair(files), pair.trained_packets, metrics))
 
 
 def _references(config: PairConfig) -> dict[str, System]:

@@ -22,15 +22,16 @@ from ray.tune.schedulers import ASHAScheduler
 from vcgym.agents.config.training import SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import data_hash
 from vcgym.agents.sweeps.search import ray_running
-from vcgym.agents.tracking import points
+from vcgym.agents.tracking import points, registry
 from vcgym.agents.tracking.points import Point
 from vcgym.agents.tracking.progress import OnProgress, progress
 from vcgym.agents.tracking.tracking import Run, Tracking
-from vcgym.agents.training.study import require_same_study
+from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, require_same_study, tags_of, title_of
 from vcgym.agents.training.training import require_trainable, train
 
 _METRIC = "validation/return_mean"
 _REPORTS = "reports.jsonl"
+_MARKER = "mlflow_run"  # file with the id of a run
 _RETRIES = 2  # of a trial whose process, machine or training is lost
 
 
@@ -62,13 +63,13 @@ def run_sweep(config: SweepConfig) -> Best:
     config.train.data.export()
     require_trainable(config.train)
     require_same_study(config)
-    data = data_hash(config.train.env)
+    data, title = data_hash(config.train.env), title_of(config.train)
     tracking = Tracking()
     folder.mkdir(parents=True, exist_ok=True)
     saved.write_text(config.model_dump_json(indent=2) + "\n")
     with (
         ray_running(config.concurrent, config.ray.address),
-        tracking.run(f"{config.train.study} sweep", data_hash=data, marker=folder / "mlflow_run") as sweep,
+        tracking.run(f"{title} sweep: {config.train.study}", tags=tags_of(config.train, data), marker=folder / _MARKER) as sweep,
         progress("sweep", config.trials) as report_progress,
     ):
         sweep.config(config)
@@ -86,7 +87,17 @@ def run_sweep(config: SweepConfig) -> Best:
         )
         best, steps = _best(config.train, tuner.fit())
         sweep.metrics({_METRIC: best.return_mean}, steps)
+        _log_best(tracking, config.train, best, steps)
         return best
+
+
+def _log_best(tracking: Tracking, config: TrainConfig, best: Best, steps: int) -> None:
+    """Make the winner's agent the model of its run; a run that no server took has none."""
+    marker = best.agent.parents[1] / _MARKER
+    if marker.exists():
+        run = Run(tracking.server, marker.read_text().strip(), None)
+        log_agent(run, config, best.agent, steps, {FINAL: best.return_mean})
+        run.server.ask(lambda: registry.crown(run, model_name(config)))
 
 
 def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[Best, int]:
@@ -173,9 +184,10 @@ class _Nested(tune.Callback):
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         name = _name(trial.trial_id)
         if name not in self.open:
-            stack, marker = ExitStack(), _home(self.config, name) / "mlflow_run"
-            run = stack.enter_context(self.tracking.run(name, parent=self.sweep, data_hash=self.data_hash, marker=marker))
-            run.config(trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], name))
+            stack, marker = ExitStack(), _home(self.config, name) / _MARKER
+            tags = tags_of(self.config, self.data_hash, self.config.seeds[0])
+            run = stack.enter_context(self.tracking.run(f"{title_of(self.config)} {name}", parent=self.sweep, tags=tags, marker=marker))
+            log_inputs(run, trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], name), self.data_hash)
             self.open[name] = run, stack
 
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:

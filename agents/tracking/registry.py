@@ -1,57 +1,118 @@
-"""Models in MLflow's registry: code and safetensors, under a name and an alias. Nothing is pickled."""
+"""Models of runs and in MLflow's registry: code and safetensors, under a name and an alias. Nothing is pickled."""
 
+import time
 import warnings
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
+import numpy as np
+from mlflow.entities import LoggedModelOutput, Metric
 from mlflow.exceptions import MlflowException
 
 from vcgym.agents.tracking.tracking import Run
+from vcgym.baselines.records import MEDIA, Record
 
-_CODE = "served_predictor.py"
+CHAMPION = "champion"
+"""Alias of the version that was best on validation worlds."""
 
 
-def register_predictor(run: Run, folder: Path, name: str, alias: str) -> int:
-    """Register a published predictor as the newest version of the model `name`, and point `alias` at it.
+class Served(NamedTuple):
+    """A model as MLflow serves it.
+
+    Attributes:
+        code: file beside this one that MLflow runs.
+        files: what the code reads, of one folder.
+        example: of its input, which the signature is made from: a table (columns of lists), an array with any axes, or arrays by name.
+        answer: to the example, alike.
+    """
+
+    code: str
+    files: tuple[Path, ...]
+    example: Any
+    answer: Any
+
+
+def predictor(folder: Path) -> Served:
+    """Return the model of a predictor that `vcgym.predictors.published.publish` wrote."""
+    example, answer = {"transmit_delay_ms": [100.0], "jitter_ms": [30.0]}, {"end_to_end_delay_ms": [120.0]}
+    return Served("served_predictor.py", tuple(folder.iterdir()), example, answer)
+
+
+def agent(folder: Path, observation: np.ndarray, actions: np.ndarray) -> Served:
+    """Return the model of a published agent, which decided `actions` on `observation`, each of a batch of sessions."""
+    return Served("served_agent.py", tuple(folder.iterdir()), observation, actions)
+
+
+def pair(files: tuple[Path, ...]) -> Served:
+    """Return the model of a learned pair: the two files of `vcgym.baselines.zoo.save_learned`, and what goes with them."""
+    record = Record(MEDIA, packet=0, path=0, sent_us=0, arrived_us=100_000, known_us=150_000, lag_us=80_000, late=0)
+    history = np.array([[1024.0, 100.0, 2.0], [1024.0, 110.0, 2.0]])
+    answer = {"path": np.zeros(1, np.int64), "lag_us": np.zeros(1, np.int64)}
+    return Served("served_pair.py", files, {"history": history, "records": np.array([record], np.int64)}, answer)
+
+
+def log_model(run: Run, name: str, served: Served, steps: int, metrics: Mapping[str, float]) -> None:
+    """Make a model the output of a run, and the newest version of the registered model `name`; once, however often the run goes on.
 
     Args:
-        run: that trained it, and keeps it as an artefact.
-        folder: written by `vcgym.predictors.published.publish`.
-        name: of the model.
-        alias: of the version.
-
-    Returns:
-        The version.
+        run: that trained it.
+        name: of the registered model.
+        served: the model.
+        steps: transitions that it was trained on.
+        metrics: of the model, shown beside it.
     """
+    client, info = run.client, run.client.get_run(run.id)
+    if info.outputs is not None and info.outputs.model_outputs:
+        return
+    tags = {tag: value for tag, value in info.data.tags.items() if not tag.startswith("mlflow.")}
+    model = client.create_logged_model(info.info.experiment_id, info.info.run_name.replace("/", " "), run.id, tags, model_type=name)
     with TemporaryDirectory() as draft:
-        model = Path(draft) / "model"
-        _save(model, folder)
-        run.folder(model)
+        _save(Path(draft) / "model", served, model.model_id, run.id)
+        client.log_model_artifacts(model.model_id, str(Path(draft) / "model"))
+    client.finalize_logged_model(model.model_id, "READY")
+    client.log_outputs(run.id, [LoggedModelOutput(model.model_id, steps)])
+    at_ms = time.time_ns() // 1_000_000
+    client.log_batch(run.id, [Metric(key, value, at_ms, steps, model_id=model.model_id) for key, value in metrics.items()])
     try:
-        run.client.create_registered_model(name)
+        client.create_registered_model(name)
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
-    source = f"{run.client.get_run(run.id).info.artifact_uri}/{model.name}"
-    made = run.client.create_model_version(name, source, run.id)
-    run.client.set_registered_model_alias(name, alias, made.version)
-    return int(made.version)
+    client.create_model_version(name, model.artifact_location, run.id, tags, model_id=model.model_id)
 
 
-def _save(model: Path, folder: Path) -> None:
+def crown(run: Run, name: str) -> None:
+    """Point the alias `CHAMPION` of a registered model at the version that a run trained."""
+    (found,) = run.client.search_model_versions(f"name='{name}' and run_id='{run.id}'")
+    run.client.set_registered_model_alias(name, CHAMPION, found.version)
+
+
+def _save(path: Path, served: Served, model_id: str, run_id: str) -> None:
     with warnings.catch_warnings():
-        # mlflow warns of its own types while it is imported, and of an example that the signature makes needless.
-        warnings.filterwarnings("ignore", ".*(Any type hint is inferred as AnyType|An input example was not provided)")
-        from mlflow.models import ModelSignature
+        # mlflow warns of its own types while it is imported.
+        warnings.filterwarnings("ignore", ".*Any type hint is inferred as AnyType")
+        from mlflow.models import Model, ModelSignature
         from mlflow.pyfunc import save_model
-        from mlflow.types import ColSpec, DataType, Schema
 
-        inputs = Schema([ColSpec(DataType.double, column) for column in ("transmit_delay_ms", "jitter_ms")])
         save_model(
-            model,
-            python_model=str(Path(__file__).with_name(_CODE)),
-            artifacts={"predictor": str(folder)},
-            signature=ModelSignature(inputs, Schema([ColSpec(DataType.double, "end_to_end_delay_ms")])),
+            path,
+            python_model=str(Path(__file__).with_name(served.code)),
+            artifacts={file.name: str(file) for file in served.files},
+            signature=ModelSignature(_schema(served.example), _schema(served.answer)),
+            input_example=served.example,
             pip_requirements=[f"{package}=={version(package)}" for package in ("vcgym", "mlflow")],
+            mlflow_model=Model(model_id=model_id, run_id=run_id),
         )
+
+
+def _schema(example: Any) -> Any:
+    from mlflow.types import ColSpec, DataType, Schema, TensorSpec
+
+    if isinstance(example, np.ndarray):
+        return Schema([TensorSpec(example.dtype, (-1,) * example.ndim)])
+    if isinstance(next(iter(example.values())), np.ndarray):
+        return Schema([TensorSpec(array.dtype, (-1, *array.shape[1:]), name) for name, array in example.items()])
+    return Schema([ColSpec(DataType.double, column) for column in example])

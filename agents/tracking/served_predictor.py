@@ -1,7 +1,9 @@
 """The code of a registered predictor: MLflow runs this file, which reads the published weights beside it. Nothing is pickled."""
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from mlflow.models import set_model
 from mlflow.pyfunc.model import PythonModel
 
@@ -13,10 +15,10 @@ class ServedPredictor(PythonModel):
     """MLflow model from the columns transmit_delay_ms and jitter_ms to end-to-end delays in ms."""
 
     def load_context(self, context: Any) -> None:
-        self.network = load_network(context.artifacts["predictor"])
+        self.network = load_network(Path(context.artifacts["predictor.json"]).parent)
 
-    def predict(self, context, model_input, params=None):  # the signature says more than hints here, which mlflow would check instead
-        return predict_each(self.network, model_input["transmit_delay_ms"].to_numpy(), model_input["jitter_ms"].to_numpy())
+    def predict(self, context: Any, model_input: np.ndarray, params: Any = None) -> Any:  # mlflow goes by the signature, not by hints
+        return predict_each(self.network, *(np.asarray(model_input[name]) for name in ("transmit_delay_ms", "jitter_ms")))
 
 
 set_model(ServedPredictor())

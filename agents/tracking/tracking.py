@@ -5,17 +5,20 @@ work begins. One that fails later ends no work: that is said once, and metrics a
 """
 
 import fcntl
+import getpass
 import json
 import logging
 import os
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 # Read when mlflow is imported: tracking reports to nobody but its own database.
@@ -27,7 +30,14 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.exceptions import MlflowException
-from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_GIT_COMMIT, MLFLOW_PARENT_RUN_ID
+from mlflow.utils.mlflow_tags import (
+    MLFLOW_DATASET_CONTEXT,
+    MLFLOW_GIT_COMMIT,
+    MLFLOW_PARENT_RUN_ID,
+    MLFLOW_SOURCE_NAME,
+    MLFLOW_SOURCE_TYPE,
+    MLFLOW_USER,
+)
 
 from vcgym.agents.config.base import Config
 from vcgym.agents.tracking import points
@@ -112,12 +122,20 @@ class Run:
             self.client.log_batch(self.id, params=parameters[start : start + _PARAMS_PER_BATCH])
         self.client.log_text(self.id, config.model_dump_json(indent=2), "config.json")
 
-    def dataset(self, file: Path, sha256: str, columns: dict[str, str], rows: int) -> None:
-        """Log the data set in a file under the first sixteen digits of its hash; `columns` gives the type of each column."""
+    def table(self, file: Path, sha256: str, columns: dict[str, str], rows: int) -> None:
+        """Log the table in a file as a data set of the run; `columns` gives the type of each column."""
         schema = json.dumps({"mlflow_colspec": [{"name": name, "type": kind} for name, kind in columns.items()]})
-        profile = json.dumps({"num_rows": rows, "sha256": sha256})
-        found = Dataset(file.name, sha256[:16], "local", json.dumps({"uri": file.as_uri()}), schema, profile)
-        inputs = [DatasetInput(found, [InputTag(MLFLOW_DATASET_CONTEXT, "training")])]
+        source, profile = json.dumps({"uri": file.as_uri()}), json.dumps({"num_rows": rows, "sha256": sha256})
+        self._dataset(Dataset(file.name, sha256[:16], "local", source, schema, profile), "training")
+
+    def worlds(self, kind: str, data_hash: str) -> None:
+        """Log the worlds of a scenario and mode as data sets of the run: one split to train on, one to judge by."""
+        for split, context in (("train", "training"), ("validation", "validation")):
+            source, profile = json.dumps({"scenario": kind, "split": split}), json.dumps({"sha256": data_hash})
+            self._dataset(Dataset(f"{kind} {split}", data_hash[:16], "vcgym", source, None, profile), context)
+
+    def _dataset(self, dataset: Dataset, context: str) -> None:
+        inputs = [DatasetInput(dataset, [InputTag(MLFLOW_DATASET_CONTEXT, context)])]
         self.server.ask(lambda: self.client.log_inputs(self.id, inputs))
 
 
@@ -145,13 +163,15 @@ class Tracking:
                 self.experiment_id = experiment.experiment_id
 
     @contextmanager
-    def run(self, name: str, *, parent: Run | None = None, data_hash: str = "", marker: Path | None = None) -> Iterator[Run]:
+    def run(
+        self, name: str, *, parent: Run | None = None, tags: Mapping[str, str] = MappingProxyType({}), marker: Path | None = None
+    ) -> Iterator[Run]:  # fmt: skip
         """Open a run for the length of the block; it ends FINISHED, FAILED when the block raises, or KILLED by an interrupt or exit.
 
         Args:
             name: shown in the interface.
             parent: the study's run that this one is nested under.
-            data_hash: of the data cards the run reads.
+            tags: to find it by, such as its environment, its algorithm, its seed and the hash of its data.
             marker: a file that remembers the run's id; when it exists, that run goes on.
         """
         found = marker.read_text().strip() if marker is not None and marker.exists() else ""
@@ -159,7 +179,7 @@ class Tracking:
         if found:
             self.server.ask(lambda: self.client.update_run(run.id, status="RUNNING"))
         else:
-            self.server.ask(lambda: self._begin(run, name, parent, data_hash))
+            self.server.ask(lambda: self._begin(run, name, parent, tags))
             if marker is not None and run.id:
                 replace_file(marker, f"{run.id}\n".encode())
         run.send_kept()
@@ -170,9 +190,11 @@ class Tracking:
             raise
         run.end("FINISHED")
 
-    def _begin(self, run: Run, name: str, parent: Run | None, data_hash: str) -> None:
-        tags = {MLFLOW_GIT_COMMIT: git_revision(), "data_hash": data_hash} | ({MLFLOW_PARENT_RUN_ID: parent.id} if parent else {})
-        run.id = self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id
+    def _begin(self, run: Run, name: str, parent: Run | None, tags: Mapping[str, str]) -> None:
+        source = {MLFLOW_SOURCE_NAME: Path(sys.argv[0]).name, MLFLOW_SOURCE_TYPE: "LOCAL", MLFLOW_GIT_COMMIT: git_revision()}
+        nested = {MLFLOW_PARENT_RUN_ID: parent.id} if parent else {}
+        all_tags = {**tags, **source, **nested, MLFLOW_USER: _user(), "vcgym": version("vcgym")}
+        run.id = self.client.create_run(self.experiment_id, tags=all_tags, run_name=name).info.run_id
 
 
 def _require_answer(uri: str) -> None:
@@ -208,6 +230,13 @@ def git_revision() -> str:
         return git("rev-parse", "HEAD") + ("-dirty" if git("status", "--porcelain") else "")
     except (OSError, subprocess.CalledProcessError):
         return version("vcgym")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user has no name
+        return str(os.getuid())
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from stable_baselines3 import SAC
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
 from vcgym.agents.published.new_folder import new_folder
-from vcgym.agents.training.adapter import NativeVecEnv
+from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.agents.training.learners import Model
 from vcgym.agents.training.manifest import read_files, write_files
 from vcgym.agents.training.restorable import require_fit

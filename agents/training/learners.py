@@ -26,7 +26,7 @@ from vcgym.agents.networks.actor_critic import LOG_SD, ActorCritic, MaskableSetP
 from vcgym.agents.networks.description import set_network
 from vcgym.agents.networks.observation import ObservedPart, item_part, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
-from vcgym.agents.training.adapter import NativeVecEnv
+from vcgym.agents.sb3 import NativeVecEnv
 
 Model = PPO | MaskablePPO | SAC
 

@@ -5,11 +5,17 @@ from typing import Any, Protocol
 
 from vcgym.agents.config.base import PLACES
 from vcgym.agents.config.training import TrainConfig
-from vcgym.agents.evaluation.environments import data_hash
-from vcgym.agents.tracking.tracking import Tracking, flatten
+from vcgym.agents.evaluation.environments import data_hash, make_envs
+from vcgym.agents.published.export import load_agent
+from vcgym.agents.tracking import registry
+from vcgym.agents.tracking.tracking import Run, Tracking, flatten
+from vcgym.agents.training.learners import name_of
 from vcgym.agents.training.training import Trained, require_trainable, train
 from vcgym.network.traces.plain_file import read_json, replace_file, require_space
 from vcgym.network.traces.refusal import shown
+
+FINAL = "final/return_mean"
+"""Metric of a model: mean return on the validation split of the agent as published."""
 
 
 class StudyConfig(Protocol):
@@ -35,20 +41,57 @@ def run_study(config: TrainConfig) -> list[Trained]:
     require_trainable(config)
     require_same_study(config)
     require_space(config.folder)
-    data = data_hash(config.env)
+    data, title = data_hash(config.env), title_of(config)
     tracking = Tracking()
     replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
-    results = []
-    with tracking.run(config.study, data_hash=data, marker=config.folder / "mlflow_run") as study:
+    results, runs = [], []
+    with tracking.run(f"{title}: {config.study}", tags=tags_of(config, data), marker=config.folder / "mlflow_run") as study:
         study.config(config)
         for seed in config.seeds:
-            home = config.folder / f"seed-{seed}"
-            with tracking.run(f"{config.study} seed {seed}", parent=study, data_hash=data, marker=home / "mlflow_run") as run:
-                run.config(config.model_copy(update={"seeds": [seed]}))
+            marker = config.folder / f"seed-{seed}" / "mlflow_run"
+            with tracking.run(f"{title} seed {seed}", parent=study, tags=tags_of(config, data, seed), marker=marker) as run:
+                log_inputs(run, config.model_copy(update={"seeds": [seed]}), data)
                 results.append(train(config, seed, run.metrics))
                 run.folder(results[-1].agent)
+                log_agent(run, config, results[-1].agent, results[-1].steps, {FINAL: results[-1].validation.return_mean})
+                runs.append(run)
         study.metrics({"validation/return_mean": sum(r.validation.return_mean for r in results) / len(results)}, results[-1].steps)
+        best, _ = max(zip(runs, results, strict=True), key=lambda one: one[1].validation.return_mean)
+        study.server.ask(lambda: registry.crown(best, model_name(config)))
     return results
+
+
+def title_of(config: TrainConfig) -> str:
+    """Return environment and algorithm of a training, as its runs are called."""
+    return f"{config.env.id.rpartition('/')[2]} {name_of(config.algorithm)}"
+
+
+def tags_of(config: TrainConfig, data: str, seed: int | None = None) -> dict[str, str]:
+    """Return the tags of a training's run; without a seed, of the study's."""
+    of_worlds = {name: str(config.env.options[name]) for name in ("scenario", "mode") if name in config.env.options}
+    of_seed = {} if seed is None else {"seed": str(seed)}
+    return {"env": config.env.id, "algorithm": name_of(config.algorithm), "study": config.study, "data_hash": data} | of_worlds | of_seed
+
+
+def log_inputs(run: Run, config: TrainConfig, data: str) -> None:
+    """Log the config of one training and the worlds that it learns from and is judged by."""
+    run.config(config)
+    if data:
+        run.worlds(" ".join(str(config.env.options[name]) for name in ("scenario", "mode") if name in config.env.options), data)
+
+
+def model_name(config: TrainConfig) -> str:
+    """Return the name of the registered model whose versions such trainings make."""
+    return f"vcgym-{title_of(config).replace(' ', '-').lower()}"
+
+
+def log_agent(run: Run, config: TrainConfig, folder: Path, steps: int, metrics: dict[str, float]) -> None:
+    """Make the agent published in `folder` the model of its run; the example is the first observation of a call."""
+    envs = make_envs(config.env, 1, "validation")
+    observation, _ = envs.reset(seed=0)
+    envs.close()
+    served = registry.agent(folder, observation, load_agent(folder).predict(observation)[0])
+    run.server.ask(lambda: registry.log_model(run, model_name(config), served, steps, metrics))
 
 
 def require_same_study(config: StudyConfig) -> None:

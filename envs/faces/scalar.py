@@ -30,22 +30,26 @@ class ScalarEnv(gym.Env[Any, Any]):
         self.action_space = self.native.single_action_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin a new call; `seed` names its world, options choose among worlds."""
+        """Begin a new call; `seed` names its world, options choose among worlds, and infos name the world drawn."""
         super().reset(seed=seed)
         if seed is None and not self.native.has_begun:
             seed = int(self.np_random.integers(1 << 31))
-        observations, _ = self.native.reset(seed=seed, options=options)
-        return self._first(observations), {}
+        observations, infos = self.native.reset(seed=seed, options=options)
+        return self._first(observations), self._own(infos)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play to the next decision, or to the end of the call (truncated)."""
         observations, rewards, _, truncated, infos = self.native.step(np.expand_dims(np.asarray(action), 0))
-        info = {name: value[0] for name, value in infos.items() if not name.startswith("_")}
-        return self._first(observations), float(rewards[0]), False, bool(truncated[0]), info
+        return self._first(observations), float(rewards[0]), False, bool(truncated[0]), self._own(infos)
 
     def render(self) -> NDArray[np.uint8] | None:
         """Draw the call so far; None without a render mode."""
         return None if self.render_mode is None else self.native.picture(0)
+
+    @staticmethod
+    def _own(infos: dict[str, Any]) -> dict[str, Any]:
+        """Return the infos of the only session."""
+        return {name: value[0] for name, value in infos.items() if not name.startswith("_")}
 
     def _first(self, observations: Any) -> Any:
         """Return the observation of the only session, in the types of its space."""

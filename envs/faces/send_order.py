@@ -26,7 +26,7 @@ from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 RATE = Tfrc()
 OVERFLOW = Fifo()
 SEND_QUEUE = 5  # packets, in the seed paper on SBPN
-EMPTY_SLOT = ("refuse", "newest")
+EMPTY_SLOT = ("newest", "refuse")
 _LATEST = np.iinfo(np.int64).max
 
 
@@ -37,8 +37,8 @@ class SendOrderVectorEnv(SenderVectorEnv):
         ``observation="records"``, a dict of what waits (L, 5) int64: created_us, expires_us, size_bytes, kind (0 video, 1 audio), frame;
         its count, now_us and the smoothed round trip rtt_us (0: no report yet).
     Action: ``Discrete(2 L)`` with a queue of L packets: a < L sends the a-th oldest, L + a throws it away, and the agent is asked again if
-        more wait. `action_masks` tells which packets are there; another index is refused, or, with ``empty_slot="newest"``, means the
-        newest that waits.
+        more wait. `action_masks` tells which packets are there; another index means the newest that waits, or, with
+        ``empty_slot="refuse"``, is refused.
     Reward: ``on_time`` (default): 1 per audio packet that arrives before its expiry, 0.25 per video packet; or ``emodel`` of the audio.
         Paid when a report tells of the packet.
     End of episode: truncation when the call is over (60 s, about 90 decisions a second); what is on its way is settled in the last step.
@@ -60,7 +60,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         send_queue: int | None = SEND_QUEUE,
         pacing: float = BY_PACKET,
         reward: str = "on_time",
-        empty_slot: str = "refuse",
+        empty_slot: str = "newest",
         **arguments: Any,
     ) -> None:
         require_rule("rate", rate, Control.RATE)

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from vcgym.agents.evaluation.play import Policy
-from vcgym.baselines.systems import System, tuning_trials
+from vcgym.baselines.systems import System, load_system, system_names, tuning_trials
 from vcgym.network.traces.plain_file import read_plain
 
 AGENT_ENV = "vcgym/Call-v0"
@@ -25,12 +25,14 @@ class PublishedAgent(NamedTuple):
         files: name and content of each file of the folder, by name.
         env: id of the environment that it acts in.
         arguments: of the environment, as in training, less what the suite chooses; by name.
+        rule: system whose rule, one of the arguments, sets the control that the agent leaves; "" if there is none.
     """
 
     load: Callable[..., Policy]
     files: tuple[tuple[str, bytes], ...]
     env: str = AGENT_ENV
     arguments: tuple[tuple[str, Any], ...] = ()
+    rule: str = ""
 
     @classmethod
     def read(cls, folder: Path, load: Callable[..., Policy], env: str = AGENT_ENV, arguments: tuple[tuple[str, Any], ...] = ()) -> Self:
@@ -51,6 +53,16 @@ class PublishedAgent(NamedTuple):
 
 
 Participant = System | PublishedAgent
+
+
+def is_beside(name: str) -> bool:
+    """Return True for a system whose router or receiver may play beside an agent that sets one control."""
+    return name in system_names() and not (load_system(name).is_sender or load_system(name).is_oracle)
+
+
+def beside(controller: str, name: str) -> tuple[tuple[str, Any], ...]:
+    """Return the arguments of Call where `controller`, "router" or "receiver", is that of a system; the agent sets the other control."""
+    return ((controller, getattr(load_system(name), controller)),)
 
 
 def env_class(env_id: str) -> Any:

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import progress
-from vcgym.agents.tracking.registry import register_predictor
 from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.agents.training.study import require_same_study
 from vcgym.leaderboard.forecasts.config import FitCell, TrainPredictorConfig
@@ -29,7 +29,7 @@ from vcgym.predictors.study.partition import FEWEST_PAIRS, partition
 from vcgym.predictors.study.quantile import TrainedQuantiles
 from vcgym.predictors.study.rows import COLUMNS, Rows, read_rows
 
-MODEL, ALIAS = "vcgym-delay-predictor", "champion"
+MODEL = "vcgym-delay-predictor"
 TABLES, RESULTS, PAIRS, PUBLISHED, SCORED = "tables", "results.parquet", "pairs.parquet", "predictor", "scored"
 
 
@@ -61,8 +61,9 @@ def run_study(config: TrainPredictorConfig) -> Path:
     replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
     cells = [cell for cell in config.cells() if _possible(config, cell, data)]
     found: list[dict[str, Any]] = []
+    tags = {"algorithm": "predictors", "data_hash": data.sha256}
     with (
-        tracking.run(config.study, data_hash=data.sha256, marker=config.folder / "mlflow_run") as study,
+        tracking.run(config.study, tags=tags, marker=config.folder / "mlflow_run") as study,
         progress(config.study, len(cells)) as on_progress,
     ):
         study.config(config)
@@ -107,9 +108,10 @@ def _possible(config: TrainPredictorConfig, cell: FitCell, data: Data) -> bool:
 def scored(config: TrainPredictorConfig, cell: FitCell, data: Data, tracking: Tracking, study: Run) -> dict[str, Any]:
     """Return the scores of one fit, done now or kept."""
     home = config.folder / cell.method / cell.rows / cell.holdout / f"seed-{cell.seed}"
+    tags = {"algorithm": cell.method, "seed": str(cell.seed), "data_hash": data.sha256}
 
     def fit() -> dict[str, Any]:
-        with tracking.run(str(cell), parent=study, data_hash=data.sha256, marker=home / "mlflow_run") as run:
+        with tracking.run(str(cell), parent=study, tags=tags, marker=home / "mlflow_run") as run:
             return _fit(config, cell, data, home, run)
 
     settings = config.methods[cell.method].model_dump(mode="json"), config.sets[cell.rows].model_dump(mode="json"), config.receivers
@@ -172,12 +174,13 @@ def _crown(config: TrainPredictorConfig, cell: FitCell, data: Data, fitted: Fitt
     elif read_card(folder).training != training:
         raise ValueError(f"{folder} holds a predictor of other data or code; choose another folder")
     run.folder(folder)
-    run.server.ask(lambda: register_predictor(run, folder, MODEL, ALIAS))
+    if run.server.ask(lambda: registry.log_model(run, MODEL, registry.predictor(folder), 0, metrics)):
+        run.server.ask(lambda: registry.crown(run, MODEL))
 
 
 def _log_rows(run: Run, path: Path, data: Data) -> None:
     columns = {field.name: {"int64": "long"}.get(str(field.type), str(field.type)) for field in COLUMNS}
-    run.dataset(path, data.sha256, columns, len(data.rows))
+    run.table(path, data.sha256, columns, len(data.rows))
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> Path:

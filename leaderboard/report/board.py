@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from vcgym.leaderboard.evaluation.suites import columns_of
 from vcgym.leaderboard.report.notes import notes
-from vcgym.leaderboard.report.scores.anchored import Axis, anchored
+from vcgym.leaderboard.report.scores.anchored import Axis, anchored, best_published
 from vcgym.leaderboard.report.scores.bar import Bar, bar_on
 from vcgym.leaderboard.report.scores.pareto import Front, front
 from vcgym.leaderboard.report.scores.regret import regrets
@@ -36,6 +36,7 @@ class Value(NamedTuple):
     """The ranked metric of one system beside the others' and what was attainable.
 
     Attributes:
+        to_published: less that of `Board.published`, on the same worlds; None without one.
         to_bar: less that of `Board.bar`, on the same worlds; None without one.
         score: anchored, 0 to 100 and beyond; None without oracle rows, NaN where there is no room.
         regret: mean of the oracle less the system's; None without oracle rows.
@@ -45,6 +46,7 @@ class Value(NamedTuple):
         learned: of an agent, less the same agent before its first update, which plays as NAME-start; None without one.
     """
 
+    to_published: Estimate | None
     to_bar: Estimate | None
     score: Estimate | None
     regret: Estimate | None
@@ -82,8 +84,8 @@ class Line(NamedTuple):
 class Stratum(NamedTuple):
     """Stratum of a mode by itself.
 
-    Its name, number of worlds, and per system the summary of the ranked metric and the standing by it; the axis of anchored scores, if
-    there are oracles.
+    Its name, number of worlds, and per system the summary of the ranked metric, the standing by it, and what it is above the systems
+    `Board.published` and `Board.bar`, if there are; the axis of anchored scores, if there are oracles.
     """
 
     name: str
@@ -91,6 +93,8 @@ class Stratum(NamedTuple):
     column: Column
     centres: dict[str, Estimate]
     standings: dict[str, Standing]
+    to_published: dict[str, Estimate]
+    to_bar: dict[str, Estimate]
     axis: Axis | None
 
     def cell(self, system: str) -> str:
@@ -102,9 +106,9 @@ class Board(NamedTuple):
     """Worlds ranked together: of one mode in the declared weights (`mode` is "correlated"), or of a stratum by name ("correlated-natural").
 
     The columns of its suite, number of worlds, what was held constant, the systems, best first, and the strata, if there is more than one;
-    the tuned system that all are compared with; the system that `Value.won` refers to; the axis of anchored scores, None without oracle
-    rows; Pareto fronts by name; the performance profile of each system at `Columns.levels`, with intervals, and at `Columns.profile`; and
-    what has to be said beside the numbers.
+    the best published system, "" without one, and the tuned one, with which all are compared; the axis of anchored scores, None without
+    oracle rows; Pareto fronts by name; the performance profile of each system at `Columns.levels`, with intervals, and at
+    `Columns.profile`; and what has to be said beside the numbers.
     """
 
     columns: Columns
@@ -113,13 +117,18 @@ class Board(NamedTuple):
     conditions: dict[str, str]
     lines: tuple[Line, ...]
     strata: tuple[Stratum, ...]
+    published: str
     bar: Bar
-    reference: str
     axis: Axis | None
     fronts: dict[str, Front]
     profiles: dict[str, Profile]
     profile_curves: dict[str, np.ndarray]
     notes: tuple[str, ...]
+
+    @property
+    def reference(self) -> str:
+        """The system that `Value.won` refers to: the best published one, without one the best."""
+        return self.published or self.lines[0].standing.system
 
 
 def board_name(mode: str, stratum: str | None) -> str:
@@ -151,8 +160,8 @@ def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
     standings = rank(paired, primary.name, primary.better, primary.trim)
     bar = bar_on(_suite(results), name, {standing.system: kinds[standing.system] for standing in standings})
     axis = anchored(both, bar.system, columns)
-    reference = axis.zero if axis else standings[0].system
-    values = _values(columns, paired, both, axis, bar, reference)
+    published = best_published(paired, columns)
+    values = _values(columns, paired, both, axis, bar, published or standings[0].system)
     lines = []
     for standing in standings:
         of_system = results.filter(pc.field("system") == standing.system)
@@ -160,8 +169,8 @@ def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
         of_metrics = {name: summary[standing.system] for name, summary in summaries.items()}
         lines.append(Line(kinds[standing.system], standing, of_metrics, bands(columns, of_system), values[standing.system], cost))
     return Board(
-        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar), bar,
-        reference, axis, {plane.name: front(paired, plane) for plane in columns.fronts},
+        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar, published),
+        published, bar, axis, {plane.name: front(paired, plane) for plane in columns.fronts},
         profiles(paired, primary.name, np.array(list(columns.levels))), profile_curves(paired, primary.name, columns.profile),
         notes(paired, primary, name),
     )  # fmt: skip
@@ -190,11 +199,12 @@ def _values(
     middle = medians(paired, metric)
     short = {} if columns.target is None else shortfalls(paired, metric, columns.target)
     primary = columns.primary
-    to_bar = differences(paired, primary.name, bar.system, primary.trim) if bar.system else {}
+    to_published, to_bar = (_to(paired, primary, one) for one in (best_published(paired, columns), bar.system))
     starts = [name for name in paired.systems if f"{name}{START}" in paired.systems]
     learned = {name: differences(paired, primary.name, f"{name}{START}", primary.trim)[name] for name in starts}
     return {
         name: Value(
+            to_published.get(name),
             to_bar.get(name),
             axis.scores[name] if axis else None,
             regret.get(name),
@@ -207,7 +217,12 @@ def _values(
     }
 
 
-def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str], bar: Bar) -> tuple[Stratum, ...]:
+def _to(paired: Paired, primary: Column, reference: str) -> dict[str, Estimate]:
+    """Return each system less `reference`; nothing without one."""
+    return differences(paired, primary.name, reference, primary.trim) if reference else {}
+
+
+def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str], bar: Bar, published: str) -> tuple[Stratum, ...]:
     names, primary = sorted(rows["stratum"].unique().to_pylist()), columns.primary
     found = []
     for name in names if len(names) > 1 else ():
@@ -215,8 +230,9 @@ def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str], bar: Bar) -
         paired = both.of(*(system for system in both.systems if kinds[system] != ORACLE))
         centres = _CENTRES[primary.centre](paired, primary.name)
         standings = {one.system: one for one in rank(paired, primary.name, primary.better, primary.trim)}
+        to_published, to_bar = (_to(paired, primary, one) for one in (published, bar.system))
         axis = anchored(both, bar.system, columns)
-        found.append(Stratum(name, paired.row.shape[1], primary, centres, standings, axis))
+        found.append(Stratum(name, paired.row.shape[1], primary, centres, standings, to_published, to_bar, axis))
     return tuple(found)
 
 

@@ -11,10 +11,12 @@ from vcgym.leaderboard.report import beaten_by_tuned_rule as tuned_rule
 from vcgym.leaderboard.report.board import Board, Line, board_name, boards
 from vcgym.leaderboard.report.details import details
 from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
+from vcgym.leaderboard.report.headline import headline
 from vcgym.leaderboard.report.left_out import left_out_lines
+from vcgym.leaderboard.report.names import STRATA, codes
 from vcgym.leaderboard.report.page import explorer, tables
-from vcgym.leaderboard.report.page.axis import axis_marks
 from vcgym.leaderboard.report.page.data_cards import read_cards
+from vcgym.leaderboard.report.page.picture import ROLES, picture
 from vcgym.leaderboard.report.table import markdown
 from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.results.cdf import Cdfs, of_board, read_cdfs
@@ -105,6 +107,10 @@ def board_page(runs: Sequence[tuple[list[Board], Stored]]) -> str:
         suites=sorted({mode["suite"] for mode in modes}),
         shared=shared,
         left_out=[line for _, stored in runs for line in stored.left_out],
+        codes=codes(line.standing.system for board in ranked for line in board.lines),
+        strata={name: words for name, words in STRATA.items() if any(name in board.conditions["strata"].split(", ") for board in ranked)},
+        roles=ROLES,
+        beside_columns=tables.BESIDE,
         value_columns=tables.VALUE,
         cost_columns=tables.COST_HEADINGS,
         footnotes=list(dict.fromkeys(board.columns.footnote for board in ranked)),
@@ -143,7 +149,8 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "bands": columns.bands,
         "pair_word": columns.pairs,
         "bodies": tables.bodies(results, board),
-        "axis": axis_marks(board),
+        "headline": headline(board),
+        "picture": picture(board),
         "notes": board.notes,
         "pairs": tables.pair_tables(results, board),
         "figures": [

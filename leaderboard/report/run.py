@@ -16,12 +16,11 @@ from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
-from vcgym.leaderboard.report.beaten_by_tuned_rule import beaten_by_tuned_rule, sentence
 from vcgym.leaderboard.report.board import board_name, boards
 from vcgym.leaderboard.report.left_out import left_out_lines, write_left_out
 from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import publish
-from vcgym.leaderboard.report.table import print_boards
+from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import WORLD
@@ -74,13 +73,11 @@ def run_suite(
 
 
 def show(folder: Path, console: Console) -> None:
-    """Print the ranks of a finished suite."""
-    ranked = boards(results.read_with_oracles(folder))
-    print_boards(ranked, console)
+    """Print who is first in a finished suite, where, and how agents of one's own did."""
+    print_summary(boards(results.read_with_oracles(folder)), console)
     for line in left_out_lines(folder):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    for compared in beaten_by_tuned_rule(ranked):
-        console.print(f"Mode {compared.board}: {sentence(compared)}", highlight=False, markup=False)
+    console.print(f"All systems, strata and other worlds: {folder / 'leaderboard.md'}", highlight=False, soft_wrap=True)
 
 
 def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
@@ -103,9 +100,9 @@ def _timelines(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
 
 
 def _actions(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
-    names = [name for name in results.ACTIONS.schema.names if name not in ("path", "level")]
+    names = [name for name in results.ACTIONS.schema.names if name not in ("path", "level", "rule")]
     return [
-        {name: row[name] for name in names} | {"path": [path for path, _ in decisions], "level": [level for _, level in decisions]}
+        {name: row[name] for name in names} | decisions
         for _, (rows, more) in found
         for row, decisions in zip(rows.to_pylist() if more["actions"] else (), more["actions"], strict=True)
     ]

@@ -1,4 +1,4 @@
-"""The leaderboard as text: rich tables per mode that fit a terminal of 120 columns, and Markdown."""
+"""The leaderboard as text: what a terminal of 120 columns shows, and Markdown."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,34 +8,38 @@ from rich.table import Table
 
 from vcgym.leaderboard.report.board import Board, Line, Stratum
 from vcgym.leaderboard.report.details import details
+from vcgym.leaderboard.report.headline import change, headline
+from vcgym.leaderboard.report.names import few
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.results.columns import COST, format_value
 from vcgym.leaderboard.statistics import Estimate
 
 _TEXT = ("rank", "system", "kind")
-_STRATA_ABREAST = 6  # that fit a terminal
 
 
-def print_boards(boards: Iterable[Board], console: Console) -> None:
-    """Print for each mode the ranked metric and what matters beside it, then where delays and losses come from."""
-    for board in boards:
-        title = _title(board)
-        console.print(_rich(f"{title}: score and end-to-end delay", _score_headings(board), _score_rows(board), board.lines))
-        console.print(_rich(f"{title}: beside the best tuned rule, and cost", _bar_headings(board), _bar_rows(board), board.lines))
-        console.print(_rich(f"{title}: beside what was attainable", _value_headings(board), _value_rows(board), board.lines))
-        console.print(_rich(f"{title}: what it is made of", _detail_headings(board), _detail_rows(board), board.lines))
-        for few in _abreast(board.strata):
-            named = f"{title}: {board.columns.primary.heading} (rank) in each stratum by itself"
-            console.print(_rich(named, _strata_headings(few), _strata_rows(board, few), board.lines))
-        console.print(_footnote(board), style="dim", highlight=False)
+def print_summary(boards: Sequence[Board], console: Console) -> None:
+    """Print the sentences of the first board and the systems that stand for all; the file has the rest."""
+    first = boards[0]
+    headings, rows = _few_headings(first), _few_rows(first)
+    table = Table(title=_title(first), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in _TEXT else "right", no_wrap=True)
+    for line, cells in zip(few(first), rows, strict=True):
+        table.add_row(*(cell.replace("[", r"\[") for cell in cells), style="bold" if line.kind == "agent" else None)
+    console.print(table)
+    for sentence in headline(first):
+        console.print(sentence, highlight=False, markup=False)
 
 
 def markdown(boards: Iterable[Board]) -> str:
-    """Return the same tables as Markdown, each mode under a heading with its conditions."""
+    """Return each mode under a heading: sentences, the systems that stand for all, then all tables, and its conditions."""
     parts = ["# Leaderboard\n"]
     for board in boards:
         parts += [
             f"## {_title(board)}\n",
+            "\n\n".join(headline(board)) + "\n",
+            markdown_table(_few_headings(board), _few_rows(board)),
+            f"All {len(board.lines)} systems:\n",
             markdown_table(_score_headings(board), _score_rows(board)),
             markdown_table(_bar_headings(board), _bar_rows(board)),
             markdown_table(_value_headings(board), _value_rows(board)),
@@ -46,6 +50,23 @@ def markdown(boards: Iterable[Board]) -> str:
             "\n".join(f"- {name}: {value}" for name, value in board.conditions.items()) + "\n",
         ]
     return "\n".join(parts)
+
+
+def _few_headings(board: Board) -> list[str]:
+    column = board.columns.primary
+    beside = [f"{column.label} to\n{name}\n[95 %]" for name in (board.published, board.bar.system) if name]
+    score = ["% of what\nwas\nattainable"] if board.axis is not None and board.axis.has_room else []
+    return ["system", "kind", *beside, *score, f"{column.heading}\n[95 %]", "rank"]
+
+
+def _few_rows(board: Board) -> list[list[str]]:
+    rows = []
+    for line in few(board):
+        value, low, high = (format_value(board.columns.primary, end) for end in line.estimate(board.columns.primary))
+        beside = [change(board, found) for found in (line.value.to_published, line.value.to_bar) if found]
+        score = [format_score(line.value.score)] if board.axis is not None and board.axis.has_room and line.value.score else []
+        rows.append([line.standing.system, line.kind, *beside, *score, f"{value} [{low}, {high}]", line.rank])
+    return rows
 
 
 def _title(board: Board) -> str:
@@ -159,11 +180,6 @@ def _detail_rows(board: Board) -> list[list[str]]:
     return [[line.standing.system, *(line.cell(board.columns.metric[name]) for name in board.columns.details)] for line in board.lines]
 
 
-def _abreast(strata: Sequence[Stratum]) -> list[Sequence[Stratum]]:
-    """Cut strata into groups that fit a terminal side by side."""
-    return [strata[first : first + _STRATA_ABREAST] for first in range(0, len(strata), _STRATA_ABREAST)]
-
-
 def _strata_headings(strata: Sequence[Stratum]) -> list[str]:
     return ["system", *(f"{stratum.name}\n{stratum.worlds} worlds" for stratum in strata)]
 
@@ -171,15 +187,6 @@ def _strata_headings(strata: Sequence[Stratum]) -> list[str]:
 def _strata_rows(board: Board, strata: Sequence[Stratum]) -> list[list[str]]:
     systems = [line.standing.system for line in board.lines]
     return [[system, *(stratum.cell(system) for stratum in strata)] for system in systems]
-
-
-def _rich(title: str, headings: list[str], rows: Iterable[list[str]], lines: Iterable[Line]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in _TEXT else "right", no_wrap=True)
-    for cells, line in zip(rows, lines, strict=True):
-        table.add_row(*(cell.replace("[", r"\[") for cell in cells), style="bold" if line.kind == "agent" else None)
-    return table
 
 
 def signed(found: Estimate, decimals: int, factor: float = 1.0) -> str:

@@ -66,10 +66,12 @@ TIMELINE = layout_of(
 
 ACTIONS = layout_of(
     {name: CALL.types[name] for name in ("system", "suite", "suite_version", *WORLD, "card", "env", "packets")}
-    | {"path": "int64s", "level": "int64s"},
+    | {"path": "int64s", "level": "int64s", "rule": "string"},
     (*WORLD, "system"),
 )
-"""`actions.parquet`: what each agent decided, decision by decision: index of the path and of the level."""
+"""`actions.parquet`: what each agent decided, decision by decision: index of the path and of the level.
+
+An agent of one control has no list of the other; `rule` is the system whose rule set that one."""
 
 TIMING = layout_of(
     {"system": "string", "mode": "string", "decision_us": "float64", "wall_clock_s": "float64", "hardware": "string"},

@@ -61,7 +61,7 @@ def simulate(seeds: int, suites: int, rng_seed: int = 0) -> Coverage:
     for suite in range(suites):
         values = _suite(draws, 2, seeds)
         middle, average = (resample(values, sizes, statistic, suite, RESAMPLES) for statistic in (interquartile_mean, mean))
-        apart = Spread(middle.centre[:1] - middle.centre[1:], middle.resampled[:1] - middle.resampled[1:], middle.factor, middle.student)
+        apart = resample(values, sizes, _apart, suite, RESAMPLES, noise=values[:1] - values[1:])
         equals = Sample(_suite(draws, EQUALS, seeds), sizes)
         claimed = bool(separated(equals, 1, suite, RESAMPLES // 4).beats.any())
         held += [_within(middle, of_iqm, plain=True), _within(middle, of_iqm), _within(average, of_mean), _within(apart, 0.0), claimed]
@@ -86,6 +86,11 @@ def _suite(draws: np.random.Generator, systems: int, seeds: int) -> np.ndarray:
     shared = draws.gamma(0.5 * _SHAPE, size=(1, KINDS, seeds))
     own = draws.gamma(0.5 * _SHAPE, size=(systems, KINDS, seeds))
     return (_LEVELS[:, None] - _SPREADS[:, None] * (shared + own) / np.sqrt(_SHAPE)).reshape(systems, -1)
+
+
+def _apart(values: np.ndarray) -> np.ndarray:
+    first, second = interquartile_mean(values)
+    return (first - second)[None]
 
 
 @functools.cache

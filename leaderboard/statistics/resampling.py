@@ -1,7 +1,8 @@
 """The paired stratified bootstrap: the spread of a statistic over other worlds.
 
 Every system has played the same worlds, so a resample draws worlds, not rows: within each kind as many as it has, with replacement, and
-the same ones for every system. `scipy.stats.bootstrap` does exactly that when it is given one array of world indices per kind.
+the same ones for every system. Which worlds are drawn depends on their kinds alone, so that a system's interval is the same whoever else
+is on its board.
 
 Intervals are percentile intervals (BCa is undefined where all worlds agree, and tied controls do) with two corrections: a resample of n
 values has a variance that is too small by (n - 1) / n, so the ends are moved away from the estimate by sqrt(W / (W - H)), W worlds of H
@@ -41,13 +42,13 @@ class Spread(NamedTuple):
         centre: (...) the statistic.
         resampled: (..., RESAMPLES) the same of each resample; empty last axis where a lone world leaves nothing to resample.
         factor: by which resamples scatter too little.
-        student: by which Student's 95 % lie farther out than the normal law's.
+        student: (...) by which Student's 95 % lie farther out than the normal law's, or one number for all.
     """
 
     centre: np.ndarray
     resampled: np.ndarray
     factor: float
-    student: float
+    student: np.ndarray | float
 
     @property
     def error(self) -> np.ndarray:
@@ -73,7 +74,8 @@ class Spread(NamedTuple):
 
 
 def resample(
-    values: np.ndarray, sizes: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray], rng_seed: int = 0, resamples: int = RESAMPLES
+    values: np.ndarray, sizes: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray], rng_seed: int = 0, resamples: int = RESAMPLES,
+    noise: np.ndarray | None = None,
 ) -> Spread:  # fmt: skip
     """Return a statistic and its resamples.
 
@@ -83,6 +85,8 @@ def resample(
         statistic: takes values (..., R, W) of R resamples and returns (..., R), or (x, R) of any first axes x.
         rng_seed: the same seed draws the same worlds.
         resamples: how many.
+        noise: (x, W) what scatters each entry of the statistic, for Student's law: the paired differences where it is of differences.
+            None: `values`.
     """
     worlds = values.shape[-1]
     if not worlds:
@@ -91,36 +95,31 @@ def resample(
     centre = statistic(values[..., None, :])[..., 0]
     if (sizes < 2).any():
         return Spread(centre, np.zeros((*centre.shape, 0)), math.nan, math.nan)
-    ends = np.cumsum(sizes)
-    found = stats.bootstrap(
-        [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)],
-        lambda *drawn, axis: statistic(values[..., np.concatenate(drawn, axis=axis)]),
-        n_resamples=resamples,
-        batch=max(1, min(resamples, ENTRIES // values.size)),
-        vectorized=True,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(rng_seed),
+    draws = np.random.default_rng(rng_seed)
+    starts = np.cumsum(sizes) - sizes
+    drawn = np.concatenate(
+        [start + draws.integers(size, size=(resamples, size)) for start, size in zip(starts, sizes, strict=True)], axis=1
     )
-    return Spread(centre, found.bootstrap_distribution, math.sqrt(worlds / (worlds - len(sizes))), _student(values, sizes))
+    at_once = max(1, ENTRIES // values.size)
+    found = np.concatenate([statistic(values[..., drawn[cut : cut + at_once]]) for cut in range(0, resamples, at_once)], axis=-1)
+    return Spread(centre, found, math.sqrt(worlds / (worlds - len(sizes))), _student(values if noise is None else noise, sizes))
 
 
-def _student(values: np.ndarray, sizes: np.ndarray) -> float:
-    """Student's quantile over the normal one; variances within a kind are those of all systems on average."""
-    ends = np.cumsum(sizes)
-    kinds = [values[..., end - size : end] for end, size in zip(ends, sizes, strict=True)]
-    spreads = np.array([len(kind.T) * kind.var(axis=-1, ddof=1).mean() for kind in kinds])
-    if not spreads.any():
-        return 1.0
-    return student_quantile(spreads, sizes) / float(stats.norm.isf(0.5 * (1.0 - CONFIDENCE)))
+def _student(noise: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return Student's quantile over the normal one, from the variances within kinds; 1 where nothing varies."""
+    kinds = np.split(noise, np.cumsum(sizes)[:-1], axis=-1)
+    spreads = np.stack([kind.shape[-1] * kind.var(axis=-1, ddof=1) for kind in kinds], axis=-1)
+    varies = np.asarray(spreads.any(axis=-1))
+    quantile = student_quantile(np.where(varies[..., None], spreads, 1.0), sizes)
+    return np.where(varies, quantile / float(stats.norm.isf(0.5 * (1.0 - CONFIDENCE))), 1.0)
 
 
-def student_quantile(parts: np.ndarray, sizes: np.ndarray) -> float:
-    """Student's 97.5 % quantile, with Satterthwaite's degrees of freedom.
+def student_quantile(parts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return Student's 97.5 % quantile, with Satterthwaite's degrees of freedom.
 
     Args:
-        parts: (H,) what each kind adds to the variance of the whole, in any unit; not all 0.
+        parts: (..., H) what each kind adds to the variance of the whole, in any unit; not all 0.
         sizes: (H,) values of each kind, at least 2.
     """
-    freedom = parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum()
-    return float(stats.t.isf(0.5 * (1.0 - CONFIDENCE), freedom))
+    freedom = parts.sum(axis=-1) ** 2 / (parts**2 / (sizes - 1)).sum(axis=-1)
+    return np.asarray(stats.t.isf(0.5 * (1.0 - CONFIDENCE), freedom))

@@ -23,5 +23,5 @@ def interval(kinds: Sequence[ArrayLike]) -> Estimate:
     parts = np.array([one.var(ddof=1) / len(one) for one in values])
     if not parts.any():
         return Estimate(mean, mean, mean)
-    half = student_quantile(parts, np.array([len(one) for one in values])) * math.sqrt(parts.sum()) / len(values)
+    half = float(student_quantile(parts, np.array([len(one) for one in values]))) * math.sqrt(parts.sum()) / len(values)
     return Estimate(mean, mean - half, mean + half)

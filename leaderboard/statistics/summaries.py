@@ -1,6 +1,7 @@
 """Summaries of each system with intervals: centre of a metric, differences, the share of worlds won, and profiles."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,8 @@ from vcgym.leaderboard.statistics.aggregates import (
     probability_of_improvement,
     trimmed_mean,
 )  # fmt: skip
-from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
-from vcgym.leaderboard.statistics.resampling import Estimate, Spread, resample
+from vcgym.leaderboard.statistics.paired import Paired, sample
+from vcgym.leaderboard.statistics.resampling import Estimate, resample
 
 
 class Profile(NamedTuple):
@@ -28,16 +29,13 @@ class Profile(NamedTuple):
 
 
 def means(paired: Paired, metric: str) -> dict[str, Estimate]:
-    """Return the mean of `metric` over worlds for each system, with intervals.
-
-    A world in which some system has no value (no packet came out) is left out for all of them; see `worlds_compared`.
-    """
-    return dict(zip(paired.systems, _estimates(sample(paired, metric), mean), strict=True))
+    """Return the mean of `metric` of each system, with intervals, over the worlds in which it has a value."""
+    return _each(paired, metric, lambda values, _: mean(values))
 
 
 def interquartile_means(paired: Paired, metric: str) -> dict[str, Estimate]:
     """Return the interquartile mean over the worlds of `means`."""
-    return dict(zip(paired.systems, _estimates(sample(paired, metric), interquartile_mean), strict=True))
+    return _each(paired, metric, lambda values, _: interquartile_mean(values))
 
 
 def differences(paired: Paired, metric: str, reference: str, trim: float = INTERQUARTILE) -> dict[str, Estimate]:
@@ -48,24 +46,22 @@ def differences(paired: Paired, metric: str, reference: str, trim: float = INTER
     """
     if reference not in paired.systems:
         raise ValueError(f"reference {reference!r} is not one of the systems {list(paired.systems)}")
-    place = paired.systems.index(reference)
 
-    def apart(values: np.ndarray) -> np.ndarray:
+    def apart(values: np.ndarray, _: np.ndarray) -> np.ndarray:
         centres = trimmed_mean(values, trim)
-        return centres - centres[place]
+        return centres - centres[-1]
 
-    return dict(zip(paired.systems, _estimates(sample(paired, metric), apart), strict=True))
+    return _each(paired, metric, apart, reference)
 
 
 def medians(paired: Paired, metric: str) -> dict[str, Estimate]:
     """Return the median over kinds of worlds of the mean within a kind."""
-    found = sample(paired, metric)
-    return dict(zip(paired.systems, _estimates(found, lambda values: median(values, found.starts)), strict=True))
+    return _each(paired, metric, median)
 
 
 def shortfalls(paired: Paired, metric: str, target: float) -> dict[str, Estimate]:
     """Return the optimality gap of each system: the mean shortfall of its worlds to `target`."""
-    return dict(zip(paired.systems, _estimates(sample(paired, metric), lambda values: optimality_gap(values, target)), strict=True))
+    return _each(paired, metric, lambda values, _: optimality_gap(values, target))
 
 
 def worlds_won(paired: Paired, metric: str, reference: str, better: int) -> dict[str, Estimate]:
@@ -77,12 +73,11 @@ def worlds_won(paired: Paired, metric: str, reference: str, better: int) -> dict
         reference: the system that is improved upon.
         better: +1 if more is better, -1 if less is.
     """
-    found, place = sample(paired, metric), paired.systems.index(reference)
 
-    def won(values: np.ndarray) -> np.ndarray:
-        return probability_of_improvement(better * values[..., None], better * values[place][None, ..., None])
+    def won(values: np.ndarray, _: np.ndarray) -> np.ndarray:
+        return probability_of_improvement(better * values[..., None], better * values[-1][None, ..., None])
 
-    return dict(zip(paired.systems, map(_as_share, _estimates(found, won)), strict=True))
+    return {name: _as_share(found) for name, found in _each(paired, metric, won, reference).items()}
 
 
 def profiles(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, Profile]:
@@ -115,12 +110,36 @@ def difference(paired: Paired, metric: str, system: str, reference: str, relativ
         with np.errstate(divide="ignore", invalid="ignore"):
             return ((of_system - of_reference) / (of_reference if relative else 1.0))[None]
 
-    return _estimates(sample(paired.of(system, reference), metric), change)[0]
+    found = sample(paired.of(system, reference), metric)
+    return resample(*found, change, noise=found.values[:1] - found.values[1:]).estimates()[0]
 
 
-def _estimates(found: Sample, statistic: Callable[[np.ndarray], np.ndarray]) -> list[Estimate]:
-    spread: Spread = resample(*found, statistic)
-    return spread.estimates()
+def _each(
+    paired: Paired, metric: str, statistic: Callable[[np.ndarray, np.ndarray], np.ndarray], reference: str | None = None
+) -> dict[str, Estimate]:  # fmt: skip
+    """Return a statistic of each system over the worlds in which it, and `reference` if there is one, has a value.
+
+    Args:
+        paired: results of one mode.
+        metric: name of a column.
+        statistic: takes values (S, R, W), those of the reference last, and where each kind begins.
+        reference: system that each is compared with.
+    """
+    values = paired.results[metric].to_numpy().astype(np.float64)[paired.row]
+    alike: dict[bytes, list[str]] = {}  # systems that have a value in the same worlds are summed up together
+    for name, finite in zip(paired.systems, np.isfinite(values), strict=True):
+        alike.setdefault(finite.tobytes(), []).append(name)
+    estimates: dict[str, Estimate] = {}
+    for names in alike.values():
+        found = sample(paired.of(*names, *([reference] if reference else [])), metric)
+        noise = found.values - found.values[-1] if reference else None
+        spread = resample(*found, partial(_with_starts, statistic, found.starts), noise=noise)
+        estimates |= zip(names, spread.estimates(), strict=False)
+    return estimates
+
+
+def _with_starts(statistic: Callable[[np.ndarray, np.ndarray], np.ndarray], starts: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return statistic(values, starts)
 
 
 def _as_share(estimate: Estimate) -> Estimate:

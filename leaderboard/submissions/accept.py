@@ -36,7 +36,7 @@ def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]
         with new_folder(kept) as draft:
             for file, content in submission.published.files:
                 (draft / file).write_bytes(content)
-    elif read(kept).published != submission.published:
+    elif read(kept).published.files != submission.published.files:
         raise RefusedError(folder, f"is called {name!r} as {kept} is, which differs", "another name, or remove the old one")
     return name
 

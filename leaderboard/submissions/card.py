@@ -1,5 +1,6 @@
 """The card of a submission, and what it must hold for the submission to play `vcgym/Call-v0`."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -13,13 +14,15 @@ from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.observe import call_layout
 from vcgym.envs.call.features.path import PATH_FEATURES
 from vcgym.envs.faces.vector.actions import LEVELS
-from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, is_beside
 from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.leaderboard.submissions.onnx_session import INPUTS, NEXT, OUTPUTS, PATHS, Interface
 from vcgym.network.traces.refusal import faults, shown
 
 ORACLE = "oracle_"  # prefix of hindsight oracles, which are never ranked
 Line = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
 MAX_PATHS, MAX_HIDDEN = 1000, 512
+MAX_STATE_TENSORS, MAX_STATE_AXES, MAX_STATE_NUMBERS = 16, 3, 1 << 18
 
 
 class OnnxCard(BaseModel):
@@ -31,6 +34,8 @@ class OnnxCard(BaseModel):
         call_features: names of the features of the call, likewise.
         levels: that it scores.
         steps: transitions trained on.
+        router, receiver: a system whose rule sets that control; at most one of them, and the model then scores the other control alone.
+        state: shape of each tensor that it remembers within a call, "paths" for the number of paths.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -40,6 +45,15 @@ class OnnxCard(BaseModel):
     call_features: list[str]
     levels: int
     steps: Annotated[int, Field(ge=0)]
+    router: str | None = None
+    receiver: str | None = None
+    state: dict[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")], list[int | Literal["paths"]]] = {}
+
+    @property
+    def interface(self) -> Interface:
+        """Inputs and outputs of the model."""
+        scores = tuple(name for name, rule in zip(OUTPUTS, (self.router, self.receiver), strict=True) if rule is None)
+        return Interface(scores, {name: tuple(shape) for name, shape in self.state.items()})
 
 
 class SubmissionCard(BaseModel):
@@ -118,6 +132,27 @@ def _refuse_other_model(path: Path, card: OnnxCard) -> None:
     _refuse_other(path, "onnx.path_features", card.path_features, [feature.name for feature in PATH_FEATURES])
     _refuse_other(path, "onnx.call_features", card.call_features, [feature.name for feature in CALL_FEATURES])
     _refuse_other(path, "onnx.levels", card.levels, LEVELS)
+    if card.router is not None and card.receiver is not None:
+        raise RefusedError(path, f"onnx.router is {shown(card.router)} and onnx.receiver {shown(card.receiver)}", "at most one of them")
+    for field, name in (("router", card.router), ("receiver", card.receiver)):
+        if name is not None and not is_beside(name):
+            raise RefusedError(path, f"onnx.{field} is {shown(name)}", "a system with router and receiver, as DRT-WM, and no oracle")
+    _refuse_state(path, card)
+
+
+def _refuse_state(path: Path, card: OnnxCard) -> None:
+    if len(card.state) > MAX_STATE_TENSORS:
+        raise RefusedError(path, f"onnx.state has {len(card.state)} tensors", f"at most {MAX_STATE_TENSORS}")
+    numbers = 0
+    for name, shape in card.state.items():
+        if name in (*INPUTS, *OUTPUTS) or name.startswith(NEXT):
+            allowed = f"names other than {', '.join((*INPUTS, *OUTPUTS))}, not beginning with {NEXT!r}"
+            raise RefusedError(path, f"onnx.state has {name!r}", allowed)
+        if not 1 <= len(shape) <= MAX_STATE_AXES or min(1 if length == PATHS else int(length) for length in shape) < 1:
+            raise RefusedError(path, f"onnx.state.{name} is {shown(shape)}", f"1 to {MAX_STATE_AXES} lengths of at least 1, or 'paths'")
+        numbers += math.prod(MAX_PATHS if length == PATHS else int(length) for length in shape)
+    if numbers > MAX_STATE_NUMBERS:
+        raise RefusedError(path, f"onnx.state holds {numbers} numbers", f"at most {MAX_STATE_NUMBERS}, 'paths' counted as {MAX_PATHS}")
 
 
 def _refuse_other(path: Path, field: str, found: object, wanted: object) -> None:

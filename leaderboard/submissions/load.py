@@ -12,8 +12,8 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.published.export import AgentCard, agent_from
 from vcgym.envs.call.features.call import CALL_WIDTH
 from vcgym.envs.call.features.path import PATH_WIDTH
-from vcgym.leaderboard.evaluation.published import PublishedAgent
-from vcgym.leaderboard.submissions.card import SubmissionCard, parse_card
+from vcgym.leaderboard.evaluation.published import PublishedAgent, beside
+from vcgym.leaderboard.submissions.card import OnnxCard, SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
 from vcgym.leaderboard.submissions.onnx_model import CheckedModel, checked_model
 from vcgym.leaderboard.submissions.onnx_session import decide, open_session
@@ -27,26 +27,43 @@ class OnnxPolicy:
 
     Args:
         model: of the submission.
-        training_decisions: that the card says it was trained on.
+        card: of the model.
     """
 
     reads = "features"
 
-    def __init__(self, model: CheckedModel, training_decisions: int) -> None:
-        self.model, self.training_decisions = model, training_decisions
+    def __init__(self, model: CheckedModel, card: OnnxCard) -> None:
+        self.model, self.interface, self.training_decisions = model, card.interface, card.steps
         self.parameters = model.numbers
 
     @cached_property
     def _session(self) -> Any:
-        return open_session(self.model.content)
+        return open_session(self.model.content, self.interface)
 
     def predict(
         self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = True
     ) -> tuple[NDArray[Any], Any]:
-        """Return actions (sessions, 2): path and level of each session, for features (sessions, features); `state` is handed back."""
-        border = observation.shape[1] - CALL_WIDTH
+        """Decide for each session.
+
+        Args:
+            observation: (sessions, features).
+            state: what the decision before gave, one entry per session; None starts every session.
+            episode_start: (sessions,) bool, sessions that start; None: none, unless `state` is None.
+            deterministic: without effect.
+
+        Returns:
+            Path and level of each session, (sessions, 2), or the one that the model sets, (sessions,); and what it remembers.
+        """
         rows = np.asarray(observation, np.float32)
-        return np.array([decide(self._session, row[:border].reshape(-1, PATH_WIDTH), row[border:]) for row in rows]), state
+        border = rows.shape[1] - CALL_WIDTH
+        starts = np.ones(len(rows), bool) if state is None else np.zeros(len(rows), bool) if episode_start is None else episode_start
+        found = []
+        for s, row in enumerate(rows):
+            paths = row[:border].reshape(-1, PATH_WIDTH)
+            before = self.interface.start(len(paths)) if starts[s] else state[s]
+            found.append(decide(self._session, self.interface, paths, row[border:], before))
+        actions = np.array([action for action, _ in found])
+        return actions if len(self.interface.scores) > 1 else actions[:, 0], [after for _, after in found]
 
 
 class Submission(NamedTuple):
@@ -88,7 +105,11 @@ def read(folder: Path) -> Submission:
     card = parse_card(folder / CARD, files[CARD])
     if card.weights not in files:
         raise RefusedError(folder, f"holds {sorted(files)}", f"the weights {card.weights} that the card names")
-    return Submission(card, _policy(card, files[card.weights], folder), PublishedAgent(load, tuple(sorted(files.items()))))
+    published = PublishedAgent(load, tuple(sorted(files.items())))
+    for controller in ("router", "receiver"):
+        if name := getattr(card.onnx, controller, None):
+            published = published._replace(arguments=beside(controller, name), rule=name)
+    return Submission(card, _policy(card, files[card.weights], folder), published)
 
 
 def load(folder: Path) -> Policy:
@@ -98,7 +119,7 @@ def load(folder: Path) -> Policy:
 
 def _policy(card: SubmissionCard, weights: bytes, folder: Path) -> Policy:
     if card.onnx is not None:
-        return OnnxPolicy(checked_model(folder / ONNX, weights), card.onnx.steps)
+        return OnnxPolicy(checked_model(folder / ONNX, weights), card.onnx)
     assert card.agent is not None  # the card says so
     path = folder / SAFETENSORS
     _refuse_other_size(path, card.agent, weights)

@@ -1,9 +1,9 @@
 """The check that an ONNX model is harmless and of bounded size: read against the allowed part of the format, before any runtime sees it.
 
-Messages are declared here field by field (numbers: onnx/onnx.proto3 of the ONNX project), and what is not declared - functions, graphs
-within nodes, sparse or quantised tensors, training - is refused as unknown. Operators are those of a feed-forward network. Whatever sets a
-shape must follow from constants and from the shapes of the inputs alone, so a trial with each shape of input shows the memory it will ever
-take. The runtime is given what was read here, written anew, not the bytes that came.
+What `vcgym.agents.exported.onnx_format` does not declare - functions, graphs within nodes, sparse or quantised tensors, training - is
+refused as unknown. Operators are those of feed-forward and recurrent networks. Whatever sets a shape must follow from constants and from
+the shapes of the inputs alone, so a trial with each shape of input shows the memory it will ever take. The runtime is given what was read
+here, written anew, not the bytes that came.
 """
 
 from collections.abc import Iterator
@@ -11,47 +11,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from vcgym.agents.exported.onnx_format import BOOL, FLOAT, INT64, MESSAGES, Model
 from vcgym.leaderboard.submissions.folder import RefusedError
 
 MAX_NODES = 2000
-FLOAT, INT64, BOOL = 1, 7, 9
 _TYPES: dict[int, np.dtype[Any]] = {FLOAT: np.dtype("<f4"), INT64: np.dtype("<i8"), BOOL: np.dtype("?")}
 _OPSETS = range(13, 24)
-
-# A star marks what may be repeated.
-_MESSAGES = {
-    "Model": {
-        1: "ir_version int64", 2: "producer_name string", 3: "producer_version string", 4: "domain string", 5: "model_version int64",
-        6: "doc_string string", 7: "graph Graph", 8: "opset_import *Opset", 14: "metadata_props *Entry",
-    },
-    "Entry": {1: "key string", 2: "value string"},
-    "Opset": {1: "domain string", 2: "version int64"},
-    "Graph": {
-        1: "node *Node", 2: "name string", 5: "initializer *Tensor", 10: "doc_string string", 11: "input *Value", 12: "output *Value",
-        13: "value_info *Value", 16: "metadata_props *Entry",
-    },
-    "Node": {
-        1: "input *string", 2: "output *string", 3: "name string", 4: "op_type string", 5: "attribute *Attribute", 6: "doc_string string",
-        7: "domain string", 9: "metadata_props *Entry",
-    },
-    "Attribute": {
-        1: "name string", 2: "f float", 3: "i int64", 4: "s bytes", 5: "t Tensor", 7: "floats *float", 8: "ints *int64",
-        9: "strings *bytes", 13: "doc_string string", 20: "type int32",
-    },
-    "Tensor": {
-        1: "dims *int64", 2: "data_type int32", 4: "float_data *float", 7: "int64_data *int64", 8: "name string", 9: "raw_data bytes",
-        12: "doc_string string", 13: "external_data *Entry", 14: "data_location int32",
-    },
-    "Value": {1: "name string", 2: "type Type", 3: "doc_string string", 4: "metadata_props *Entry"},
-    "Type": {1: "tensor_type TensorType", 6: "denotation string"},
-    "TensorType": {1: "elem_type int32", 2: "shape Shape"},
-    "Shape": {1: "dim *Dim"},
-    "Dim": {1: "dim_value int64", 2: "dim_param string", 3: "denotation string"},
-}  # fmt: skip
 
 # Which operands set the shape of what comes out; of the others none does, whatever they hold.
 _SHAPING = {
@@ -60,32 +28,11 @@ _SHAPING = {
 }  # fmt: skip
 _OPERATORS = {
     "Abs", "Add", "And", "Asinh", "Cast", "Clip", "Concat", "Constant", "Cos", "Div", "Elu", "Equal", "Erf", "Exp", "Flatten", "Floor",
-    "Gather", "Gelu", "Gemm", "Greater", "GreaterOrEqual", "HardSigmoid", "HardSwish", "Identity", "LayerNormalization", "LeakyRelu",
-    "Less", "LessOrEqual", "Log", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mish", "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal",
-    "Relu", "Selu", "Shape", "Sigmoid", "Sign", "Sin", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Tanh", "Transpose",
-    "Where", *_SHAPING,
+    "GRU", "Gather", "Gelu", "Gemm", "Greater", "GreaterOrEqual", "HardSigmoid", "HardSwish", "Identity", "LSTM", "LayerNormalization",
+    "LeakyRelu", "Less", "LessOrEqual", "Log", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mish", "Mul", "Neg", "Not", "Or", "Pow",
+    "RNN", "Reciprocal", "Relu", "Selu", "Shape", "Sigmoid", "Sign", "Sin", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Sum",
+    "Tanh", "Transpose", "Where", *_SHAPING,
 }  # fmt: skip
-
-
-def _declare() -> type[Message]:
-    file = descriptor_pb2.FileDescriptorProto(name="vcgym/onnx_subset.proto", package="vcgym.onnx_subset", syntax="proto2")
-    plain = ("int64", "int32", "string", "bytes", "float")
-    kinds = {name: getattr(descriptor_pb2.FieldDescriptorProto, f"TYPE_{name.upper()}") for name in plain}
-    for message, fields in _MESSAGES.items():
-        declared = file.message_type.add(name=message)
-        for number, line in fields.items():
-            name, kind = line.split()
-            field = declared.field.add(name=name, number=number, label=3 if kind.startswith("*") else 1)
-            kind = kind.removeprefix("*")
-            field.type = kinds.get(kind, descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE)
-            if kind not in kinds:
-                field.type_name = f".vcgym.onnx_subset.{kind}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("vcgym.onnx_subset.Model"))
-
-
-Model = _declare()
 
 
 class CheckedModel(NamedTuple):
@@ -119,7 +66,7 @@ def checked_model(path: Path, content: bytes) -> CheckedModel:
         unknown = sorted({field.field_number for field in UnknownFieldSet(message)})
         if unknown:
             kind = message.DESCRIPTOR.name
-            raise RefusedError(path, f"{place} has fields {unknown}", f"of {kind} {sorted(_MESSAGES[kind])}")
+            raise RefusedError(path, f"{place} has fields {unknown}", f"of {kind} {sorted(MESSAGES[kind])}")
         if message.DESCRIPTOR.name == "Tensor":
             _refuse_tensor(path, place, message)
     opsets = {opset.domain or "ai.onnx": opset.version for opset in model.opset_import}

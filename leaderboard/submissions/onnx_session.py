@@ -1,10 +1,12 @@
 """The runtime of a checked model: one session, one thread, one decision at a time, so that results do not depend on other calls.
 
-Inputs `paths` float32 (1, P, PATH_WIDTH) and `call` float32 (1, CALL_WIDTH), outputs `path_scores` (1, P) and `level_scores` (1, LEVELS):
-the highest score is the action.
+Inputs `paths` float32 (1, P, PATH_WIDTH) and `call` float32 (1, CALL_WIDTH), outputs `path_scores` (1, P) and `level_scores` (1, LEVELS),
+less that of a control which a rule sets: the highest score is the action. A model that remembers takes each tensor of its state as a
+further float32 input, (1, *shape), zeros at the start of a call, and gives it back as `next_NAME`.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime
@@ -13,36 +15,67 @@ from numpy.typing import NDArray
 from vcgym.envs.faces.vector.actions import LEVELS
 
 INPUTS, OUTPUTS = ("paths", "call"), ("path_scores", "level_scores")
+NEXT = "next_"  # prefix of the state that comes out
+PATHS = "paths"  # as a length in a shape: the number of paths
 
 
-def open_session(model: bytes) -> Any:
+class Interface(NamedTuple):
+    """Outputs that are scores, and the shape of each tensor of the state, without the axis of the session."""
+
+    scores: tuple[str, ...]
+    state: Mapping[str, tuple[int | str, ...]]
+
+    def start(self, paths: int) -> dict[str, NDArray[np.float32]]:
+        """Return the state at the start of a call over so many paths."""
+        shapes = {name: [paths if length == PATHS else int(length) for length in shape] for name, shape in self.state.items()}
+        return {name: np.zeros((1, *shape), np.float32) for name, shape in shapes.items()}
+
+
+def open_session(model: bytes, interface: Interface) -> Any:
     """Open a session of the runtime on one thread.
 
     Raises:
-        ValueError: other inputs or outputs than those above.
+        ValueError: other inputs or outputs than the interface has.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    axes = {"paths": 3, "call": 2} | dict.fromkeys(interface.scores, 2)
+    axes |= {f"{prefix}{name}": 1 + len(shape) for name, shape in interface.state.items() for prefix in ("", NEXT)}
     found = [(one.name, one.type, len(one.shape)) for one in (*session.get_inputs(), *session.get_outputs())]
-    wanted = [(name, "tensor(float)", 3 if name == "paths" else 2) for name in (*INPUTS, *OUTPUTS)]
+    wanted = [(name, "tensor(float)", count) for name, count in axes.items()]
     if sorted(found) != sorted(wanted):
         raise ValueError(f"inputs and outputs (name, type, axes) are {found}; allowed: {wanted}")
     return session
 
 
-def decide(session: Any, paths: NDArray[np.float32], call: NDArray[np.float32]) -> tuple[int, int]:
-    """Return path and level for the features of one session, (P, PATH_WIDTH) and (CALL_WIDTH,).
+def decide(
+    session: Any, interface: Interface, paths: NDArray[np.float32], call: NDArray[np.float32], state: Mapping[str, NDArray[np.float32]]
+) -> tuple[list[int], dict[str, NDArray[np.float32]]]:
+    """Decide once for one session.
+
+    Args:
+        session: opened for the interface.
+        interface: of the model.
+        paths: (P, PATH_WIDTH) features.
+        call: (CALL_WIDTH,) features.
+        state: that the decision before gave, or that of the start.
+
+    Returns:
+        The index of the highest score of each output of scores, and the state.
 
     Raises:
-        ValueError: scores of another shape, or a score that is not a number.
+        ValueError: an output of another shape, or a value that is not finite.
     """
-    scores = session.run(list(OUTPUTS), {"paths": paths[None], "call": call[None]})
-    for name, score, wanted in zip(OUTPUTS, scores, ((1, len(paths)), (1, LEVELS)), strict=True):
-        if score.shape != wanted:
-            raise ValueError(f"{name} has shape {score.shape}; allowed: {wanted}")
-        if not np.isfinite(score).all():
-            raise ValueError(f"{name} holds {score[~np.isfinite(score)][0]}; allowed: finite values")
-    return int(scores[0].argmax()), int(scores[1].argmax())
+    shapes = {"path_scores": (1, len(paths)), "level_scores": (1, LEVELS)}
+    wanted = {name: shapes[name] for name in interface.scores} | {f"{NEXT}{name}": value.shape for name, value in state.items()}
+    given = session.run(list(wanted), {"paths": paths[None], "call": call[None], **state})
+    for (name, shape), value in zip(wanted.items(), given, strict=True):
+        if value.shape != shape:
+            raise ValueError(f"{name} has shape {value.shape}; allowed: {shape}")
+        if not np.isfinite(value).all():
+            raise ValueError(f"{name} holds {value[~np.isfinite(value)][0]}; allowed: finite values")
+    scores, remembered = given[: len(interface.scores)], given[len(interface.scores) :]
+    return [int(score.argmax()) for score in scores], dict(zip(state, remembered, strict=True))

@@ -1,7 +1,7 @@
 """A trial of a submission in a process of its own, with bounded memory and time: a crash or a swelling model stays there.
 
-The submission decides on what a short call on each of the suite's scenarios shows. The calls are played here by random actions, so that the
-observations cover more than one policy would see; the process gets the observations alone.
+The submission decides on what a call on each of the suite's scenarios shows, decision by decision, with what it remembers. The calls are
+played here by random actions, so that the observations cover more than one policy would see; the process gets the observations alone.
 
 ``python -m vcgym.leaderboard.submissions.trial FOLDER OBSERVATIONS`` is that process. Memory is bounded where the system bounds it (Linux);
 the processor's time everywhere.
@@ -32,7 +32,7 @@ from vcgym.network.traces.refusal import shown
 MEMORY_BYTES, PROCESSOR_S, WAIT_S = 3 << 30, 60, 180
 
 Observed = Mapping[str, NDArray[np.float32]]
-"""Observations (decisions, features) of calls on scenarios with the same number of paths, by that number."""
+"""Observations (calls, decisions, features) on scenarios with the same number of paths, by that number."""
 
 
 class _Wanderer:
@@ -52,14 +52,15 @@ class _Wanderer:
 
 
 def observe(parts: Iterable[tuple[Part, AnyScenario]]) -> Observed:
-    """Return what a call on the first world of each part over paths shows, and an observation of zeros for each number of paths."""
+    """Return what a call on the first world of each part over paths shows, and a call of zeros for each number of paths."""
     seen: dict[str, list[NDArray[np.float32]]] = {}
     for part, scenario in parts:
         if isinstance(scenario, Scenario):
             wanderer = _Wanderer(scenario.paths)
             play_policy(wanderer, AGENT_ENV, scenario, part.split, worlds(part, scenario)[:1], 1, part.stratum)
-            seen.setdefault(str(scenario.paths), [np.zeros_like(wanderer.seen[0])]).extend(wanderer.seen)
-    return {paths: np.concatenate(rows) for paths, rows in seen.items()}
+            call = np.stack(wanderer.seen, axis=1)
+            seen.setdefault(str(scenario.paths), [np.zeros_like(call)]).append(call)
+    return {paths: np.concatenate(calls) for paths, calls in seen.items()}
 
 
 def try_submission(place: Path, files: Iterable[tuple[str, bytes]], observed: Observed) -> None:
@@ -98,8 +99,10 @@ def _main() -> None:
     from vcgym.leaderboard.submissions.load import load  # under the limits
 
     policy = load(Path(sys.argv[1]))
-    for rows in load_file(sys.argv[2]).values():
-        policy.predict(rows)
+    for calls in load_file(sys.argv[2]).values():
+        state = None
+        for decision in range(calls.shape[1]):
+            _, state = policy.predict(calls[:, decision], state)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import numpy as np
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.envs.faces.vector.actions import LEVELS
-from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, beside, is_beside
 from vcgym.leaderboard.evaluation.rollouts.actions import Replayed
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
 from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, prepare, worlds
@@ -21,6 +21,7 @@ from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.columns import WORLD
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
+from vcgym.network.traces.refusal import shown
 
 AGENT = "agent"  # rows of the log are of agents, and name no kind
 TOLERANCE = 1e-9  # of floats, across platforms; integers and words must be the same
@@ -105,12 +106,24 @@ def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]])
     names = [(part.mode, part.scenario, stratum, part.split, *world) for world, stratum in zip(which, _strata(part, scenario), strict=True)]
     found: dict[WorldKey, dict[str, Any] | str] = {name: _fault(log.get(name), scenario) for name in names}
     sound = [number for number, name in enumerate(names) if not found[name]]
-    if sound:
-        logged = [(log[names[number]]["path"], log[names[number]]["level"]) for number in sound]
+    by_controls: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for number in sound:
+        row = log[names[number]]
+        by_controls.setdefault((row["rule"], _acted(row)), []).append(number)
+    for (rule, acted), numbers in by_controls.items():
+        logged = [[log[names[number]][control] for control in acted] for number in numbers]
         policy = Replayed(np.array(logged, np.int64).transpose(0, 2, 1))
-        played = play_policy(policy, AGENT_ENV, scenario, part.split, [which[number] for number in sound], 1, part.stratum).played
-        found |= {names[number]: row for number, row in zip(sound, rows(played), strict=True)}
+        arguments = dict(beside("router" if acted == ("level",) else "receiver", rule)) if rule else {}
+        played = play_policy(
+            policy, AGENT_ENV, scenario, part.split, [which[number] for number in numbers], 1, part.stratum, **arguments
+        ).played  # fmt: skip
+        found |= {names[number]: row for number, row in zip(numbers, rows(played), strict=True)}
     return found
+
+
+def _acted(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the controls that an agent set; one that set both or neither names no rule."""
+    return tuple(control for control in ("path", "level") if row[control] or not row["rule"])
 
 
 @unlock_test_split()
@@ -125,8 +138,10 @@ def _fault(row: dict[str, Any] | None, scenario: Scenario) -> str:
     if row["env"] != AGENT_ENV or row["card"] != scenario.layout.card:
         return f"made in {row['env']} on data {row['card'][:12]}; here they are {AGENT_ENV} and {scenario.layout.card[:12]}"
     decisions = -(-scenario.packets // env_defaults(AGENT_ENV)["interval"])
+    if row["rule"] and (not is_beside(row["rule"]) or len(_acted(row)) != 1):
+        return f"rule of the log is {shown(row['rule'])} beside {_acted(row)}; allowed: a system over paths, beside one control"
     for name, most in (("path", scenario.paths - 1), ("level", LEVELS - 1)):
-        if len(row[name]) != decisions or not 0 <= min(row[name]) <= max(row[name]) <= most:
+        if name in _acted(row) and (len(row[name]) != decisions or not 0 <= min(row[name]) <= max(row[name]) <= most):
             return f"{name} of the log is not {decisions} integers from 0 to {most}"
     return ""
 

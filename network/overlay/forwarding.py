@@ -1,5 +1,7 @@
 """Packets of a conference on their way: sources emit, links carry, parties forward along trees, receivers measure.
 
+A source spreads the copies of a packet over the time until its next packet; a party that forwards sends all copies at once.
+
 A packet refers to its session's plan by number and to a tree of it, so that all copies follow one tree though the plan changes under way,
 and nobody gets a packet twice. A plan that is older than PLANS is forgotten: its packets are no longer forwarded.
 """
@@ -44,19 +46,37 @@ def send_message(net, scratch, kind, sender, receiver, size_bytes, now_us):
 
 @kernel
 def _emit(net, scratch, m, now_us):
+    """Send the next copy of a packet of session `m`."""
     session, packet = net.sessions[m], scratch[0]
+    if session.left == 0:
+        _begin_packet(net, session, m, now_us)
+    parents = net.trees[m, session.tree_plan % PLANS, session.tree]
+    session.head += 1
+    while parents[session.head] != m or session.head == m:
+        session.head += 1
+    packet.kind, packet.size_bytes, packet.number, packet.created_us = MEDIA, PACKET_BYTES, session.number - 1, session.created_us
+    packet.session, packet.tree, packet.plan = m, session.tree, session.tree_plan
+    _enter(net, packet, m, session.head, now_us)
+    session.due_us += PACKET_BYTES * 8e3 / (session.rate_kbps * session.children)
+    session.left -= 1
+    set_next(net.clock, net.links.size + m, np.int64(session.due_us))
+
+
+@kernel
+def _begin_packet(net, session, m, now_us):
+    """Choose a tree for the next packet."""
     slot, best = session.plan % PLANS, 0
     for tree in range(session.trees):
         net.credits[m, tree] += net.weights[m, slot, tree]
         if net.credits[m, tree] > net.credits[m, best]:
             best = tree
     net.credits[m, best] -= 1.0
-    packet.kind, packet.size_bytes, packet.number, packet.created_us = MEDIA, PACKET_BYTES, session.number, now_us
-    packet.session, packet.tree, packet.plan = m, best, session.plan
+    session.tree, session.tree_plan, session.created_us, session.head = best, session.plan, now_us, -1
     session.number += 1
-    _forward(net, packet, m, now_us)
-    session.due_us += PACKET_BYTES * 8e3 / session.rate_kbps
-    set_next(net.clock, net.links.size + m, np.int64(session.due_us))
+    session.children = 0
+    for head in range(net.sessions.size):
+        session.children += net.trees[m, slot, best, head] == m and head != m
+    session.left = session.children
 
 
 @kernel
@@ -116,7 +136,9 @@ def _measure(one, packet, now_us):
     one.lost += packet.sequence - one.expected
     one.expected = packet.sequence + 1
     one.delay_us += delay_us
-    one.least_us = min(one.least_us, delay_us)
+    size = int(packet.kind != MEDIA)
+    one.least_us[size] = min(one.least_us[size], delay_us)
+    one.excess_us += delay_us - one.least_us[size]
 
 
 @kernel

@@ -13,7 +13,7 @@ from vcgym.network.overlay.clock import NEVER_US, Clock, allocate_clock, set_nex
 from vcgym.network.overlay.links import LINK, PACKET
 from vcgym.network.overlay.topology import Overlay
 
-MAX_TREES = 32  # of a plan
+MAX_TREES = 64  # of a plan
 PLANS = 16  # that packets under way may refer to
 KINDS = 2  # of messages
 MESSAGES = 8  # of one kind under way from one party to another
@@ -25,11 +25,17 @@ SESSION = np.dtype(
     (
         np.record,
         [
-            ("due_us", "f8"),  # the next packet
+            ("due_us", "f8"),  # the next copy of a packet
             ("rate_kbps", "f8"),
             ("plan", "i8"),  # newest
             ("trees", "i8"),  # of it
             ("number", "i8"),  # packets so far
+            ("left", "i8"),  # copies of the last one that the source has yet to send
+            ("children", "i8"),  # copies of the last one in all
+            ("head", "i8"),  # of the last copy
+            ("tree", "i8"),  # of the last packet, in ...
+            ("tree_plan", "i8"),
+            ("created_us", "i8"),
         ],
     )
 )
@@ -43,7 +49,8 @@ MEASURED = np.dtype(
             ("received", "i8"),  # since the last measurement
             ("lost", "i8"),
             ("delay_us", "i8"),  # sum
-            ("least_us", "i8"),  # smallest delay so far
+            ("excess_us", "i8"),  # sum of delays beyond the smallest so far of packets of this size
+            ("least_us", "i8", (2,)),  # smallest delay so far, of media and of messages
         ],
     )
 )
@@ -141,7 +148,7 @@ def allocate_network(overlay: Overlay, cross: Sequence[tuple[int, CrossTraffic]]
     Raises:
         ValueError: a number of a flow out of its range.
     """
-    parties, width = overlay.parties, 2 * overlay.parties + 2
+    parties, width = overlay.parties, 4 * overlay.parties
     links, flows = np.zeros(len(overlay.capacity_kbps), LINK), np.zeros(len(cross), FLOW)
     links["rate_bps"] = np.round(overlay.capacity_kbps * 1000.0)
     links["propagation_us"], links["limit_packets"] = overlay.propagation_us, overlay.queue_packets
@@ -175,12 +182,12 @@ def start_network(net, seed):
     for m in range(parties):
         session = net.sessions[m]
         session.due_us, session.rate_kbps = -1.0, 0.0
-        session.plan = session.trees = session.number = 0
+        session.plan = session.trees = session.number = session.left = 0
         net.present[m] = True
     for row in net.measured:
         for one in row:
-            one.sent = one.expected = one.received = one.lost = one.delay_us = 0
-            one.least_us = NEVER_US
+            one.sent = one.expected = one.received = one.lost = one.delay_us = one.excess_us = 0
+            one.least_us[0] = one.least_us[1] = NEVER_US
     for row in net.heard:
         for one in row:
             one.packets = one.delay_us = one.longest_us = one.late = 0
@@ -208,6 +215,7 @@ def set_plan(net, m, count, rate_kbps, now_us, seed):
     stream = net.links.size + m
     if session.rate_kbps <= 0.0:
         session.due_us = -1.0
+        session.left = 0
         set_next(net.clock, stream, np.int64(NEVER_US))
     elif session.due_us < 0.0:
         phase = rng.uniform(rng.stream_key(seed, m, rng.SOURCE), session.plan)

@@ -36,8 +36,8 @@ def dumbbell(bottleneck_kbps: float = BOTTLENECK_KBPS, backward_kbps: float | No
 def random_topology(seed: int, parties: int, where: str = "core") -> Topology:
     """Return `parties` parties at a ring of routers with chords.
 
-    Core links have 300 to 1,500 kbps and 5 to 40 ms, access links ten times that and 1 to 5 ms; with `where` "edge" it is the access links
-    that have 300 to 1,500 kbps and the core links ten times that.
+    Core links have 100 to 500 kbps per party and 5 to 40 ms, access links ten times that and 1 to 5 ms; with `where` "edge" access links
+    have 100 to 500 kbps per party and core links ten times that.
 
     Args:
         seed: of all draws.
@@ -53,15 +53,15 @@ def random_topology(seed: int, parties: int, where: str = "core") -> Topology:
     def between(low: float, high: float) -> float:
         return low + (high - low) * float(rng.uniform(key, next(draws)))
 
-    core, edge = (1.0, 10.0) if where == "core" else (10.0, 1.0)
+    core, edge = (parties, 10.0 * parties) if where == "core" else (10.0 * parties, parties)
     names = tuple(f"P{i}" for i in range(parties))
     routers = tuple(f"R{i}" for i in range(3 + int(between(0.0, 4.0))))
     ends = [(router, routers[(i + 1) % len(routers)]) for i, router in enumerate(routers)]
     chords = [(i, j) for j in range(2, len(routers)) for i in range(j - 1) if (i, j) != (0, len(routers) - 1)]
     ends += [(routers[i], routers[j]) for i, j in chords if between(0.0, 1.0) < 0.3]
-    links = [both_ways(*pair, round(core * between(300.0, 1500.0)), round(between(5.0, 40.0), 1)) for pair in ends]
+    links = [both_ways(*pair, round(core * between(100.0, 500.0)), round(between(5.0, 40.0), 1)) for pair in ends]
     for i, name in enumerate(names):
         home = routers[i if i < 2 else int(between(0.0, len(routers)))]  # the first two are never at one router
-        up, _ = both_ways(name, home, round(edge * between(300.0, 1500.0)), round(between(1.0, 5.0), 1))
-        links.append((up, PhysicalLink(home, name, round(edge * between(300.0, 1500.0)), up.propagation_ms)))
+        up, _ = both_ways(name, home, round(edge * between(100.0, 500.0)), round(between(1.0, 5.0), 1))
+        links.append((up, PhysicalLink(home, name, round(edge * between(100.0, 500.0)), up.propagation_ms)))
     return Topology(names, routers, tuple(link for pair in links for link in pair))

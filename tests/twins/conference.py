@@ -45,7 +45,9 @@ class TwinConference:
             for i in range(overlay.parties) for j in range(overlay.parties) if i != j
         }  # fmt: skip
         self.seed, self.log, self.events, self.order, self.present = seed, [], [], 0, set(range(overlay.parties))
-        self.sources = [{"due": None, "rate": 0.0, "plan": [], "credits": [], "number": 0, "plans": 0} for _ in range(overlay.parties)]
+        self.sources = [
+            {"due": None, "rate": 0.0, "plan": [], "credits": [], "number": 0, "plans": 0, "copies": []} for _ in range(overlay.parties)
+        ]
         for f, (link, flow) in enumerate(flows):
             gap_us = flow.size_bytes * 8e3 / flow.rate_kbps
             due = flow.starts_s * 1e6 + gap_us * rng.uniform(np.uint64(rng.stream_key(seed, f, rng.CROSS)), 0)
@@ -84,20 +86,26 @@ class TwinConference:
 
     def emit(self, now_us, m):
         source = self.sources[m]
+        if not source["copies"]:
+            self.begin_packet(now_us, source, m)
+        self.enter(source["copies"].pop(0), now_us)
+        source["due"] += PACKET_BYTES * 8e3 / (source["rate"] * source["children"])
+        self.push(int(source["due"]), (SOURCE, m), m)
+
+    def begin_packet(self, now_us, source, m):
         for k, (_, weight) in enumerate(source["plan"]):
             source["credits"][k] += weight
         best = int(np.argmax(source["credits"]))
         source["credits"][best] -= 1.0
         parents = source["plan"][best][0]
-        self.forward({"session": m, "number": source["number"], "created": now_us, "parents": parents, "tree": best}, m, now_us)
+        packet = {"session": m, "number": source["number"], "created": now_us, "parents": parents, "tree": best}
+        source["copies"] = self.copies(packet, m)
+        source["children"] = len(source["copies"])
         source["number"] += 1
-        source["due"] += PACKET_BYTES * 8e3 / source["rate"]
-        self.push(int(source["due"]), (SOURCE, m), m)
 
-    def forward(self, packet, party, now_us):
-        for head, parent in enumerate(packet["parents"]):
-            if parent == party and head != packet["session"]:
-                self.enter(packet | {"head": head, "way": list(self.paths[party, head])}, now_us)
+    def copies(self, packet, party):
+        heads = [head for head, parent in enumerate(packet["parents"]) if parent == party and head != packet["session"]]
+        return [packet | {"head": head, "way": list(self.paths[party, head])} for head in heads]
 
     def enter(self, packet, now_us):
         link = packet["way"].pop(0)
@@ -111,4 +119,5 @@ class TwinConference:
         elif packet["head"] in self.present:
             entry = (packet["session"], packet["head"], packet["number"], packet["created"], now_us, packet["tree"])
             self.log.append(entry)
-            self.forward(packet, packet["head"], now_us)
+            for copy in self.copies(packet, packet["head"]):
+                self.enter(copy, now_us)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 
@@ -31,6 +32,18 @@ def require_number(name: str, value: Any, low: float, high: float) -> None:
     """
     if not is_number(value) or not low <= value <= high:
         raise ValueError(f"{name} = {value!r}: allowed are numbers from {low:g} to {high:g}")
+
+
+def checked_autoreset(mode: AutoresetMode | str) -> AutoresetMode:
+    """Return gymnasium's mode of a name (NEXT_STEP) or value (NextStep) of it.
+
+    Raises:
+        ValueError: no such mode.
+    """
+    named = {name: one for one in AutoresetMode for name in (one, one.name, one.value)}
+    if mode not in named:
+        raise ValueError(f"autoreset_mode = {mode!r}: allowed are {', '.join(AutoresetMode.__members__)}")
+    return named[mode]
 
 
 def checked_seeds(seed: int | list[int | None] | None, sessions: int) -> list[int | None]:

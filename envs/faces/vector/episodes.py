@@ -18,7 +18,7 @@ from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
-from vcgym.envs.faces.vector.checks import checked_actions, checked_mask, checked_seeds
+from vcgym.envs.faces.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds, require_whole
 from vcgym.envs.faces.vector.snapshot import restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
@@ -38,8 +38,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         reward: parameters of a reward.
         accounts: counters that it reads.
         arguments: what a state must agree on: all that can change what comes next.
-        autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
+        autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED, or gymnasium's enum.
         render_mode: None; only the scalar face draws.
+        max_episode_steps: decisions after which a call is cut off; None: it is played to its end.
     """
 
     batch: Batch
@@ -55,17 +56,21 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         reward: Any,
         accounts: Accounts,
         arguments: tuple[Any, ...],
-        autoreset_mode: AutoresetMode,
+        autoreset_mode: AutoresetMode | str,
         render_mode: str | None,
+        max_episode_steps: int | None,
     ) -> None:
         if render_mode is not None:
-            raise ValueError(f"render_mode = {render_mode!r}: allowed is None")
+            raise ValueError(f"render_mode = {render_mode!r}: allowed is None in a batch; gymnasium.make draws")
+        if max_episode_steps is not None:
+            require_whole(max_episode_steps=(max_episode_steps, 1, 1 << 31))
+        mode = checked_autoreset(autoreset_mode)
         num_envs = batch.sessions
         self.batch = batch
         self.reward, self.accounts = reward, accounts
         self._rewarded = allocate_state(reward, num_envs)
         self.num_envs, self.render_mode = num_envs, None
-        self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode(autoreset_mode)}
+        self.metadata = {"render_modes": [], "autoreset_mode": mode}
         self.layout, self.observation_kind = layout, observation
         by_part = spaces.Dict(records) if observation == "records" else layout.space
         self.single_observation_space = layout.box if observation == "features" else by_part
@@ -74,9 +79,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self.action_space = batch_space(single_action_space, num_envs)
         # The observations shown last: a masked reset shows those of the other sessions again.
         self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in by_part.items()}
-        self._arguments = ", ".join(map(str, (type(self).__name__, num_envs, *arguments, AutoresetMode(autoreset_mode).value)))
+        self._arguments = ", ".join(map(str, (type(self).__name__, num_envs, *arguments, max_episode_steps, mode.value)))
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)
+        self._max_steps, self._steps = max_episode_steps, np.zeros(num_envs, np.int64)
         self._over = np.zeros(num_envs, bool)
 
     @abstractmethod
@@ -101,6 +107,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     @abstractmethod
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         """Renew the observations of `rows` in `shown`, by part. Several threads do so at once, each with rows of its own."""
+
+    @abstractmethod
+    def _worlds(self) -> dict[str, NDArray[Any]]:
+        """Return what tells the worlds of all sessions apart, by name, (num_envs,) each."""
 
     @abstractmethod
     def _outcomes(self) -> dict[str, NDArray[Any]]:
@@ -132,7 +142,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             options: reset_mask (num_envs,) bool: only these sessions. The others choose among worlds, see docs/envs.md.
 
         Returns:
-            Observations of all sessions, and infos.
+            Observations of all sessions, and infos that name the worlds drawn: `seed`, and `pair` and `stratum`, or `kind`.
         """
         options = dict(options or {})
         mask = options.pop("reset_mask", None)
@@ -147,28 +157,31 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             if given is not None or self._episodes[row] < 0:
                 self._seeds[row] = given if given is not None else self.np_random.integers(1 << 31)
                 self._episodes[row] = -1
-        self._begin(rows, self._shown, **options)
+        infos = self._begin(rows, self._shown, **options)
         observations, fresh = self._allocate_observations()
         for name, value in self._shown.items():
             fresh[name][...] = value
-        return observations, {}
+        return observations, infos
 
     @property
     def has_begun(self) -> bool:
         """Return True if every session has been reset at least once."""
         return bool((self._episodes >= 0).all())
 
-    def _begin(self, rows: NDArray[np.int64], fresh: dict[str, NDArray[Any]], **options: Any) -> None:
-        """Begin new calls in `rows` and write their first observations into `fresh`."""
+    def _begin(self, rows: NDArray[np.int64], fresh: dict[str, NDArray[Any]], **options: Any) -> dict[str, Any]:
+        """Begin new calls in `rows`, write their first observations into `fresh`, and return infos that name their worlds."""
+        seeds, begun = np.zeros(self.num_envs, np.uint64), np.zeros(self.num_envs, bool)
         for row in rows:
             self._episodes[row] += 1
             episode = int(self._episodes[row])
             seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
             self._start(row, seed, **options)
+            seeds[row], begun[row] = seed, True
             begin_row(self.reward, self._rewarded, self.accounts, row)
         self._begun(rows)
-        self._over[rows] = False
+        self._over[rows], self._steps[rows] = False, 0
         self.batch.shares.each(partial(self._begin_share, fresh), rows)
+        return _of({"seed": seeds, **self._worlds()}, begun)
 
     def _begin_share(self, fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
         self.batch.advance(rows)
@@ -194,9 +207,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
         self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), running)
-        if len(starting):
-            self._begin(starting, fresh)
-        infos = self._infos(truncated)
+        infos = self._begin(starting, fresh) if len(starting) else {}
+        if truncated.any():
+            infos = _joined(_of(self._outcomes(), truncated), infos)
         over = np.flatnonzero(truncated)
         if mode is AutoresetMode.SAME_STEP and len(over):
             infos = {
@@ -204,8 +217,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 "_final_obs": truncated.copy(),
                 "final_info": infos,
                 "_final_info": truncated.copy(),
-            }
-            self._begin(over, fresh)
+            } | self._begin(over, fresh)
         else:
             self._over = truncated.copy()
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
@@ -216,7 +228,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Do all that a step is for the sessions of one thread, so that threads meet once per step."""
         self.batch.advance(rows)
         write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
+        self._steps[rows] += 1
         truncated[rows] = self.batch.why[rows] == DONE
+        if self._max_steps is not None:
+            truncated[rows] |= self._steps[rows] >= self._max_steps
         self._write_observations(rows, self._shown)
         between = slice(rows[0], rows[-1] + 1)  # other rows in there are of this thread too, and are begun and shown later
         for name, value in self._shown.items():
@@ -237,15 +252,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             last[row] = {k: v[row].copy() for k, v in observations.items()} if isinstance(observations, dict) else observations[row].copy()
         return last
 
-    def _infos(self, truncated: NDArray[np.bool_]) -> dict[str, Any]:
-        """Return the outcomes of the sessions that are done."""
-        infos: dict[str, Any] = {}
-        if truncated.any():
-            for name, value in self._outcomes().items():
-                infos[name] = np.where(truncated, value, np.zeros_like(value))
-                infos[f"_{name}"] = truncated.copy()
-        return infos
-
     def get_state(self) -> dict[str, NDArray[Any]]:
         """Return all mutable state as plain arrays: `set_state` on an env of the same arguments goes on where this one stood."""
         return snapshot(self._arguments, self._everything(), self._world_names(), self.np_random)
@@ -262,5 +268,20 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Raise ValueError if a value of a state, by the names of `_everything`, is out of range."""
 
     def _everything(self) -> dict[str, Any]:
-        own = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_over", "_rewarded")}
+        own = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_steps", "_over", "_rewarded")}
         return own | {f"env._shown.{name}": value for name, value in self._shown.items()} | self._living()
+
+
+def _of(values: dict[str, NDArray[Any]], rows: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return infos that hold the values of `rows` alone, as gymnasium masks them."""
+    infos: dict[str, Any] = {name: np.where(rows, value, np.zeros_like(value)) for name, value in values.items()}
+    return infos | {f"_{name}": rows.copy() for name in values}
+
+
+def _joined(infos: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    """Return infos of some sessions with those of others."""
+    joined = others | infos
+    for name in [name for name in others if name in infos and not name.startswith("_")]:
+        joined[name] = np.where(others[f"_{name}"], others[name], infos[name])
+        joined[f"_{name}"] = others[f"_{name}"] | infos[f"_{name}"]
+    return joined

@@ -59,6 +59,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         receiver: controller of the lag: one of `vcgym.envs.call.controllers`, or parameters of a rule.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
+        max_episode_steps: decisions after which a call is cut off; None: it is played to its end.
         arguments: fields of the settings of `vcgym.envs.faces.vector.settings`.
     """
 
@@ -72,8 +73,9 @@ class PathsVectorEnv(EpisodeVectorEnv):
         controls: Controls,
         router: NamedTuple,
         receiver: NamedTuple,
-        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
+        max_episode_steps: int | None = None,
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(controls.interval, 1, RECORDS_SHOWN // 2))
@@ -109,7 +111,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         reward = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen
         accounts = Accounts(self.batch.calls, self.uplink.senders)
         observed = layout, agent.observation, self._records(world.paths)
-        super().__init__(self.batch, *observed, acted, reward, accounts, decisive, autoreset_mode, render_mode)
+        super().__init__(self.batch, *observed, acted, reward, accounts, decisive, autoreset_mode, render_mode, max_episode_steps)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         """Return the stages that packets pass before they go onto a path."""
@@ -180,17 +182,22 @@ class PathsVectorEnv(EpisodeVectorEnv):
         if self.uplink.part:
             self.uplink.observe(batch.calls, rows, shown["sender"])
 
+    def _worlds(self) -> dict[str, NDArray[Any]]:
+        """Return pair and stratum, and behind an uplink the kind of its world."""
+        draws = [(draw.pair, draw.stratum) if draw else ("", "") for draw in self.batch.draws]  # not yet begun: a masked reset
+        pairs, strata = np.array(draws).T
+        kinds = np.array([self.uplink.kind(row) for row in range(self.num_envs)])
+        return {"pair": pairs, "stratum": strata, **({"kind": kinds} if self.uplink.part else {})}
+
     def _outcomes(self) -> dict[str, NDArray[Any]]:
-        """R, MOS, mean mouth-to-ear delay, concealed share, pair, stratum."""
+        """Return R, MOS, mean mouth-to-ear delay and concealed share of the calls, beside their worlds."""
         counters = self.batch.calls["counters"]
         ticks = np.maximum(counters["ticks_played"] + counters["ticks_stretched"] + counters["ticks_concealed"], 1)
         offset_ms, concealed = counters["offset_us_sum"] / ticks / 1000.0, counters["ticks_concealed"] / ticks
         r = rating(offset_ms, concealed)
-        draws = [draw for draw in self.batch.draws if draw is not None]  # who is stepped has been reset
         return {
-            "r": r, "mos": mos(r), "mouth_to_ear_ms": offset_ms, "concealed_share": concealed,
-            "pair": np.array([draw.pair for draw in draws]), "stratum": np.array([draw.stratum for draw in draws]),
-            **self.uplink.outcomes(),
+            "rating": r, "mos": mos(r), "mouth_to_ear_ms": offset_ms, "concealed_share": concealed,
+            **self._worlds(), **self.uplink.outcomes(),
         }  # fmt: skip
 
     def picture(self, row: int) -> NDArray[np.uint8]:

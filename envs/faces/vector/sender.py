@@ -31,6 +31,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         order: controller of the order: `OrderAgent`, or parameters of a rule.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
+        max_episode_steps: decisions after which a call is cut off; None: it is played to its end.
         arguments: fields of the settings of `vcgym.envs.faces.vector.settings`.
     """
 
@@ -45,8 +46,9 @@ class SenderVectorEnv(EpisodeVectorEnv):
         num_envs: int,
         rate: Any,
         order: Any,
-        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
+        max_episode_steps: int | None = None,
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20))
@@ -67,7 +69,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         )  # fmt: skip
         observed, acted = (self._layout(), agent.observation, self._records()), self._action_space()
         accounts = Accounts(np.zeros(0, CALL), self.batch.senders)
-        super().__init__(self.batch, *observed, acted, chosen, accounts, decisive, autoreset_mode, render_mode)
+        super().__init__(self.batch, *observed, acted, chosen, accounts, decisive, autoreset_mode, render_mode, max_episode_steps)
 
     def _own_arguments(self) -> tuple[Any, ...]:
         """Return further arguments that a state must agree on."""
@@ -93,20 +95,23 @@ class SenderVectorEnv(EpisodeVectorEnv):
         self.batch.start(row, link)
         self._kinds[row] = link.name
 
+    def _worlds(self) -> dict[str, NDArray[Any]]:
+        return {"kind": np.array(self._kinds)}
+
     def _outcomes(self) -> dict[str, NDArray[Any]]:
-        """R of the audio, shares on time and missing, mean delay, rate delivered, kind of the world; and the parts of `utility`."""
+        """Return R of the audio, shares on time and missing, mean delay and rate delivered, beside worlds; and the parts of `utility`."""
         counts, ends_us = self.batch.senders["counts"], self.batch.senders["ends_us"]
         created, delivered = (np.maximum(counts[name], 1) for name in ("created", "delivered"))
         audio = counts["on_time"][:, AUDIO] / created[:, AUDIO]
         counted_s = (ends_us - self.batch.senders["counts_from_us"]) * 1e-6
         return {
-            "r": rating(self.batch.senders["expiry_us"] / 1000.0, 1.0 - audio),
+            "rating": rating(self.batch.senders["expiry_us"] / 1000.0, 1.0 - audio),
             "audio_on_time": audio,
             "video_on_time": counts["on_time"][:, VIDEO] / created[:, VIDEO],
             "missing_share": 1.0 - counts["delivered"].sum(axis=1) / created.sum(axis=1),
             "delay_ms": counts["delay_us"].sum(axis=1) / delivered.sum(axis=1) / 1000.0,
             "delivered_kbps": counts["bytes_delivered"].sum(axis=1) * 8e-3 / counted_s,
-            "kind": np.array(self._kinds),
+            **self._worlds(),
             **outcomes(self.reward, self._rewarded),
         }
 

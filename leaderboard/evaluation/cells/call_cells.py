@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell, content, verdict
 from vcgym.leaderboard.evaluation.entrant import EntrantError, Judged
@@ -35,10 +38,18 @@ def _agent_content(cell: Cell, agent: PublishedAgent, scenario: Scenario, thread
     try:
         judged = Judged(agent)
         recorded = Recorded(judged)
-        rollout = play_policy(recorded, AGENT_ENV, scenario, part.split, which, threads, part.stratum)
+        arguments = dict(agent.arguments)
+        rollout = play_policy(recorded, AGENT_ENV, scenario, part.split, which, threads, part.stratum, **arguments)
     except EntrantError as error:
         return verdict(CALL, str(error))
-    return _content(cell, scenario, rollout, cost_of(cell.name, judged.policy), recorded.actions.tolist())
+    return _content(cell, scenario, rollout, cost_of(cell.name, judged.policy), _logged(agent, recorded.actions))
+
+
+def _logged(agent: PublishedAgent, actions: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Return the log of each session: what the agent decided, and the system whose rule set the other control."""
+    columns = [name for name, controller in (("path", "router"), ("level", "receiver")) if controller not in dict(agent.arguments)]
+    both: dict[str, Any] = {"path": [], "level": [], "rule": agent.rule}
+    return [both | dict(zip(columns, of_session.T.tolist(), strict=True)) for of_session in actions]
 
 
 def _content(cell: Cell, scenario: Scenario, rollout: Rollout, cost: Mapping[str, int], actions: list[Any]) -> bytes:

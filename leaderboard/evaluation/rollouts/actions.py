@@ -19,12 +19,12 @@ class Recorded:
     ) -> tuple[NDArray[Any], Any]:
         """Return the policy's actions, and keep them."""
         actions, state = self._policy.predict(observation, state, episode_start, deterministic=deterministic)
-        self._kept.append(np.array(actions, np.int64))
+        self._kept.append(np.array(actions, np.int64).reshape(len(actions), -1))
         return actions, state
 
     @property
     def actions(self) -> NDArray[np.int64]:
-        """(sessions, decisions, 2): path and level of every decision so far."""
+        """(sessions, decisions, controls): path and level of every decision so far, or the one that the agent sets."""
         return np.stack(self._kept, axis=1)
 
 
@@ -32,7 +32,7 @@ class Replayed:
     """A policy that says what a log says, whatever it observes.
 
     Args:
-        actions: (sessions, decisions, 2), as `Recorded` keeps them.
+        actions: (sessions, decisions, controls), as `Recorded` keeps them.
     """
 
     reads = "features"
@@ -51,4 +51,5 @@ class Replayed:
         decision = state or 0
         if decision == self._actions.shape[1]:
             raise ValueError(f"the log has {decision} decisions for each call; allowed: one for each time the policy is asked")
-        return self._actions[:, decision], decision + 1
+        actions = self._actions[:, decision]
+        return actions if actions.shape[1] > 1 else actions[:, 0], decision + 1

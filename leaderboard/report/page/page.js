@@ -28,17 +28,28 @@ for (const table of document.querySelectorAll("table.board")) {
 // Filters.
 const filters = document.getElementById("filters");
 function filter() {
-  const { suite, mode, kind, find } = Object.fromEntries(new FormData(filters));
+  const { suite, mode, kind, find, all } = Object.fromEntries(new FormData(filters));
   for (const section of sections)
     section.hidden = (suite && section.dataset.suite !== suite) || (mode && section.dataset.mode !== mode);
   const wanted = find.trim().toLowerCase();
   for (const row of document.querySelectorAll("tbody tr")) {
     const name = row.cells[0].dataset.value;
-    row.hidden = name && ((kind && !row.classList.contains(kind)) || !name.toLowerCase().includes(wanted));
+    const folded = row.classList.contains("variant") && !(all || kind || wanted || row.closest("section").unfolded?.has(row.dataset.family));
+    row.hidden = name && (folded || (kind && !row.classList.contains(kind)) || !name.toLowerCase().includes(wanted));
   }
 }
+for (const button of document.querySelectorAll("button.more"))
+  button.addEventListener("click", () => {
+    const section = button.closest("section"), family = button.closest("tr").dataset.family;
+    section.unfolded ??= new Set();
+    if (!section.unfolded.delete(family)) section.unfolded.add(family);
+    for (const other of section.querySelectorAll("button.more"))
+      other.setAttribute("aria-expanded", section.unfolded.has(other.closest("tr").dataset.family));
+    filter();
+  });
 filters.addEventListener("input", filter);
 filters.addEventListener("submit", event => event.preventDefault());
+filter();
 for (const select of document.querySelectorAll("select.stratum"))
   select.addEventListener("input", () => {
     const table = select.closest("section").querySelector("table.board");

@@ -8,17 +8,22 @@ import pyarrow.compute as pc
 from scipy import stats
 
 from vcgym.leaderboard.report.board import ORACLE, Board, Line, Stratum, bands, board_name
+from vcgym.leaderboard.report.headline import change
+from vcgym.leaderboard.report.names import family, meaning, shown
 from vcgym.leaderboard.report.page.scale import robust
-from vcgym.leaderboard.report.scores.anchored import Axis, format_score
-from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
+from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.results.columns import COST, Column, format_value
 from vcgym.leaderboard.statistics import Estimate
 
+BESIDE = (
+    ("to published", "The ranked metric less that of the best published system, named below, on the same worlds, with its 95 % interval."),
+    ("to tuned rule", "The same beside the bar, the best tuned rule on validation worlds, named below."),
+    ("score", "Share of what was attainable, in percent: 0 the best published system, 100 hindsight; empty where hindsight is not known."),
+)
 VALUE = (
-    ("to bar", "Mean of the ranked metric less that of the bar, the tuned rule named below, on the same worlds, with its 95 % interval."),
     ("learned", "Of an agent, less the same agent before its first update, which plays as NAME-start."),
-    ("score", "Anchored score: 0 the best published system, 100 the oracle named below."),
-    ("regret", "Mean of the ranked metric that this oracle had more on the same worlds."),
-    ("won, %", "Worlds better than the reference named below, ties by half."),
+    ("regret", "Mean of the ranked metric that hindsight had more on the same worlds."),
+    ("won, %", "Worlds better than the best published system, ties by half."),
 )
 COST_HEADINGS = (
     ("decisions", "Decisions an agent was trained on."),
@@ -50,6 +55,7 @@ class _Row(NamedTuple):
     line: Line
     rank: str
     primary: Estimate
+    beside: tuple[Estimate | None, ...]  # as `BESIDE` says
     values: dict[str, float]
     bands: dict[str, float]
 
@@ -63,12 +69,12 @@ def of_board(results: pa.Table, board: Board) -> pa.Table:
 def bodies(results: pa.Table, board: Board) -> list[Body]:
     """Return the table of all worlds of a board, then one of each stratum."""
     columns = board.columns
-    all_worlds = [
-        _Row(line, line.rank, line.estimate(columns.primary), {one.name: line.estimate(one).value for one in columns.numbers}, line.bands)
-        for line in board.lines
-    ]
-    strata = [_stratum_body(results, board, stratum) for stratum in board.strata]
-    return [_body(columns, "all", board.worlds, board.axis, all_worlds), *strata]
+    all_worlds = []
+    for line in board.lines:
+        values = {one.name: line.estimate(one).value for one in columns.numbers}
+        beside = line.value.to_published, line.value.to_bar, line.value.score
+        all_worlds.append(_Row(line, line.rank, line.estimate(columns.primary), beside, values, line.bands))
+    return [_body(board, "all", board.worlds, all_worlds), *(_stratum_body(results, board, stratum) for stratum in board.strata)]
 
 
 def _stratum_body(results: pa.Table, board: Board, stratum: Stratum) -> Body:
@@ -80,8 +86,10 @@ def _stratum_body(results: pa.Table, board: Board, stratum: Stratum) -> Body:
         values = {metric.name: _centre(metric, of_system) for metric in columns.numbers}
         ranks = stratum.standings[system].ranks
         rank = f"tied {ranks}" if "-" in ranks else ranks
-        rows.append(_Row(line, rank, stratum.centres[system], values, bands(columns, of_system)))
-    return _body(columns, stratum.name, stratum.worlds, stratum.axis, rows)
+        score = stratum.axis.scores[system] if stratum.axis else None
+        beside = stratum.to_published.get(system), stratum.to_bar.get(system), score
+        rows.append(_Row(line, rank, stratum.centres[system], beside, values, bands(columns, of_system)))
+    return _body(board, stratum.name, stratum.worlds, rows)
 
 
 def _centre(metric: Column, rows: pa.Table) -> float:
@@ -92,29 +100,42 @@ def _centre(metric: Column, rows: pa.Table) -> float:
     return float(stats.trim_mean(values, metric.trim) if metric.trim else values.mean())
 
 
-def _value(primary: Column, line: Line, axis: Axis | None) -> list[tuple[str, str]]:
-    """Return the cells of `VALUE` and `COST_HEADINGS`: sort key and text."""
-    score = axis.scores[line.standing.system] if axis else None
-    regret, won, to_bar = line.value.regret, line.value.won, line.value.to_bar
-    ends, learned = [format_value(primary, end) for end in to_bar or ()], line.value.learned
+def _beside(board: Board, row: _Row) -> list[tuple[str, str]]:
+    """Return the cells of `BESIDE`: sort key and text."""
+    *differences, score = row.beside
+    texts = [change(board, found) if found else "" for found in differences]
     return [
-        (_key(to_bar.value), f"{ends[0]} [{ends[1]}, {ends[2]}]") if to_bar else ("nan", ""),
-        (_key(learned.value), format_value(primary, learned.value)) if learned else ("nan", ""),
+        *((_key(found.value) if found else "nan", text) for found, text in zip(differences, texts, strict=True)),
         (_key(score.value), format_score(score)) if score else ("nan", ""),
+    ]
+
+
+def _value(primary: Column, line: Line) -> list[tuple[str, str]]:
+    """Return the cells of `VALUE` and `COST_HEADINGS`: sort key and text."""
+    regret, won, learned = line.value.regret, line.value.won, line.value.learned
+    return [
+        (_key(learned.value), format_value(primary, learned.value)) if learned else ("nan", ""),
         (_key(regret.value), format_value(primary, regret.value)) if regret else ("nan", ""),
         (_key(won.value), f"{100.0 * won.value:.0f}"),
         *((str(line.cost[name]), f"{line.cost[name]:,}") for name in COST),
     ]
 
 
-def _body(columns: Columns, name: str, worlds: int, axis: Axis | None, lines: list[_Row]) -> Body:
-    primary = columns.primary
+def _body(board: Board, name: str, worlds: int, lines: list[_Row]) -> Body:
+    columns, primary = board.columns, board.columns.primary
     scale = robust([row.primary for row in lines], min_step=columns.min_step)
+    order = [row.line.standing.system for row in lines]
+    stand, families = shown(board, order), [family(system) for system in order]
     rows = [
         {
-            "system": row.line.standing.system,
+            "system": system,
             "kind": row.line.kind,
-            "value": _value(primary, row.line, axis),
+            "about": meaning(system),
+            "family": of_family,
+            "stands": system in stand,
+            "variants": families.count(of_family) - 1 if families.index(of_family) == place else 0,
+            "beside": _beside(board, row),
+            "value": _value(primary, row.line),
             "rank": row.rank,
             "primary": (_key(row.primary.value), format_value(primary, row.primary.value)),
             "interval": f"{format_value(primary, row.primary.low)} to {format_value(primary, row.primary.high)}",
@@ -124,7 +145,7 @@ def _body(columns: Columns, name: str, worlds: int, axis: Axis | None, lines: li
             ],
             "bands": " / ".join(f"{100.0 * share:.0f}" for share in row.bands.values()),
         }
-        for row in lines
+        for place, (row, system, of_family) in enumerate(zip(lines, order, families, strict=True))
     ]
     low, high = (f"{primary.factor * end:.1f}" for end in scale)
     return Body(name, worlds, (low, high), rows)

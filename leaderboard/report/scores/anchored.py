@@ -49,11 +49,9 @@ def anchored(paired: Paired, tuned: str, columns: Columns) -> Axis | None:
     """
     names, anchors = paired.systems, columns.anchors
     found = sample(paired, columns.ranked_by)
-    published = [name for name in names if anchors and name in anchors.published]
-    if anchors is None or anchors.hundred not in names or not published or not found.sizes.size:
+    zero = best_published(paired, columns)
+    if anchors is None or anchors.hundred not in names or not zero or not found.sizes.size:
         return None
-    means = dict(zip(names, found.values.mean(axis=-1), strict=True))
-    zero = max(published, key=means.__getitem__)
     at = [names.index(zero), names.index(anchors.hundred)]
 
     def gap(values: np.ndarray) -> np.ndarray:
@@ -65,10 +63,18 @@ def anchored(paired: Paired, tuned: str, columns: Columns) -> Axis | None:
         with np.errstate(divide="ignore", invalid="ignore"):
             return 100.0 * (means - means[at[0]]) / (means[at[1]] - means[at[0]])
 
-    (room,) = resample(*found, gap).estimates()
+    above_zero = found.values - found.values[at[0]]
+    (room,) = resample(*found, gap, noise=above_zero[at[1:]]).estimates()
     has_room = room.value >= anchors.min_room
-    scores = resample(*found, score).estimates() if has_room else [NOTHING] * len(names)
+    scores = resample(*found, score, noise=above_zero).estimates() if has_room else [NOTHING] * len(names)
     return Axis(zero, tuned, anchors.hundred, room, dict(zip(names, scores, strict=True)), has_room)
+
+
+def best_published(paired: Paired, columns: Columns) -> str:
+    """Return the published system with the best mean of the ranked metric; "" if there is none."""
+    published = [name for name in paired.systems if columns.anchors and name in columns.anchors.published]
+    means = sample(paired.of(*published), columns.ranked_by).values.mean(axis=-1) if published else np.zeros(0)
+    return published[int(np.argmax(means))] if np.isfinite(means).any() else ""
 
 
 def format_score(score: Estimate) -> str:

@@ -9,7 +9,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.agents.training.adapter import NativeVecEnv
+from vcgym.agents.sb3 import NativeVecEnv
 
 
 def test_native_equals_scalar_step_by_step(env_id, short):

@@ -23,7 +23,7 @@ class ByHand:
     def begin(self):
         world = self.seed if self.episode == 0 else int(rng.stream_key(np.uint64(self.seed), self.episode, rng.SCENARIO))
         self.episode += 1
-        return self.env.reset(seed=world)[0]
+        return self.env.reset(seed=world)
 
     def step(self, action):
         observation, reward, _, over, info = self.env.step(action)
@@ -34,11 +34,19 @@ def _setup(env_id, mode, shortest):
     env = gymnasium.make_vec(env_id, num_envs=len(SEEDS), autoreset_mode=mode, **shortest).unwrapped
     hands = [ByHand(env_id, seed, **shortest) for seed in SEEDS]
     observations, infos = env.reset(seed=SEEDS[0])
-    assert infos == {}
     for row, hand in enumerate(hands):
-        np.testing.assert_array_equal(observations[row], hand.begin())
+        _begins(hand, observations, infos, row)
+        assert infos["seed"][row] == SEEDS[row]
     env.action_space.seed(2)
     return env, hands
+
+
+def _begins(hand, observations, infos, row):
+    """The session begins the same call as `hand`, and infos name its world."""
+    expected, world = hand.begin()
+    np.testing.assert_array_equal(observations[row], expected)
+    assert {"seed"} < set(world) <= {"seed", "pair", "stratum", "kind"}
+    assert all(infos[name][row] == value and infos[f"_{name}"][row] for name, value in world.items())
 
 
 def _ends(ends, env_id):
@@ -54,10 +62,10 @@ def test_next_step(env_id, shortest):
         actions = env.action_space.sample()
         observations, rewards, terminated, truncated, infos = env.step(actions)
         assert not terminated.any()
-        assert ("r" in infos) == truncated.any()
+        assert ("rating" in infos) == truncated.any()
         for row, hand in enumerate(hands):
             if over[row]:  # the action is ignored, a new call begins
-                np.testing.assert_array_equal(observations[row], hand.begin())
+                _begins(hand, observations, infos, row)
                 assert rewards[row] == 0.0 and not truncated[row]
                 over[row] = False
                 continue
@@ -68,7 +76,7 @@ def test_next_step(env_id, shortest):
                 ends[row].append(step)
                 assert all(infos[name][row] == value and infos[f"_{name}"][row] for name, value in info.items())
             elif truncated.any():
-                assert not infos["_r"][row]
+                assert not infos["_rating"][row]
     _ends(ends, env_id)
 
 
@@ -79,7 +87,7 @@ def test_same_step(env_id, shortest):
         actions = env.action_space.sample()
         observations, rewards, terminated, truncated, infos = env.step(actions)
         assert not terminated.any()
-        assert set(infos) == ({"final_obs", "_final_obs", "final_info", "_final_info"} if truncated.any() else set())
+        assert {"final_obs", "_final_obs", "final_info", "_final_info", "seed", "_seed"} <= set(infos) if truncated.any() else not infos
         for row, hand in enumerate(hands):
             expected, reward, over, info = hand.step(actions[row])
             assert (rewards[row], truncated[row]) == (reward, over)
@@ -89,8 +97,9 @@ def test_same_step(env_id, shortest):
                 kept.append((infos["final_obs"][row], expected))
                 assert infos["_final_obs"][row] and infos["_final_info"][row]
                 assert all(infos["final_info"][name][row] == value for name, value in info.items())
-                expected = hand.begin()
-            elif truncated.any():
+                _begins(hand, observations, infos, row)
+                continue
+            if truncated.any():
                 assert infos["final_obs"][row] is None and not infos["_final_obs"][row] and not infos["_final_info"][row]
             np.testing.assert_array_equal(observations[row], expected)
         observations[:] = np.nan  # what was handed out is a copy
@@ -119,7 +128,7 @@ def test_disabled(env_id, shortest):
         for row in np.flatnonzero(truncated):
             ends[row].append(step)
             hands[row].episode = 0
-            last[row] = hands[row].begin()
+            last[row] = hands[row].begin()[0]
         seeds = [seed if over else None for seed, over in zip(SEEDS, truncated, strict=True)]
         observations, _ = env.reset(seed=seeds, options={"reset_mask": truncated})
         np.testing.assert_array_equal(observations, last)  # the others stand where they stood
@@ -141,6 +150,28 @@ def test_a_masked_reset_leaves_the_other_sessions_alone(env_id, short, observati
         for part in shown if observation == "records" else (...,):
             np.testing.assert_array_equal(shown[part][1], expected[part][1])
             np.testing.assert_array_equal(again[part][1], expected[part][1])
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_a_mode_goes_by_any_of_its_names(mode):
+    for name in (mode, mode.name, mode.value):
+        assert gymnasium.make_vec("vcgym/Relay-v0", autoreset_mode=name).metadata["autoreset_mode"] is mode
+    with pytest.raises(ValueError, match="autoreset_mode = 'never': allowed are NEXT_STEP, SAME_STEP, DISABLED"):
+        gymnasium.make_vec("vcgym/Relay-v0", autoreset_mode="never")
+
+
+def test_a_call_may_be_cut_off_after_some_decisions(env_id, short):
+    batch = gymnasium.make_vec(env_id, num_envs=2, max_episode_steps=3, autoreset_mode="SAME_STEP", **short)
+    alone = gymnasium.make(env_id, max_episode_steps=3, **short)
+    batch.reset(seed=4)
+    alone.reset(seed=4)
+    for step in range(3):
+        actions = batch.action_space.sample()
+        observations, rewards, _, truncated, infos = batch.step(actions)
+        expected, reward, _, over, _ = alone.step(actions[0])
+        assert (rewards[0], truncated[0], over) == (reward, over, step == 2)
+        np.testing.assert_array_equal(infos["final_obs"][0] if over else observations[0], expected)
+    assert not batch.step(batch.action_space.sample())[3].any()  # the next call has three of its own
 
 
 def test_stepping_needs_a_reset():

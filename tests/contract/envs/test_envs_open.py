@@ -63,7 +63,7 @@ def test_a_reward_from_outside_is_summed_over_the_call():
     [
         ("vcgym/Relay-v0", "emodel", EModel(), {"scenario": "table1", "packets": 100}),
         ("vcgym/Rate-v0", "utility", Utility(), {"seconds": 1.5}),
-        ("vcgym/SendOrder-v0", "on_time", OnTime(), {"seconds": 1.5, "empty_slot": "newest"}),
+        ("vcgym/SendOrder-v0", "on_time", OnTime(), {"seconds": 1.5}),
     ],
 )
 def test_a_reward_is_given_by_name_or_as_an_object(env_id, name, given, short):

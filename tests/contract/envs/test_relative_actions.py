@@ -130,7 +130,7 @@ def _result(env, action):
         _, _, _, over, infos = env.step(action)
         first = over & np.isnan(found)
         if first.any():
-            found[first] = infos["final_info"]["r"][first]
+            found[first] = infos["final_info"]["rating"][first]
     return found
 
 

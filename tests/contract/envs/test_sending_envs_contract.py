@@ -81,7 +81,7 @@ def test_arguments(sender_id, arguments, message):
         (ORDER, {"rate": WMJitter()}, r"rate = WMJitter\(.*\): allowed are "),
         (ORDER, {"rate": RateAgent()}, r"rate = RateAgent\(\): allowed are "),
         (ORDER, {"overflow": "reject"}, "overflow = 'reject': allowed are .*Fifo"),
-        (ORDER, {"empty_slot": "oldest"}, "empty_slot = 'oldest': allowed are refuse, newest"),
+        (ORDER, {"empty_slot": "oldest"}, "empty_slot = 'oldest': allowed are newest, refuse"),
     ],
 )
 def test_holders(env_id, arguments, message):
@@ -140,7 +140,7 @@ def test_an_action_outside_the_space_moves_nothing(env_id, form, actions):
 
 
 def test_a_masked_out_action_is_refused():
-    env = make(ORDER, num_envs=1)
+    env = make(ORDER, num_envs=1, empty_slot="refuse")
     env.reset(seed=1)
     for _ in range(30):
         before, mask = env.get_state(), env.action_masks()[0]
@@ -155,7 +155,7 @@ def test_a_masked_out_action_is_refused():
 
 
 def test_an_empty_slot_may_mean_the_newest():
-    lenient, strict = make(ORDER, empty_slot="newest"), make(ORDER)
+    lenient, strict = make(ORDER), make(ORDER, empty_slot="refuse")
     seen, _ = lenient.reset(seed=1)
     expected, _ = strict.reset(seed=1)
     for _ in range(60):
@@ -166,7 +166,7 @@ def test_an_empty_slot_may_mean_the_newest():
 
 
 def test_the_scalar_face_has_masks():
-    env = gymnasium.make(ORDER, seconds=3.0)
+    env = gymnasium.make(ORDER, seconds=3.0, empty_slot="refuse")
     env.reset(seed=1)
     while (mask := env.unwrapped.action_masks()).all():
         env.step(0)
@@ -216,7 +216,7 @@ def test_observations_lie_in_their_space(sender_id):
     scenario = "rate" if sender_id == RATE else "order"
     for kind in SendingScenario(scenario).kinds:
         for observation in ("features", "records"):
-            env = make(sender_id, observation=observation, **({"empty_slot": "newest"} if sender_id == ORDER else {}))
+            env = make(sender_id, observation=observation)
             env.action_space.seed(1)
             seen, _ = env.reset(seed=4, options={"kind": kind})
             for _ in range(30):
@@ -225,7 +225,7 @@ def test_observations_lie_in_their_space(sender_id):
 
 
 def test_the_picture_shows_the_past_alone(sender_id):
-    env = gymnasium.make(sender_id, seconds=6.0, render_mode="rgb_array", **({"empty_slot": "newest"} if sender_id == ORDER else {}))
+    env = gymnasium.make(sender_id, seconds=6.0, render_mode="rgb_array")
     env.action_space.seed(1)
     env.reset(seed=4)
     over = False
@@ -239,7 +239,7 @@ def test_the_picture_shows_the_past_alone(sender_id):
 @pytest.mark.parametrize("scenario", ["order", "rate", "calls"])
 def test_stop_and_go_on(sender_id, scenario, observation):
     arguments = {"num_envs": 3, "observation": observation, "scenario": scenario, "autoreset_mode": AutoresetMode.SAME_STEP}
-    arguments |= {"empty_slot": "newest"} if sender_id == ORDER else {"seconds": 2.5 if scenario == "calls" else 1.5}
+    arguments |= {} if sender_id == ORDER else {"seconds": 2.5 if scenario == "calls" else 1.5}
     whole = make(sender_id, **arguments)
     whole.reset(seed=9)
     whole.action_space.seed(4)

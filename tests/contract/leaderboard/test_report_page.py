@@ -9,14 +9,17 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
+from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.details import details
-from vcgym.leaderboard.report.page.axis import axis_marks
+from vcgym.leaderboard.report.headline import headline
+from vcgym.leaderboard.report.names import MAX_ROWS, family, few, meaning
 from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards
 from vcgym.leaderboard.report.page.explorer import curves
+from vcgym.leaderboard.report.page.picture import picture
 from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.publish import Stored, board_page, publish, publish_together
-from vcgym.leaderboard.report.table import print_boards
+from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMELINE, read, write
@@ -115,14 +118,45 @@ def test_the_natural_mix_is_a_board_of_its_own():
     assert found[1].conditions["strata"] == "natural"
 
 
-def test_terminal_tables_fit_120_columns_and_lose_nothing(folder):
+def test_the_terminal_shows_a_row_for_each_family_and_ends_with_three_sentences(folder):
     screen = io.StringIO()
-    print_boards(boards(read(RESULTS, folder / "results.parquet")), Console(file=screen, width=120))
+    ranked = boards(read(RESULTS, folder / "results.parquet"))
+    print_summary(ranked, Console(file=screen, width=120))
     text = screen.getvalue()
     assert max(map(len, text.splitlines())) <= 120
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
-    assert all(text.count(f" {system} ") == 5 * len(MODES) for system in SYSTEMS)
-    assert "85.25 [" in text
+    rows = [name for name in SYSTEMS if f" {name} " in text.partition("is first")[0]]
+    assert rows == [line.standing.system for line in few(ranked[0])]
+    assert "DRT-BF" in rows and "DRT-WM" not in rows and "PPO Call <one>" in rows and len(rows) <= MAX_ROWS
+    assert " ".join(text.split()).endswith(" ".join(headline(ranked[0])))
+
+
+def test_the_sentences_say_who_where_and_how_my_agent_did(folder):
+    first, where, mine = headline(boards(read(RESULTS, folder / "results.parquet"))[0])
+    assert first == (
+        "BestHistory-FixedLag60 is first, with R 85.2 [85.0, 85.5] over 6 worlds: "
+        "+1.0 [1.0, 1.0] against DRT-BF, the best published system."
+    )
+    assert where == "Its lead over DRT-BF is largest in quiet, +1.0 [1.0, 1.0], and smallest in user-node, +1.0 [1.0, 1.0]."
+    assert mine.startswith("Your agent PPO Call <one>, rank 12, has R 74.2 [")
+    assert mine.endswith(": -10.0 [-10.0, -10.0] against DRT-BF, the best published system.")
+
+
+def test_tied_systems_are_not_called_first_and_one_s_own_may_be():
+    rows = [result(s, SYSTEMS.index(s), "correlated", seed) for s in ("DRT-BF", "VIA-BF", "PPO Call <one>") for seed in range(8)]
+    noisy = [row | {"r": 80.0 + (3.0 * row["seed"]) % 7.0 + (row["system"] == "VIA-BF") * (row["seed"] % 3 - 0.9)} for row in rows]
+    own = [row | {"r": row["r"] + 5.0 + 0.01 * row["seed"]} if row["kind"] == "agent" else row for row in noisy]
+    tied = headline(boards(pa.Table.from_pylist([row for row in noisy if row["kind"] == "rule"], schema=RESULTS.schema))[0])
+    assert " is ahead, tied for first with 1 of 1 others, with R " in tied[0] and tied[2] == "No agent of yours was played."
+    assert headline(boards(pa.Table.from_pylist(own, schema=RESULTS.schema))[0])[2] == "Your agent PPO Call <one> is that system."
+
+
+def test_names_of_systems_are_said_in_words_and_fall_into_families():
+    assert family("VCR5O-WM-tuned") == family("VCR2+NEQ-paper-tuned") == "VCR" and family("GRD+EWMAH-tuned") == "GRD"
+    assert family("mine-WM") == family("mine-WM-start") == "mine-WM" and meaning("mine-WM") == ""
+    for name in system_names():
+        assert name.startswith("oracle_") or all(meaning(name).split("; ")), name
+    assert meaning("VIA-BF") == "Via (SIGCOMM 2016); count buffer with a NetEQ-like target"
 
 
 def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
@@ -138,7 +172,8 @@ def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
         shares = {name[2:]: [cell.split()[0] for cell in of_system] for name, *of_system in cells}
         best, sixth, last = (shares[SYSTEMS[place]] for place in (0, 5, 11))
         assert (best, sixth, last) == (["0", *["100"] * 3], ["0", "83", "100", "100"], ["0", "0", "100", "100"])
-        assert all(of_mode.split("Pareto front")[0].count(f"| {system} |") == 5 for system in SYSTEMS)
+        whole = of_mode.split("All 12 systems")[1].split("Pareto front")[0]
+        assert all(whole.count(f"| {system} |") == 5 for system in SYSTEMS)
         assert of_mode.count("hypervolume of all systems ") == 2
 
 
@@ -174,7 +209,7 @@ def test_curves_of_the_page_are_those_of_the_file_within_a_thousandth(folder):
         assert np.abs(drawn - true).max() <= 0.0011
 
 
-def test_the_anchored_axis_names_what_sets_it_and_where_agents_are(folder, tmp_path):
+def test_the_picture_shows_shares_of_what_was_attainable_where_hindsight_is_known(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "with")
     rows = read(RESULTS, folder / "results.parquet").to_pylist()
     oracles = [
@@ -185,14 +220,16 @@ def test_the_anchored_axis_names_what_sets_it_and_where_agents_are(folder, tmp_p
     ]
     write(RESULTS, rows + oracles, tmp_path / "with" / "results.parquet")
     for board in boards(read(RESULTS, tmp_path / "with" / "results.parquet")):
-        marks = axis_marks(board)
-        assert marks.zero == "DRT-BF" and marks.room.startswith("6.00 R")
-        named = {mark.name: mark for mark in marks.marks if mark.named}
-        assert list(named) == ["PPO Call <one>", "DRT-BF", "oracle_informed", "oracle_joint_6"]
-        assert [mark.score.split()[0] for mark in named.values()] == ["-167", "0", "50", "100"]
+        who, _ = picture(board)
+        assert who.axis == "% of what was attainable: 0 = DRT-BF, the best published system; 100 = hindsight"
+        marks = {lane.label: lane.marks[0] for lane in who.lanes}
+        assert [marks[name].words.split()[0] for name in ("BestHistory-FixedLag60", "DRT-BF", "PPO Call <one>")] == ["17", "0", "-167"]
+        assert (marks["DRT-BF"].role, marks["PPO Call <one>"].role, marks["PPO Call <one>"].place.beyond) == ("published", "mine", "left")
+        assert headline(board)[0].endswith("That is 17 [17, 17] % of the R that hindsight could have gained.")
     page = (publish(tmp_path / "with")).read_text()
-    assert page.count("oracle_joint_6") >= len(MODES) and 'data-value="oracle_joint_6"' not in page  # on the axis, never in the table
-    assert axis_marks(boards(read(RESULTS, folder / "results.parquet"))[0]) is None
+    assert 'data-value="oracle_joint_6"' not in page  # never in the table
+    without = picture(boards(read(RESULTS, folder / "results.parquet"))[0])
+    assert [panel.title for panel in without] == ["Who is ahead", "Where"] and without[0].axis.startswith("R above DRT-BF")
     table = details(boards(read(RESULTS, tmp_path / "with" / "results.parquet"))[0])[0]
     assert table.headings == ["system", "all (6)", "quiet (3)", "user-node (3)"]
     assert table.rows[0] == ["0 = best published", *["DRT-BF"] * 3] and table.rows[2][1].startswith("6.00 [")
@@ -237,9 +274,17 @@ def names(page, mode):
     return rows.evaluate_all("cells => cells.map(cell => cell.dataset.value)")
 
 
+FOLDED = [name for name in SYSTEMS if name not in ("DRT-WM", "VCR-WM", "VIA-WM")]
+
+
 @pytest.mark.browser
 def test_the_page_opens_alone_with_all_rows_and_sorts(folder, visit):
     page = visit(folder / "report.html")
+    for mode in MODES:
+        assert names(page, mode) == FOLDED
+        page.locator(f"#mode-{mode} tr[data-family=DRT] button.more").first.click()
+        assert names(page, mode) == [name for name in SYSTEMS if name in (*FOLDED, "DRT-WM")]
+    page.locator("[name=all]").check()
     for mode in MODES:
         assert names(page, mode) == SYSTEMS
         assert page.locator(f"#mode-{mode} .board tbody:not([hidden]) svg.interval circle").count() == len(SYSTEMS)
@@ -266,11 +311,11 @@ def test_filters_by_mode_kind_name_and_stratum(folder, visit):
     page.locator("[name=find]").fill("vcr")
     assert names(page, "paper") == ["VCR-BF", "VCR-WM", "vcroute@10-WM"]
     page.locator("[name=find]").fill("")
-    cell = "#mode-paper tbody:not([hidden]) tr:first-child td:nth-child(3)"
+    cell = "#mode-paper tbody:not([hidden]) tr:first-child td:nth-child(6)"
     assert page.locator(cell).first.inner_text() == "85.25"
     page.select_option("#mode-paper .stratum", "quiet")
     assert page.locator(cell).first.inner_text() == "85.30"
-    assert names(page, "paper") == SYSTEMS
+    assert names(page, "paper") == FOLDED
     assert page.locator("#mode-correlated tbody:not([hidden])").first.get_attribute("data-stratum") == "all"
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from vcgym.leaderboard.report.beaten_by_tuned_rule import beaten_by_tuned_rule, sentence
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.publish import publish, publish_together
-from vcgym.leaderboard.report.table import print_boards
+from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import COST
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, results_of, write
@@ -116,13 +116,13 @@ def test_text_has_every_system_and_the_kinds(folder):
     assert "| system | steps 20 worlds | wifi 20 worlds |" in text
     assert "utility /s [95 %]" in text and "R of ITU-T" not in text
     screen = io.StringIO()
-    print_boards(boards(table()), Console(file=screen, width=120))
+    print_summary(boards(table()), Console(file=screen, width=120))
     assert max(map(len, screen.getvalue().splitlines())) <= 120 and "\N{HORIZONTAL ELLIPSIS}" not in screen.getvalue()
 
 
 def test_the_page_names_the_metric_and_has_no_part_of_a_call_over_paths(folder):
     page = (folder / "report.html").read_text()
-    assert "systems are ordered by utility" in page and "Delay: until received, kind by kind" in page
+    assert "every system met the same worlds. utility: " in page and "Delay: until received, kind by kind" in page
     assert "G.114" not in page and "One session over time" not in page
     assert page.count('data-value="PPO"') >= 5
 

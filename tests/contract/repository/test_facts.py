@@ -61,6 +61,7 @@ FACTS = {
     "L4": "a noiseless set is fitted",
     "M1": "rates on the dumbbell",
     "M2": "trees do not always reach the min-cut",
+    "M3": "queueing at Celerity's fixed point",
     "M4": "trees cross the bottleneck once",
     "M5": "the min-cut is concave",
     "M6": "the critical cut is a subgradient",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from submitted import write_recurrent
 
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation import suites
@@ -31,10 +32,12 @@ def board(tmp_path_factory):
     run_suite(SUITE, parts, all_participants(SUITE, rules, None, accepted(board)[0]), board, lambda done, note: None)
     before = {path.name: path.read_bytes() for path in (board / "cells").iterdir()}
     assert read(ACTIONS, board / "actions.parquet").num_rows == 0
-    accept(ONNX, board, observe(parts), rules)
+    seen = observe(parts)
+    accept(ONNX, board, seen, rules)
+    accept(write_recurrent(tmp_path_factory.mktemp("given") / "recurrent", router="DRT-WM"), board, seen, rules)
     systems = all_participants(SUITE, rules, None, accepted(board)[0])
     assert {name: kind_of(name, system) for name, system in systems.items()} == {
-        "DRT-WM": "rule", "DRT-WM-tuned": "tuned", "VCR-WM": "rule", "tiny onnx": "agent",
+        "DRT-WM": "rule", "DRT-WM-tuned": "tuned", "VCR-WM": "rule", "tiny onnx": "agent", "tiny recurrent": "agent",
     }  # fmt: skip
     told = []
     run_suite(SUITE, parts, systems, board, lambda done, note: told.append(note))
@@ -53,21 +56,22 @@ def check(board):
 
 
 def test_the_submission_is_on_the_page_and_its_log_comes_to_its_score(board, known):
-    rows = [row for row in read(RESULTS, board / "results.parquet").to_pylist() if row["system"] == "tiny onnx"]
+    rows = [row for row in read(RESULTS, board / "results.parquet").to_pylist() if row["system"].startswith("tiny")]
     verdicts = check(board)
     assert len(rows) == len(verdicts) > 4
     assert all(verdict.equal and not verdict.said for verdict in verdicts)
-    assert {verdict.system for verdict in verdicts} == {"tiny onnx"}
+    assert {verdict.system for verdict in verdicts} == {"tiny onnx", "tiny recurrent"}
     assert "tiny onnx" in (board / "report.html").read_text()
     assert "| tiny onnx |" in (board / "leaderboard.md").read_text()
 
 
 def test_the_log_and_the_timelines_hold_what_was_played(board):
     log = read(ACTIONS, board / "actions.parquet").to_pylist()
-    assert {len(row[name]) for row in log for name in ("path", "level")} == {21}  # 205 packets, a decision every 10
+    assert {len(row["level"]) for row in log} == {21}  # 205 packets, a decision every 10
+    assert {(row["system"], row["rule"], len(row["path"])) for row in log} == {("tiny onnx", "", 21), ("tiny recurrent", "DRT-WM", 0)}
     lines = read(TIMELINE, board / "timeline.parquet").to_pylist()
     assert {(line["mode"], line["system"]) for line in lines} == {
-        (mode, system) for mode in ("correlated", "paper") for system in ("DRT-WM", "DRT-WM-tuned", "VCR-WM", "tiny onnx")
+        (mode, system) for mode in ("correlated", "paper") for system in ("DRT-WM", "DRT-WM-tuned", "VCR-WM", "tiny onnx", "tiny recurrent")
     }
     claimed = {tuple(row[name] for name in ("system", "mode", "scenario", "pair", "seed")): row for row in read_rows(board)}
     for line in lines:
@@ -76,7 +80,7 @@ def test_the_log_and_the_timelines_hold_what_was_played(board):
         assert {len(line[name]) for name in ("delay_median_ms", "delay_most_ms", "missing", "path", "path_changes")} == {103}
         assert sum(line["path_changes"]) == row["path_changes"]
         assert sum(line["missing"]) / 205 == pytest.approx(row["network_loss"] + row["event_late_loss"])
-        if line["system"] == "DRT-WM":
+        if line["system"] in ("DRT-WM", "tiny recurrent"):
             assert set(line["path"]) == {0}
 
 
@@ -84,11 +88,11 @@ def read_rows(board):
     return read(RESULTS, board / "results.parquet").to_pylist()
 
 
-def altered(board, tmp_path, layout, name, edit):
+def altered(board, tmp_path, layout, name, edit, system="tiny onnx"):
     for file in ("results.parquet", "actions.parquet"):
         shutil.copy(board / file, tmp_path / file)
     rows = read(layout, board / name).to_pylist()
-    first = next(number for number, row in enumerate(rows) if row["system"] == "tiny onnx")
+    first = next(number for number, row in enumerate(rows) if row["system"] == system)
     edited = edit(dict(rows[first]))
     write(layout, [*rows[:first], *([edited] if edited else []), *rows[first + 1 :]], tmp_path / name)
     return [verdict for verdict in check(tmp_path) if not verdict.equal]
@@ -125,6 +129,20 @@ def test_a_log_that_is_not_of_the_suite_is_named(board, known, tmp_path, edit, s
     verdicts = altered(board, tmp_path, ACTIONS, "actions.parquet", edit)
     found = sorted(verdict.said for verdict in verdicts)
     assert len(found) == len(said) and all(one.startswith(start) for one, start in zip(found, sorted(said), strict=True)), found
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ({"rule": "oracle_joint_6"}, "rule of the log is 'oracle_joint_6' beside ('level',); allowed: a system over paths"),
+        ({"level": []}, "rule of the log is 'DRT-WM' beside (); allowed: "),
+        ({"path": [0] * 21}, "rule of the log is 'DRT-WM' beside ('path', 'level'); allowed: "),
+        ({"rule": ""}, "path of the log is not 21 integers"),
+    ],
+)
+def test_a_log_of_one_control_that_names_no_fitting_rule_is_named(board, known, tmp_path, edit, said):
+    (verdict,) = altered(board, tmp_path, ACTIONS, "actions.parquet", lambda row: row | edit, "tiny recurrent")
+    assert verdict.said.startswith(said)
 
 
 def test_a_row_left_out_of_the_results_is_named(board, known, tmp_path):

@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from mlflow import MlflowClient
+from mlflow.artifacts import download_artifacts
 from rich.console import Console
 
+from vcgym.agents.tracking.registry import CHAMPION
 from vcgym.agents.tracking.tracking import EXPERIMENT
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
@@ -19,7 +21,7 @@ from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig, RowSet, TrainPredictorConfig
 from vcgym.leaderboard.forecasts.data import build
-from vcgym.leaderboard.forecasts.study import ALIAS, MODEL, run_study
+from vcgym.leaderboard.forecasts.study import MODEL, run_study
 from vcgym.leaderboard.forecasts.table import print_ranks
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import load_network, read_card
@@ -90,7 +92,7 @@ def test_every_fit_is_a_run_nested_under_the_study(config):
 
 def test_the_registered_model_forecasts_alike_in_a_fresh_process(config, home):
     uri = f"sqlite:///{home}/mlflow.db"
-    command = [sys.executable, "-W", "ignore", "-c", LOADED, uri, f"models:/{MODEL}@{ALIAS}", json.dumps(INPUTS)]
+    command = [sys.executable, "-W", "ignore", "-c", LOADED, uri, f"models:/{MODEL}@{CHAMPION}", json.dumps(INPUTS)]
     fresh = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
     assert fresh.returncode == 0, fresh.stderr
     network = load_network(config.folder / "predictor")
@@ -99,8 +101,8 @@ def test_the_registered_model_forecasts_alike_in_a_fresh_process(config, home):
 
 def test_the_registered_model_holds_no_pickle(config):
     client = MlflowClient()
-    version = client.get_model_version_by_alias(MODEL, ALIAS)
-    folder = client.download_artifacts(version.run_id, "model")
+    version = client.get_model_version_by_alias(MODEL, CHAMPION)
+    folder = download_artifacts(f"models:/{MODEL}/{version.version}")
     names = {name for _, _, names in os.walk(folder) for name in names}
     assert {"predictor.safetensors", "predictor.json", "served_predictor.py"} <= names
     assert not {name for name in names if name.endswith((".pkl", ".pickle", ".pt", ".pth"))}

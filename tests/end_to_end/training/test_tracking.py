@@ -69,13 +69,52 @@ def runs(cwd):
 def test_both_of_two_first_studies_are_logged(cwd):
     _, found = runs(cwd)
     names = {run.info.run_name: run for run in found}
-    assert names.keys() == {"one", "one seed 0", "two", "two seed 1", "two seed 2"}
+    parents = {"one": "Playout-v0 PPO: one", "two": "Cart-v0 PPO: two"}
+    assert names.keys() == {*parents.values(), "Playout-v0 PPO seed 0", "Cart-v0 PPO seed 1", "Cart-v0 PPO seed 2"}
     assert {run.info.status for run in found} == {"FINISHED"}
     for name, run in names.items():
-        parent = run.data.tags.get("mlflow.parentRunId")
-        assert parent == (names[name.split()[0]].info.run_id if "seed" in name else None)
-        assert run.data.tags["data_hash"] == (load_links("wonderproxy_ten_places").card.sha256 if name.startswith("one") else "")
-        assert run.data.tags["mlflow.source.git.commit"]
+        tags = run.data.tags
+        assert tags.get("mlflow.parentRunId") == (names[parents[tags["study"]]].info.run_id if "seed" in name else None)
+        assert tags["data_hash"] == (load_links("wonderproxy_ten_places").card.sha256 if tags["study"] == "one" else "")
+        assert tags["mlflow.source.git.commit"] and tags["mlflow.source.type"] == "LOCAL" and tags["algorithm"] == "PPO"
+        assert tags.get("seed") == (name.rpartition(" ")[2] if "seed" in name else None)
+
+
+def test_a_run_names_the_worlds_it_learned_from(cwd):
+    run = next(run for run in runs(cwd)[1] if run.info.run_name == "Playout-v0 PPO seed 0")
+    assert run.data.tags["scenario"] == "wonderproxy" and run.data.tags["mode"] == "correlated"
+    inputs = {one.dataset.name: ({tag.key: tag.value for tag in one.tags}, one.dataset.digest) for one in run.inputs.dataset_inputs}
+    digest = load_links("wonderproxy_ten_places").card.sha256[:16]
+    assert inputs == {
+        "wonderproxy correlated train": ({"mlflow.data.context": "training"}, digest),
+        "wonderproxy correlated validation": ({"mlflow.data.context": "validation"}, digest),
+    }
+
+
+SERVED = """
+import json, sys, mlflow, numpy
+mlflow.set_tracking_uri(sys.argv[1])
+model = mlflow.pyfunc.load_model(sys.argv[2])
+print(json.dumps(model.predict(numpy.array(json.loads(sys.argv[3]), numpy.float32)).tolist()))
+"""
+
+
+def test_a_registered_agent_decides_alike_in_a_fresh_process(cwd, monkeypatch):
+    monkeypatch.syspath_prepend(HERE)
+    from vcgym.agents.published.export import load_agent
+
+    client, found = runs(cwd)
+    champion = client.get_model_version_by_alias("vcgym-cart-v0-ppo", "champion")
+    children = {run.info.run_id: run for run in found if "seed" in run.data.tags and run.data.tags["study"] == "two"}
+    returns = {run_id: run.data.metrics["validation/return_mean"] for run_id, run in children.items()}
+    assert returns[champion.run_id] == max(returns.values())
+    assert [len(run.outputs.model_outputs) for run in children.values()] == [1, 1]
+    uri, observations = f"sqlite:///{cwd}/outputs/mlflow.db", [[0.1, 0.2, 0.3, 0.4], [-0.4, 0.3, -0.2, 0.1]]
+    command = [sys.executable, "-W", "ignore", "-c", SERVED, uri, "models:/vcgym-cart-v0-ppo@champion", json.dumps(observations)]
+    fresh = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    assert fresh.returncode == 0, fresh.stderr
+    agent = load_agent(cwd / "two" / f"seed-{children[champion.run_id].data.tags['seed']}" / "agent")
+    assert json.loads(fresh.stdout.splitlines()[-1]) == agent.predict(observations)[0].tolist()
 
 
 def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, monkeypatch):
@@ -84,7 +123,7 @@ def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, monkeypatc
     from vcgym.agents.published.export import load_agent
 
     client, found = runs(cwd)
-    run = next(run for run in found if run.info.run_name == "two seed 2")
+    run = next(run for run in found if run.info.run_name == "Cart-v0 PPO seed 2")
     assert run.data.params["algorithm.n_steps"] == "16"
     assert run.data.params["algorithm.gamma"] == str(TrainConfig().algorithm.gamma)
     assert run.data.params["env.options.max_episode_steps"] == "60"

@@ -1,18 +1,24 @@
 """vcgym-train-pair: a pair is trained, kept as files, resumed to the same bytes, and plays like any system."""
 
 import json
+import subprocess
+import sys
 from threading import Timer
 
 import numpy as np
 import pytest
+from mlflow import MlflowClient
 from ray.cluster_utils import Cluster
 
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.controllers.learned_router import NUMBERS
 from vcgym.agents.learners import candidates
 from vcgym.agents.learners.calls import Calls
-from vcgym.agents.learners.study import run_pairs
+from vcgym.agents.learners.study import MODEL, run_pairs
 from vcgym.agents.sweeps.search import each
+from vcgym.agents.tracking import registry
+from vcgym.baselines.records import Record
+from vcgym.baselines.rule import allocate, decide, start, update
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.leaderboard.evaluation.participants import study_agents
@@ -56,6 +62,35 @@ def test_a_trained_pair_beats_its_start_on_training_calls(trained):
     assert json.loads((pair.folder / "learned.json").read_text())["study"]["validation_r"]["wonderproxy correlated"] == round(
         pair.validation_r["end"], 3
     )
+
+
+SERVED = """
+import json, sys, mlflow
+model = mlflow.pyfunc.load_model(sys.argv[1])
+print(json.dumps({name: value.tolist() for name, value in model.predict(model.input_example).items()}))
+"""
+
+
+def test_the_registered_pair_decides_alike_in_a_fresh_process(trained):
+    command = [sys.executable, "-W", "ignore", "-c", SERVED, f"models:/{MODEL}@champion"]
+    fresh = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert fresh.returncode == 0, fresh.stderr
+    found, example = json.loads(fresh.stdout.splitlines()[-1]), registry.pair(()).example
+    system, record = learned_system(trained[1].folder, LEARNED), Record(*example["records"][0].tolist())
+    for name, rule, now_us in (("path", system.router, record.known_us), ("lag_us", system.receiver, record.arrived_us)):
+        state = allocate(rule, 1, 2)
+        start(rule, state, np.ones(1, np.bool_), example["history"][None], np.zeros(1, np.uint64))
+        update(rule, state, 0, record)
+        assert found[name] == [decide(rule, state, 0, now_us)]
+
+
+def test_its_run_holds_the_worlds_and_the_graphs(trained):
+    client = MlflowClient()
+    version = client.get_model_version_by_alias(MODEL, "champion")
+    run = client.get_run(version.run_id)
+    assert run.info.run_name == "Call-v0 learned pair seed 3"
+    assert {one.dataset.name for one in run.inputs.dataset_inputs} == {"wonderproxy correlated train", "wonderproxy correlated validation"}
+    assert {"router.onnx", "receiver.onnx"} <= {file.path.rpartition("/")[2] for file in client.list_artifacts(version.run_id, "seed-3")}
 
 
 def test_it_stands_on_a_board_as_an_agent(trained):

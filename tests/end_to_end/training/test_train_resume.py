@@ -16,7 +16,7 @@ CALL = ("vcgym/Call-v0", {"packets": 230})
 RUN = """
 import itertools, json, os, signal, sys
 from pathlib import Path
-from vcgym.agents.training.adapter import NativeVecEnv
+from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.agents.config.algorithms import PPOConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
@@ -114,7 +114,7 @@ def model(monkeypatch, tmp_path):
         ("env.id", "vcgym/Call-v0", r"env\.id is 'cart:test/Cart-v0', expected 'vcgym/Call-v0'"),
         ("env.options.max_episode_steps", 61, r"env\.options\.max_episode_steps is 60, expected 61"),
         ("action_space", {"kind": "Discrete", "n": 3}, r"action_space is .*'n': 2.* expected .*'n': 3"),
-        ("format", 4, r"format is 3, expected 4"),
+        ("format", 5, r"format is 4, expected 5"),
         ("algorithm.n_epochs", 3, r"algorithm\.n_epochs is 2, expected 3"),
         ("unheard_of", 1, r"unheard_of is 'absent', expected 1"),
     ],

@@ -58,11 +58,15 @@ def test_sweep_nests_its_trials(tmp_path):
     assert "validation return" in printed
 
     client, found = logged(tmp_path)
-    (sweep,) = [run for run in found if run.info.run_name == "train sweep"]
+    (sweep,) = [run for run in found if run.info.run_name == "Cart-v0 PPO sweep: train"]
     trials = [run for run in found if run.data.tags.get("mlflow.parentRunId") == sweep.info.run_id]
     assert len(trials) == 2
     assert {run.info.status for run in found} == {"FINISHED"}
     assert len({run.data.params["algorithm.learning_rate"] for run in trials}) == 2
+    assert {run.info.run_name for run in trials} == {"Cart-v0 PPO trial-00000", "Cart-v0 PPO trial-00001"}
+    (winner,) = [run for run in trials if run.outputs.model_outputs]
+    champion = client.get_model_version_by_alias("vcgym-cart-v0-ppo", "champion")
+    assert (champion.run_id, champion.version) == (winner.info.run_id, 1)
     best = max(run.data.metrics["validation/return_mean"] for run in trials)
     assert sweep.data.metrics["validation/return_mean"] <= best
     assert any("agent/agent.safetensors" in [file.path for file in client.list_artifacts(run.info.run_id, "agent")] for run in trials)

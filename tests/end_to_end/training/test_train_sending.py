@@ -19,7 +19,7 @@ from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import episode_returns
 from vcgym.agents.networks.observation import count_items, item_part
 from vcgym.agents.published.export import load_agent, read_card
-from vcgym.agents.training.adapter import NativeVecEnv
+from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.agents.training.training import require_trainable, train
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc

@@ -110,12 +110,13 @@ def test_one_world_tells_nothing_apart():
     assert np.isnan(means(paired, "r")["a"].low)
 
 
-def test_worlds_without_a_value_for_some_system_are_left_out_for_all():
-    paired = pair_worlds(table({"a": [1.0, float("nan"), 3.0], "b": [10.0, 20.0, 30.0]}, ["x"] * 3))
+def test_a_world_without_a_value_is_left_out_of_that_systems_numbers_and_of_all_ranks():
+    paired = pair_worlds(table({"a": [1.0, float("nan"), 3.0], "b": [10.0, 20.0, 36.0]}, ["x"] * 3))
     assert worlds_compared(paired, "r") == 2
-    assert means(paired, "r")["b"].value == 20.0
+    assert (means(paired, "r")["a"].value, means(paired, "r")["b"].value) == (2.0, 22.0)
+    assert differences(paired, "r", "a")["b"].value == differences(paired, "r", "a", 0.0)["b"].value == 21.0
     empty = pair_worlds(table({"a": [float("nan")] * 2, "b": [1.0, 2.0]}, ["x"] * 2))
-    assert np.isnan(means(empty, "r")["b"].value)
+    assert np.isnan(means(empty, "r")["a"].value) and means(empty, "r")["b"].value == 1.5
     assert [s.rank_high for s in rank(empty, "r")] == [2, 2]
 
 
@@ -161,6 +162,21 @@ def test_intervals_are_wider_than_plain_ones_by_what_a_resample_scatters_too_lit
     freedom = sum(of_kind) ** 2 / sum(variance**2 / 2 for variance in of_kind)
     assert wide / plain == pytest.approx(np.sqrt(3 / 2) * stats.t.ppf(0.975, freedom) / stats.norm.ppf(0.975))
     assert found.error == pytest.approx(np.sqrt(3 / 2) * found.resampled.std(axis=-1, ddof=1))
+
+
+def test_an_interval_is_the_same_whoever_else_is_on_the_board(monkeypatch):
+    strata = ["x"] * 8 + ["y"] * 6
+    values = {"a": noise(0, 14), "b": noise(1, 14)}
+    others = {"wild": 50.0 * noise(2, 14), "silent": [float("nan"), *noise(3, 13)], "flat": [1.0] * 14}
+    few, many = (pair_worlds(table(found, strata)) for found in (values, values | others))
+    monkeypatch.setattr("vcgym.leaderboard.statistics.resampling.ENTRIES", 14 * 300)  # several batches, of other sizes on each board
+    for name in values:
+        assert means(few, "r")[name] == means(many, "r")[name]
+        assert interquartile_means(few, "r")[name] == interquartile_means(many, "r")[name]
+        assert differences(few, "r", "a")[name] == differences(many, "r", "a")[name]
+        assert worlds_won(few, "r", "a", 1)[name] == worlds_won(many, "r", "a", 1)[name]
+        assert medians(few, "r")[name] == medians(many, "r")[name]
+
 
 def test_the_stored_coverage_is_what_is_demanded_and_what_a_simulation_gives():
     rows = {row.seeds: row for row in table_of_coverage()}

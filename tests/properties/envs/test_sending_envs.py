@@ -64,7 +64,7 @@ def test_rewards_add_up_to_the_totals(env_id, reward):
             expected = sum(infos[f"utility_{part}"][0] for part in ("rate", "delay", "loss", "change"))
         assert earned == pytest.approx(expected, rel=1e-9)
         percent = 100.0 * late / (audio + late)
-        assert infos["r"][0] == pytest.approx(max(0.0, 93.2 - 7.297 - 95.0 * percent / (percent + 25.1)))
+        assert infos["rating"][0] == pytest.approx(max(0.0, 93.2 - 7.297 - 95.0 * percent / (percent + 25.1)))
         assert env.batch.why[0] == DONE
 
 

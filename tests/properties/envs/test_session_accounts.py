@@ -106,7 +106,7 @@ def check_conservation_and_order(finished):
         info = call["info"]
         assert info["concealed_share"] == totals["ticks_concealed"] / ticks
         assert info["mouth_to_ear_ms"] == pytest.approx(totals["offset_us_sum"] / ticks / 1000.0)
-        assert 0.0 <= info["r"] <= 93.2 and 1.0 <= info["mos"] <= 4.5
+        assert 0.0 <= info["rating"] <= 93.2 and 1.0 <= info["mos"] <= 4.5
 
 
 @pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Call-v0"])

@@ -1,0 +1,18 @@
+"""A learned pair as two ONNX files, which need neither this package nor torch to act: each decides at its own location."""
+
+from pathlib import Path
+
+from vcgym.agents.exported.lag_graph import lag_graph
+from vcgym.agents.exported.router_graph import router_graph
+from vcgym.baselines.systems import System
+from vcgym.network.traces.plain_file import replace_file
+
+ROUTER, RECEIVER = "router.onnx", "receiver.onnx"
+
+
+def export_pair(system: System, folder: Path) -> tuple[Path, Path]:
+    """Write router and receiver of a learned pair into `folder` and return both files; for inputs and outputs see the modules of graphs."""
+    graphs = {folder / ROUTER: router_graph(system.router), folder / RECEIVER: lag_graph(system.receiver)}
+    for file, content in graphs.items():
+        replace_file(file, content)
+    return folder / ROUTER, folder / RECEIVER

@@ -1,0 +1,183 @@
+"""A learned router as an ONNX graph: `vcgym.agents.controllers.learned_router`, expression by expression, in float64.
+
+    inputs    begins     bool: a call begins; the state that comes in does not count
+              history    (paths, 3) float64: samples, mean and standard deviation (ms) of each path
+              learns     bool: `record` has come
+              record     (8,) int64, the fields of `vcgym.baselines.records.Record`
+              decides    bool: a path is wanted
+              now_us     int64
+              call.*, arm.*   the state, numbers and (paths,) arrays
+    outputs   path       int64: in use
+              next.call.*, next.arm.*   the state after it
+
+It differs from the compiled rule by the rounding of Exp alone.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from vcgym.agents.controllers import learned_router as rule
+from vcgym.agents.controllers.learned_router import LearnedRouter
+from vcgym.agents.exported.graph import Graph, Value, merged, where
+from vcgym.baselines.records import MEDIA, Record
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.playout.quality import REDUCED_KNEE_MS
+from vcgym.network.worlds.world import HISTORY_BLOCKS
+
+State = dict[str, Value]
+_CALL, _ARM = rule.CALL.names or (), rule.ARM.names or ()
+_DTYPES = {"i": "int64", "f": "float64"}
+_FIELDS = {
+    **{f"call.{name}": _DTYPES[rule.CALL[name].kind] for name in _CALL},
+    **{f"arm.{name}": _DTYPES[rule.ARM[name].kind] for name in _ARM},
+}
+
+
+def router_graph(params: LearnedRouter) -> bytes:
+    """Return the graph of a learned router."""
+    graph = Graph("learned_router")
+    begins, history = graph.input("begins", "bool"), graph.input("history", "float64", ("paths", 3))
+    learns, record = graph.input("learns", "bool"), graph.input("record", "int64", (len(Record._fields),))
+    decides, now_us = graph.input("decides", "bool"), graph.input("now_us", "int64")
+    state = {name: graph.input(name, dtype, _shape(name)) for name, dtype in _FIELDS.items()}
+    state = merged(begins, _started(history), state)
+    state = merged(learns, _learned(params, state, {name: record[i] for i, name in enumerate(Record._fields)}), state)
+    state = merged(decides, _decided(params, state, now_us), state)
+    graph.output("path", state["call.path"])
+    for name, value in state.items():
+        graph.output(f"next.{name}", value, _shape(name))
+    return graph.content()
+
+
+def _shape(name: str) -> tuple[str, ...]:
+    return ("paths",) if name.startswith("arm.") else ()
+
+
+def _started(history: Value) -> State:
+    graph = history.graph
+    samples, mean_ms, sd_ms = (graph.node("Gather", "float64", history, graph.constant(column), axis=1) for column in range(3))
+    known = samples >= 1.0
+    count = known.cast("int64").apply("ReduceSum", keepdims=0)
+    paths = graph.node("Shape", "int64", mean_ms)
+    ascending = graph.node("TopK", "float64", where(known, mean_ms, math.inf), paths, outputs=2, largest=0)
+    middle = (ascending[((count - 1) / 2).at_least(0)] + ascending[(count / 2).at_most(paths[0] - 1)]) * 0.5
+    usual_ms = where(known, mean_ms, where(count > 0, middle, 0.0))
+    none = mean_ms * 0.0
+    call = {name: graph.constant(0, _FIELDS[f"call.{name}"]) for name in _CALL}
+    call |= {"path": graph.constant(-1), "newest": graph.constant(-1), "packets": graph.constant(float(rule.MEAN_PACKETS))}
+    call |= {"sum_ms": float(rule.MEAN_PACKETS) * usual_ms.apply("ReduceMin", keepdims=0), "spread_ms": graph.constant(1.0)}
+    arm = {name: none.cast(_FIELDS[f"arm.{name}"]) for name in _ARM}
+    arm |= {"usual_ms": usual_ms, "sd_ms": sd_ms, "sent_us": arm["sent_us"] - 1, "packet": arm["packet"] - 1}
+    arm["missing"] = 100.0 * (1.0 - samples / float(HISTORY_BLOCKS * BLOCK_SLOTS)).at_least(0.0)
+    return {f"call.{name}": value for name, value in call.items()} | {f"arm.{name}": value for name, value in arm.items()}
+
+
+def _learned(params: LearnedRouter, state: State, record: State) -> State:
+    kind, packet, path, sent_us, arrived_us, known_us, lag_us, _ = record.values()
+    there = state["arm.usual_ms"].indices().is_equal(path)
+    arm = {name: state[f"arm.{name}"][path] for name in _ARM}
+    call = {name: state[f"call.{name}"] for name in _CALL}
+    delay_ms, media = (arrived_us - sent_us).cast("float64") / 1000.0, kind.is_equal(MEDIA)
+    call |= merged(media, {"sum_ms": call["sum_ms"] + delay_ms, "packets": call["packets"] + 1.0}, call)
+    news_of_call, news_of_arm = _news(call, arm, packet, known_us, lag_us, delay_ms)
+    is_news = media & (packet > call["newest"])
+    call |= merged(is_news, news_of_call, call)
+    arm |= merged(is_news, news_of_arm, arm)
+    arm |= merged(~media, {"missing_call": arm["missing_call"] * rule.PROBED}, arm)
+    arm |= merged((sent_us - arm["sent_us"]) > 0, _excess(params, call, arm, sent_us, delay_ms), arm)
+    return {f"call.{name}": value for name, value in call.items()} | {
+        f"arm.{name}": where(there, value, state[f"arm.{name}"]) for name, value in arm.items()
+    }
+
+
+def _news(call: State, arm: State, packet: Value, known_us: Value, lag_us: Value, delay_ms: Value) -> tuple[State, State]:
+    follows = (arm["packet"] >= 0) & call["newest"].is_equal(arm["packet"])
+    skipped = (packet - call["newest"] - 1).at_most(20).cast("float64")
+    missing = (arm["missing_call"] * (1.0 - 1.0 / rule.MISSING_PACKETS) + 100.0 * skipped / rule.MISSING_PACKETS).at_most(100.0)
+    weight = 1.0 / rule.ROUGH_PACKETS
+    steps = {
+        "step_ms": call["step_ms"] + weight * ((delay_ms - call["delay_ms"]).apply("Abs") - call["step_ms"]),
+        "spread_ms": call["spread_ms"] + weight * ((delay_ms - call["mean_ms"]).apply("Abs") - call["spread_ms"]),
+        "mean_ms": call["mean_ms"] + weight * (delay_ms - call["mean_ms"]),
+    }
+    rough = merged(follows, steps, call | {"mean_ms": delay_ms})
+    news = {"delay_ms": delay_ms, "newest": packet, "lag_ms": lag_us.cast("float64") / 1000.0, "news_us": known_us}
+    return rough | news, {"missing_call": where(follows, missing, arm["missing_call"]), "packet": packet}
+
+
+def _excess(params: LearnedRouter, call: State, arm: State, sent_us: Value, delay_ms: Value) -> State:
+    prices, first = params.prices, arm["sent_us"] < 0
+    since_ms = -(sent_us - arm["sent_us"]).cast("float64") / 1000.0
+    smoothing = prices[rule.SMOOTHING] + prices[rule.SMOOTHING_ROUGH] * _roughness(call)
+    weight = where(first, 1.0, 1.0 - (since_ms * (-smoothing).apply("Exp")).apply("Exp"))
+    slow = where(first, 0.0, 1.0 - (since_ms * math.exp(-prices[rule.MEMORY])).apply("Exp"))
+    excess_ms = delay_ms - arm["usual_ms"]
+    return {
+        "deviation_ms": arm["deviation_ms"] + slow * ((excess_ms - arm["excess_ms"]).apply("Abs") - arm["deviation_ms"]),
+        "excess_ms": arm["excess_ms"] + weight * (excess_ms - arm["excess_ms"]),
+        "sent_us": sent_us,
+    }
+
+
+def _roughness(call: State) -> Value:
+    return ((call["step_ms"] / call["spread_ms"] - rule.SMOOTH) / (rule.ROUGH - rule.SMOOTH)).at_least(0.0).at_most(1.0)
+
+
+def _decided(params: LearnedRouter, state: State, now_us: Value) -> State:
+    prices, graph = params.prices, now_us.graph
+    call = {name: state[f"call.{name}"] for name in _CALL}
+    arms = {name: state[f"arm.{name}"] for name in _ARM}
+    above = (call["sum_ms"] / call["packets"] - REDUCED_KNEE_MS - prices[rule.BLEND_FROM]) * math.exp(-prices[rule.BLEND])
+    blend = 1.0 / (1.0 + (-above.at_least(-30.0).at_most(30.0)).apply("Exp"))
+
+    def blended(which: int) -> Value:
+        return prices[which] + blend * (prices[len(rule.TWICE) + which] - prices[which])
+
+    shared_ms, rough = _shared_ms(prices, arms, now_us), _roughness(call)
+    begun = call["path"] >= 0
+    here = call["path"].at_least(0)
+    silent = begun & (_silent_ms(call, arms, here, now_us) > 0.0)
+    silent = silent & arms["usual_ms"].indices().is_equal(here)
+    arms["missing_call"] = where(silent, arms["missing_call"] + (100.0 - arms["missing_call"]) / rule.MISSING_PACKETS, arms["missing_call"])
+    arms |= _costs(prices, arms, blended, now_us, shared_ms, rough)
+    best = graph.node("ArgMin", "int64", arms["cost_ms"], axis=0, keepdims=0)
+    usual_ms, expected_ms, cost_ms = (arms[name] for name in ("usual_ms", "expected_ms", "cost_ms"))
+    slower_ms = usual_ms[best] + expected_ms[best] - usual_ms[here] - expected_ms[here] - prices[rule.BRIDGE] * call["lag_ms"]
+    price_ms = blended(rule.MARGIN) + blended(rule.SLOWER) * slower_ms.at_least(0.0)
+    price_ms = price_ms + (blended(rule.SHARED) * shared_ms + prices[rule.MARGIN_ROUGH] * rough)
+    changes = begun & ~best.is_equal(here) & (cost_ms[best] + price_ms < cost_ms[here])
+    path = where(begun & ~changes, call["path"], best)
+    changed = {"call.path": path, "call.news_us": where(changes, now_us, call["news_us"])}
+    return changed | {f"arm.{name}": arms[name] for name in ("missing_call", "expected_ms", "cost_ms")}
+
+
+def _shared_ms(prices: np.ndarray, arms: State, now_us: Value) -> Value:
+    fresh_us = 1000.0 * math.exp(prices[rule.FRESH])
+    fresh = (arms["sent_us"] >= 0) & ((now_us - arms["sent_us"]).cast("float64") < fresh_us)
+    least_ms = where(fresh, arms["excess_ms"], math.inf).apply("ReduceMin", keepdims=0)
+    return where(least_ms < math.inf, least_ms, 0.0).at_least(0.0)
+
+
+def _silent_ms(call: State, arms: State, here: Value, now_us: Value) -> Value:
+    silent_ms = (now_us - call["news_us"]).cast("float64") / 1000.0 - rule.SILENCE_MS
+    return silent_ms - 2.0 * (arms["usual_ms"][here] + arms["expected_ms"][here].at_least(0.0))
+
+
+def _costs(
+    prices: np.ndarray, arms: State, blended: Callable[[int], Value], now_us: Value, shared_ms: Value, rough: Value
+) -> State:  # fmt: skip
+    by_excess = (1.0 + blended(rule.EXCESS) + prices[rule.EXCESS_ROUGH] * rough).at_least(0.0)
+    rate = math.log(2.0) / 1000.0 * (-blended(rule.HALF_LIFE)).apply("Exp")
+    floor_ms = blended(rule.GUARD) * shared_ms
+    heard = arms["sent_us"] >= 0
+    # An age of -1 for what was never heard of keeps Exp finite.
+    age_us = where(heard, now_us - arms["sent_us"], -1).cast("float64")
+    fade = where(heard, (-rate * age_us).apply("Exp"), 0.0)
+    expected_ms = arms["excess_ms"] * fade
+    expected_ms = where(floor_ms > 0.0, expected_ms.at_least(floor_ms), expected_ms)
+    spread_ms = blended(rule.DEVIATION) * arms["deviation_ms"] + blended(rule.SD_HISTORY) * arms["sd_ms"]
+    spread_ms = where(heard, spread_ms, blended(rule.UNHEARD) * arms["sd_ms"])
+    cost_ms = arms["usual_ms"] + by_excess * expected_ms + spread_ms + blended(rule.MISSING_HISTORY) * arms["missing"]
+    return {"expected_ms": expected_ms, "cost_ms": cost_ms + blended(rule.MISSING_CALL) * arms["missing_call"]}

@@ -1,0 +1,94 @@
+"""Names of systems in words: the family that a system belongs to, and what each code of its name stands for."""
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+
+from vcgym.baselines.systems import system_names
+from vcgym.leaderboard.report.board import START, Board, Line
+
+MAX_ROWS = 12
+"""Rows of a short table: the best system of each family."""
+
+FAMILIES = {
+    "DRT": "the direct path", "BEST": "the path with the best history", "RND": "a random path for each packet", "RR": "paths in turn",
+    "VIA": "Via (SIGCOMM 2016)", "VCR": "VCRoute (arXiv 2310.05054)", "GRD": "greedy on the newest feedback, with hysteresis",
+    "LIN": "LinUCB, a contextual bandit", "DTS": "discounted Thompson sampling", "SWTS": "sliding-window Thompson sampling",
+    "LEARNED": "a learned router and a learned lag, shipped", "GCC": "Google congestion control", "TFRC": "TCP-friendly rate control",
+    "SBPN": "scheduling by priority and expiry, over TFRC", "UNMOD": "TFRC, first in, first out", "FIXED": "a fixed bitrate",
+}  # fmt: skip
+"""First code of a name -> what the system routes or sends by."""
+
+VARIANTS = {
+    "VIA5": "Via among the five best paths", "VIAR": "Via, its paths chosen anew every 5 s", "VCR2": "VCRoute on delay plus spread",
+    "VCR5": "VCRoute among the five best paths", "VCR5D": "VCR5 told delayed feedback", "VCR5L": "VCR5 rewarded by the newest delay",
+    "VCR5M": "VCR5 that draws means", "VCR5O": "VCR5 that corrects its network in the call", "VCR5T": "VCR5 that forecasts by a table",
+    "VCRL": "VCRoute rewarded by the newest delay", "SBPN1": "SBPN, first version", "SBPN2": "SBPN, second version",
+}  # fmt: skip
+"""First code of a variant -> what is other than in its family."""
+
+PARTS = {
+    "WM": "receiver WMJitter", "WML": "WMJitter, taught by late packets too", "WMR": "WMJitter, begun anew at a path change",
+    "WMH": "WMJitter, held after a change to a faster path", "BF": "count buffer with a NetEQ-like target", "BFP": "published count buffer",
+    "NEQ": "NetEQ's delay manager", "FIX": "a fixed lag of 60 ms", "CNT": "a fixed count buffer", "EWMA": "average delay plus deviations",
+    "EWMAH": "EWMA, held after a change to a faster path", "QTL": "quantile of recent delays",
+    "QTLH": "QTL, held after a change to a faster path", "tuned": "parameters searched on the training split", "paper": "for mode paper",
+    "rate": "for the suites of rates", "order": "for the suites of send orders", "correlated": "learned on correlated worlds",
+    "start": "before its first update", "DRAFT": "as in the draft", "WEBRTC": "as in libwebrtc", "PRE": "bursts joined",
+    "NOPRE": "bursts not joined", "4342": "RFC 4342", "FR": "faster restart", "E": "a full queue drops the worst packet",
+    "F": "drops expired packets only when full", "W": "priority and time left are weighed",
+}  # fmt: skip
+"""A later code of a name -> what it stands for."""
+
+STRATA = {
+    "quiet": "no link is in a bad hour", "best-link": "a link of the fastest path is in a bad hour",
+    "many-links": "the fastest path and three links in ten are in a bad hour", "relay-node": "the best relay and the direct path are bad",
+    "user-node": "the receiver's access is in a bad hour, which no route avoids", "transition": "bad hours begin or end during the call",
+    "natural": "bad hours come as often as measured", "one-second-bursts": "bursts that end before they are known of",
+    "independent": "each packet's delay is drawn by itself", "measured": "measured series",
+}  # fmt: skip
+"""Strata of calls over paths in words (`vcgym.network.worlds.strata`)."""
+
+
+def family(name: str) -> str:
+    """Return the family of a system that ships; any other system is one of its own, beside itself before its first update."""
+    if name not in _shipped():
+        return name.removesuffix(START)
+    return max((code for code in FAMILIES if name.startswith(code)), key=len, default=name)
+
+
+def codes(names: Iterable[str]) -> dict[str, str]:
+    """Return what each code in the names of systems that ship stands for, families first."""
+    found = {code for name in names if name in _shipped() for code in (family(name), *re.split(r"[-+]", name))}
+    return {code: words for table in (FAMILIES, VARIANTS, PARTS) for code, words in table.items() if code in found}
+
+
+def meaning(name: str) -> str:
+    """Return a name in words, code by code; of a system that does not ship nothing."""
+    return "; ".join(words for code, words in codes([name]).items() if code in re.split(r"[-+]", name))
+
+
+def shown(board: Board, order: Sequence[str]) -> list[str]:
+    """Return the systems that stand for all in `order`, best first: the best of each family, what all are compared with, and own agents."""
+    heads = {family(name): name for name in reversed(order)}.values()
+    wanted = {*heads, board.published, board.bar.system, *mine(board)}
+    return [name for name in order if name in wanted]
+
+
+def few(board: Board) -> list[Line]:
+    """Return at most `MAX_ROWS` lines that stand for all, best first; what all are compared with and own agents are among them."""
+    order = [line.standing.system for line in board.lines]
+    needed = dict.fromkeys([order[0], board.published, board.bar.system, *mine(board), *shown(board, order)])
+    kept = [name for name in needed if name in order][:MAX_ROWS]
+    return [line for line in board.lines if line.standing.system in kept]
+
+
+def mine(board: Board) -> list[str]:
+    """Return the agents that do not ship, best first."""
+    agents = [line.standing.system for line in board.lines if line.kind == "agent"]
+    return [name for name in agents if name not in _shipped() and not name.endswith(START)]
+
+
+@functools.cache
+def _shipped() -> frozenset[str]:
+    return frozenset(system_names())

@@ -1,0 +1,132 @@
+"""The world of a conference: its topology, and what happens to it whatever the sources do."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.overlay.network import CrossTraffic, Network, allocate_network
+from vcgym.network.overlay.topologies import dumbbell
+from vcgym.network.overlay.topology import Overlay, Topology, overlay
+
+LINK_DOWN, LINK_UP, LEAVES, JOINS = range(4)
+EVENT = np.dtype((np.record, [("at_us", "i8"), ("kind", "i8"), ("number", "i8")]))
+
+
+class Outage(NamedTuple):
+    """Time in which a link carries nothing."""
+
+    tail: str
+    head: str
+    starts_s: float
+    stops_s: float
+
+
+class Absence(NamedTuple):
+    """Time in which a party neither sends nor receives."""
+
+    party: str
+    starts_s: float
+    stops_s: float
+
+
+class ConferenceWorld(NamedTuple):
+    """Drawn world.
+
+    Attributes:
+        name: of the kind of world, for tables.
+        seed: of all that is random in it.
+        topology: parties, routers, links.
+        cross: cross traffic.
+        outages: of links.
+        absences: of parties.
+        seconds: length of the conference.
+    """
+
+    name: str
+    seed: int
+    topology: Topology
+    cross: tuple[CrossTraffic, ...] = ()
+    outages: tuple[Outage, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    seconds: float = 60.0
+
+    def down_at(self, now_s: float) -> list[tuple[str, str]]:
+        """Return the links that are down."""
+        return [outage[:2] for outage in self.outages if outage.starts_s <= now_s < outage.stops_s]
+
+    def absent_at(self, now_s: float) -> list[str]:
+        """Return the parties that are absent."""
+        return [absence.party for absence in self.absences if absence.starts_s <= now_s < absence.stops_s]
+
+    def overlay_at(self, now_s: float) -> Overlay:
+        """Return the overlay as it is at an instant, with what cross traffic leaves of each capacity, for optima."""
+        found = overlay(self.topology, self.down_at(now_s))
+        ends = [link[:2] for link in self.topology.links]
+        for flow in self.cross:
+            if flow.starts_s <= now_s < flow.stops_s:
+                link = ends.index((flow.tail, flow.head))
+                found.capacity_kbps[link] = max(found.capacity_kbps[link] - flow.rate_kbps, 0.0)
+        return found
+
+
+def dumbbell_timeline(seed: int = 0) -> ConferenceWorld:
+    """Return Celerity's section 6.1: 80 kbps of cross traffic from 300 to 500 s, and A cut off from its router from 700 to 1,000 s."""
+    cut = (Outage("A", "E", 700.0, 1000.0), Outage("E", "A", 700.0, 1000.0))
+    return ConferenceWorld("dumbbell", seed, dumbbell(), (CrossTraffic("E", "F", 80.0, 300.0, 500.0),), cut, seconds=1000.0)
+
+
+def require_world(world: ConferenceWorld) -> None:
+    """Refuse a world that cannot be played.
+
+    Raises:
+        ValueError: an unknown link or party, or a time out of its range.
+    """
+    require_within(world, seconds=(0.1, 86_400.0))
+    ends = [link[:2] for link in world.topology.links]
+    spans: list[CrossTraffic | Outage] = [*world.cross, *world.outages]
+    for one in spans:
+        if (one.tail, one.head) not in ends:
+            raise ValueError(f"{type(one).__name__} of {one.tail}->{one.head}, no link of the topology; allowed are its links")
+    for absence in world.absences:
+        if absence.party not in world.topology.parties:
+            raise ValueError(f"Absence of {absence.party!r}, no party; allowed: {', '.join(world.topology.parties)[:200]}")
+    times: list[Outage | Absence] = [*world.outages, *world.absences]
+    for span in times:
+        require_within(span, starts_s=(0.0, 1e9), stops_s=(span.starts_s, 1e9))
+
+
+def network_of(world: ConferenceWorld, log: int = 0) -> tuple[Network, NDArray[np.void]]:
+    """Return the network of a world, not yet started, and its events in order of time.
+
+    Args:
+        world: a world.
+        log: how many arrivals of media are kept.
+
+    Raises:
+        ValueError: the world cannot be played.
+    """
+    require_world(world)
+    ends = [link[:2] for link in world.topology.links]
+    net = allocate_network(overlay(world.topology), [(ends.index(flow[:2]), flow) for flow in world.cross], log)
+    found = [(span.starts_s, LINK_DOWN, ends.index(span[:2])) for span in world.outages]
+    found += [(span.stops_s, LINK_UP, ends.index(span[:2])) for span in world.outages]
+    found += [(span.starts_s, LEAVES, world.topology.parties.index(span.party)) for span in world.absences]
+    found += [(span.stops_s, JOINS, world.topology.parties.index(span.party)) for span in world.absences]
+    events = [(round(at_s * 1e6), kind, number) for at_s, kind, number in sorted(found)]
+    return net, np.array(events, EVENT)
+
+
+@kernel
+def happen(net, events, done, now_us):
+    """Apply the events from number `done` on up to and at `now_us`; return how many have happened by then."""
+    while done < events.size and events[done].at_us <= now_us:
+        event = events[done]
+        if event.kind == LINK_DOWN or event.kind == LINK_UP:
+            net.links[event.number].down = event.kind == LINK_DOWN
+        else:
+            net.present[event.number] = event.kind == JOINS
+        done += 1
+    return done

@@ -1,0 +1,72 @@
+"""docs/libraries.md: every block runs, and every algorithm trains on what the table admits and is refused the rest."""
+
+import re
+from pathlib import Path
+
+import pytest
+import sb3_contrib
+import stable_baselines3
+import torch
+from pettingzoo.test import parallel_api_test
+
+from vcgym.agents.sb3 import make_vec_env
+
+PAGE = (Path(__file__).parents[3] / "docs" / "libraries.md").read_text(encoding="utf-8")
+BLOCKS = dict(re.findall(r"^## (.+?)$.*?```python\n(.+?)```", PAGE, re.MULTILINE | re.DOTALL))
+SMALLER = {"100_000": "8", "2_000": "8", "1024": "4", "64": "2", "(100)": "(4)"}
+LENGTHS = {"Rate": {"seconds": 1.5}, "SendOrder": {"seconds": 1.5}}
+ON_POLICY, OFF_POLICY = {"n_steps": 4, "batch_size": 8}, {"learning_starts": 4, "batch_size": 4, "buffer_size": 100}
+SMALL = {
+    **dict.fromkeys(("PPO", "RecurrentPPO", "TRPO", "MaskablePPO"), ON_POLICY),
+    **dict.fromkeys(("DQN", "QRDQN", "SAC", "TD3", "DDPG", "TQC", "CrossQ"), OFF_POLICY),
+    "A2C": {"n_steps": 4},
+    "ARS": {"n_delta": 1},
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def table():
+    """Yield algorithm, environment, form of the action, and True if the table admits them."""
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("|"))
+    for names, *cells in rows:
+        for column, cell in zip(head[1:], cells, strict=True):
+            for envs, forms in (part.split(": ") for part in column.split("; ")):
+                yield from ((a, e, f, cell == "yes") for a in names.split(", ") for e in envs.split(", ") for f in forms.split(", "))
+
+
+def made(algorithm, env, form):
+    kind = getattr(stable_baselines3, algorithm, None) or getattr(sb3_contrib, algorithm)
+    policy = "MlpLstmPolicy" if algorithm == "RecurrentPPO" else "LinearPolicy" if algorithm == "ARS" else "MlpPolicy"
+    layers = {} if algorithm == "ARS" else {"net_arch": [4]} | ({"lstm_hidden_size": 4} if algorithm == "RecurrentPPO" else {})
+    calls = make_vec_env(f"vcgym/{env}-v0", n_envs=2, env_kwargs={"action": form, **LENGTHS.get(env, {"packets": 300})})
+    return kind(policy, calls, seed=0, device="cpu", policy_kwargs=layers, **SMALL[algorithm])
+
+
+def test_the_table_names_every_algorithm():
+    known = {name for library in (stable_baselines3, sb3_contrib) for name in library.__all__ if name.isupper() or name[0].isupper()}
+    assert {algorithm for algorithm, *_ in table()} == known - {"HerReplayBuffer"}
+
+
+@pytest.mark.parametrize(("algorithm", "env", "form", "admitted"), list(table()))
+def test_an_algorithm_trains_where_the_table_admits_it(algorithm, env, form, admitted):
+    if admitted:
+        assert made(algorithm, env, form).learn(16).num_timesteps >= 16
+        return
+    with pytest.raises((AssertionError, ValueError), match=r"only supports|does not support action masking"):
+        made(algorithm, env, form).learn(16)
+
+
+@pytest.mark.parametrize("section", list(BLOCKS))
+def test_a_block_runs_as_it_stands(section):
+    shorter = re.sub("|".join(map(re.escape, SMALLER)), lambda found: SMALLER[found[0]], BLOCKS[section])
+    run = {}
+    exec(shorter, run)
+    if section == "PettingZoo":
+        parallel_api_test(run["calls"], num_cycles=20)
