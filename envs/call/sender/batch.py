@@ -161,7 +161,7 @@ class SendingBatch(Batch):
         for f in range(dumbbell.flows.flow.shape[1]):
             dumbbell.flows.flow[row, f] = described[f] if f < len(described) else nothing
         start_flows(dumbbell, row, seed)
-        back = NO_QUEUE if link.reverse is None else self._start_reverse(row, link.reverse)
+        back = NO_QUEUE if link.reverse is None else self._start_reverse(row, link.reverse, seed)
         if isinstance(others, Others):
             begin_others(others, row, link, self.pacing, self.series, back)
         begin_sender(self.senders, row, link, self.pacing, self.series)
@@ -169,10 +169,11 @@ class SendingBatch(Batch):
         self.tables.targets[row] = 0.0
         begin_rule(self.senders, row, self.rate, self.rate_state, self.history)
 
-    def _start_reverse(self, row: int, reverse: Reverse) -> int:
+    def _start_reverse(self, row: int, reverse: Reverse, seed: np.uint64) -> int:
         back, dumbbell = len(self.senders) + row, self.tables.dumbbell
         if id(reverse.trace) not in self.traces:
             raise ValueError(f"trace {reverse.trace.name} of `reverse` is not among those the batch was made for")
+        dumbbell.flows.seed[back] = seed
         choose_trace(dumbbell.capacity, back, self.traces[id(reverse.trace)], 0)
         start_link(dumbbell.queue, dumbbell.capacity, back, *require_limits(MOST_QUEUED, reverse.queue_bytes))
         return back
