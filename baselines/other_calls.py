@@ -8,12 +8,29 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccState, GccWebrtc
+from vcgym.baselines.rate.nada.nada import Nada, NadaState
+from vcgym.baselines.rate.scream.scream_v1 import ScreamV1, ScreamV1State
+from vcgym.baselines.rate.scream.scream_v2 import ScreamV2, ScreamV2State
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc, TfrcState
-from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, report_every_us, rule, update, wake_us
+from vcgym.baselines.rule import (
+    NEVER_US,
+    Control,
+    allocate,
+    decide,
+    init,
+    pacing,
+    reads_marks,
+    report_every_us,
+    rule,
+    see_sender,
+    update,
+    wake_us,
+    window_bytes,
+)
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.schedulers.scheduler import choose, choose_victim
-from vcgym.network.bottleneck.other_call import GCC_DRAFT, GCC_WEBRTC, SBPN2, TFRC
+from vcgym.network.bottleneck.other_call import GCC_DRAFT, GCC_WEBRTC, NADA, SBPN2, SCREAM_V1, SCREAM_V2, TFRC
 
 _FIFO, _SBPN2 = Fifo(), Sbpn()
 
@@ -25,6 +42,9 @@ class NamedRate(NamedTuple):
     gcc_webrtc: GccWebrtc = GccWebrtc()
     gcc_draft: GccDraft = GccDraft()
     tfrc: Tfrc = Tfrc()
+    nada: Nada = Nada()
+    scream_v1: ScreamV1 = ScreamV1()
+    scream_v2: ScreamV2 = ScreamV2()
 
 
 class NamedRateState(NamedTuple):
@@ -34,6 +54,9 @@ class NamedRateState(NamedTuple):
     start_bps: np.ndarray
     gcc: GccState  # of either form
     tfrc: TfrcState
+    nada: NadaState
+    scream_v1: ScreamV1State
+    scream_v2: ScreamV2State
 
 
 @rule(Control.ORDER, learns=False)
@@ -46,8 +69,8 @@ class NamedOrder(NamedTuple):
 @allocate.register(NamedRate)
 def _allocate(params, sessions, paths):
     allocate(params.gcc_draft, sessions, paths)  # refuses parameters out of range
-    gcc, tfrc = allocate(params.gcc_webrtc, sessions, paths), allocate(params.tfrc, sessions, paths)
-    return NamedRateState(np.zeros(sessions, np.int64), np.zeros(sessions), gcc, tfrc)
+    others = (params.gcc_webrtc, params.tfrc, params.nada, params.scream_v1, params.scream_v2)
+    return NamedRateState(np.zeros(sessions, np.int64), np.zeros(sessions), *(allocate(of, sessions, paths) for of in others))
 
 
 @init.register(NamedRate)
@@ -59,6 +82,12 @@ def _init(params, state, s, start, key):
         init(params.gcc_draft, state.gcc, s, start, key)
     elif state.which[s] == TFRC:
         init(params.tfrc, state.tfrc, s, start, key)
+    elif state.which[s] == NADA:
+        init(params.nada, state.nada, s, start, key)
+    elif state.which[s] == SCREAM_V1:
+        init(params.scream_v1, state.scream_v1, s, start, key)
+    elif state.which[s] == SCREAM_V2:
+        init(params.scream_v2, state.scream_v2, s, start, key)
 
 
 @update.register(NamedRate)
@@ -69,6 +98,12 @@ def _update(params, state, s, record):
         update(params.gcc_draft, state.gcc, s, record)
     elif state.which[s] == TFRC:
         update(params.tfrc, state.tfrc, s, record)
+    elif state.which[s] == NADA:
+        update(params.nada, state.nada, s, record)
+    elif state.which[s] == SCREAM_V1:
+        update(params.scream_v1, state.scream_v1, s, record)
+    elif state.which[s] == SCREAM_V2:
+        update(params.scream_v2, state.scream_v2, s, record)
 
 
 @decide.register(NamedRate)
@@ -79,17 +114,72 @@ def _decide(params, state, s, now_us):
         return decide(params.gcc_draft, state.gcc, s, now_us)
     if state.which[s] == TFRC:
         return decide(params.tfrc, state.tfrc, s, now_us)
+    if state.which[s] == NADA:
+        return decide(params.nada, state.nada, s, now_us)
+    if state.which[s] == SCREAM_V1:
+        return decide(params.scream_v1, state.scream_v1, s, now_us)
+    if state.which[s] == SCREAM_V2:
+        return decide(params.scream_v2, state.scream_v2, s, now_us)
     return np.int64(state.start_bps[s])
+
+
+@see_sender.register(NamedRate)
+def _see_sender(params, state, s, news):
+    if state.which[s] == NADA:
+        see_sender(params.nada, state.nada, s, news)
+    elif state.which[s] == SCREAM_V1:
+        see_sender(params.scream_v1, state.scream_v1, s, news)
+    elif state.which[s] == SCREAM_V2:
+        see_sender(params.scream_v2, state.scream_v2, s, news)
+
+
+@window_bytes.register(NamedRate)
+def _window_bytes(params, state, s):
+    if state.which[s] == SCREAM_V1:
+        return window_bytes(params.scream_v1, state.scream_v1, s)
+    if state.which[s] == SCREAM_V2:
+        return window_bytes(params.scream_v2, state.scream_v2, s)
+    return np.int64(NEVER_US)
+
+
+@pacing.register(NamedRate)
+def _pacing(params, state, s, usual):
+    if state.which[s] == NADA:
+        return pacing(params.nada, state.nada, s, usual)
+    if state.which[s] == SCREAM_V1:
+        return pacing(params.scream_v1, state.scream_v1, s, usual)
+    if state.which[s] == SCREAM_V2:
+        return pacing(params.scream_v2, state.scream_v2, s, usual)
+    return usual
 
 
 @report_every_us.register(NamedRate)
 def _report_every_us(params, state, s, default_us):
-    return report_every_us(params.tfrc, state.tfrc, s, default_us) if state.which[s] == TFRC else default_us
+    if state.which[s] == TFRC:
+        return report_every_us(params.tfrc, state.tfrc, s, default_us)
+    if state.which[s] == NADA:
+        return report_every_us(params.nada, state.nada, s, default_us)
+    if state.which[s] == SCREAM_V1:
+        return report_every_us(params.scream_v1, state.scream_v1, s, default_us)
+    if state.which[s] == SCREAM_V2:
+        return report_every_us(params.scream_v2, state.scream_v2, s, default_us)
+    return default_us
 
 
 @wake_us.register(NamedRate)
 def _wake_us(params, state, s):
-    return wake_us(params.tfrc, state.tfrc, s) if state.which[s] == TFRC else np.int64(NEVER_US)
+    if state.which[s] == TFRC:
+        return wake_us(params.tfrc, state.tfrc, s)
+    if state.which[s] == SCREAM_V1:
+        return wake_us(params.scream_v1, state.scream_v1, s)
+    if state.which[s] == SCREAM_V2:
+        return wake_us(params.scream_v2, state.scream_v2, s)
+    return np.int64(NEVER_US)
+
+
+@reads_marks.register(NamedRate)
+def _reads_marks(params, state, s):
+    return state.which[s] >= NADA
 
 
 @choose.register(NamedOrder)

@@ -55,6 +55,17 @@ class PacketFeedback(NamedTuple):
     marked: int = 0  # 1: congestion experienced (RFC 3168); only packets of rules with `reads_marks` are marked
 
 
+class SenderNews(NamedTuple):
+    """Facts of the sender itself, told to a rate rule before each of its decisions; bytes are counted from the call's beginning."""
+
+    waiting_bytes: int  # in the send queue
+    captured_bytes: int  # all media
+    sent_bytes: int
+    frames: int  # video frames captured so far
+    frame_bytes: int  # size of the newest
+    frame_us: int  # from frame to frame
+
+
 @kernel
 def write_record(rows, i, record):
     """Write a record as row `i` of `rows` (rows, 8) int64, in the order of the fields of `Record`."""

@@ -10,6 +10,9 @@ A rule of the order of sending remembers nothing and has two other functions (`v
     report_every_us(params, state, s, default_us) -> int    how long the receiver collects before it reports
     wake_us(params, state, s) -> int                        when the rule is to be asked though no report has come, or NEVER_US
     reads_marks(params, state, s) -> bool                   its packets are ECN-capable: queues may mark them (`PacketFeedback.marked`)
+    see_sender(params, state, s, news)                      `SenderNews`, before each `decide`; at the sender alone
+    window_bytes(params, state, s) -> int                   how many bytes may be under way that no report has told of, from now on
+    pacing(params, state, s, usual) -> float                transmission opportunities, so many times as fast as the target, from now on
 
 An oracle is told besides what no location knows; it plays inside calls only, is called Oracle..., and is never ranked:
 
@@ -187,6 +190,23 @@ def wake_us(params: Any, state: Any, s: int) -> int:
 def reads_marks(params: Any, state: Any, s: int) -> bool:
     """Return True if the packets of the rule are ECN-capable (RFC 3168), so that a queue may mark them; by default they are not."""
     return False
+
+
+@generic()
+def see_sender(params: Any, state: Any, s: int, news: Any) -> None:
+    """Tell row `s` of the sender (`vcgym.baselines.records.SenderNews`)."""
+
+
+@generic()
+def window_bytes(params: Any, state: Any, s: int) -> int:
+    """Return how many bytes may be under way that no report has told of; by default as many as there are."""
+    return NEVER_US
+
+
+@generic()
+def pacing(params: Any, state: Any, s: int, usual: float) -> float:
+    """Return in which multiple of the target transmission opportunities come; by default in the call's, `usual`."""
+    return usual
 
 
 @generic()

@@ -18,6 +18,7 @@ from vcgym.baselines.rule import (
     require_rule,
     update,
     wake_us,
+    window_bytes,
 )  # fmt: skip
 from vcgym.baselines.schedulers.scheduler import choose
 from vcgym.network.bottleneck.send_queue import MOST_WAITING, SEND_QUEUE, clear_send_queue, put
@@ -46,6 +47,8 @@ class RatePolicy:
         require_rule("rate", params, Control.RATE)
         if is_oracle(params):
             raise ValueError(f"rate = {params!r} is told what no observation holds: allowed are rules that are no oracles")
+        if type(params) in window_bytes.versions:
+            raise ValueError(f"rate = {type(params).__name__} has a window besides: allowed are rules that set a rate alone")
         self.params = params
 
     def predict(

@@ -1,7 +1,7 @@
 """The config of a learned pair: a router and a lag inside the loop."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -20,7 +20,7 @@ class PairConfig(Config):
     """A lag by the gradient through the player and a router by search on the true score, in turns, once per seed.
 
     Attributes:
-        worlds: kinds of worlds to learn from, as "scenario mode"; each has as many calls. The router is searched on the first.
+        worlds: kinds of worlds to learn from, as "scenario mode"; each has as many calls.
         packets: length of the calls, in slots of 10 ms.
         calls: of each kind of world, to learn from; every pair of the training split and every stratum in turn.
         validation_calls: of each kind, to judge by; they decide nothing.
@@ -29,8 +29,9 @@ class PairConfig(Config):
         calls_per_step: calls in one of them.
         learning_rate: Adam's step size at the start of a turn.
         hidden: units of each of the lag's two layers.
-        trials: routers that a turn tries, on the first kind of worlds.
-        rough_trials: routers that it then tries on all worlds, if some are of mode paper: their prices of roughness differ.
+        start: learned system whose prices the router begins with; None: prices set by hand.
+        trials: routers that a turn tries, on the worlds of all modes but paper; 0: only its prices of roughness are searched.
+        rough_trials: routers that it then tries on worlds of mode paper: only their prices of roughness differ.
         population: routers of a generation.
         search_step: first standard deviation of the search, in natural steps of the prices; half in the second turn, and so on.
         chunks: the calls are cut into so many, one for each generation in turn.
@@ -53,7 +54,8 @@ class PairConfig(Config):
     calls_per_step: Count = 32
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     hidden: Annotated[int, Field(ge=1, le=256)] = 32
-    trials: Annotated[int, Field(ge=4)] = 1200
+    start: Literal["LEARNED", "LEARNED-correlated"] | None = None
+    trials: Annotated[int, Field(ge=0)] = 1200
     rough_trials: Annotated[int, Field(ge=4)] = 160
     population: Annotated[int, Field(ge=4)] = 16
     search_step: Annotated[float, Field(gt=0)] = 0.7

@@ -4,9 +4,9 @@ Training looks at whole calls; acting does not: the router knows what has been f
 (centralised training, decentralised execution). The start is no rule: prices set by hand and a network with random weights. The lag is
 learned along the routes of three routers, so that it does not lean on one.
 
-The prices are searched in two steps: first on the first kind of worlds alone, but for those of roughness, which have no effect where delays
-follow each other; then those of roughness on all worlds. In one search worlds where much is to be gained drown those where little is, and
-worlds of mode paper, where a change of path hardly ever pays, teach the router to stay everywhere.
+The prices are searched in two steps: those of roughness, which have no effect where delays follow each other, on worlds of mode paper, and
+the others before them on all other worlds. In one search the worlds of mode paper, where a change of path hardly ever pays, teach the
+router to stay everywhere. A pair for worlds of all kinds may begin with the prices of another, and search those of roughness alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,6 +27,7 @@ from vcgym.agents.learners.candidates import Candidates
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag
 from vcgym.agents.learners.price_search import search_prices
 from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.systems import load_system
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import replace_file
 
@@ -75,7 +76,7 @@ class Turns:
         self.packets_played = 0
         torch.manual_seed(seed)
         self.net = LagNet(config.hidden)
-        self.prices = START
+        self.prices = START if config.start is None else load_system(config.start).router.prices
 
     @property
     def pair(self) -> Pair:
@@ -133,9 +134,12 @@ class Turns:
     def _search_router(self, turn: int) -> None:
         rough = np.zeros(SCALE.size, np.bool_)
         rough[list(ROUGHNESS)] = True
-        self._search(turn, "router", np.where(rough, 0.0, SCALE), self.train[:1], self.config.trials)
-        if any(calls.scenario.mode == "paper" for calls in self.train):
-            self._search(turn, "rough", np.where(rough, SCALE, 0.0), self.train, self.config.rough_trials)
+        paper = [calls for calls in self.train if calls.scenario.mode == "paper"]
+        others = [calls for calls in self.train if calls.scenario.mode != "paper"]
+        if self.config.trials:
+            self._search(turn, "router", np.where(rough, 0.0, SCALE), others or paper, self.config.trials)
+        if paper:
+            self._search(turn, "rough", np.where(rough, SCALE, 0.0), paper, self.config.rough_trials)
 
     def _search(self, turn: int, name: str, scale: NDArray[np.float64], train: Sequence[Calls], trials: int) -> None:
         config, before = self.config, self.packets_played

@@ -20,21 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.conference.packing import Packing, allocate_packing, pack
+from vcgym.baselines.conference.reports import learn, measure, report, tell
 from vcgym.baselines.conference.session_rate import session_rate
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.overlay.forwarding import advance, send_message
+from vcgym.network.overlay.forwarding import advance
 from vcgym.network.overlay.links import PACKET
 from vcgym.network.overlay.network import PLANS, set_plan
 from vcgym.network.overlay.world import happen
 
-RATES, STATE = 0, 1  # messages
 TICK_US = 100_000
 _UPDATE_TICKS, _REPORT_TICKS = 2, 3
-_DEAD_US = 1_000_000
-RATES_BYTES = 5  # per session: 0.2 kbps at 5 messages a second
-STATE_BYTES = 6  # per link: 0.158 kbps at 3.3 messages a second
 
 
 class Celerity(NamedTuple):
@@ -75,6 +72,8 @@ class CelerityState(NamedTuple):
         packed_kbps: (P,) rate of its trees.
         known_kbps: (P, P, P) rates as the source of each session knows them.
         known_ms: (P, P, P) one-way delays as the source knows them.
+        known_loss: (P, P, P) the same of loss.
+        known_s: (P, P, P) the same of queueing.
         packing: working memory.
         scratch: (1,) of PACKET.
         clock: (2,) ticks so far, events so far.
@@ -92,6 +91,8 @@ class CelerityState(NamedTuple):
     packed_kbps: NDArray[np.float64]
     known_kbps: NDArray[np.float64]
     known_ms: NDArray[np.float64]
+    known_loss: NDArray[np.float64]
+    known_s: NDArray[np.float64]
     packing: Packing
     scratch: NDArray
     clock: NDArray[np.int64]
@@ -110,9 +111,9 @@ def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
     square, cube = (parties, parties), (parties,) * 3
     return CelerityState(
         np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64),
-        np.zeros(parties, np.int64),
-        np.zeros((parties, PLANS, parties, parties), np.bool_), np.zeros((parties, PLANS)), np.zeros(parties), np.zeros(parties),
-        np.zeros(cube), np.zeros(cube), allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
+        np.zeros(parties, np.int64), np.zeros((parties, PLANS, parties, parties), np.bool_), np.zeros((parties, PLANS)),
+        np.zeros(parties), np.zeros(parties), np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube),
+        allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
     )  # fmt: skip
 
 
@@ -146,34 +147,44 @@ def _come_and_go(params, state, net, now_us):
 
 
 @kernel
-def play_celerity(params, state, net, events, seed, until_us):
-    """Play the conference up to `until_us`, a whole number of ticks."""
+def play_celerity(params, state, net, events, seed, inside, until_us):
+    """Play the conference up to `until_us`, a whole number of ticks.
+
+    Args:
+        params: Celerity.
+        state: CelerityState.
+        net: Network.
+        events: of the world, in order of time.
+        seed: of the world.
+        inside: True: Celerity changes link rates; False: an agent does, and a source packs trees into `state.rates_kbps` of its session.
+        until_us: instant.
+    """
     while state.clock[0] * TICK_US < until_us:
         tick, now_us = state.clock[0], state.clock[0] * TICK_US
         advance(net, state.scratch, now_us)
         state.clock[1] = happen(net, events, state.clock[1], now_us)
         _come_and_go(params, state, net, now_us)
         if tick % _UPDATE_TICKS == 0 and tick > 0:
-            _update_rates(params, state, net, now_us)
+            _update_rates(params, state, net, now_us, inside)
         if tick % _REPORT_TICKS == 0:
-            _report(state, net, now_us)
+            report(state, net, now_us)
             for m in range(net.sessions.size):
-                _plan(params, state, net, m, now_us, seed)
+                _plan(params, state, net, m, now_us, seed, inside)
         state.clock[0] += 1
     advance(net, state.scratch, until_us - 1)
 
 
 @kernel
-def _update_rates(params, state, net, now_us):
+def _update_rates(params, state, net, now_us, inside):
     parties = net.sessions.size
     for head in range(parties):
         for tail in range(parties):
             if tail == head or not (net.present[head] and net.present[tail]):
                 continue
-            _measure(state, net, tail, head, now_us)
+            measure(state, net, tail, head, now_us)
             price = state.loss[tail, head] + state.queueing_s[tail, head]
             dead = state.delay_ms[tail, head] == math.inf
-            for m in range(parties):
+            for m in range(parties if inside else 0):
                 slot = net.told[head, m] % PLANS
                 gain = params.quick_gain if now_us - state.joined_us[m] < params.quick_s * 1e6 else params.gain
                 marginal = state.marginal[m, slot]
@@ -181,74 +192,13 @@ def _update_rates(params, state, net, now_us):
                 worth = marginal if state.cut[m, slot, tail, head] else 0.0
                 rate = state.rates_kbps[m, tail, head] + alpha * (worth - price)
                 state.rates_kbps[m, tail, head] = 0.0 if dead else max(0.0, rate)
-            message = net.messages[RATES, head, tail, net.written[RATES, head, tail] % net.messages.shape[3]]
-            for m in range(parties):
-                message[m] = state.rates_kbps[m, tail, head]
-                message[parties + m] = net.told[head, m]
-            message[2 * parties] = state.delay_ms[tail, head]
-            send_message(net, state.scratch, RATES, head, tail, RATES_BYTES * parties, now_us)
+            tell(state, net, tail, head, now_us)
 
 
 @kernel
-def _measure(state, net, tail, head, now_us):
-    """Close a window of the link's measurements; a window without packets changes nothing but the link's life."""
-    one = net.measured[tail, head]
-    if one.received > 0:
-        mean_us = one.delay_us / one.received
-        state.loss[tail, head] = one.lost / (one.lost + one.received)
-        state.queueing_s[tail, head] = one.excess_us / (one.received * 1e6)
-        state.delay_ms[tail, head] = mean_us / 1000.0
-        state.heard_us[tail, head] = now_us
-    elif now_us - state.heard_us[tail, head] >= _DEAD_US:
-        state.delay_ms[tail, head] = math.inf
-    one.received = one.lost = one.delay_us = one.excess_us = 0
-
-
-@kernel
-def _report(state, net, now_us):
-    """Take in what receivers of outgoing links have told, and report it to all sources."""
-    parties = net.sessions.size
-    for head in range(parties):
-        for m in range(parties):
-            newest = net.told[head, m]
-            for tail in range(parties):
-                newest = max(newest, np.int64(net.inbox[RATES, head, tail, parties + m]))
-            net.told[head, m] = newest
-    for tail in range(parties):
-        for m in range(parties):
-            if m != tail and net.present[tail] and net.present[m]:
-                message = net.messages[STATE, tail, m, net.written[STATE, tail, m] % net.messages.shape[3]]
-                for head in range(parties):
-                    message[head] = net.inbox[RATES, tail, head, m]
-                    message[parties + head] = _one_way_ms(state, net, tail, head, now_us)
-                send_message(net, state.scratch, STATE, tail, m, STATE_BYTES * (parties - 1), now_us)
-
-
-@kernel
-def _one_way_ms(state, net, tail, head, now_us):
-    """Return the delay of a link as its tail knows it: half the round trip; infinite if it has heard nothing for a second."""
-    silent_us = now_us - max(net.inbox_us[RATES, tail, head], state.joined_us[head])
-    if silent_us >= _DEAD_US or tail == head or not net.present[head]:
-        return math.inf
-    forth_ms = net.inbox[RATES, tail, head, 2 * net.sessions.size]
-    return (forth_ms + state.delay_ms[head, tail]) / 2.0
-
-
-@kernel
-def _plan(params, state, net, m, now_us, seed):
-    parties = net.sessions.size
-    rates, delay_ms = state.known_kbps[m], state.known_ms[m]
-    for tail in range(parties):
-        for head in range(parties):
-            if tail == m:
-                told = net.inbox_us[RATES, m, head] >= 0
-                rates[m, head] = net.inbox[RATES, m, head, m] if told else state.rates_kbps[m, m, head]
-                delay_ms[m, head] = _one_way_ms(state, net, m, head, now_us)
-            elif net.inbox_us[STATE, m, tail] >= 0 and now_us - net.inbox_us[STATE, m, tail] < _DEAD_US:
-                rates[tail, head] = net.inbox[STATE, m, tail, head]
-                delay_ms[tail, head] = net.inbox[STATE, m, tail, parties + head]
-            else:
-                rates[tail, head], delay_ms[tail, head] = 0.0, 0.0
+def _plan(params, state, net, m, now_us, seed, inside):
+    learn(state, net, m, now_us)
+    rates, delay_ms = state.known_kbps[m] if inside else state.rates_kbps[m], state.known_ms[m]
     slot = (net.sessions[m].plan + 1) % PLANS
     count, bound = 0, 0.0
     if net.present[m]:

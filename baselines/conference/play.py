@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.conference.celerity import RATES_BYTES, STATE_BYTES, Celerity, allocate_celerity, play_celerity, start_celerity
+from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
+from vcgym.baselines.conference.reports import RATES_BYTES, STATE_BYTES
 from vcgym.network.overlay.network import HEADER_BYTES, PACKET_BYTES, Network, start_network
 from vcgym.network.overlay.world import ConferenceWorld, network_of
 
@@ -51,7 +52,7 @@ def play(world: ConferenceWorld, params: Celerity) -> Played:
     packets, delay_us = np.zeros((2, seconds + 1, parties, parties))
     sent_kbps, bound_kbps, lost = np.zeros((seconds, parties)), np.zeros((seconds, parties)), np.zeros((2, seconds + 1))
     for second in range(seconds):
-        play_celerity(params, state, net, events, seed, (second + 1) * 1_000_000)
+        play_celerity(params, state, net, events, seed, True, (second + 1) * 1_000_000)
         packets[second + 1], delay_us[second + 1] = net.heard["packets"], net.heard["delay_us"]
         sent_kbps[second], bound_kbps[second] = net.sessions["rate_kbps"], state.bound_kbps
         lost[:, second + 1] = net.links["dropped"].sum(), net.measured["sent"].sum()

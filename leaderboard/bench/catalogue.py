@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.leaderboard.bench import bottleneck, footprint, others
+from vcgym.leaderboard.bench import bottleneck, conference, footprint, others
 from vcgym.leaderboard.bench.evaluation import paper_evaluation
 from vcgym.leaderboard.bench.measure import Absent, Effort, Record
 from vcgym.leaderboard.bench.packets import paths, paths_ratio, system
@@ -35,6 +35,8 @@ CATALOGUE: dict[str, Benchmark] = {
     "rmcat_five_flows": bottleneck.rmcat_five_flows,
     "python_event_simulator": bottleneck.python_event_simulator,
     "one_flow_queue_over_python": bottleneck.over_python,
+    "conference_hops": conference.static_trees,
+    "conference_celerity_s": conference.celerity,
     "paper_evaluation_s": paper_evaluation,
     "bytes_per_session": footprint.bytes_per_session,
     "bytes_per_packet": footprint.bytes_per_packet,

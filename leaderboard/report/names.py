@@ -15,6 +15,7 @@ FAMILIES = {
     "VIA": "Via (SIGCOMM 2016)", "VCR": "VCRoute (arXiv 2310.05054)", "GRD": "greedy on the newest feedback, with hysteresis",
     "LIN": "LinUCB, a contextual bandit", "DTS": "discounted Thompson sampling", "SWTS": "sliding-window Thompson sampling",
     "LEARNED": "a learned router and a learned lag, shipped", "GCC": "Google congestion control", "TFRC": "TCP-friendly rate control",
+    "NADA": "network-assisted dynamic adaptation (RFC 8698)", "SCREAM": "self-clocked rate adaptation: SCReAM",
     "SBPN": "scheduling by priority and expiry, over TFRC", "UNMOD": "TFRC, first in, first out", "FIXED": "a fixed bitrate",
 }  # fmt: skip
 """First code of a name -> what the system routes or sends by."""
@@ -35,7 +36,8 @@ PARTS = {
     "QTLH": "QTL, held after a change to a faster path", "tuned": "parameters searched on the training split", "paper": "for mode paper",
     "rate": "for the suites of rates", "order": "for the suites of send orders", "correlated": "learned on correlated worlds",
     "start": "before its first update", "DRAFT": "as in the draft", "WEBRTC": "as in libwebrtc", "PRE": "bursts joined",
-    "NOPRE": "bursts not joined", "4342": "RFC 4342", "FR": "faster restart", "E": "a full queue drops the worst packet",
+    "NOPRE": "bursts not joined", "V1": "version 1 (RFC 8298)", "V2": "version 2 (the draft)",
+    "4342": "RFC 4342", "FR": "faster restart", "E": "a full queue drops the worst packet",
     "F": "drops expired packets only when full", "W": "priority and time left are weighed",
 }  # fmt: skip
 """A later code of a name -> what it stands for."""

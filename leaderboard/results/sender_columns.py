@@ -27,7 +27,7 @@ METRICS = (
 
 _PUBLISHED = (
     "UNMOD", "SBPN1", "SBPN2", "SBPN2-E", "SBPN2-F", "SBPN2-W", "TFRC-4342", "TFRC-FR", "GCC-DRAFT", "GCC-DRAFT-PRE", "GCC-WEBRTC",
-    "GCC-WEBRTC-NOPRE",
+    "GCC-WEBRTC-NOPRE", "NADA", "SCREAM-V1", "SCREAM-V2",
 )  # fmt: skip
 ORACLE = "oracle_rate"
 

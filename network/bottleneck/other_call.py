@@ -12,9 +12,12 @@ from typing import NamedTuple
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline, describe_video
 from vcgym.network.kernels.ranges import one_of, require_within
 
-FIXED, GCC_WEBRTC, GCC_DRAFT, TFRC = 0, 1, 2, 3
+FIXED, GCC_WEBRTC, GCC_DRAFT, TFRC, NADA, SCREAM_V1, SCREAM_V2 = 0, 1, 2, 3, 4, 5, 6
 SAME = "same"
-RATES = {"fixed": FIXED, "gcc_webrtc": GCC_WEBRTC, "gcc_draft": GCC_DRAFT, "tfrc": TFRC}
+RATES = {
+    "fixed": FIXED, "gcc_webrtc": GCC_WEBRTC, "gcc_draft": GCC_DRAFT, "tfrc": TFRC, "nada": NADA, "scream_v1": SCREAM_V1,
+    "scream_v2": SCREAM_V2,
+}  # fmt: skip
 FIFO, SBPN2 = 0, 1
 MAX_PAUSES = 2
 ORDERS = {"fifo": FIFO, "sbpn2": SBPN2}

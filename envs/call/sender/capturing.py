@@ -59,12 +59,14 @@ def _capture_video(sender, tables, order, s):
     for i in range(packets):
         _enqueue(sender, order, part_bytes(size, packets, i), VIDEO, sender.frame)
     sender.frame += 1
+    sender.frame_bytes = size
 
 
 @kernel
 def _enqueue(sender, order, size_bytes, kind, frame):
     queue, counts = sender.queue, sender.counts
     counts[kind].created += counted(sender, sender.now_us)
+    sender.captured_bytes += size_bytes
     expires_us = sender.now_us + sender.expiry_us
     if queue.waiting >= queue.limit:
         place = choose_victim(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))

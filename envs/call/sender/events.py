@@ -5,8 +5,8 @@ again, capture of audio and video, a transmission opportunity. Between a report 
 became of every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share
 of the pacing rate has passed; what was not sent is not saved up.
 
-A sender that has `MAX_IN_FLIGHT` packets on their way of which no report has told waits for one. An agent that holds the rate
-is also asked when the call is set up, before anything is known.
+A sender that has `MAX_IN_FLIGHT` packets, or the window of its rule, on their way of which no report has told waits for one. An agent that
+holds the rate is also asked when the call is set up, before anything is known.
 
 A lost report's packets come with the next one. Reports meet no queue, unless the world has a bottleneck on the way back: then they pass it
 as packets of REPORT_BYTES. After the end nothing more is sent, and what is on its
@@ -22,8 +22,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
-from vcgym.baselines.rule import COMMANDED, NEVER_US, OUTSIDE, decide, decided, report_every_us, see_capacity, update, wake_us
+from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, SenderNews
+from vcgym.baselines.rule import (
+    COMMANDED,
+    NEVER_US,
+    OUTSIDE,
+    decide,
+    decided,
+    pacing,
+    report_every_us,
+    see_capacity,
+    see_sender,
+    update,
+    wake_us,
+    window_bytes,
+)
 from vcgym.baselines.schedulers.scheduler import choose
 from vcgym.envs.call.features.sender.state import feel_packet, feel_report
 from vcgym.envs.call.sender.capturing import audio_us, capture_due, video_us
@@ -80,6 +93,7 @@ def _send(sender, tables, s, i):
     gap_us = size * 8e6 / (sender.pacing * sender.target_bps) if sender.pacing > 0.0 else sender.mean_bytes * 8e6 / sender.target_bps
     sender.chance_us = sender.now_us + np.int64(gap_us)
     sender.packets += 1
+    sender.sent_bytes += size
     take_out(sender.queue, i)
 
 
@@ -137,6 +151,7 @@ def _report(sender, tables, s, rate, rate_state):
         if decided(rate) != OUTSIDE:
             update(rate, rate_state, s, feedback)
         feel_packet(sender.senses, feedback)
+        sender.told_bytes += size
         if followed_by_paths(tables.departures):
             tables.departures.told_us[s, place], tables.departures.known_us[s, place] = feedback.arrived_us, now_us
         else:
@@ -180,7 +195,13 @@ def set_target(sender, rate_bps):
 @kernel
 def _ask(sender, tables, s, rate, rate_state):
     see_capacity(rate, rate_state, s, tables.dumbbell.capacity, sender.now_us)
+    news = SenderNews(
+        sender.queue.bytes, sender.captured_bytes, sender.sent_bytes, sender.frame, sender.frame_bytes, sender.source.frame_us
+    )
+    see_sender(rate, rate_state, s, news)
     set_target(sender, decide(rate, rate_state, s, sender.now_us))
+    sender.pacing = pacing(rate, rate_state, s, sender.usual_pacing)
+    sender.window_bytes = window_bytes(rate, rate_state, s)
 
 
 @kernel
@@ -191,11 +212,17 @@ def _in_flight(sender, departures, s):
 
 
 @kernel
+def _window_is_open(sender):
+    """Return True if the oldest packet that waits may be under way besides those that no report has told of."""
+    return sender.sent_bytes - sender.told_bytes + item_at(sender.queue, 0).size_bytes <= sender.window_bytes
+
+
+@kernel
 def next_us(sender, departures, rate, rate_state, s):
     """Return when the next event of the call itself is."""
     at_us = min(_report_us(sender), sender.until_us, wake_us(rate, rate_state, s))
     at_us = min(at_us, audio_us(sender), video_us(sender))
-    if sender.queue.waiting > 0 and _in_flight(sender, departures, s) < MAX_IN_FLIGHT:
+    if sender.queue.waiting > 0 and _in_flight(sender, departures, s) < MAX_IN_FLIGHT and _window_is_open(sender):
         at_us = min(at_us, sender.chance_us)
     return max(at_us, sender.now_us)
 

@@ -64,7 +64,13 @@ SENDER = np.dtype(
             ("has_video", "i8"),
             ("frame", "i8"),
             ("chance_us", "i8"),  # the next transmission opportunity
-            ("pacing", "f8"),  # chances come so many times as fast as the target; 0: by packets of mean size, at the target
+            ("usual_pacing", "f8"),  # chances come so many times as fast as the target; 0: by packets of mean size, at the target
+            ("pacing", "f8"),  # the same as the rate's rule has it now
+            ("window_bytes", "i8"),  # as many may be under way
+            ("sent_bytes", "i8"),
+            ("told_bytes", "i8"),  # of them, told of
+            ("captured_bytes", "i8"),
+            ("frame_bytes", "i8"),  # of the newest frame
             ("target_bps", "f8"),
             ("least_bps", "f8"),
             ("most_bps", "f8"),

@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.nada.nada import Nada
+from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
+from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
@@ -36,6 +39,9 @@ RULES = {
     "gcc_webrtc": System(rate=GccWebrtc(), scheduler=Fifo(), pacing=PACING),
     "gcc_draft": System(rate=GccDraft(), scheduler=Fifo(), pacing=PACING),
     "tfrc": System(rate=Tfrc(), scheduler=Fifo(), pacing=BY_PACKET),
+    "nada": System(rate=Nada(), scheduler=Fifo(), pacing=1.0),
+    "scream_v1": System(rate=ScreamV1(), scheduler=Fifo(), pacing=1.0),
+    "scream_v2": System(rate=ScreamV2(), scheduler=Fifo(), pacing=1.5),
     "fixed": System(rate=FixedRate(1000.0), scheduler=Fifo(), pacing=PACING),
 }
 FIXED_KBPS = 1000.0
@@ -66,7 +72,7 @@ def pairings() -> list[Pairing]:
     """Return all pairings that are played."""
     pairs = [(a, b) for i, a in enumerate(RULES) for b in list(RULES)[i:]]
     found = [_pair(a, b, 0.0) for a, b in pairs] + [_pair(a, b, 20.0) for a in RULES for b in RULES]
-    for rule in ("gcc_webrtc", "gcc_draft", "tfrc"):
+    for rule in (name for name in RULES if name != "fixed"):
         found.append(_rmcat("rfc8867-5.4", rule, 3.5, (50.0,) * 3, 20.0, 120.0, 119.0, 80.0))
         found.append(_rmcat("rfc8867-5.5", rule, 4.0, (10.0, 25.0, 50.0, 100.0, 150.0), 10.0, 300.0, 300.0, 150.0))
     return found

@@ -71,7 +71,13 @@ def test_an_unknown_system_is_refused():
         load_systems(["DRT-WM", "SKY-NET"])
 
 
-@pytest.mark.parametrize(("name", "cited"), [("VIA-WM", "SIGCOMM 2016"), ("UNMOD", "RFC 5348"), ("GCC-DRAFT", "draft-ietf-rmcat-gcc-02")])
+@pytest.mark.parametrize(
+    ("name", "cited"),
+    [
+        ("VIA-WM", "SIGCOMM 2016"), ("UNMOD", "RFC 5348"), ("GCC-DRAFT", "draft-ietf-rmcat-gcc-02"), ("NADA", "RFC 8698"),
+        ("SCREAM-V1", "RFC 8298"), ("SCREAM-V2", "draft-johansson-ccwg-rfc8298bis-screamv2"),
+    ],
+)  # fmt: skip
 def test_systems_cite_their_sources(name, cited):
     assert cited in sources(load_system(name))
     first, *rest = system_rows({name: load_system(name)})

@@ -23,6 +23,8 @@ from vcgym.network.traces.cards import DataError, canonical_sha256
 
 SPACES = load_spaces()
 SYSTEMS = {name: load_system(name) for name in system_names()}
+NOT_YET = ["NADA", "SCREAM-V1", "SCREAM-V2"]
+"""Systems that have a search space and no study: a study takes the budget of the configuration, hours of a core for each."""
 STUDIES = tuned_names()
 PAIRS = [name for name in STUDIES if "+" in name]
 ALONE = [name for name in STUDIES if "+" not in name]
@@ -64,13 +66,13 @@ def rules(system):
 def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
     hand_written = [system for name, system in SYSTEMS.items() if not name.startswith(ORACLE) and not system.is_learned]
     ranked = {type(rule) for system in hand_written for rule in rules(system)}
-    systems = [*(SYSTEMS[name] for name in (*config.systems, *config.sending.senders)), *pairs_of(config).values()]
+    systems = [*(SYSTEMS[name] for name in (*config.systems, *config.sending.senders, *NOT_YET)), *pairs_of(config).values()]
     tuned = [rule for system in systems for _, rule in rules_within(system) if rule._fields]
     assert ranked <= {type(rule) for rule in tuned}
     assert {target(rule) for rule in tuned} == SPACES.keys()
 
 
-@pytest.mark.parametrize("name", [*sorted({load_study(name)["system"] for name in ALONE}), "GRD-WMH", "GRD-EWMAH", "GRD-QTLH"])
+@pytest.mark.parametrize("name", [*sorted({load_study(name)["system"] for name in ALONE}), "GRD-WMH", "GRD-EWMAH", "GRD-QTLH", *NOT_YET])
 def test_both_ends_of_each_range_are_allowed(name):
     system = SYSTEMS[name]
     for parameter, domain in space_of(system, SPACES).items():

@@ -1,6 +1,6 @@
 """Numbers worked out by hand from the papers and from libwebrtc, each named by the tests that hold it.
 
-R of routing, P of playout, L of the predictor, G of GCC, T of TCP, S of scheduling, M of conferences.
+R of routing, P of playout, L of the predictor, G of GCC, N of NADA, C of SCReAM, T of TCP, S of scheduling, M of conferences.
 """
 
 import ast
@@ -44,6 +44,15 @@ FACTS = {
     "G6": "changes of the target",
     "G7": "capacity estimate",
     "G8": "loss controllers",
+    "N1": "gradual update",
+    "N2": "its fixed point",
+    "N3": "accelerated ramp-up",
+    "N4": "warped delay",
+    "N5": "penalties of loss and marks",
+    "N6": "shares of two flows",
+    "C1": "congestion window of version 1",
+    "C2": "reference window of version 2, its rate and a loss",
+    "C3": "its delay",
     "T1": "CUBIC after a loss",
     "T2": "utilisation of a Reno flow",
     "S-2": "TFRC's equation",
@@ -76,7 +85,7 @@ def named_by_tests():
     for file in sorted(Path(__file__).parents[2].rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                for fact in re.findall(r"\b([RPGTLM]\d+|S-\d+):", ast.get_docstring(node) or ""):
+                for fact in re.findall(r"\b([RPGTLNCM]\d+|S-\d+):", ast.get_docstring(node) or ""):
                     found.setdefault(fact, []).append(f"{file.name}::{node.name}")
     return found
 

@@ -19,7 +19,7 @@ from vcgym.agents.sweeps.search import each
 from vcgym.agents.tracking import registry
 from vcgym.baselines.records import Record
 from vcgym.baselines.rule import allocate, decide, start, update
-from vcgym.baselines.systems import learned_system
+from vcgym.baselines.systems import learned_system, load_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.leaderboard.evaluation.participants import study_agents
 from vcgym.leaderboard.evaluation.published import cost_of, kind_of
@@ -154,6 +154,13 @@ def test_the_prices_of_roughness_are_searched_on_worlds_of_mode_paper(tmp_path):
     assert len((tmp_path / "seed-3" / "rough-0.jsonl").read_text().splitlines()) == 1
     (before, after) = (learned_system(tmp_path / "seed-3", name).router.prices for name in ("start", LEARNED))
     assert (before != after).all()
+
+
+def test_it_may_begin_with_the_prices_of_another_and_leave_them_alone(tmp_path):
+    train(tmp_path, start="LEARNED-correlated", trials=0, lag_steps=2)
+    prices = load_system("LEARNED-correlated").router.prices
+    for name in ("start", LEARNED):
+        np.testing.assert_array_equal(learned_system(tmp_path / "seed-3", name).router.prices, prices)
 
 
 def test_a_folder_that_holds_a_training_is_refused(trained):

@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.nada.nada import Nada
+from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
+from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.records import PacketFeedback, RateLimits
-from vcgym.baselines.rule import allocate, decide, init, report_every_us, update, wake_us
+from vcgym.baselines.records import PacketFeedback, RateLimits, SenderNews
+from vcgym.baselines.rule import allocate, decide, init, pacing, report_every_us, see_sender, update, wake_us, window_bytes
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
@@ -54,8 +57,8 @@ def draw(seed, link, purpose, number):
 class PlainCall:
     """A call first in, first out, on its own clock, with frames of a series."""
 
-    def __init__(self, link, of, rule, pacing, begins_us, seed):
-        self.of, self.rule, self.pacing, self.begins_us, self.seed = of, rule, pacing, begins_us, seed
+    def __init__(self, link, of, rule, usual, begins_us, seed):
+        self.of, self.rule, self.pacing, self.begins_us, self.seed = of, rule, usual, begins_us, seed
         self.forward_us, self.backward_us = round(of.forward_ms * 1000), round(of.backward_ms * 1000)
         stops_s = min(getattr(of, "stops_s", math.inf), link.seconds)
         self.ends_us = round((stops_s - begins_us / 1e6) * 1e6)
@@ -67,12 +70,13 @@ class PlainCall:
         self.sent, self.told, self.chance_us, self.mean = [], 0, 0, float(min(of.video.packet_bytes, MEAN_BYTES))
         self.frames = self.sounds = 0
         self.frame_us, self.sound_us = round(1e6 / of.video.frames_per_s), round(of.audio.interval_ms * 1000)
-        self.now = 0
+        self.now = self.captured = self.frame = 0
+        self.pace, self.window = pacing(rule, self.state, 0, usual), window_bytes(rule, self.state, 0)
 
     def next_us(self):
         at = min(self.report_us + self.backward_us, wake_us(self.rule, self.state, 0), self.ends_us)
         at = min(at, self.sounds * self.sound_us, self.frames * self.frame_us)
-        if self.queue:
+        if self.queue and sum(packet[3] for packet in self.sent[self.told :]) + self.queue[0][1] <= self.window:
             at = min(at, self.chance_us)
         return max(at, self.now)
 
@@ -92,7 +96,7 @@ class PlainCall:
             out_us = carry(self.begins_us + now, size)
             self.sent.append((created, now, -1 if out_us is None else out_us - self.begins_us + self.forward_us, size, kind))
             self.mean = 0.9 * self.mean + (1.0 - 0.9) * size
-            bits = self.mean * 8e6 / self.target if self.pacing == 0 else size * 8e6 / (self.pacing * self.target)
+            bits = self.mean * 8e6 / self.target if self.pace == 0 else size * 8e6 / (self.pace * self.target)
             self.chance_us = now + int(bits)
 
     def learn(self, now):
@@ -108,7 +112,10 @@ class PlainCall:
         return True
 
     def ask(self, now):
+        waiting, sent = sum(packet[1] for packet in self.queue), sum(packet[3] for packet in self.sent)
+        see_sender(self.rule, self.state, 0, SenderNews(waiting, self.captured, sent, self.frames, self.frame, self.frame_us))
         self.target = min(max(float(decide(self.rule, self.state, 0, now)), self.least), self.most)
+        self.pace, self.window = pacing(self.rule, self.state, 0, self.pacing), window_bytes(self.rule, self.state, 0)
 
     def capture(self, now):
         sound, frame = self.sounds * self.sound_us <= now, self.frames * self.frame_us <= now
@@ -122,7 +129,8 @@ class PlainCall:
             parts = [size // packets + (i < size % packets) for i in range(packets)]
             first = draw(self.seed, 1, rng.SOURCE, self.frames) < 0.5
             new.insert(0 if first else len(new), [(now, part, VIDEO) for part in parts])
-            self.frames += 1
+            self.frames, self.frame = self.frames + 1, size
+        self.captured += sum(packet[1] for burst in new for packet in burst)
         self.queue = [*self.queue, *(packet for burst in new for packet in burst)][: self.limit]
 
 
@@ -196,6 +204,27 @@ def test_equals_a_plain_simulator(names, pacings, starts_ms, at_once, kbps, limi
     for call, of in enumerate(others):
         assert rows(batch.log_of_other(0, call), round(of.starts_s * 1e6)) == expected[1 + call]
     assert len(expected[0]) > 50
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_windows_and_paces_equal_a_plain_simulator(seed):
+    """A rule with a window beside others, over little capacity and much: its window closes, half a second of silence opens it."""
+    rules = {"scream_v2": ScreamV2(), "scream_v1": ScreamV1(), "nada": Nada()}
+    others = tuple(
+        OtherCall(name, pacing=1.0, video=SIZES, rates_kbps=(500.0, 60.0, 2500.0), forward_ms=10.0 + 7 * i, starts_s=0.4 * i)
+        for i, name in enumerate(rules)
+    )
+    kbps, limit = ((3000, 60), (900, 8), (400, 30), (60, 4))[seed]
+    link = SharedLink(
+        "x", seed, constant(kbps * 1e3), queue_packets=limit, flows=others, video=SIZES, seconds=8.0, send_queue=30,
+        rates_kbps=(700.0, 60.0, 2500.0),
+    )  # fmt: skip
+    batch = play(link, ScreamV2(), pacing=1.5)
+    expected = plain(link, [ScreamV2(), *rules.values()], [1.5, 1.0, 1.0, 1.0], kbps * 1000)
+    assert rows(batch.log(0)) == expected[0]
+    for call, of in enumerate(others):
+        assert rows(batch.log_of_other(0, call), round(of.starts_s * 1e6)) == expected[1 + call]
+    assert min(map(len, expected)) > 10
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -341,7 +370,7 @@ def test_plain_python_sends_the_same_packets():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (OtherCall("bbr"), "OtherCall.rate = 'bbr': allowed are fixed, gcc_webrtc, gcc_draft, tfrc"),
+        (OtherCall("bbr"), "OtherCall.rate = 'bbr': allowed are fixed, gcc_webrtc, gcc_draft, tfrc, nada, scream_v1, scream_v2"),
         (OtherCall(order="lifo"), "OtherCall.order = 'lifo': allowed are fifo, sbpn2"),
         (OtherCall(starts_s=-1.0), r"OtherCall.starts_s is -1.0; allowed range is \[0.0"),
         (OtherCall(starts_s=math.nan), "OtherCall.starts_s is nan"),

@@ -55,7 +55,7 @@ def queueing_ms(world, from_s, to_s):
     start_network(net, seed)
     start_celerity(params, state, net)
     for second in range(to_s):
-        play_celerity(params, state, net, events, seed, (second + 1) * 10 * TICK_US)
+        play_celerity(params, state, net, events, seed, True, (second + 1) * 10 * TICK_US)
         if second >= from_s:
             found.append(state.queueing_s.copy())
     return 1000.0 * np.mean(found, axis=0)
@@ -88,7 +88,7 @@ def test_playing_in_steps_changes_nothing():
         start_network(net, np.uint64(3))
         start_celerity(Celerity(), state, net)
         for step in range(steps):
-            play_celerity(Celerity(), state, net, events, np.uint64(3), (step + 1) * 70 * TICK_US // steps)
+            play_celerity(Celerity(), state, net, events, np.uint64(3), True, (step + 1) * 70 * TICK_US // steps)
         nets.append(net)
     assert (nets[0].heard == nets[1].heard).all()
     assert (nets[0].links["bytes"] == nets[1].links["bytes"]).all()

@@ -7,6 +7,8 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.nada.nada import Nada
+from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Discard, Overflow, Sbpn
@@ -50,6 +52,18 @@ def test_rate(rule):
     totals, targets = same_inside_and_outside("vcgym/Rate-v0", RatePolicy(rule), RATE_WORLDS, rule, Fifo(), PACING)
     assert (totals.sent.sum(axis=1) > 500).all()
     assert all(len(np.unique(of_call)) > 5 for of_call in targets)  # the rule did something
+
+
+def test_nada_outside_is_nada_without_its_rate_shaping_buffer():
+    """No observation tells of the sender's queue, and an agent has no pace of its own."""
+    rule = Nada(encoder_yields=0.0, sending_rises=0.0)
+    totals, _ = same_inside_and_outside("vcgym/Rate-v0", RatePolicy(Nada()), RATE_WORLDS[:2], rule, Fifo(), PACING)
+    assert (totals.sent.sum(axis=1) > 500).all()
+
+
+def test_a_rule_with_a_window_is_refused_outside():
+    with pytest.raises(ValueError, match=r"^rate = ScreamV2 has a window besides: allowed are rules that set a rate alone$"):
+        RatePolicy(ScreamV2())
 
 
 def test_rate_beside_other_calls():

@@ -1,0 +1,98 @@
+"""Measurements of overlay links, and the messages that carry them: to the link's tail every 200 ms, on to all sources every 300 ms.
+
+The functions work on `vcgym.baselines.conference.celerity.CelerityState`.
+"""
+
+import math
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.overlay.forwarding import send_message
+
+RATES, STATE = 0, 1  # kinds of messages
+RATES_BYTES = 5  # per session: 0.2 kbps at 5 messages a second
+STATE_BYTES = 6  # per link: 0.158 kbps at 3.3 messages a second
+_DEAD_US = 1_000_000
+
+
+@kernel
+def measure(state, net, tail, head, now_us):
+    """Close a window of the link's measurements; a window without packets changes nothing but the link's life."""
+    one = net.measured[tail, head]
+    if one.received > 0:
+        mean_us = one.delay_us / one.received
+        state.loss[tail, head] = one.lost / (one.lost + one.received)
+        state.queueing_s[tail, head] = one.excess_us / (one.received * 1e6)
+        state.delay_ms[tail, head] = mean_us / 1000.0
+        state.heard_us[tail, head] = now_us
+    elif now_us - state.heard_us[tail, head] >= _DEAD_US:
+        state.delay_ms[tail, head] = math.inf
+    one.received = one.lost = one.delay_us = one.excess_us = 0
+
+
+@kernel
+def tell(state, net, tail, head, now_us):
+    """Tell the tail of an overlay link the rates of all sessions on it, what was measured, and the newest plans heard of."""
+    parties = net.sessions.size
+    message = net.messages[RATES, head, tail, net.written[RATES, head, tail] % net.messages.shape[3]]
+    for m in range(parties):
+        message[m] = state.rates_kbps[m, tail, head]
+        message[parties + m] = net.told[head, m]
+    message[2 * parties] = state.delay_ms[tail, head]
+    message[2 * parties + 1] = state.loss[tail, head]
+    message[2 * parties + 2] = state.queueing_s[tail, head]
+    send_message(net, state.scratch, RATES, head, tail, RATES_BYTES * parties, now_us)
+
+
+@kernel
+def report(state, net, now_us):
+    """Take in what receivers of outgoing links have told, and report it to all sources."""
+    parties = net.sessions.size
+    for head in range(parties):
+        for m in range(parties):
+            newest = net.told[head, m]
+            for tail in range(parties):
+                newest = max(newest, np.int64(net.inbox[RATES, head, tail, parties + m]))
+            net.told[head, m] = newest
+    for tail in range(parties):
+        for m in range(parties):
+            if m != tail and net.present[tail] and net.present[m]:
+                message = net.messages[STATE, tail, m, net.written[STATE, tail, m] % net.messages.shape[3]]
+                for head in range(parties):
+                    message[head] = net.inbox[RATES, tail, head, m]
+                    message[parties + head] = one_way_ms(state, net, tail, head, now_us)
+                    message[2 * parties + head] = net.inbox[RATES, tail, head, 2 * parties + 1]
+                    message[3 * parties + head] = net.inbox[RATES, tail, head, 2 * parties + 2]
+                send_message(net, state.scratch, STATE, tail, m, STATE_BYTES * (parties - 1), now_us)
+
+
+@kernel
+def one_way_ms(state, net, tail, head, now_us):
+    """Return the delay of a link as its tail knows it: half the round trip; infinite if it has heard nothing for a second."""
+    silent_us = now_us - max(net.inbox_us[RATES, tail, head], state.joined_us[head])
+    if silent_us >= _DEAD_US or tail == head or not net.present[head]:
+        return math.inf
+    forth_ms = net.inbox[RATES, tail, head, 2 * net.sessions.size]
+    return (forth_ms + state.delay_ms[head, tail]) / 2.0
+
+
+@kernel
+def learn(state, net, m, now_us):
+    """Renew what source `m` knows of all overlay links: rates of its session, delays, loss and queueing."""
+    parties = net.sessions.size
+    rates, delay_ms, loss, queueing_s = state.known_kbps[m], state.known_ms[m], state.known_loss[m], state.known_s[m]
+    for tail in range(parties):
+        fresh = net.inbox_us[STATE, m, tail] >= 0 and now_us - net.inbox_us[STATE, m, tail] < _DEAD_US
+        for head in range(parties):
+            if tail == m:
+                told, message = net.inbox_us[RATES, m, head] >= 0, net.inbox[RATES, m, head]
+                rates[m, head] = message[m] if told else state.rates_kbps[m, m, head]
+                delay_ms[m, head] = one_way_ms(state, net, m, head, now_us)
+                loss[m, head], queueing_s[m, head] = message[2 * parties + 1], message[2 * parties + 2]
+            else:
+                message = net.inbox[STATE, m, tail]
+                rates[tail, head] = message[head] if fresh else 0.0
+                delay_ms[tail, head] = message[parties + head] if fresh else 0.0
+                loss[tail, head] = message[2 * parties + head] if fresh else 0.0
+                queueing_s[tail, head] = message[3 * parties + head] if fresh else 0.0

@@ -1,0 +1,36 @@
+"""NADA, the aggregate congestion signal (RFC 8698 4.2): queuing delay, loss and marks in one number, in ms.
+
+    (1)  d_tilde = d_queue                                        if d_queue < QTH, or no loss is recent
+                 = QTH exp(-LAMBDA (d_queue - QTH) / QTH)         otherwise
+    (2)  x_curr  = d_tilde + DMARK (p_mark / PMRREF)^2 + DLOSS (p_loss / PLRREF)^2
+
+A loss is recent while the open loss interval is shorter than MULTILOSS mean loss intervals. Warping keeps a flow that shares a queue with
+one that only losses stop from being starved: beyond QTH a longer queue counts less.
+
+Left out: what ns3-rmcat adds, a largest x_curr of 500 ms and the way back from warped to plain delay over one more mean interval.
+"""
+
+import math
+
+from vcgym.network.kernels.jit import kernel
+
+
+@kernel
+def warp(params, queuing_ms):
+    """Return d_tilde (1) while a loss is recent."""
+    if queuing_ms < params.warps_from_ms:
+        return queuing_ms
+    return params.warps_from_ms * math.exp(-params.warping * (queuing_ms - params.warps_from_ms) / params.warps_from_ms)
+
+
+@kernel
+def is_recent(params, open_interval, mean_interval):
+    """Return True if a loss was seen not long ago; `mean_interval` 0: none was."""
+    return mean_interval > 0.0 and open_interval < params.loss_memory * mean_interval
+
+
+@kernel
+def aggregate(params, delay_ms, p_loss, p_mark):
+    """Return x_curr (2) of the possibly warped delay."""
+    of_marks = params.mark_penalty_ms * (p_mark / params.mark_reference) ** 2
+    return delay_ms + of_marks + params.loss_penalty_ms * (p_loss / params.loss_reference) ** 2

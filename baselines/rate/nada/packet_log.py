@@ -1,0 +1,150 @@
+"""NADA, the receiver's estimates (RFC 8698 5.1), from the packets of the last LOGWIN by their sending.
+
+    5.1.1  d_queue = d_fwd - d_base, the least of the newest 15 packets; d_base: the least one-way delay since the start
+    5.1.2  p = lost / span of packet numbers, p_mark = marked / arrived
+    5.1.3  r_recv = bits of all but the first packet / time from the first arrival to the last
+    rtt    report - sending, the least of the same 15
+
+Loss and rate need 5 packets. A loss interval counts arrivals from one jump of the packet numbers to the next; the mean of the newest
+eight closed ones and the open one is TFRC's. A silence of more than 500 ms, by sending, begins log, d_base and loss intervals anew (as
+ns3-rmcat does).
+
+The sender computes here, from packet feedback, what RFC 8698 gives the receiver to do, on the same numbers.
+"""
+
+import numpy as np
+
+from vcgym.baselines.rate.tfrc.loss_intervals import CLOSED, close_interval, mean_interval
+from vcgym.network.kernels.jit import kernel
+
+NEWEST = 15  # RFC 8698 5.1.1, minimum filter
+ENOUGH = 5
+_SILENCE_US = 500_000
+_PLACES = 2048  # packets of LOGWIN; more, and the oldest go
+
+_ARRIVED = np.dtype(
+    [("packet", "i8"), ("size_bytes", "i8"), ("arrived_us", "i8"), ("delay_us", "i8"), ("rtt_us", "i8"), ("marked", "i8")]
+)
+
+LOG = np.dtype(
+    (
+        np.record,
+        [
+            ("first", "i8"),  # number of packets that have left the log
+            ("after", "i8"),  # and that have entered it
+            ("base_us", "i8"),  # d_base
+            ("bytes", "i8"),
+            ("marked", "i8"),
+            ("open", "f8"),  # length of the open loss interval
+            ("closed", "i8"),  # how many closed ones are kept
+            ("interval", "f8", (CLOSED,)),  # newest first
+            ("arrived", _ARRIVED, (_PLACES,)),
+        ],
+    )
+)
+
+
+@kernel
+def clear_log(log):
+    """Forget all packets."""
+    log.first = log.after = log.bytes = log.marked = log.closed = 0
+    log.base_us, log.open = 0, 0.0
+
+
+@kernel
+def add_packet(log, window_us, packet, size_bytes, sent_us, arrived_us, known_us, marked):
+    """Take in a packet that arrived, in order of packet numbers; `window_us`: LOGWIN."""
+    if log.after > log.first and sent_us - _sent_us(log, log.after - 1) > _SILENCE_US:
+        clear_log(log)
+    delay_us = arrived_us - sent_us
+    if log.after == log.first:
+        log.base_us, log.open = delay_us, 1.0
+    elif packet == log.arrived[(log.after - 1) % _PLACES].packet + 1:
+        log.open += 1.0
+    else:
+        close_interval(log, log.open)
+        log.open = 1.0
+    log.base_us = min(log.base_us, delay_us)
+    if log.after - log.first == _PLACES:
+        _forget_oldest(log)
+    new = log.arrived[log.after % _PLACES]
+    new.packet, new.size_bytes, new.arrived_us, new.delay_us = packet, size_bytes, arrived_us, delay_us
+    new.rtt_us, new.marked = known_us - sent_us, marked
+    log.after += 1
+    log.bytes += size_bytes
+    log.marked += marked
+    while sent_us - _sent_us(log, log.first) >= window_us:
+        _forget_oldest(log)
+
+
+@kernel
+def _sent_us(log, i):
+    entry = log.arrived[i % _PLACES]
+    return entry.arrived_us - entry.delay_us
+
+
+@kernel
+def _forget_oldest(log):
+    oldest = log.arrived[log.first % _PLACES]
+    log.bytes -= oldest.size_bytes
+    log.marked -= oldest.marked
+    log.first += 1
+
+
+@kernel
+def queuing_us(log):
+    """Return d_queue; the log must hold a packet."""
+    least_us = log.arrived[(log.after - 1) % _PLACES].delay_us
+    for i in range(max(log.first, log.after - NEWEST), log.after):
+        least_us = min(least_us, log.arrived[i % _PLACES].delay_us)
+    return least_us - log.base_us
+
+
+@kernel
+def round_trip_us(log):
+    """Return rtt; the log must hold a packet."""
+    least_us = log.arrived[(log.after - 1) % _PLACES].rtt_us
+    for i in range(max(log.first, log.after - NEWEST), log.after):
+        least_us = min(least_us, log.arrived[i % _PLACES].rtt_us)
+    return least_us
+
+
+@kernel
+def longest_queue_us(log):
+    """Return the largest queuing delay that a packet of the log met."""
+    longest_us = log.base_us
+    for i in range(log.first, log.after):
+        longest_us = max(longest_us, log.arrived[i % _PLACES].delay_us)
+    return longest_us - log.base_us
+
+
+@kernel
+def has_enough(log):
+    """Return True if there are packets enough for loss and rate."""
+    return log.after - log.first >= ENOUGH
+
+
+@kernel
+def span(log):
+    """Return how many packets were sent from the oldest of the log to the newest, both included."""
+    return log.arrived[(log.after - 1) % _PLACES].packet - log.arrived[log.first % _PLACES].packet + 1
+
+
+@kernel
+def lost(log):
+    """Return how many packets between the oldest and the newest are missing."""
+    return span(log) - (log.after - log.first)
+
+
+@kernel
+def received_bps(log):
+    """Return r_recv, or -1 if all arrived at one instant."""
+    oldest, newest = log.arrived[log.first % _PLACES], log.arrived[(log.after - 1) % _PLACES]
+    took_us = newest.arrived_us - oldest.arrived_us
+    return 8e6 * (log.bytes - oldest.size_bytes) / took_us if took_us > 0 else -1.0
+
+
+@kernel
+def mean_loss_interval(log):
+    """Return the mean loss interval in packets; 0 before the first loss."""
+    return mean_interval(log, log.open) if log.closed > 0 else 0.0

@@ -1,0 +1,119 @@
+"""SCReAM version 1, the media rate (RFC 8298 4.1.3), every RATE_ADJUST_INTERVAL.
+
+    after a loss or a mark:    last_max = rate, rate *= BETA_R or BETA_ECN, nothing else
+    ramp  = min(RAMP_UP_SPEED, rate / 2)
+    scale = clip((4 (rate - last_max) / last_max)^2, 0.2, 1)
+    in fast increase:          rate += ramp RATE_ADJUST_INTERVAL scale
+    else, cur = max(rate sent, rate acknowledged):
+        d = cur (1 - PRE_CONGESTION_GUARD trend) - TX_QUEUE_SIZE_FACTOR queue - rate
+        rate += d, if positive only min(scale d, ramp RATE_ADJUST_INTERVAL)
+        rate *= TARGET_RATE_SCALE_RTP_QDELAY                             if queue / cur > RTP_QDELAY_TH
+    rate <= max(cur, captured, median captured) (2 - trend_mem), and within the bounds of the call
+
+queue: bits in the send queue; captured: by the sources, its median over the last 10 s (the upper of two). last_max is also set when fast
+increase ends. RFC 8298 prints d without "- rate", which would grow for ever and hold a standing queue; the published code has it. It also
+lets a loss wait for the next adjustment, where the RFC speaks of a prompt reaction: so here.
+"""
+
+import numpy as np
+
+from vcgym.baselines.rate.scream.congestion_window import LOSS, NOTHING
+from vcgym.network.kernels.jit import kernel
+
+_SAMPLES = 50  # 10 s
+
+MEDIA_RATE = np.dtype(
+    (
+        np.record,
+        [
+            ("bps", "f8"),
+            ("last_max_bps", "f8"),  # 0: none yet
+            ("event", "i8"),  # NOTHING, LOSS or MARK since the last adjustment
+            ("adjusted_us", "i8"),
+            ("sent_bytes", "i8"),  # then
+            ("acked_bytes", "i8"),
+            ("captured_bytes", "i8"),
+            ("samples", "i8"),
+            ("captured_bps", "f8", (_SAMPLES,)),
+        ],
+    )
+)
+
+
+@kernel
+def clear_media_rate(media, start_bps):
+    """Begin at the call's start."""
+    media.bps, media.last_max_bps, media.event = start_bps, 0.0, NOTHING
+    media.adjusted_us = media.sent_bytes = media.acked_bytes = media.captured_bytes = media.samples = 0
+
+
+@kernel
+def note_event(media, event):
+    """Note a loss or a mark for the next adjustment; a loss counts more."""
+    if event != NOTHING and media.event != LOSS:
+        media.event = event
+
+
+@kernel
+def adjust(params, media, fast, trend, memory, news, acked_bytes, min_bps, max_bps, now_us):
+    """Adjust the rate if it is time.
+
+    Args:
+        params: of version 1.
+        media: what is adjusted.
+        fast: 1 in fast increase.
+        trend: qdelay_trend.
+        memory: qdelay_trend_mem.
+        news: of the sender.
+        acked_bytes: since the call's beginning.
+        min_bps: bound of the call.
+        max_bps: the other.
+        now_us: when.
+    """
+    took_us = now_us - media.adjusted_us
+    if took_us < params.adjust_ms * 1000.0:
+        return
+    current_bps = 8e6 * max(news.sent_bytes - media.sent_bytes, acked_bytes - media.acked_bytes) / took_us
+    captured_bps = 8e6 * (news.captured_bytes - media.captured_bytes) / took_us
+    media.captured_bps[media.samples % _SAMPLES] = captured_bps
+    media.samples += 1
+    media.adjusted_us, media.sent_bytes, media.acked_bytes = now_us, news.sent_bytes, acked_bytes
+    media.captured_bytes = news.captured_bytes
+    if media.event != NOTHING:
+        media.last_max_bps = media.bps
+        media.bps *= params.beta_rate if media.event == LOSS else params.beta_mark
+        media.event = NOTHING
+    else:
+        queued_bits = 8.0 * news.waiting_bytes
+        media.bps = _changed(params, media, fast, trend, current_bps, queued_bits)
+        media.bps = min(media.bps, max(current_bps, captured_bps, _median(media)) * (2.0 - memory))
+    media.bps = min(max(media.bps, min_bps), max_bps)
+
+
+@kernel
+def _changed(params, media, fast, trend, current_bps, queued_bits):
+    step_bps = min(params.ramp_up_bps_per_s, media.bps / 2.0) * params.adjust_ms / 1000.0
+    scale = 1.0
+    if media.last_max_bps > 0.0:
+        scale = min(max((4.0 * (media.bps - media.last_max_bps) / media.last_max_bps) ** 2, 0.2), 1.0)
+    if fast == 1:
+        return media.bps + step_bps * scale
+    change_bps = current_bps * (1.0 - params.congestion_guard * trend) - params.queue_factor * queued_bits - media.bps
+    if change_bps > 0.0:
+        change_bps = min(scale * change_bps, step_bps)
+    rate_bps = media.bps + change_bps
+    return rate_bps * params.queue_scale if queued_bits * 1000.0 > params.queue_ms * current_bps else rate_bps
+
+
+@kernel
+def _median(media):
+    """Return the upper median of the captured rates that are kept."""
+    n = min(media.samples, _SAMPLES)
+    for i in range(n):
+        smaller, equal = 0, 0
+        for j in range(n):
+            smaller += media.captured_bps[j] < media.captured_bps[i]
+            equal += media.captured_bps[j] == media.captured_bps[i]
+        if smaller <= n // 2 < smaller + equal:
+            return media.captured_bps[i]
+    return 0.0

@@ -1,0 +1,81 @@
+"""SCReAM, the queuing delay that is aimed at (RFC 8298 4.1.2.3, the same in version 2): more beside flows that only losses stop.
+
+At each report, with the delay over its least target: mean m of the newest 50, variance v of the newest 200; new = m + sqrt(v), times the
+least target.
+
+    loss event rate > 0.002   target = 1.5 new
+    v < 0.2                   target = new
+    new < least               target = max(target / 2, new)
+    else                      target *= 0.9
+    always                    least <= target <= largest
+
+The loss event rate is the share of round trips with a loss, of which each counts a hundredth and the past the rest (as the published code).
+"""
+
+import math
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+_OF_VARIANCE, _OF_MEAN = 200, 50
+_LOSSY = 0.002
+_STEADY = 0.2
+_KEEPS = 0.99
+
+TARGET = np.dtype(
+    (
+        np.record,
+        [
+            ("target_us", "f8"),
+            ("loss_event_rate", "f8"),
+            ("counted_us", "i8"),  # the last round trip that was counted
+            ("next", "i8"),
+            ("history", "f8", (_OF_VARIANCE,)),
+        ],
+    )
+)
+
+
+@kernel
+def clear_target(target, low_ms):
+    """Begin at the least target, after a time without queue."""
+    target.target_us, target.loss_event_rate = low_ms * 1000.0, 0.0
+    target.next = target.counted_us = 0
+    target.history[:] = 0.0
+
+
+@kernel
+def count_round_trip(target, loss_event, rtt_us, now_us):
+    """Count a loss event, or a round trip without one."""
+    if loss_event:
+        target.loss_event_rate = _KEEPS * target.loss_event_rate + (1.0 - _KEEPS)
+        target.counted_us = now_us
+    elif now_us - target.counted_us > rtt_us:
+        target.loss_event_rate *= _KEEPS
+        target.counted_us = now_us
+
+
+@kernel
+def adjust_target(target, queuing_us, low_ms, high_ms):
+    """Take in one delay and move the target."""
+    low_us, high_us = low_ms * 1000.0, high_ms * 1000.0
+    target.history[target.next % _OF_VARIANCE] = queuing_us / low_us
+    target.next += 1
+    recent, total, squares = 0.0, 0.0, 0.0
+    for i in range(_OF_VARIANCE):
+        value = target.history[(target.next + i) % _OF_VARIANCE]
+        total += value
+        squares += value * value
+        recent += value if i >= _OF_VARIANCE - _OF_MEAN else 0.0
+    variance = max(squares / _OF_VARIANCE - (total / _OF_VARIANCE) ** 2, 0.0)
+    new_us = (recent / _OF_MEAN + math.sqrt(variance)) * low_us
+    if target.loss_event_rate > _LOSSY:
+        target.target_us = 1.5 * new_us
+    elif variance < _STEADY:
+        target.target_us = new_us
+    elif new_us < low_us:
+        target.target_us = max(0.5 * target.target_us, new_us)
+    else:
+        target.target_us *= 0.9
+    target.target_us = max(min(target.target_us, high_us), low_us)

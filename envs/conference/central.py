@@ -1,0 +1,54 @@
+"""Conference with one central agent."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from vcgym.envs.conference.session import ConferenceSession
+
+METADATA: dict[str, Any] = {"render_modes": []}
+
+
+class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
+    """Rate allocation in a conference by one agent that sees what all sources know; see `ParallelConference`.
+
+    Observation: those of all sources, one after the other, ``Box(0, 100, (P (6 P^2 + 3),))``.
+    Action: ``Box(-1, 1, (P^3,))`` by session, tail and head, times 40 kbps.
+    Reward: as there.
+    End of episode: truncation after `seconds`.
+    """
+
+    metadata = METADATA
+
+    def __init__(self, scenario: str = "dumbbell", parties: int = 4, seconds: float = 60.0) -> None:
+        self.session = ConferenceSession(scenario, parties, seconds)
+        self.observation_space = spaces.Box(0.0, 100.0, (parties * self.session.size,), np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, (parties**3,), np.float32)
+        self._over = True
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin the conference that `seed` names; None: another one."""
+        super().reset(seed=seed)
+        self.session.start(int(self.np_random.integers(1 << 31)) if seed is None else seed)
+        self._over = False
+        return self._observe(), {}
+
+    def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Play to the next decision.
+
+        Raises:
+            ResetNeeded: the conference is over or has not begun.
+        """
+        if self._over:
+            raise ResetNeeded("the conference is over or has not begun; reset it")
+        parties = self.session.parties
+        reward = self.session.step(np.asarray(action, np.float64).reshape(parties, parties, parties))
+        self._over = self.session.done
+        return self._observe(), reward, False, self._over, {}
+
+    def _observe(self) -> NDArray[np.float32]:
+        return np.concatenate([self.session.observe(m) for m in range(self.session.parties)])

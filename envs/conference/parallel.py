@@ -1,0 +1,64 @@
+"""Conference in PettingZoo's parallel form: one agent per source."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+
+from vcgym.envs.conference.session import ConferenceSession
+
+
+class ParallelConference(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
+    """Rate allocation in a conference: each source changes the rates of its session on all overlay links, every 300 ms.
+
+    Observation: ``Box(0, 100, (6 P^2 + 3,))`` float32: rate in Mbit/s, one-way delay in s (2: the link is dead), loss, queueing in s, life
+        and age in s of the report of each overlay link, by feature, tail and head; min-cut and packed rate in Mbit/s, presence.
+    Action: ``Box(-1, 1, (P, P))`` float32 by tail and head, times 40 kbps; what belongs to no overlay link is without effect.
+    Reward: shared by all: the change of the sum over sessions of ln(rate + 10 kbps), less each session's share of packets later than 200 ms
+        and its share lost.
+    End of episode: truncation after `seconds`.
+    Source: Celerity's control of link rates, with an agent in place of its gradient.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"name": "vcgym/Conference-v0", "render_modes": []}
+
+    def __init__(self, scenario: str = "dumbbell", parties: int = 4, seconds: float = 60.0) -> None:
+        self.session = ConferenceSession(scenario, parties, seconds)
+        self.render_mode = None
+        self.possible_agents = [f"source_{m}" for m in range(parties)]
+        self.agents: list[str] = []
+        self._observation = spaces.Box(0.0, 100.0, (self.session.size,), np.float32)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, self._observation)
+        self.action_spaces = {agent: spaces.Box(-1.0, 1.0, (parties, parties), np.float32) for agent in self.possible_agents}
+        self._random = np.random.default_rng()
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of an agent's observations."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of an agent's actions."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Begin the conference that `seed` names; None: another one."""
+        if seed is not None:
+            self._random = np.random.default_rng(seed)
+        self.session.start(int(self._random.integers(1 << 31)) if seed is None else seed)
+        self.agents = list(self.possible_agents)
+        return self._observations(), {agent: {} for agent in self.agents}
+
+    def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]:
+        """Play to the next decision."""
+        reward = self.session.step(np.stack([np.asarray(actions[agent], np.float64) for agent in self.possible_agents]))
+        agents, done = self.agents, self.session.done
+        observations = self._observations()
+        if done:
+            self.agents = []
+        none: dict[str, Any] = {agent: {} for agent in agents}
+        return observations, dict.fromkeys(agents, reward), dict.fromkeys(agents, False), dict.fromkeys(agents, done), none
+
+    def _observations(self) -> dict[str, Any]:
+        return {agent: self.session.observe(m) for m, agent in enumerate(self.possible_agents)}

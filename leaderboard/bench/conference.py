@@ -1,0 +1,62 @@
+"""Packet-hops per second of conferences: static trees over a random network, and Celerity with 12 parties for 1,000 simulated seconds."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
+from vcgym.baselines.conference.plans import follow
+from vcgym.baselines.conference.trees import Allocation, tree_through
+from vcgym.leaderboard.bench.measure import Effort, Record, Run, duration, rate
+from vcgym.network.overlay.forwarding import advance
+from vcgym.network.overlay.links import PACKET
+from vcgym.network.overlay.network import start_network
+from vcgym.network.overlay.topologies import random_topology
+from vcgym.network.overlay.world import ConferenceWorld, network_of
+
+PARTIES = 12
+SECONDS = 1000
+_SEED = np.uint64(9)
+_TREE_KBPS = 100.0
+
+
+def static_trees(effort: Effort) -> Iterator[Record]:
+    """Packets over physical links per second: one tree of 100 kbps per session through the next party."""
+    hops, run = _static(effort.part(SECONDS))
+    yield rate("conference_hops", "packet-hops/s/core", hops, run, effort)
+
+
+def celerity(effort: Effort) -> Iterator[Record]:
+    """Seconds for a conference of 12 parties and 1,000 s under Celerity."""
+    yield duration("conference_celerity_s", _celerity(effort.part(SECONDS)), effort)
+
+
+def _static(seconds: int) -> tuple[int, Run]:
+    net, _ = network_of(_world())
+    trees = tuple(tree_through(m, (m + 1) % PARTIES, PARTIES) for m in range(PARTIES))
+    scratch = np.zeros(1, PACKET)
+
+    def run() -> None:
+        start_network(net, _SEED)
+        follow(net, Allocation(PARTIES, trees, np.full(PARTIES, _TREE_KBPS)), 0, _SEED)
+        advance(net, scratch, seconds * 1_000_000)
+
+    run()
+    return int(net.links["entered"].sum()), run
+
+
+def _celerity(seconds: int) -> Run:
+    net, events = network_of(_world())
+    state = allocate_celerity(Celerity(), PARTIES)
+
+    def run() -> None:
+        start_network(net, _SEED)
+        start_celerity(Celerity(), state, net)
+        play_celerity(Celerity(), state, net, events, _SEED, True, seconds * 1_000_000)
+
+    run()
+    return run
+
+
+def _world() -> ConferenceWorld:
+    return ConferenceWorld("random", int(_SEED), random_topology(int(_SEED), PARTIES), seconds=SECONDS)
