@@ -16,8 +16,8 @@ FOLDER = Path("outputs") / "played"
 
 
 def play(
-    *systems: str, suite: str | Suite = "first", named: Mapping[str, System] | None = None, folder: Path | str = FOLDER, threads: int = 1,
-    workers: int = 0,
+    *systems: str, suite: str | Suite = "quick-v2", named: Mapping[str, System] | None = None, folder: Path | str = FOLDER,
+    threads: int = 1, workers: int = 0,
 ) -> pa.Table:  # fmt: skip
     """Play systems on the worlds of a suite and return their result rows, one for each system and world.
 

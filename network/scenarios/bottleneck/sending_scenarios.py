@@ -43,6 +43,7 @@ from vcgym.network.scenarios.bottleneck import rate_worlds, rmcat
 from vcgym.network.scenarios.bottleneck.kinds import RUN_S, BottleneckKinds, Kind, everywhere
 from vcgym.network.scenarios.paths.replay import absolute
 from vcgym.network.scenarios.splits import SPLITS, check_split
+from vcgym.network.traces.cards import DataError
 
 RTT_MS = (30.0, 80.0, 150.0)
 SEND_QUEUE = (5, 32)  # packets; 32 is what 16 KB hold of 519 bytes
@@ -100,6 +101,7 @@ class SendingScenario:
 
         Raises:
             ValueError: an unknown split or kind, or the test split outside the leaderboard.
+            DataError: too few traces to have one in the split.
         """
         check_split(split)
         world_seed = int(rng.stream_key(np.uint64(seed), SPLITS.index(split), rng.SCENARIO))
@@ -110,6 +112,8 @@ class SendingScenario:
             drawn = kind
         chosen = self._kinds[drawn]
         traces = chosen.traces[split]
+        if not traces:
+            raise DataError(f"scenario {self.name}", f"traces of kind {drawn} in split {split}", 0, "at least 1; a set needs five places")
         return chosen.sample(drawn, world_seed, traces[draws.integers(len(traces))], draws)
 
 
