@@ -39,7 +39,7 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(
-    policy: Any, suite: str | Suite = "first", options: Mapping[str, Any] | None = None, folder: Path | str = FOLDER, threads: int = 1
+    policy: Any, suite: str | Suite = "quick-v2", options: Mapping[str, Any] | None = None, folder: Path | str = FOLDER, threads: int = 1
 ) -> dict[str, Evaluated]:  # fmt: skip
     """Play a policy of your own on a suite beside the best tuned rules, and return what came of it on each board.
 
@@ -67,7 +67,7 @@ def evaluate(
 
 
 def play(
-    *systems: str, suite: str | Suite = "first", named: Mapping[str, Participant] | None = None, folder: Path | str = FOLDER,
+    *systems: str, suite: str | Suite = "quick-v2", named: Mapping[str, Participant] | None = None, folder: Path | str = FOLDER,
     threads: int = 1, workers: int = 0,
 ) -> pa.Table:  # fmt: skip
     """Play systems on the worlds of a suite and return their result rows, one for each system and world.

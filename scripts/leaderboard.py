@@ -81,9 +81,8 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
         agents |= {name: local_agent(load_own(config.agent), suite, parts, config.agent_options)}
     participants = all_participants(suite, systems, config.train if over_paths else None, agents)
     with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, participants))) as on_progress:
-        page = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
-    show(board, console)
-    console.print(f"Report: {page}", soft_wrap=True)
+        ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
+    show(ranked, board, console)
 
 
 def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console) -> None:

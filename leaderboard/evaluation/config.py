@@ -23,7 +23,7 @@ class LeaderboardConfig(Config):
         traces: with these two suites, and only then: a folder or files of traces, see docs/scenarios.md, or of capacity
             traces, see `vcgym.network.bottleneck.capacity.files`.
         packets: with suite=replay, length of the calls in slots of 10 ms.
-        systems: names of systems, at least one; None: all that fit the suite.
+        systems: names of systems, at least one; None: those of the suite; [all]: all that fit it.
         train: the training of the agent of calls over paths; it is done once, and goes on where it was stopped. None: none.
         agents: by the name on the board, folders of finished studies (`vcgym-train folder=...`), every seed of them.
         agent: of your own, module:name or a .zip that Stable-Baselines3 saved; marked local, nothing of it is verified. None: none.
@@ -38,7 +38,7 @@ class LeaderboardConfig(Config):
 
     do: Literal["run", "add", "verify", "page", "fairness"] = "run"
     list: Literal["systems"] | None = None
-    suite: str = "first"
+    suite: str = "quick-v2"
     traces: AbsolutePath | Annotated[builtins.list[AbsolutePath], Field(min_length=1)] | None = None
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = PACKETS
     systems: Annotated[builtins.list[str], Field(min_length=1)] | None = None
@@ -47,8 +47,8 @@ class LeaderboardConfig(Config):
     agent: str | None = None
     agent_options: dict[str, Any] | None = None
     data: DataConfig = Field(default_factory=DataConfig)
-    folder: AbsolutePath = Path("outputs/leaderboard/first")
-    board: AbsolutePath = Path("outputs/leaderboard/first")
+    folder: AbsolutePath = Path("outputs/leaderboard/quick-v2")
+    board: AbsolutePath = Path("outputs/leaderboard/quick-v2")
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     workers: Annotated[int, Field(ge=0, le=1024)] = 0
     ray: RayConfig = Field(default_factory=RayConfig)

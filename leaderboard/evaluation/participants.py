@@ -25,6 +25,8 @@ AGENT, OF_SEED = "PPO", "PPO seed "
 """Names of the agents trained here: one alone, or by their seeds."""
 SENDER_ENVS = {"vcgym/Rate-v0": "rate", "vcgym/SendOrder-v0": "order"}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
+EVERY = "all"
+"""In place of names of systems: every one that fits the suite."""
 _CHOSEN_BY_SUITE = {"scenario", "seconds", "send_queue"}  # arguments of environments
 
 
@@ -38,15 +40,17 @@ def systems_of(suite: Suite, names: list[str] | None = None) -> dict[str, System
 
     Args:
         suite: what is played.
-        names: of systems; None: all that control what the suite's calls have, less those tuned for another scenario over a bottleneck and
-            oracles that are not shown beside it.
+        names: of systems; None: those that the suite names; [`EVERY`], or None where it names none: all that control what the suite's
+            calls have, less those tuned for another scenario over a bottleneck and oracles that are not shown beside it.
 
     Raises:
         ValueError: an unknown name, or a system that controls something else.
     """
-    found = load_systems(names if names is not None else [name for name in system_names() if _is_shown(name, suite)])
+    chosen = names or list(suite.systems)
+    whole = not chosen or chosen == [EVERY]
+    found = load_systems([name for name in system_names() if _is_shown(name, suite)] if whole else chosen)
     senders = suite.columns is not CALL
-    if names is None:
+    if whole:
         return {name: system for name, system in found.items() if system.is_sender == senders}
     others = sorted(name for name, system in found.items() if system.is_sender != senders)
     if others:

@@ -1,13 +1,16 @@
 """Suites: worlds that systems are ranked on. A suite's worlds never change; a changed suite gets a new version (see `frozen`).
 
-first           quick, what `make leaderboard` plays
+quick-v2        what `make leaderboard` plays: 1 R between two named systems is told apart in mode correlated in four suites of five
+first           its predecessor, with measured series where they are there
 paper-v0        mode paper: the VCRoute paper's two settings and its motivation
 correlated-v0   mode correlated: the declared strata in their weights, then the natural mix and one-second bursts, each by itself
 replay-v0       measured series
-stress-v0       what goes wrong on purpose
+stress-v0       what goes wrong on purpose; its delay steps of 30 s are a test of robustness more than of quality
+stress-v1       the same with delay steps of 50 to 500 ms
 scale-v0        9 to 900 paths, and places no system was made for
 order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as S1
 calls-v0        every kind of `calls`, 30 calls each
+rmcat-v0        every kind of `rmcat`, the test cases of RFC 8867 and RFC 8869, 30 runs each
 rate-v0         every kind of `rate`, and of `rate-measured` where the measured traces are there, 30 calls each
 replay          traces of your own, one a path (`replay_suite`)
 rate-replay     capacity traces of your own
@@ -21,19 +24,25 @@ import pyarrow as pa
 
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
-from vcgym.leaderboard.results.sender_columns import ORDER, RATE
+from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
+from vcgym.network.bottleneck.capacity.sets import FOLDER as BANDWIDTH
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck import recipe as bottleneck_recipe
+from vcgym.network.scenarios.bottleneck.rmcat import CASES
 from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
-from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS, STRESS
+from vcgym.network.scenarios.paths.leo import FOLDER as LEO
+from vcgym.network.scenarios.paths.stress import MILD_STRESS, ONE_SECOND_BURSTS, STRESS
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
-from vcgym.network.traces.cards import DATA_VARIABLE
+from vcgym.network.traces.cards import DATA_VARIABLE, data_root
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
 BOTTLENECK = "bottleneck"
 """Mode of calls over a bottleneck and no paths."""
 MEASURED = "rate-measured"
+
+_FOLDERS = {"leo": LEO, MEASURED: BANDWIDTH}
+"""Scenario -> folder of the data root without which it cannot be played."""
 
 AnyScenario = Scenario | SendingScenario
 
@@ -65,13 +74,17 @@ class Part(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """Parts that are ranked by mode, and the columns of their rows; `packets` is the length of calls over paths."""
+    """Parts that are ranked by mode, and the columns of their rows.
+
+    `packets` is the length of calls over paths; `systems` play it where none are named, all that fit it where that is empty.
+    """
 
     name: str
     version: str
     packets: int
     parts: tuple[Part, ...]
     columns: Columns = CALL
+    systems: tuple[str, ...] = ()
 
     @property
     def scenarios(self) -> tuple[str, ...]:
@@ -83,14 +96,21 @@ PACKETS = 6000
 SEEDS = 10  # of each kind of world at least
 REPLAY_SEEDS = 24
 _PER_WEIGHT = 100  # worlds of a pair over all strata; the smallest weight is 10 %
+_QUICK_PER_WEIGHT = 40
 _APART = 1000  # seeds between strata: their worlds share no draw
+_QUICK = (
+    "BEST-WM", "DRT-BF", "DRT-EWMA", "DRT-EWMA-tuned", "DRT-FIX", "DRT-NEQ", "DRT-NEQ-tuned", "DRT-QTL", "DRT-WM", "DTS-WM",
+    "DTS-WM-tuned", "GRD+EWMA-tuned", "GRD+EWMAH-tuned", "GRD+WMH-tuned", "GRD-WM", "GRD-WM-tuned", "LEARNED", "LEARNED-correlated",
+    "LEARNED-start", "LIN+EWMA-tuned", "LIN+EWMAH-tuned", "LIN-WM", "LIN-WM-tuned", "RND-WM", "SWTS-WM", "SWTS-WM-tuned",
+    "VCR-BF", "VCR-WM", "VCR-WM-tuned", "VCR2+NEQ-paper-tuned", "VCR2-WM", "VCR2-WM-tuned", "VCR5-WM", "VIA-BF", "VIA-WM",
+)  # fmt: skip
+"""The systems of the papers, the best tuned ones of each family, and what is learned: every pair of rules costs seconds to compile."""
 
 
-def _each_stratum(scenario: str, seeds: dict[str, int]) -> tuple[Part, ...]:
-    """Return one part for each stratum, no two with a seed in common."""
-    return tuple(
-        Part(scenario, "correlated", n, stratum=stratum, first_seed=_APART * number) for number, (stratum, n) in enumerate(seeds.items())
-    )
+def _each_stratum(scenario: str, seeds: dict[str, int], first: int = 0) -> tuple[Part, ...]:
+    """Return one part for each stratum, no two with a seed in common; `first` thousand seeds are left to others."""
+    numbered = enumerate(seeds.items(), first)
+    return tuple(Part(scenario, "correlated", n, stratum=stratum, first_seed=_APART * number) for number, (stratum, n) in numbered)
 
 
 RUNS = 30  # of each kind of world over a bottleneck
@@ -99,6 +119,7 @@ _KINDS = {
     "rate": ("steps", "cellular", "cubic", "wifi"),
     MEASURED: ("us-cellular", "norway-hsdpa", "us-broadband", "us-drive"),
     "calls": ("gcc", "tfrc", "fixed", "mixed"),
+    "rmcat": tuple(CASES),
 }
 
 
@@ -107,6 +128,16 @@ def _each_kind(*scenarios: str) -> tuple[Part, ...]:
 
 
 _VERSIONED = (
+    Suite(
+        "quick",
+        "v2",
+        PACKETS,
+        (
+            *_each_stratum("wonderproxy", {stratum: round(_QUICK_PER_WEIGHT * weight) for stratum, weight in STRATA.items()}, first=20),
+            Part("wonderproxy", "paper", 6, first_seed=20 * _APART),
+        ),
+        systems=_QUICK,
+    ),
     Suite("paper", "v0", PACKETS, tuple(Part(scenario, "paper", SEEDS) for scenario in ("wonderproxy", "cloud", "table1"))),
     Suite(
         "correlated",
@@ -120,6 +151,7 @@ _VERSIONED = (
     ),
     Suite("replay", "v0", PACKETS, (Part("leo", "replay", 40),)),
     Suite("stress", "v0", PACKETS, _each_stratum("stress", dict.fromkeys(STRESS, SEEDS))),
+    Suite("stress", "v1", PACKETS, _each_stratum("stress", dict.fromkeys(MILD_STRESS, SEEDS), first=20)),
     Suite(
         "scale",
         "v0",
@@ -133,6 +165,7 @@ _VERSIONED = (
     Suite("order", "v0", 0, _each_kind("order"), ORDER),
     Suite("rate", "v0", 0, _each_kind("rate", MEASURED), RATE),
     Suite("calls", "v0", 0, _each_kind("calls"), RATE),
+    Suite("rmcat", "v0", 0, _each_kind("rmcat"), RMCAT),
 )
 
 SUITES = {
@@ -176,9 +209,13 @@ def replay_suite(name: str, traces: Sequence[str], packets: int = PACKETS) -> Su
 
 
 def playable(suite: Suite) -> list[Part]:
-    """Return the parts whose data are there: replay and measured capacity need the environment variable VCGYM_DATA."""
-    has_data = bool(os.environ.get(DATA_VARIABLE))
-    return [part for part in suite.parts if has_data or part.traces or (part.mode != "replay" and part.scenario != MEASURED)]
+    """Return the parts whose data are there: measured series and capacity lie in folders of the data root."""
+    return [part for part in suite.parts if part.scenario not in _FOLDERS or _is_there(_FOLDERS[part.scenario])]
+
+
+def _is_there(folder: str) -> bool:
+    """Return True if the data root has a folder; without the environment variable VCGYM_DATA there is no root."""
+    return bool(os.environ.get(DATA_VARIABLE)) and (data_root() / folder).is_dir()
 
 
 def prepare(suite: Suite) -> list[tuple[Part, AnyScenario]]:

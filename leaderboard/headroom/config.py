@@ -20,7 +20,7 @@ class HeadroomConfig(Config):
         traces: folder or files of traces of your own; needed if the run played them.
     """
 
-    results: AbsolutePath = Path("outputs/leaderboard/first")
+    results: AbsolutePath = Path("outputs/leaderboard/quick-v2")
     folder: AbsolutePath = Path("outputs/headroom")
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     data: DataConfig = Field(default_factory=DataConfig)

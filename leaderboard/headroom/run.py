@@ -12,7 +12,7 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.headroom.oracle_rows import Drawn, drawn, oracle_rows
 from vcgym.leaderboard.headroom.page import page
 from vcgym.leaderboard.headroom.table import CELL, COLUMNS, headroom
-from vcgym.leaderboard.report.publish import publish
+from vcgym.leaderboard.report.publish import REPORT, publish
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD
@@ -52,7 +52,8 @@ def write_headroom(
     lines = headroom(results.read_with_oracles(run))
     results.write(HEADROOM, lines, run / "headroom.parquet")
     replace_file(run / "headroom.md", page(lines).encode())
-    return publish(run)
+    publish(run)
+    return run / REPORT
 
 
 def worlds(played: pa.Table, traces: Sequence[str] | None = None) -> list[Drawn]:

@@ -46,7 +46,7 @@ def _where(board: Board) -> str:
 def _mine(board: Board) -> str:
     own = mine(board)
     if not own:
-        return "No agent of yours was played."
+        return "No agent of yours was played: vcgym-leaderboard +agents.NAME=FOLDER adds one."
     best = next(line for line in board.lines if line.standing.system == own[0])
     others = f" (the best of your {len(own)})" if len(own) > 1 else ""
     if best is board.lines[0]:

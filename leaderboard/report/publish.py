@@ -24,6 +24,7 @@ from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.plain_file import replace_file
 
+REPORT = "report.html"
 _PAGE = Path(__file__).parent / "page"
 
 
@@ -54,11 +55,8 @@ class Stored(NamedTuple):
         return cls(results, cdfs, timelines, read_cards(folder), left_out_lines(folder))
 
 
-def publish(folder: Path) -> Path:
-    """Write `report.html` and `leaderboard.md` from the files of a run, all in `folder`.
-
-    Returns:
-        Path of the page.
+def publish(folder: Path) -> list[Board]:
+    """Write `report.html` and `leaderboard.md` from the files of a run, all in `folder`, and return the boards.
 
     Raises:
         FileNotFoundError: one of the files is not there.
@@ -66,11 +64,10 @@ def publish(folder: Path) -> Path:
     """
     stored = Stored.read(folder)
     ranked = boards(stored.results)
-    page = folder / "report.html"
-    replace_file(page, board_page([(ranked, stored)]).encode())
+    replace_file(folder / REPORT, board_page([(ranked, stored)]).encode())
     left_out = "".join(f"\n{line}\n" for line in stored.left_out)
     replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked) + left_out).encode())
-    return page
+    return ranked
 
 
 def publish_together(folders: Sequence[Path], page: Path) -> None:

@@ -1,6 +1,6 @@
 """Run a suite: every system on every world, cell by cell, then rows, files, ranks, table and page."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,10 +16,10 @@ from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
-from vcgym.leaderboard.report.board import board_name, boards
+from vcgym.leaderboard.report.board import Board, board_name
 from vcgym.leaderboard.report.left_out import left_out_lines, write_left_out
 from vcgym.leaderboard.report.page.data_cards import write_cards
-from vcgym.leaderboard.report.publish import publish
+from vcgym.leaderboard.report.publish import REPORT, publish
 from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
@@ -30,7 +30,7 @@ from vcgym.network.traces.plain_file import require_space
 def run_suite(
     suite: Suite, parts: list[tuple[Part, AnyScenario]], systems: Mapping[str, Participant], folder: Path, on_progress: OnProgress,
     threads: int = 1, workers: int = 0, address: str | None = None, left_out: Mapping[str, str] = MappingProxyType({}),
-) -> Path:  # fmt: skip
+) -> list[Board]:  # fmt: skip
     """Play every participant on every world and publish the outcome; a run that was killed goes on where it was.
 
     An agent that fails in play is left out, on all worlds, and named with the reason.
@@ -47,7 +47,7 @@ def run_suite(
         left_out: agents that were refused before, and why.
 
     Returns:
-        The report's path.
+        The boards.
 
     Raises:
         ValueError: a cell's file is broken.
@@ -71,12 +71,13 @@ def run_suite(
     return publish(folder)
 
 
-def show(folder: Path, console: Console) -> None:
-    """Print who is first in a finished suite, where, and how agents of one's own did."""
-    print_summary(boards(results.read_with_oracles(folder)), console)
+def show(ranked: Sequence[Board], folder: Path, console: Console) -> None:
+    """Print who is first in a finished suite, where, and how agents of one's own did, and where the rest lies."""
+    print_summary(ranked, console)
     for line in left_out_lines(folder):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    console.print(f"All systems, strata and other worlds: {folder / 'leaderboard.md'}", highlight=False, soft_wrap=True)
+    console.print(f"All systems, strata and modes: {folder / 'leaderboard.md'}", highlight=False, soft_wrap=True)
+    console.print(f"Report: {folder / REPORT}", soft_wrap=True)
 
 
 def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:

@@ -2,8 +2,8 @@
 
 The paper's places, and the regions that stand in for them (`REGIONS`): where the paper's cloud has a region that the public statistics
 lack, the nearest one that no other place has taken. Each link takes the run (min / avg / max / mdev of about 3600 pings, one a second) of
-the first cloud in `CLOUDS` that has it. A link of neither cloud is the best sum of two measured ones over a third region. Two places in one
-region are LOCAL_MS apart, assumed.
+the first cloud in `CLOUDS` that has it. The copy of the runs lacks a quarter of the pairs that are public: a link that it lacks is the best
+sum of two measured ones over a third region. Two places in one region are LOCAL_MS apart, assumed.
 """
 
 import itertools
@@ -86,8 +86,8 @@ def fit_cloud(root: Path) -> LinkTable:
         links,
         name="cloud",
         description="Parameters of each ordered link among eight cloud regions that stand in for the places of the VCRoute paper's second "
-        "setting; links that neither cloud covers (Singapore-Frankfurt, Taiwan-Singapore, Taiwan-Sao Paulo) are sums over a third region, "
-        "two places in one region are 2 ms apart (assumed)",
+        "setting; links that the copy of the runs lacks (Singapore-Frankfurt, Taiwan-Singapore, Taiwan-Sao Paulo) are sums over a third "
+        "region, two places in one region are 2 ms apart (assumed)",
         source="vitorenesduarte/fantoch, commit aea6e324, folders latency_aws/2020_06_05 and latency_gcp",
         licence="fitted parameters, under the licence of this project; the statistics are MIT or Apache-2.0",
     )
@@ -97,7 +97,7 @@ def find_run(runs: Runs, source: str, destination: str) -> Run:
     """Return the run that the link between two of the `REGIONS` takes; see the module.
 
     Raises:
-        DataError: neither cloud has it, and no third region gives it.
+        DataError: the runs lack it, and no third region gives it.
     """
     here, there = REGIONS[source][2], REGIONS[destination][2]
     if any(here.get(cloud, 0) == there.get(cloud, 1) for cloud in CLOUDS):

@@ -7,6 +7,7 @@ line, or the block of lines, that is being read (`vcgym.network.traces.columns`)
 import codecs
 import gzip
 import io
+import lzma
 import re
 import zlib
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from vcgym.network.traces.plain_file import read_plain
 MAX_CONTENT_BYTES = 2**28  # unpacked; a gzip file may grow a thousandfold
 MAX_LINES = 10_000_000  # a day of probes every 10 ms has 8.64 million
 MAX_LINE_CHARACTERS = 2**16
-UNIT_US = {"s": 1e6, "ms": 1e3, "us": 1.0}
+UNIT_US = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _CHARACTERS_OF_NUMBERS = re.compile(r"[-+.0-9eE\n]*")
@@ -35,15 +36,18 @@ class TraceError(DataError):
 
 
 def read_content(path: Path, limit_bytes: int = MAX_CONTENT_BYTES) -> bytes:
-    """Read a file, unpacked if its name ends in .gz; more than `limit_bytes` is refused before it fills the memory."""
+    """Read a file, unpacked if its name ends in .gz or .xz; more than `limit_bytes` is refused before it fills the memory."""
     try:
         content = read_plain(path, max(limit_bytes, MAX_CONTENT_BYTES))
         if path.suffix == ".gz":
             with gzip.open(io.BytesIO(content)) as file:
                 content = file.read(limit_bytes + 1)
+        elif path.suffix == ".xz":
+            with lzma.open(io.BytesIO(content)) as packed:
+                content = packed.read(limit_bytes + 1)
     except DataError as error:
         raise TraceError(*error.args) from error
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise TraceError(path, "file", f"{type(error).__name__}: {error}", "a whole, readable file") from error
     if len(content) > limit_bytes:
         raise TraceError(path, "unpacked size in bytes", f"more than {limit_bytes}", f"at most {limit_bytes}")

@@ -53,7 +53,7 @@ def test_every_suite_is_played_on_the_data_it_is_frozen_on(name, monkeypatch):
 
 
 def test_suites_over_bottlenecks_have_every_kind_and_thirty_calls():
-    for name in ("order-v0", "calls-v0"):
+    for name in ("order-v0", "calls-v0", "rmcat-v0"):
         parts = SUITES[name].parts
         assert [part.stratum for part in parts] == list(SendingScenario(parts[0].scenario).kinds)
         assert {part.seeds for part in parts} == {30}
@@ -62,6 +62,14 @@ def test_suites_over_bottlenecks_have_every_kind_and_thirty_calls():
 def test_measured_worlds_are_left_out_without_data(monkeypatch):
     monkeypatch.delenv("VCGYM_DATA", raising=False)
     assert {part.scenario for part, _ in prepare(SUITES["rate-v0"])} == {"rate"}
+    assert {part.mode for part, _ in prepare(SUITES["first"])} == {"correlated", "paper"}
+
+
+def test_a_data_root_that_holds_some_sets_is_enough_for_what_needs_them(monkeypatch, tmp_path):
+    monkeypatch.setenv("VCGYM_DATA", str(tmp_path))
+    (tmp_path / "leo_ping_10ms").mkdir()
+    assert {part.scenario for part, _ in prepare(SUITES["rate-v0"])} == {"rate"}
+    (tmp_path / "leo_ping_10ms").rmdir()
     assert {part.mode for part, _ in prepare(SUITES["first"])} == {"correlated", "paper"}
 
 
@@ -93,10 +101,18 @@ def test_no_world_is_played_twice(name):
     assert max(met.values()) == 1
 
 
-def test_declared_strata_have_their_weights_and_share_no_seed():
-    declared = [(part, len(worlds(part, scenario))) for part, scenario in prepare(SUITES["correlated-v0"]) if part.stratum in STRATA]
+@pytest.mark.parametrize("name", ["correlated-v0", "quick-v2"])
+def test_declared_strata_have_their_weights_and_share_no_seed(name):
+    declared = [(part, len(worlds(part, scenario))) for part, scenario in prepare(SUITES[name]) if part.stratum in STRATA]
     total = sum(n for _, n in declared)
     assert {part.stratum: n / total for part, n in declared} == pytest.approx(STRATA)
-    assert min(part.seeds for part, _ in declared) >= SEEDS
-    seeds = [seed for part, scenario in prepare(SUITES["correlated-v0"]) for _, seed in worlds(part, scenario)]
-    assert len(seeds) == len(set(seeds))
+    assert min(part.seeds for part, _ in declared) >= (SEEDS if name == "correlated-v0" else 4)
+    assert len(correlated_seeds(name)) == sum(n for part, n in declared) + 100 * (name == "correlated-v0")
+
+
+def test_what_the_quick_suite_says_can_be_checked_on_other_worlds():
+    assert not correlated_seeds("quick-v2") & correlated_seeds("correlated-v0")
+
+
+def correlated_seeds(name):
+    return {seed for part, scenario in prepare(SUITES[name]) if part.mode == "correlated" for _, seed in worlds(part, scenario)}

@@ -68,7 +68,7 @@ def _systems(board: Board, roles: dict[str, str]) -> Panel:
         lines = [(scale.place(end), f"{end:.0f}") for end in (0.0, 100.0)]
     else:
         found = [(line, difference, change(board, difference)) for line in shown if (difference := line.value.to_published)]
-        scale = _with_zero(robust([difference for _, difference, _ in found], min_step=board.columns.min_step))
+        scale = _with_zero(robust([difference for _, difference, _ in found], min_step=board.columns.min_step), board.columns.min_step)
         title, axis = (
             "Who is ahead",
             f"{board.columns.primary.label} above {board.published}, the best published system, on the same worlds",
@@ -88,7 +88,7 @@ def _strata(board: Board, roles: dict[str, str]) -> Panel:
     names = [next((name for name, role in roles.items() if role == wanted), "") for wanted in ("first", "mine", "bar")]
     names = [name for name in names if name]
     ends = [end for one in board.strata for name in names for end in one.to_published[name] if end == end]
-    scale = _with_zero(Scale(min(ends, default=0.0), max(ends, default=1.0)))
+    scale = _with_zero(Scale(min(ends, default=0.0), max(ends, default=0.0)), board.columns.min_step)
     lanes = []
     for one in board.strata:
         found = [(name, one.to_published[name]) for name in names]
@@ -98,8 +98,8 @@ def _strata(board: Board, roles: dict[str, str]) -> Panel:
     return Panel("Where", axis, _ticks(scale, board.columns.primary.factor), lanes)
 
 
-def _with_zero(scale: Scale) -> Scale:
-    margin = 0.04 * (max(scale.high, 0.0) - min(scale.low, 0.0))
+def _with_zero(scale: Scale, min_step: float) -> Scale:
+    margin = 0.04 * max(min_step, max(scale.high, 0.0) - min(scale.low, 0.0))
     return Scale(min(scale.low, -margin), max(scale.high, margin))
 
 

@@ -12,6 +12,7 @@ calls           other calls in the queue, 1 to 3 of them over 1 to 4 Mbit/s, eac
     gcc, tfrc   which adapt, by GCC as in libwebrtc, or by TFRC
     fixed       which do not, each at 30 to 90 % of an equal share
     mixed       any of these, and GCC of the draft
+rmcat           the test cases of RFC 8867 and RFC 8869 (rmcat.py), one kind each; the others have the rules of the first
 rate-measured   capacity traces found under the data root
     us-cellular    3G and LTE, opportunities to send (mahimahi and New York)
     norway-hsdpa   3G on roads, rails and water
@@ -38,10 +39,11 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Series, Timeline
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.scenarios.bottleneck import rate_worlds
+from vcgym.network.scenarios.bottleneck import rate_worlds, rmcat
 from vcgym.network.scenarios.bottleneck.kinds import RUN_S, BottleneckKinds, Kind, everywhere
 from vcgym.network.scenarios.paths.replay import absolute
 from vcgym.network.scenarios.splits import SPLITS, check_split
+from vcgym.network.traces.cards import DataError
 
 RTT_MS = (30.0, 80.0, 150.0)
 SEND_QUEUE = (5, 32)  # packets; 32 is what 16 KB hold of 519 bytes
@@ -85,7 +87,7 @@ class SendingScenario:
         self._kinds = recipe.kinds
         self.kinds = tuple(self._kinds)
         every = (trace for kind in self._kinds.values() for split in kind.traces.values() for trace in split)
-        self.traces: Sequence[CapacityTrace] = list({id(trace): trace for trace in every}.values())
+        self.traces: Sequence[CapacityTrace] = list({id(trace): trace for trace in (*every, *recipe.reverse)}.values())
         self.flows, self.calls, self.seconds = recipe.flows, recipe.calls, recipe.seconds
         self.series: Sequence[Series] = ()
 
@@ -99,6 +101,7 @@ class SendingScenario:
 
         Raises:
             ValueError: an unknown split or kind, or the test split outside the leaderboard.
+            DataError: too few traces to have one in the split.
         """
         check_split(split)
         world_seed = int(rng.stream_key(np.uint64(seed), SPLITS.index(split), rng.SCENARIO))
@@ -109,6 +112,8 @@ class SendingScenario:
             drawn = kind
         chosen = self._kinds[drawn]
         traces = chosen.traces[split]
+        if not traces:
+            raise DataError(f"scenario {self.name}", f"traces of kind {drawn} in split {split}", 0, "at least 1; a set needs five places")
         return chosen.sample(drawn, world_seed, traces[draws.integers(len(traces))], draws)
 
 
@@ -169,6 +174,7 @@ _RECIPES: dict[str, Callable[[str | None, tuple[str, ...] | None], BottleneckKin
     "order": lambda data, files: _order(),
     "rate": lambda data, files: rate_worlds.declared(),
     "calls": lambda data, files: rate_worlds.calls(),
+    "rmcat": lambda data, files: rmcat.rmcat(),
     "rate-measured": lambda data, files: rate_worlds.measured(data),
     "rate-replay": lambda data, files: rate_worlds.replayed(files),
 }

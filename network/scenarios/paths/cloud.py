@@ -1,7 +1,7 @@
 """Scenario cloud: the five-by-three shape of the VCRoute paper's second setting, over public statistics of two clouds; 17 paths.
 
 The paper's 10-ms series between Tokyo, Guangzhou, Singapore, Frankfurt, Sao Paulo and the users in Shenzhen, Singapore and Hong Kong were
-never published. `vcgym.network.fitting.cloud` says what stands in for each place, and which links no public statistic covers.
+never published. `vcgym.network.fitting.cloud` says what stands in for each place, and which links are sums of two.
 """
 
 from vcgym.network.scenarios.paths.linked import TableLinked

@@ -10,8 +10,9 @@ Everything here is declared. Links are in an ordinary hour; "the hop" is a link 
     clock-skew       the receiver's clock is off by 50-200 ppm, fast or slow
     day-night        over the call each link's base delay goes to between 0.9 and 1.3 times what it was
 
-Drawn only by name, a control: `one-second-bursts`. For 1 s, then not for 2 s on average (exponential), the hop takes 40-150 ms more. A
-burst is over before what is known of it can be used, so systems that do not chase it must tie.
+Drawn only by name: `mild-delay-step`, from some time on the hop takes 50-500 ms more (log-uniform), and a control, `one-second-bursts`. For
+1 s, then not for 2 s on average (exponential), the hop takes 40-150 ms more. A burst is over before what is known of it can be used, so
+systems that do not chase it must tie.
 """
 
 from typing import Any
@@ -29,7 +30,10 @@ from vcgym.network.worlds.world import World
 
 STRESS = ("route-flap", "congestion", "delay-step", "outages", "relay-failure", "clock-skew", "day-night")
 ONE_SECOND_BURSTS = "one-second-bursts"
+MILD_STEP = "mild-delay-step"
+MILD_STRESS = tuple(MILD_STEP if stratum == "delay-step" else stratum for stratum in STRESS)
 STEP_MS = 30_000.0
+MILD_STEPS_MS = (50.0, 500.0)
 _PER_S = 1_000_000 // SLOT_US  # slots
 _OUTAGE_EVERY = 5 * _PER_S
 
@@ -41,7 +45,7 @@ class Stress(WonderProxy):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
-        self.strata, self.by_name = dict.fromkeys(STRESS, 1.0 / len(STRESS)), (ONE_SECOND_BURSTS,)
+        self.strata, self.by_name = dict.fromkeys(STRESS, 1.0 / len(STRESS)), (MILD_STEP, ONE_SECOND_BURSTS)
 
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
@@ -69,6 +73,8 @@ class Stress(WonderProxy):
             drawn["events"] = _ramp(hop, border, draws)
         elif stratum == "delay-step":
             drawn["events"] = (Event(hop, border, ALWAYS, add_ms=STEP_MS),)
+        elif stratum == MILD_STEP:
+            drawn["events"] = (Event(hop, border, ALWAYS, add_ms=float(np.exp(draws.uniform(*np.log(MILD_STEPS_MS))))),)
         elif stratum == "outages":
             drawn["events"] = self._outages(hop if draws.random() < 0.5 else access, draws)
         elif stratum == "relay-failure":

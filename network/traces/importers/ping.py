@@ -55,7 +55,7 @@ class _Said(NamedTuple):
 
 
 def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limit_bytes: int = MAX_CONTENT_BYTES) -> Trace:
-    """Read a trace from the log of one run of `ping`, plain or .gz.
+    """Read a trace from the log of one run of `ping`, plain, .gz or .xz.
 
     Send times come from the stamps of `ping -D` (seconds, when the reply was seen) less the round trip. A log without stamps carries no
     times: the spacing of its pings must then be given, and ping n is taken as sent at n * interval_ms.

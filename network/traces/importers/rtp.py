@@ -82,7 +82,7 @@ def import_rtp(
     sequence_column: str | None = "rtp.seq",
     limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Arrivals:
-    """Read arrivals from a CSV file, plain or .gz, in order of arrival.
+    """Read arrivals from a CSV file, plain, .gz or .xz, in order of arrival.
 
     Timestamps and sequence numbers are unwrapped from one packet to the next: a step of less than half their range, ahead or back (RFC
     3550, appendix A.1). A packet whose sequence number came before is a copy made by the network and is left out. Rows of one stream only:

@@ -22,7 +22,7 @@ def import_csv(
     round_trip: bool,
     limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Trace:
-    """Read a trace from a CSV file, plain or .gz, whose first line names the columns and whose last ends in a line break.
+    """Read a trace from a CSV file, plain, .gz or .xz, whose first line names the columns and whose last ends in a line break.
 
     The units are the caller's word, so they are held against the data: mean spacing within `SPACING_US`, median delay within `DELAY_US`.
     The price is that shorter delays (a local network) and sparser probes are refused too.

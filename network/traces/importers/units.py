@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.traces.reading import UNIT_US, TraceError
 
-Unit = Literal["s", "ms", "us"]
+Unit = Literal["s", "ms", "us", "ns"]
 
 SPACING_US = (1_200.0, 1_200_000.0)  # of two sends, on the mean: 833 packets a second down to a ping every 1.2 s
 DELAY_US = (1_500.0, 1_500_000.0)  # the median

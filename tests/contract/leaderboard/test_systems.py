@@ -36,6 +36,11 @@ def test_every_file_is_a_system():
     assert {file.stem for file in folder.iterdir() if file.suffix == ".yaml"} <= set(NAMES)
 
 
+def test_the_default_suite_names_its_systems_and_all_are_played_on_demand():
+    suite = SUITES["quick-v2"]
+    assert set(systems_of(suite)) == set(suite.systems) and set(systems_of(suite, ["all"])) == set(systems_of(SUITES["first"]))
+
+
 @pytest.mark.parametrize("suite", ["first", "rate-v0", "order-v0", "calls-v0"])
 def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
     found = systems_of(SUITES[suite])

@@ -47,8 +47,7 @@ def systems(tmp_path_factory):
 
 def run(systems, folder, threads):
     told = []
-    page = run_suite(SUITE, prepare(SUITE), systems, folder, lambda done, what: told.append(done), threads)
-    assert page == folder / "report.html"
+    run_suite(SUITE, prepare(SUITE), systems, folder, lambda done, what: told.append(done), threads)
     cells = len(plan(SUITE, prepare(SUITE), systems))
     assert told == [*range(cells + 1), cells]  # before the first, after each, and before ranking
     return folder

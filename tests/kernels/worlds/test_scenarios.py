@@ -19,7 +19,7 @@ from vcgym.network.fitting.world import fit_world, relayed_share
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.paths import leo
-from vcgym.network.scenarios.paths.stress import STRESS
+from vcgym.network.scenarios.paths.stress import MILD_STEP, MILD_STEPS_MS, STRESS
 from vcgym.network.scenarios.paths.synthetic import normal_table
 from vcgym.network.scenarios.scenario import MODES, Scenario
 from vcgym.network.scenarios.splits import SPLITS
@@ -57,7 +57,7 @@ def test_it_draws_starts_and_plays(name, mode):
     assert (played.path == 0).all()
 
 
-@pytest.mark.parametrize("stratum", STRESS)
+@pytest.mark.parametrize("stratum", [*STRESS, MILD_STEP])
 def test_every_kind_of_trouble_shows(stratum):
     """Against the same world without it: that of another kind whose trouble is left out."""
     scenario = Scenario("stress", "correlated", 3000)
@@ -73,8 +73,16 @@ def test_every_kind_of_trouble_shows(stratum):
         calm.fill(np.array([0]))
     everywhere = stratum in ("clock-skew", "day-night")
     assert changed.all() if everywhere else changed.any()
-    if stratum in ("route-flap", "congestion", "delay-step", "relay-failure"):
+    if stratum in ("route-flap", "congestion", "delay-step", MILD_STEP, "relay-failure"):
         assert not changed.all()  # there is a way round
+
+
+def test_mild_delay_steps_are_of_the_declared_size():
+    scenario = Scenario("stress", "correlated", 3000)
+    added = [scenario.draw("train", seed, stratum=MILD_STEP).parameters["events"][0].add_ms for seed in range(100)]
+    low, high = MILD_STEPS_MS
+    assert low <= min(added) < 70.0 and 350.0 < max(added) <= high
+    assert np.median(added) == pytest.approx(np.sqrt(low * high), rel=0.35)
 
 
 def test_a_delay_step_of_thirty_seconds_is_played_to_its_end():

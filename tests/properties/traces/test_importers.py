@@ -145,7 +145,7 @@ def test_a_bad_ping_log_is_refused(tmp_path, lines, interval_ms, message):
         ("t,d\n0,\n", "ms", "answered probes is 0"),
         ('t,d\n0,"1\n', "ms", "line 2 is 'unexpected end of data'"),
         ("t,d\n0,1\n90000,1\n", "s", "t, mean spacing in s is 90000.0; allowed: 0.0012 to 1.2; is the unit right"),
-        ("t,d\n0,1\n", "min", "time_unit is 'min'; allowed: s, ms, us"),
+        ("t,d\n0,1\n", "min", "time_unit is 'min'; allowed: s, ms, us, ns"),
     ],
 )
 def test_a_bad_csv_is_refused(tmp_path, text, unit, message):
@@ -203,7 +203,7 @@ def test_any_content_is_a_trace_or_a_trace_error_as_ping(tmp_path_factory, conte
         assert str(error).startswith(str(path))
 
 
-@given(st.binary(max_size=300) | CSV_LINES.map(str.encode), st.sampled_from(["s", "ms", "us"]), st.booleans())
+@given(st.binary(max_size=300) | CSV_LINES.map(str.encode), st.sampled_from(["s", "ms", "us", "ns"]), st.booleans())
 def test_any_content_is_a_trace_or_a_trace_error_as_csv(tmp_path_factory, content, unit, packed):
     path = tmp_path_factory.getbasetemp() / ("any.csv.gz" if packed else "any.csv")
     path.write_bytes(content)

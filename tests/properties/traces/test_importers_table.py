@@ -1,6 +1,7 @@
 """CSV of send time and delay, whole and spoiled: the import equals what was written, or an error names the row."""
 
 import gzip
+import lzma
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from vcgym.network.traces.trace import TraceError, to_slots
 from vcgym.network.traces.trace_file import read_trace, write_trace
 
 COLUMNS = {"time_column": "t", "delay_column": "d", "round_trip": False}
-SCALE = {"s": 1e6, "ms": 1e3, "us": 1.0}
+SCALE = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
 
 
 def series(rng, rows, spacing_us, delay_us):
@@ -24,7 +25,7 @@ def series(rng, rows, spacing_us, delay_us):
 
 def text(sent, delay, time_unit="ms", delay_unit="ms"):
     """To the microsecond, whatever the unit; a column nobody asked for stands between."""
-    digits = {"s": 6, "ms": 3, "us": 0}
+    digits = {"s": 6, "ms": 3, "us": 0, "ns": 0}
     cells = [
         f"{s / SCALE[time_unit]:.{digits[time_unit]}f},x,{'' if d == LOST else format(d / SCALE[delay_unit], f'.{digits[delay_unit]}f')}"
         for s, d in zip(sent.tolist(), delay.tolist(), strict=True)
@@ -98,6 +99,9 @@ def test_other_clothes(tmp_path):
     for dress in dresses:
         assert np.array_equal(read(tmp_path, dress).one_way_delay_us, delay)
     assert np.array_equal(read(tmp_path, gzip.compress(content), name="s.csv.gz").sent_us, sent)
+    assert np.array_equal(read(tmp_path, lzma.compress(content), name="s.csv.xz").sent_us, sent)
+    with pytest.raises(TraceError, match=r"s\.csv\.xz: file is 'EOFError"):
+        read(tmp_path, lzma.compress(content)[:-40], name="s.csv.xz")
     for encoding in ("utf-16", "utf-16-le", "utf-32"):
         with pytest.raises(TraceError, match=r"s\.csv: line 1"):
             read(tmp_path, content.decode().encode(encoding))
