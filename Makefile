@@ -3,14 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install leaderboard predictor test campaign bench truth reproduce ui clean
+.PHONY: install leaderboard predictor test docs campaign bench truth reproduce ui clean
 
 install: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vcgym needs Python 3.11 or later, PYTHON=$(PYTHON) is " + sys.version.split()[0])'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[all,dev,browser]'
+	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[all,dev,browser,docs]'
 	touch $@
 
 # Trains a small agent when there is none, plays the suite, prints the table and where the page lies.
@@ -22,6 +22,10 @@ test: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
 	$(BIN)/pytest -n 2
+
+# The site of README and docs/, under outputs/site; a link that leads nowhere is an error.
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Kills, bad files, bad disks, lost nodes: minutes; hours with SCALE=full. One alone: ONLY=importers. Figures under outputs/campaigns.
 campaign: install

@@ -68,7 +68,9 @@ def log_model(run: Run, name: str, served: Served, steps: int, metrics: Mapping[
     if info.outputs is not None and info.outputs.model_outputs:
         return
     tags = {tag: value for tag, value in info.data.tags.items() if not tag.startswith("mlflow.")}
-    model = client.create_logged_model(info.info.experiment_id, info.info.run_name.replace("/", " "), run.id, tags, model_type=name)
+    source = {tag: value for tag, value in info.data.tags.items() if tag.startswith("mlflow.source.")}
+    of_run = info.info.experiment_id, info.info.run_name.replace("/", " "), run.id
+    model = client.create_logged_model(*of_run, tags | source, model_type=name)
     with TemporaryDirectory() as draft:
         _save(Path(draft) / "model", served, model.model_id, run.id)
         client.log_model_artifacts(model.model_id, str(Path(draft) / "model"))

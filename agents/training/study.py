@@ -46,7 +46,7 @@ def run_study(config: TrainConfig) -> list[Trained]:
     replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
     results, runs = [], []
     with tracking.run(f"{title}: {config.study}", tags=tags_of(config, data), marker=config.folder / "mlflow_run") as study:
-        study.config(config)
+        log_inputs(study, config, data)
         for seed in config.seeds:
             marker = config.folder / f"seed-{seed}" / "mlflow_run"
             with tracking.run(f"{title} seed {seed}", parent=study, tags=tags_of(config, data, seed), marker=marker) as run:
@@ -74,7 +74,7 @@ def tags_of(config: TrainConfig, data: str, seed: int | None = None) -> dict[str
 
 
 def log_inputs(run: Run, config: TrainConfig, data: str) -> None:
-    """Log the config of one training and the worlds that it learns from and is judged by."""
+    """Log a config and the worlds that its trainings learn from and are judged by."""
     run.config(config)
     if data:
         run.worlds(" ".join(str(config.env.options[name]) for name in ("scenario", "mode") if name in config.env.options), data)

@@ -1,15 +1,22 @@
-"""Packets per second through one bottleneck: a flow alone, four of which two are CUBIC, and the same single flow in plain Python."""
+"""Packets per second through one bottleneck: a flow alone, four of which two are CUBIC, and the same single flow in plain Python.
+
+Simulated seconds per second of five media flows: case 5.5 of RFC 8867, all of them GCC as in libwebrtc.
+"""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.leaderboard.bench.measure import Effort, Record, Run, median_ratio, rate
 from vcgym.leaderboard.bench.yardsticks.event_simulator import Flow, Link, simulate
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, Tcp, Udp, allocate_flows, describe_flow, run_flows, start_flows
 from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.wireless import OUTAGES
+from vcgym.network.scenarios.bottleneck.rmcat import CASES, case_link, traces_of
 
 RATE_BPS = 100_000_000
 LIMIT = 200  # packets
@@ -43,6 +50,22 @@ def python_event_simulator(effort: Effort) -> Iterator[Record]:
 def over_python(effort: Effort) -> Iterator[Record]:
     """Cost of a packet there over that of one here."""
     yield median_ratio("one_flow_queue_over_python", in_python(effort), flows(ONE_FLOW, effort.part(1000) / 1000.0 * SECONDS), effort)
+
+
+def rmcat_five_flows(effort: Effort) -> Iterator[Record]:
+    """Yield the simulated seconds per second of case 5.5 of RFC 8867, 300 s with five flows."""
+    case = CASES["5.5"]
+    traces = traces_of("5.5", case)
+    link = case_link("5.5", 1, case, traces)
+    link = link._replace(seconds=effort.part(1000) / 1000.0 * link.seconds)
+    calls = len(link.flows)
+    batch = SendingBatch(1, GccWebrtc(), Fifo(), traces, calls, seconds=link.seconds, calls=calls, same=True)
+
+    def run() -> None:
+        batch.start(0, link)
+        batch.play(np.arange(1))
+
+    yield rate("rmcat_five_flows", "simulated s/s/core", link.seconds, run, effort)
 
 
 def flows(which: Sequence[Tcp | Udp], seconds: float) -> tuple[int, Run]:

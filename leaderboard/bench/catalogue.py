@@ -32,6 +32,7 @@ CATALOGUE: dict[str, Benchmark] = {
     **{f"predictor_{way}_ns": partial(forward, way) for way in FORWARD},
     "one_flow_queue": bottleneck.one_flow_queue,
     "four_flows_cubic": bottleneck.four_flows_cubic,
+    "rmcat_five_flows": bottleneck.rmcat_five_flows,
     "python_event_simulator": bottleneck.python_event_simulator,
     "one_flow_queue_over_python": bottleneck.over_python,
     "conference_hops": conference.static_trees,

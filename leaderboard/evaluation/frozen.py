@@ -18,7 +18,8 @@ from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DataError
 
 SAMPLED = 3  # worlds of each part over paths: first, middle and last
-ADDED_LATER = ("discipline",)  # fields of worlds that the suites before them did not have
+# Fields of worlds that the suites before them did not have.
+ADDED_LATER = ("discipline", "pauses_s", "backwards", "reverse", "file_bytes", "idle_s")
 _HASHED_APART: Any = None  # a trace is hashed by its content
 
 
@@ -41,13 +42,14 @@ FROZEN = {
     "order-v0": Frozen("4a48b4698ae22031", "1eb940c7fd9ea1a7"),
     "rate-v0": Frozen("7d75aa84d03c5a60", "8abd9db936302428 ba00f9126b0c8e90"),
     "calls-v0": Frozen("0350b89c8e0a5ef2", "ae398e92065724ed"),
+    "rmcat-v0": Frozen("1b016d83415c61a0", "e7914cfb2e6c300e"),
 }
 
 DATA = {
     "calls": "b734de7b94380370", "cloud": "0b953e62c636ace8", "leo": "121aac18492dcfd6", "order": "5f2601c6fb08d574",
-    "rate": "241fd9e959fb379f", "rate-measured": "f12682dedc9f826c", "stress": "b573c804a23b259e", "synthetic-9": "1fea3fc0224dcf06",
-    "synthetic-90": "9ccb89151f20d519", "synthetic-900": "0ffde77bd7461285", "table1": "ec1d86eba1e0a014",
-    "wonderproxy": "b573c804a23b259e", "world": "d685266f6ead5051",
+    "rate": "241fd9e959fb379f", "rate-measured": "f12682dedc9f826c", "rmcat": "582a2c784ef35144", "stress": "b573c804a23b259e",
+    "synthetic-9": "1fea3fc0224dcf06", "synthetic-90": "9ccb89151f20d519", "synthetic-900": "0ffde77bd7461285",
+    "table1": "ec1d86eba1e0a014", "wonderproxy": "b573c804a23b259e", "world": "d685266f6ead5051",
 }  # fmt: skip
 """Sixteen hex digits of the hash of the data behind each scenario of these suites."""
 
@@ -93,8 +95,10 @@ def links_hash(drawn: Iterable[SharedLink]) -> str:
     """Return sixteen hex digits of drawn bottlenecks with the traces in them."""
     digest = hashlib.sha256()
     for link in drawn:
-        digest.update(_text(link._replace(trace=_HASHED_APART)).encode())
-        digest.update(link.trace.name.encode() + link.trace.times_us.tobytes() + link.trace.rates_bps.tobytes())
+        back = None if link.reverse is None else link.reverse._replace(trace=_HASHED_APART)
+        digest.update(_text(link._replace(trace=_HASHED_APART, reverse=back)).encode())
+        for trace in (link.trace,) if link.reverse is None else (link.trace, link.reverse.trace):
+            digest.update(trace.name.encode() + trace.times_us.tobytes() + trace.rates_bps.tobytes())
     return digest.hexdigest()[:16]
 
 

@@ -10,6 +10,7 @@ stress-v1       the same with delay steps of 50 to 500 ms
 scale-v0        9 to 900 paths, and places no system was made for
 order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as S1
 calls-v0        every kind of `calls`, 30 calls each
+rmcat-v0        every kind of `rmcat`, the test cases of RFC 8867 and RFC 8869, 30 runs each
 rate-v0         every kind of `rate`, and of `rate-measured` where the measured traces are there, 30 calls each
 replay          traces of your own, one a path (`replay_suite`)
 rate-replay     capacity traces of your own
@@ -23,10 +24,11 @@ import pyarrow as pa
 
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
-from vcgym.leaderboard.results.sender_columns import ORDER, RATE
+from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
 from vcgym.network.bottleneck.capacity.sets import FOLDER as BANDWIDTH
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck import recipe as bottleneck_recipe
+from vcgym.network.scenarios.bottleneck.rmcat import CASES
 from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
 from vcgym.network.scenarios.paths.leo import FOLDER as LEO
 from vcgym.network.scenarios.paths.stress import MILD_STRESS, ONE_SECOND_BURSTS, STRESS
@@ -117,6 +119,7 @@ _KINDS = {
     "rate": ("steps", "cellular", "cubic", "wifi"),
     MEASURED: ("us-cellular", "norway-hsdpa", "us-broadband", "us-drive"),
     "calls": ("gcc", "tfrc", "fixed", "mixed"),
+    "rmcat": tuple(CASES),
 }
 
 
@@ -162,6 +165,7 @@ _VERSIONED = (
     Suite("order", "v0", 0, _each_kind("order"), ORDER),
     Suite("rate", "v0", 0, _each_kind("rate", MEASURED), RATE),
     Suite("calls", "v0", 0, _each_kind("calls"), RATE),
+    Suite("rmcat", "v0", 0, _each_kind("rmcat"), RMCAT),
 )
 
 SUITES = {

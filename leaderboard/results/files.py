@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
-from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.results.sender_columns import RATE, RMCAT
 from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import shown
 
@@ -138,7 +138,9 @@ def read_results(path: Path) -> pa.Table:
         names = pq.read_schema(path).names if path.is_file() else []
     except (pa.ArrowException, OSError):
         names = []  # `read` says what is wrong
-    return read(results_of(RATE) if RATE.ranked_by in names else RESULTS, path)
+    if RATE.ranked_by not in names:
+        return read(RESULTS, path)
+    return read(results_of(RMCAT if set(RMCAT.types) <= set(names) else RATE), path)
 
 
 def read_with_oracles(folder: Path) -> pa.Table:

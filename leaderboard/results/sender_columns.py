@@ -76,6 +76,34 @@ RATE = Columns(
 )  # fmt: skip
 """Calls over a bottleneck, ranked by utility (R3Net, arXiv 1912.02222): what the rate is controlled for."""
 
+RMCAT = RATE._replace(
+    metrics=(
+        *METRICS,
+        Column("delay_p99_ms", "delay p99", "ms", 0, -1, "Capture to arrival, 99th percentile."),
+        Column("jain", "Jain's index", "", 3, 1, "Of the media flows of the way ahead, in the second half of the time all are there."),
+        Column("settling_s", "settling", "s", 1, -1, "From a change until 5 s of the media's rate are within 20 % of its later half."),
+    ),
+    headline=(
+        ("delivered\nkbit/s", ("throughput_kbps",)),
+        ("of capacity\n%", ("utilisation",)),
+        ("lost\n%", ("lost",)),
+        ("delay p95 /\np99 ms", ("delay_p95_ms", "delay_p99_ms")),
+        ("Jain's\nindex", ("jain",)),
+        ("settling\ns", ("settling_s",)),
+    ),
+    details=("audio_on_time", "video_on_time", "r", "delay_p50_ms", "queueing_ms", "waiting_ms", "unsent"),
+    groups=(
+        *RATE.groups[:3],
+        ("Delay, ms", ("delay_p50_ms", "delay_p95_ms", "delay_p99_ms")),
+        *RATE.groups[4:],
+        ("Together", ("jain", "settling_s")),
+    ),
+    anchors=None,
+    footnote=f"{RATE.footnote} All but Jain's index, settling and the share of capacity: mean over the media flows of a case.",
+    oracles=(),
+)  # fmt: skip
+"""The test cases of RFC 8867 in the metrics of RFC 8868, ranked by utility: mean over the media flows, all of which have the same rules."""
+
 ORDER = RATE._replace(
     ranked_by="audio_on_time",
     levels={0.99: "1 % late or missing", 0.95: "5 %", 0.9: "10 %", 0.5: "half"},

@@ -2,7 +2,12 @@
 
 from typing import NamedTuple
 
+from vcgym.network.bottleneck.fair_queue import ROOM, start_fair_queue
+from vcgym.network.bottleneck.queue import Queue
+from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
+
+_ONE_TURN = 1 << 40  # bytes: a queue alone needs no turns
 
 
 class Threshold(NamedTuple):
@@ -11,13 +16,50 @@ class Threshold(NamedTuple):
     delay_ms: float = 20.0
 
 
-Discipline = Threshold
+class Codel(NamedTuple):
+    """A queue under CoDel, RFC 8289 with its constants (4.2, 4.3): ECN-capable packets are marked, others dropped."""
+
+    target_ms: float = 5.0
+    interval_ms: float = 100.0
 
 
-def require_discipline(discipline: Discipline) -> None:
+class FqCodel(NamedTuple):
+    """A queue for each flow under CoDel, served in turns of `quantum_bytes`: RFC 8290 with its constants (5.2)."""
+
+    target_ms: float = 5.0
+    interval_ms: float = 100.0
+    quantum_bytes: int = 1514
+
+
+Discipline = Threshold | Codel | FqCodel
+
+
+def require_discipline(discipline: Discipline, queue_packets: int) -> None:
     """Refuse a discipline that cannot be.
 
     Raises:
-        ValueError: a number out of its range.
+        ValueError: a number out of its range, or a queue longer than there is room for.
     """
-    require_within(discipline, delay_ms=(0.0, 60e3))
+    if isinstance(discipline, Threshold):
+        require_within(discipline, delay_ms=(0.0, 60e3))
+        return
+    require_within(discipline, target_ms=(0.001, 60e3), interval_ms=(0.001, 60e3))
+    if isinstance(discipline, FqCodel):
+        require_within(discipline, quantum_bytes=(1, 1 << 30))
+    if queue_packets > ROOM:
+        raise ValueError(f"queue_packets = {queue_packets} under {discipline}: allowed is 1 to {ROOM}")
+
+
+def start_discipline(queue: Queue, s: int, discipline: Discipline | None) -> None:
+    """Put the queue of bottleneck `s`, which has been started, under a discipline; None is drop-tail without marks."""
+    if isinstance(discipline, Threshold):
+        queue.link["mark_us"][s] = round(discipline.delay_ms * 1000)
+    elif discipline is not None:
+        queue.link["by_events"][s] = 1
+        fair, quantum = (1, discipline.quantum_bytes) if isinstance(discipline, FqCodel) else (0, _ONE_TURN)
+        _start_fair_queue(queue.fair, s, fair, round(discipline.target_ms * 1000), round(discipline.interval_ms * 1000), quantum)
+
+
+@kernel
+def _start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum):
+    start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.bottleneck.capacity.capacity import OPPORTUNITY_BYTES
+from vcgym.network.bottleneck.fair_queue import NEVER_US, FairQueue, allocate_fair_queue
 from vcgym.network.kernels.jit import kernel
 
 DROPPED = -1
@@ -41,6 +42,7 @@ LINK = np.dtype(
             ("queued_bytes", "i8"),
             ("dropped", "i8"),
             ("mark_us", "i8"),  # an ECN-capable packet that would wait longer is marked, or NO_MARKS
+            ("by_events", "i8"),  # 1: packets leave by events of the fair queue
         ],
     )
 )
@@ -52,12 +54,15 @@ class Queue(NamedTuple):
     link: NDArray  # (bottlenecks,) of LINK
     departs_us: NDArray[np.int64]  # (bottlenecks, MOST_QUEUED)
     sizes: NDArray[np.int32]  # bytes
+    fair: FairQueue  # in use where a link says `by_events`
 
 
-def allocate_queue(bottlenecks: int) -> Queue:
-    """Allocate the queues of `bottlenecks` links, none started."""
+def allocate_queue(bottlenecks: int, flows: int = 1) -> Queue:
+    """Allocate the queues of `bottlenecks` links for up to `flows` flows each, none started."""
     shape = (bottlenecks, MOST_QUEUED)
-    return Queue(np.zeros(bottlenecks, LINK), np.zeros(shape, np.int64), np.zeros(shape, np.int32))
+    return Queue(
+        np.zeros(bottlenecks, LINK), np.zeros(shape, np.int64), np.zeros(shape, np.int32), allocate_fair_queue(bottlenecks, flows)
+    )
 
 
 def require_limits(limit_packets: int, limit_bytes: int | None = None) -> tuple[int, int]:
@@ -78,7 +83,8 @@ def start_link(queue, capacity, s, limit_packets, limit_bytes):
     link = queue.link[s]
     link.limit_packets, link.limit_bytes = limit_packets, limit_bytes
     link.cycle_us = -capacity.start_us[s]
-    link.free_us, link.mark_us = -1, NO_MARKS
+    link.free_us, link.mark_us, link.by_events = -1, NO_MARKS, 0
+    queue.fair.schedule[s].next_us = NEVER_US
     link.used = link.place = link.entered = link.left = link.queued_bytes = link.dropped = 0
 
 
@@ -92,15 +98,20 @@ def offer(queue, capacity, s, now_us, size_bytes):
     if link.entered - link.left >= link.limit_packets or link.queued_bytes + size_bytes > link.limit_bytes:
         link.dropped += 1
         return np.int64(DROPPED)
-    if capacity.rates_bps[capacity.first[s]] > 0:
-        departs_us = _serve_at_rate(link, capacity, s, now_us, size_bytes)
-    else:
-        departs_us = _serve_at_opportunities(link, capacity, s, now_us, size_bytes)
+    departs_us = serve(link, capacity, s, now_us, size_bytes)
     queue.departs_us[s, link.entered & _MASK] = departs_us
     queue.sizes[s, link.entered & _MASK] = size_bytes
     link.entered += 1
     link.queued_bytes += size_bytes
     return departs_us
+
+
+@kernel
+def serve(link, capacity, s, now_us, size_bytes):
+    """Put a packet that came at `now_us` on the link behind those before it; return when it will have left."""
+    if capacity.rates_bps[capacity.first[s]] > 0:
+        return _serve_at_rate(link, capacity, s, now_us, size_bytes)
+    return _serve_at_opportunities(link, capacity, s, now_us, size_bytes)
 
 
 @kernel

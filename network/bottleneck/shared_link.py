@@ -4,10 +4,17 @@ from typing import NamedTuple
 
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
-from vcgym.network.bottleneck.discipline import Discipline, require_discipline
-from vcgym.network.bottleneck.other_call import OtherCall, require_rates, require_something
+from vcgym.network.bottleneck.discipline import Codel, Discipline, FqCodel, require_discipline
+from vcgym.network.bottleneck.other_call import OtherCall, require_pauses, require_rates, require_something
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline
 from vcgym.network.kernels.ranges import require_within
+
+
+class Reverse(NamedTuple):
+    """Bottleneck of the way back, drop-tail, that reports pass before `backward_ms`; `queue_bytes` None: no limit."""
+
+    trace: CapacityTrace
+    queue_bytes: int | None = None
 
 
 class SharedLink(NamedTuple):
@@ -36,6 +43,8 @@ class SharedLink(NamedTuple):
         send_queue: length of the sender's queue, packets.
         report_every_ms: how long the receiver collects.
         rates_kbps: start, least and largest target.
+        pauses_s: when nothing is captured.
+        reverse: bottleneck of the way back; None: reports meet no queue.
     """
 
     name: str
@@ -60,6 +69,8 @@ class SharedLink(NamedTuple):
     send_queue: int = 512
     report_every_ms: float = 50.0
     rates_kbps: tuple[float, float, float] = (300.0, 50.0, 4000.0)
+    pauses_s: tuple[tuple[float, float], ...] = ()
+    reverse: Reverse | None = None
 
 
 def require_link(link: SharedLink) -> None:
@@ -76,8 +87,13 @@ def require_link(link: SharedLink) -> None:
         counts_from_s=(0.0, link.seconds),
     )  # fmt: skip
     if link.discipline is not None:
-        require_discipline(link.discipline)
+        require_discipline(link.discipline, link.queue_packets)
     require_rates(link.rates_kbps, link.name)
+    require_pauses(link.pauses_s, link.name)
+    if link.reverse is None and any(isinstance(flow, OtherCall) and flow.backwards for flow in link.flows):
+        raise ValueError(f"backwards = True of an OtherCall of {link.name}: allowed with a bottleneck `reverse`")
+    if link.reverse is not None and isinstance(link.discipline, Codel | FqCodel):
+        raise ValueError(f"discipline = {link.discipline} of {link.name} with a bottleneck `reverse`: allowed are None and Threshold")
     if not 0.0 <= link.outage_ms[0] <= link.outage_ms[1] <= 10e3:
         raise ValueError(f"outage_ms = {link.outage_ms} of {link.name}: allowed is 0 <= least <= largest <= 10,000")
     require_something(link.audio, link.video, link.name)

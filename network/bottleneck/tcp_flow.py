@@ -85,6 +85,16 @@ def start_connection(connection, pipe, s, f, control):
 
 
 @kernel
+def start_anew(connection):
+    """Start as a new connection once all is acknowledged; segments are numbered on."""
+    start_window(connection.window, connection.window.control, INITIAL_WINDOW)
+    connection.recover = connection.highest - 1
+    connection.recovering = connection.duplicates = 0
+    connection.extra = connection.srtt_us = connection.rttvar_us = 0.0
+    connection.rto_us, connection.timer_us = RTO_START_US, NEVER_US
+
+
+@kernel
 def next_event_us(connection, pipe, s, f):
     """Return when the next acknowledgement is back or the timer fires."""
     at_us = connection.timer_us
@@ -111,7 +121,7 @@ def take_next(connection):
 
 @kernel
 def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
-    """Count a sent segment; `acked_us`: when its acknowledgement will be back, negative if it is lost."""
+    """Count a sent segment; `acked_us`: when its acknowledgement will be back, negative if it is lost or that is not known."""
     again = segment < connection.highest
     if again:
         connection.retransmitted += 1
@@ -119,10 +129,16 @@ def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
     if connection.timer_us == NEVER_US:
         connection.timer_us = now_us + np.int64(connection.rto_us)
     if acked_us >= 0:
-        place = connection.written & _MASK
-        pipe.segment[s, f, place], pipe.sent_us[s, f, place], pipe.acked_us[s, f, place] = segment, now_us, acked_us
-        pipe.again[s, f, place] = 1 if again else 0
-        connection.written += 1
+        put_in_pipe(connection, pipe, s, f, segment, now_us, acked_us, 1 if again else 0)
+
+
+@kernel
+def put_in_pipe(connection, pipe, s, f, segment, sent_us, acked_us, again):
+    """Put a segment that will arrive into the pipe; `again`: 1 if it was sent before."""
+    place = connection.written & _MASK
+    pipe.segment[s, f, place], pipe.sent_us[s, f, place], pipe.acked_us[s, f, place] = segment, sent_us, acked_us
+    pipe.again[s, f, place] = again
+    connection.written += 1
 
 
 @kernel

@@ -53,7 +53,7 @@ def test_every_suite_is_played_on_the_data_it_is_frozen_on(name, monkeypatch):
 
 
 def test_suites_over_bottlenecks_have_every_kind_and_thirty_calls():
-    for name in ("order-v0", "calls-v0"):
+    for name in ("order-v0", "calls-v0", "rmcat-v0"):
         parts = SUITES[name].parts
         assert [part.stratum for part in parts] == list(SendingScenario(parts[0].scenario).kinds)
         assert {part.seeds for part in parts} == {30}

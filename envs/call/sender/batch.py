@@ -6,19 +6,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import Control, allocate, for_kernels, require_rule
+from vcgym.baselines.rule import Control, allocate, for_kernels, is_oracle, require_rule
 from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
-from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_others
-from vcgym.envs.call.sender.state import LOGGED, SENDER, Tables
+from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_others, link_of
+from vcgym.envs.call.sender.state import LOGGED, NO_QUEUE, SENDER, Tables
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
 from vcgym.network.bottleneck.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
-from vcgym.network.bottleneck.other_call import OtherCall
-from vcgym.network.bottleneck.queue import NO_MARKS, allocate_queue, require_limits, start_link
-from vcgym.network.bottleneck.shared_link import SharedLink, require_link
+from vcgym.network.bottleneck.discipline import start_discipline
+from vcgym.network.bottleneck.other_call import SAME, OtherCall
+from vcgym.network.bottleneck.queue import MOST_QUEUED, allocate_queue, require_limits, start_link
+from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link
 from vcgym.network.bottleneck.sources import Series
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.bottleneck.wireless import OUTAGES, start_outages
@@ -42,6 +43,17 @@ class SendingTotals(NamedTuple):
     delay_us: NDArray[np.int64]
 
 
+class PlayedFlow(NamedTuple):
+    """Media flow of a session: its world, log and totals in its own time, which begins at `starts_s` of the session."""
+
+    link: SharedLink
+    log: NDArray[np.void]  # of LOGGED
+    totals: SendingTotals
+    row: int  # in the totals
+    starts_s: float
+    backwards: bool
+
+
 @kernel
 def _start_outages(outages, s, seed, works_ms, low_ms, high_ms):
     start_outages(outages[s], seed, works_ms, low_ms, high_ms)
@@ -62,6 +74,8 @@ class SendingBatch(Batch):
         seconds: length of the longest call.
         threads: how many threads share the sessions; without effect on the result.
         calls: largest number of other calls among the flows.
+        same: the other calls have rate rule, scheduler and pacing of the first (SAME); otherwise they go by name.
+        reverse: there is a bottleneck on the way back.
         followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so that a call is played from slot to slot.
     """
 
@@ -78,6 +92,8 @@ class SendingBatch(Batch):
         seconds: float = 600.0,
         threads: int = 1,
         calls: int = 0,
+        same: bool = False,
+        reverse: bool = False,
         followed_by_paths: bool = False,
     ) -> None:
         require_rule("order", order, Control.ORDER, stand_ins=True)
@@ -85,7 +101,13 @@ class SendingBatch(Batch):
         for name, value, low, high in (("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0)):
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
+        if same:
+            require_rule("rate", rate, Control.RATE)  # an agent outside decides for one call alone
+            require_rule("order", order, Control.ORDER)
+            if is_oracle(rate):
+                raise ValueError(f"rate = {rate!r} with same = True: allowed are rules that are no oracles")
         self.rate, self.order, self.pacing, self.calls = for_kernels(rate), for_kernels(order), pacing, calls
+        self.same, self.reverse = same, reverse
         self.traces = {id(trace): place for place, trace in enumerate(traces)}
         self.series, sizes = {}, [np.ones(1, np.int64)]
         for which in series:
@@ -93,9 +115,8 @@ class SendingBatch(Batch):
             sizes.append(which.sizes_bytes)
         self._kept_alive = (list(traces), list(series))  # their ids are keys
         self.senders = np.zeros(sessions, SENDER)
-        dumbbell = Dumbbell(
-            allocate_queue(sessions), pool(traces, sessions), np.zeros(sessions, OUTAGES), allocate_flows(sessions, flows)
-        )
+        links = 2 * sessions if reverse else sessions  # those of the way back stand behind the others
+        dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
         frame_bytes = np.concatenate(sizes)
         self.tables = Tables(
             dumbbell,
@@ -104,7 +125,7 @@ class SendingBatch(Batch):
             frame_bytes,
             np.zeros((sessions, log_packets), LOGGED),
             np.zeros((sessions, int(seconds) + 1)),
-            allocate_others(dumbbell, calls, frame_bytes, log_packets),
+            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (rate, order) if same else None),
         )
         self.rate_state = allocate(rate, sessions, 1)
         self.history = np.zeros((sessions, 1, 3))
@@ -120,6 +141,10 @@ class SendingBatch(Batch):
         dumbbell, others = self.tables.dumbbell, self.tables.others
         described = [describe_flow(flow) for flow in link.flows]
         calls = sum(isinstance(flow, OtherCall) for flow in link.flows)
+        if any(isinstance(flow, OtherCall) and (flow.rate == SAME) != self.same for flow in link.flows):
+            raise ValueError(f"{link.name}: rate of an OtherCall is {SAME!r} or not; the batch was made for same = {self.same}")
+        if (link.reverse is not None) != self.reverse:
+            raise ValueError(f"{link.name}: reverse = {link.reverse}; the batch was made for reverse = {self.reverse}")
         if id(link.trace) not in self.traces or len(described) > dumbbell.flows.flow.shape[1] or calls > self.calls:
             raise ValueError(
                 f"{link.name}: trace {link.trace.name} and {len(described)} flows, {calls} of them calls, are not among those the batch "
@@ -129,19 +154,29 @@ class SendingBatch(Batch):
         seed = np.uint64(link.seed)
         choose_trace(dumbbell.capacity, row, self.traces[id(link.trace)], link.start_us)
         start_link(dumbbell.queue, dumbbell.capacity, row, *require_limits(link.queue_packets, link.queue_bytes))
-        dumbbell.queue.link["mark_us"][row] = NO_MARKS if link.discipline is None else round(link.discipline.delay_ms * 1000)
+        start_discipline(dumbbell.queue, row, link.discipline)
         _start_outages(dumbbell.outages, row, seed, link.works_ms, *map(float, link.outage_ms))
         nothing = np.zeros((), FLOW)
         nothing["starts_us"], nothing["stops_us"] = NEVER_US, NEVER_US
         for f in range(dumbbell.flows.flow.shape[1]):
             dumbbell.flows.flow[row, f] = described[f] if f < len(described) else nothing
         start_flows(dumbbell, row, seed)
+        back = NO_QUEUE if link.reverse is None else self._start_reverse(row, link.reverse, seed)
         if isinstance(others, Others):
-            begin_others(others, row, link, self.series)
+            begin_others(others, row, link, self.pacing, self.series, back)
         begin_sender(self.senders, row, link, self.pacing, self.series)
-        self.senders["bottleneck"][row] = row
+        self.senders["bottleneck"][row], self.senders["reverse"][row] = row, back
         self.tables.targets[row] = 0.0
         begin_rule(self.senders, row, self.rate, self.rate_state, self.history)
+
+    def _start_reverse(self, row: int, reverse: Reverse, seed: np.uint64) -> int:
+        back, dumbbell = len(self.senders) + row, self.tables.dumbbell
+        if id(reverse.trace) not in self.traces:
+            raise ValueError(f"trace {reverse.trace.name} of `reverse` is not among those the batch was made for")
+        dumbbell.flows.seed[back] = seed
+        choose_trace(dumbbell.capacity, back, self.traces[id(reverse.trace)], 0)
+        start_link(dumbbell.queue, dumbbell.capacity, back, *require_limits(MOST_QUEUED, reverse.queue_bytes))
+        return back
 
     def key(self, row: int) -> np.uint64:
         """Return the key for draws of the rate's controller, unrelated to the world's."""
@@ -157,12 +192,26 @@ class SendingBatch(Batch):
 
     def totals(self) -> SendingTotals:
         """Totals of all sessions as they stand."""
-        counts = self.senders["counts"]
-        return SendingTotals(**{name: counts[name].copy() for name in SendingTotals._fields})
+        return _totals(self.senders)
 
     def log(self, row: int) -> NDArray[np.void]:
         """Return the packets of one call that were kept, in order of sending, of LOGGED."""
         return self.tables.log[row, : self.senders["packets"][row]].copy()
+
+    def flows(self, row: int) -> list[PlayedFlow]:
+        """Return the media flows of one row, the first call first; those that are over before they begin are left out."""
+        link, others = self.links[row], self.tables.others
+        assert link is not None
+        found = [PlayedFlow(link, self.log(row), self.totals(), row, 0.0, False)]
+        calls = [(f, flow) for f, flow in enumerate(link.flows) if isinstance(flow, OtherCall)]
+        if calls:
+            totals = _totals(others.senders)
+        for call, (f, flow) in enumerate(calls):
+            own, place = link_of(link, f), row * others.calls + call
+            if own is not None:
+                log = others.tables.log[place, : others.senders["packets"][place]].copy()
+                found.append(PlayedFlow(own, log, totals, place, flow.starts_s, flow.backwards))
+        return found
 
     def log_of_other(self, row: int, call: int) -> NDArray[np.void]:
         """Return the same of the other call number `call` of one row, in time of the first call.
@@ -180,3 +229,7 @@ class SendingBatch(Batch):
         for name in ("created_us", "sent_us", "arrived_us"):
             log[name] += np.where(log[name] >= 0, others.senders["begins_us"][place], 0)
         return log
+
+
+def _totals(senders: NDArray[np.void]) -> SendingTotals:
+    return SendingTotals(**{name: senders["counts"][name].copy() for name in SendingTotals._fields})

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from vcgym.baselines.records import RateLimits
 from vcgym.baselines.rule import init, pacing, reads_marks, window_bytes
 from vcgym.envs.call.features.sender.state import clear_senses
+from vcgym.envs.call.sender.capturing import skip_pauses
+from vcgym.envs.call.sender.state import NO_QUEUE
 from vcgym.network.bottleneck.send_queue import KINDS, clear_send_queue
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Series, describe_video, start_source
@@ -44,6 +46,9 @@ def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: 
         if isinstance(link.video, Series):
             sender["source"]["first"] = series[id(link.video)]
     sender["mean_bytes"] = sender["audio_bytes"] if link.video is None else min(link.video.packet_bytes, MEAN_BYTES)
+    sender["reverse"], sender["pauses"] = NO_QUEUE, len(link.pauses_s)
+    for i, pause_s in enumerate(link.pauses_s):
+        sender["pauses_us"][i] = [round(at_s * 1e6) for at_s in pause_s]
     _restart(senders, row, np.uint64(link.seed))
     _start_queue(senders, row, link.send_queue)
 
@@ -66,11 +71,12 @@ def rule_key(senders: NDArray[np.void], row: int) -> np.uint64:
 def _restart(senders, s, seed):
     sender = senders[s]
     sender.seed = seed
-    sender.now_us = sender.phase = sender.reports = sender.audio_number = sender.frame = 0
+    sender.now_us = sender.phase = sender.reports = sender.made = sender.audio_number = sender.frame = 0
     sender.chance_us = sender.packets = sender.reported = 0
     sender.sent_bytes = sender.told_bytes = sender.captured_bytes = sender.frame_bytes = 0
     sender.rtt_us = 0.0
     clear_senses(sender.senses)
+    skip_pauses(sender)
     start_source(sender.source, sender.target_bps)
     for kind in range(KINDS):
         counts = sender.counts[kind]

@@ -37,6 +37,18 @@ def capture_due(sender, tables, order, s):
         sender.audio_number += 1
     if video and not video_first:
         _capture_video(sender, tables, order, s)
+    skip_pauses(sender)
+
+
+@kernel
+def skip_pauses(sender):
+    """Pass over captures that fall into a pause."""
+    for i in range(sender.pauses):
+        begins_us, ends_us = sender.pauses_us[i, 0], sender.pauses_us[i, 1]
+        if sender.audio_every_us > 0 and begins_us <= sender.audio_number * sender.audio_every_us < ends_us:
+            sender.audio_number = -(-ends_us // sender.audio_every_us)
+        if sender.has_video and begins_us <= sender.frame * sender.source.frame_us < ends_us:
+            sender.frame = -(-ends_us // sender.source.frame_us)
 
 
 @kernel

@@ -8,7 +8,8 @@ of the pacing rate has passed; what was not sent is not saved up.
 A sender that has `MAX_IN_FLIGHT` packets, or the window of its rule, on their way of which no report has told waits for one. An agent that
 holds the rate is also asked when the call is set up, before anything is known.
 
-A lost report's packets come with the next one. Reports are small and meet no queue. After the end nothing more is sent, and what is on its
+A lost report's packets come with the next one. Reports meet no queue, unless the world has a bottleneck on the way back: then they pass it
+as packets of REPORT_BYTES. After the end nothing more is sent, and what is on its
 way is settled.
 
 Where paths follow the bottleneck (vcgym.envs.call.sender.uplink) a call is played slot by slot: `until_us` is as far as it may go. What
@@ -49,15 +50,18 @@ from vcgym.envs.call.sender.in_flight import (
     reported_by,
     ring_index,
 )
-from vcgym.envs.call.sender.state import Tables, counted
+from vcgym.envs.call.sender.state import NO_QUEUE, REPORTS, Tables, counted
 from vcgym.envs.call.stages import DECIDE, DONE, GOES_ON, PAUSED, leave
-from vcgym.network.bottleneck.cross_traffic import carry
-from vcgym.network.bottleneck.queue import is_marked
+from vcgym.network.bottleneck.cross_traffic import calls_wait, carry
+from vcgym.network.bottleneck.queue import DROPPED, is_marked, offer
 from vcgym.network.bottleneck.send_queue import item_at, take_out
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
 _SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _DONE = 0, 1, 2, 3, 4
+
+REPORT_BYTES = 80  # headers and the arrivals of 50 ms at 1 Mbit/s, as RFC 8888 writes them
+_REPORTS_MASK = REPORTS - 1
 
 # Weight of what was known before: CCID 3's of the mean packet size, and RFC 5348 4.3's of the round trip.
 _MEAN_KEEPS = 0.9
@@ -70,7 +74,8 @@ def _send(sender, tables, s, i):
     item = item_at(sender.queue, i)
     enters_us = sender.begins_us + sender.now_us
     marked = sender.ecn == 1 and is_marked(tables.dumbbell.queue, sender.bottleneck, enters_us)
-    out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, sender.packets, enters_us, item.size_bytes, sender.loss)
+    number, size = sender.packets, item.size_bytes
+    out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, number, enters_us, size, sender.loss, number, sender.ecn)
     out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
     arrived_us = np.int64(LOST)
     if out_us >= 0:
@@ -84,7 +89,6 @@ def _send(sender, tables, s, i):
         logged.created_us, logged.sent_us, logged.arrived_us = item.created_us, sender.now_us, arrived_us
         logged.size_bytes, logged.kind = item.size_bytes, item.kind
     sender.counts[item.kind].sent += counted(sender, item.created_us)
-    size = item.size_bytes
     sender.mean_bytes = _MEAN_KEEPS * sender.mean_bytes + (1.0 - _MEAN_KEEPS) * size
     gap_us = size * 8e6 / (sender.pacing * sender.target_bps) if sender.pacing > 0.0 else sender.mean_bytes * 8e6 / sender.target_bps
     sender.chance_us = sender.now_us + np.int64(gap_us)
@@ -123,10 +127,13 @@ def settle_packet(sender, flight, s, place):
 @kernel
 def _report(sender, tables, s, rate, rate_state):
     """Learn from a report that is back; return False if it was lost on the way or told of nothing."""
-    flight, now_us, report_us = tables.flight, sender.now_us, sender.report_us
-    number = sender.reports
+    flight, now_us, number = tables.flight, sender.now_us, sender.reports
     sender.reports += 1
-    sender.report_us = report_us + report_every_us(rate, rate_state, s, sender.usual_us)
+    if sender.reverse == NO_QUEUE:
+        report_us = sender.report_us
+        sender.report_us = report_us + report_every_us(rate, rate_state, s, sender.usual_us)
+    else:
+        report_us = sender.made_us[number & _REPORTS_MASK]
     if sender.report_loss > 0.0 and rng.uniform(rng.stream_key(sender.seed, 0, rng.FEEDBACK), number) < sender.report_loss:
         return False
     past = reported_by(flight, s, sender.reported, sender.packets, report_us)
@@ -156,6 +163,27 @@ def _report(sender, tables, s, rate, rate_state):
         sample = np.float64(least_rtt_us)
         sender.rtt_us = sample if sender.rtt_us == 0.0 else _RTT_KEEPS * sender.rtt_us + (1.0 - _RTT_KEEPS) * sample
     return True
+
+
+@kernel
+def _report_us(sender):
+    """Return when a report is back, or leaves the receiver for a queue."""
+    if sender.reverse == NO_QUEUE:
+        return sender.report_us + sender.backward_us
+    if sender.reports == sender.made:
+        return sender.report_us
+    return min(sender.report_us, sender.back_us[sender.reports & _REPORTS_MASK])
+
+
+@kernel
+def _send_report(sender, tables, s, rate, rate_state):
+    """Send a report through the bottleneck of the way back; if it is dropped, the next one tells of its packets."""
+    out_us = offer(tables.dumbbell.queue, tables.dumbbell.capacity, sender.reverse, sender.begins_us + sender.now_us, REPORT_BYTES)
+    if out_us != DROPPED and sender.made - sender.reports < REPORTS:
+        place = sender.made & _REPORTS_MASK
+        sender.made_us[place], sender.back_us[place] = sender.report_us, out_us - sender.begins_us + sender.backward_us
+        sender.made += 1
+    sender.report_us += report_every_us(rate, rate_state, s, sender.usual_us)
 
 
 @kernel
@@ -192,7 +220,7 @@ def _window_is_open(sender):
 @kernel
 def next_us(sender, departures, rate, rate_state, s):
     """Return when the next event of the call itself is."""
-    at_us = min(sender.report_us + sender.backward_us, sender.until_us, wake_us(rate, rate_state, s))
+    at_us = min(_report_us(sender), sender.until_us, wake_us(rate, rate_state, s))
     at_us = min(at_us, audio_us(sender), video_us(sender))
     if sender.queue.waiting > 0 and _in_flight(sender, departures, s) < MAX_IN_FLIGHT and _window_is_open(sender):
         at_us = min(at_us, sender.chance_us)
@@ -224,12 +252,14 @@ def _finish(sender, tables, s):
 def take_turn(sender, tables, s, rate, rate_state, order, at_us):
     """Play the next event of the call itself, at `at_us`; return why the call has to wait, or GOES_ON."""
     sender.now_us = at_us
-    is_back = sender.report_us + sender.backward_us <= at_us
+    is_back = _report_us(sender) <= at_us
     if at_us >= sender.until_us and not followed_by_paths(tables.departures):
         return _finish(sender, tables, s)
     if at_us >= sender.until_us and not is_back:  # who decides at that instant knows the report that is back at it
         return PAUSED
-    if is_back:
+    if is_back and sender.reverse != NO_QUEUE and sender.report_us <= at_us:
+        _send_report(sender, tables, s, rate, rate_state)
+    elif is_back:
         if _report(sender, tables, s, rate, rate_state):
             if decided(rate) == OUTSIDE:
                 sender.phase = _RATE_ANSWERED
@@ -265,7 +295,9 @@ def play_sender(sender, tables, s, rate, rate_state, order):
     sender.phase = _GOES_ON
     while True:
         at_us = next_us(sender, tables.departures, rate, rate_state, s)
-        run_beside(tables.others, tables.dumbbell, s, at_us)
+        run_beside(tables.others, sender, tables, s, at_us)
+        while at_us >= sender.ends_us and calls_wait(tables.dumbbell, s):  # the end waits for what is in the fair queue
+            run_beside(tables.others, sender, tables, s, tables.dumbbell.queue.fair.schedule[s].next_us)
         _note_target(sender, tables, s, at_us)
         why = take_turn(sender, tables, s, rate, rate_state, order, at_us)
         if why != GOES_ON:

@@ -13,17 +13,35 @@ from numpy.typing import NDArray
 from vcgym.baselines.other_calls import NamedOrder, NamedRate
 from vcgym.baselines.rule import allocate, for_kernels
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender
-from vcgym.envs.call.sender.cross_traffic import Alone, run_beside
+from vcgym.envs.call.sender.cross_traffic import Alone, come_out, run_beside
 from vcgym.envs.call.sender.events import next_us, take_turn
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
 from vcgym.envs.call.sender.state import LOGGED, SENDER, Tables
 from vcgym.envs.call.stages import GOES_ON
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, run_flows
-from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
+from vcgym.network.bottleneck.cross_traffic import CAME_OUT, NOBODY, Dumbbell, run_flows
+from vcgym.network.bottleneck.other_call import ORDERS, RATES, SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.kernels import rng
+from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
+
+
+class ByName(NamedTuple):
+    """Schedulers of other calls that go by name."""
+
+    which: NDArray[np.int64]  # of ORDERS
+
+
+@generic(inlined=True)
+def scheduler_of(orders: Any, row: int) -> Any:
+    """Return the scheduler of one of the other calls: that of the first call, unless they go by name."""
+    return orders
+
+
+@scheduler_of.register(ByName)
+def _by_name(orders, row):
+    return NamedOrder(orders.which[row])
 
 
 class Others(NamedTuple):
@@ -32,62 +50,104 @@ class Others(NamedTuple):
     calls: int  # at most beside each first call
     senders: NDArray[np.void]  # of SENDER
     tables: Tables
-    rate: NamedRate
+    rate: Any  # NamedRate, or the rule of the first call
     rate_state: Any
     history: NDArray[np.float64]
-    order: NDArray[np.int64]  # of ORDERS
+    orders: Any  # ByName, or the scheduler of the first call
 
 
-def allocate_others(dumbbell: Dumbbell, calls: int, frame_bytes: NDArray[np.int64], log_packets: int = 0) -> Others | Alone:
-    """Room for up to `calls` calls beside the first one of each bottleneck.
+def allocate_others(
+    dumbbell: Dumbbell, sessions: int, calls: int, frame_bytes: NDArray[np.int64], log_packets: int = 0, same: tuple[Any, Any] | None = None
+) -> Others | Alone:  # fmt: skip
+    """Room for up to `calls` calls beside the first one of each session.
 
     Args:
         dumbbell: what they share.
+        sessions: how many.
         calls: 0: none.
         frame_bytes: sizes of all series.
         log_packets: how many packets of each are kept.
+        same: rate rule and scheduler of the first call, where the others have them too; None: they go by name.
     """
     if calls == 0:
         return Alone()
-    rows = len(dumbbell.outages) * calls
+    rows = sessions * calls
     log = np.zeros((rows, log_packets), LOGGED)
     tables = Tables(dumbbell, allocate_flight(rows), allocate_departures(0), frame_bytes, log, np.zeros((rows, 0)))
-    rate = NamedRate()
-    return Others(
-        calls, np.zeros(rows, SENDER), tables, for_kernels(rate), allocate(rate, rows, 1), np.zeros((rows, 1, 3)), np.zeros(rows, np.int64)
-    )
+    rate, orders = (NamedRate(), ByName(np.zeros(rows, np.int64))) if same is None else same
+    state, history = allocate(rate, rows, 1), np.zeros((rows, 1, 3))
+    return Others(calls, np.zeros(rows, SENDER), tables, for_kernels(rate), state, history, for_kernels(orders))
 
 
-def begin_others(others: Others, s: int, link: SharedLink, series: dict[int, int]) -> None:
-    """Begin all other calls of a world over bottleneck `s`, whose flows have been started."""
+def begin_others(others: Others, s: int, link: SharedLink, pacing: float, series: dict[int, int], back: int) -> None:
+    """Begin all other calls of a world over bottleneck `s`, whose flows have been started.
+
+    Args:
+        others: which.
+        s: of the bottleneck.
+        link: the world.
+        pacing: of the first call.
+        series: by id of a series of frame sizes, where it stands among all.
+        back: the bottleneck of the way back, or NO_QUEUE.
+    """
     flows = others.tables.dumbbell.flows.flow[s]
     places = [f for f, flow in enumerate(link.flows) if isinstance(flow, OtherCall)]
     for call, f in enumerate(places):
         of, row = link.flows[f], s * others.calls + call
         assert isinstance(of, OtherCall)
-        seconds = min(of.stops_s, link.seconds) - of.starts_s
+        own = link_of(link, f)
         flows[f]["call"] = call
-        if seconds <= 0.0:
+        if own is None:
             flows[f]["next_us"] = NEVER_US
             continue
-        own = link._replace(
-            seed=int(rng.stream_key(np.uint64(link.seed), f + 1, rng.OTHER_CALL)), forward_ms=of.forward_ms, backward_ms=of.backward_ms,
-            loss=of.loss, audio=of.audio, video=of.video, rates_kbps=of.rates_kbps, seconds=seconds,
-            counts_from_s=max(link.counts_from_s - of.starts_s, 0.0),
-        )  # fmt: skip
-        begin_sender(others.senders, row, own, of.pacing, series)
+        begin_sender(others.senders, row, own, pacing if of.rate == SAME else of.pacing, series)
         sender = others.senders[row]
         sender["bottleneck"], sender["flow"], sender["begins_us"] = s, f + 1, flows[f]["starts_us"]
-        others.order[row], others.rate_state.which[row] = ORDERS[of.order], RATES[of.rate]
+        sender["reverse"] = back
+        if of.backwards:
+            sender["bottleneck"], sender["reverse"] = back, s
+        if of.rate != SAME:
+            others.orders.which[row], others.rate_state.which[row] = ORDERS[of.order], RATES[of.rate]
         begin_rule(others.senders, row, others.rate, others.rate_state, others.history)
 
 
+def link_of(link: SharedLink, f: int) -> SharedLink | None:
+    """Return the world as the other call at place `f` of the flows sees it, in its own time; None: it is over before it begins."""
+    of = link.flows[f]
+    assert isinstance(of, OtherCall)
+    seconds = min(of.stops_s, link.seconds) - of.starts_s
+    if seconds <= 0.0:
+        return None
+    return link._replace(
+        seed=int(rng.stream_key(np.uint64(link.seed), f + 1, rng.OTHER_CALL)), forward_ms=of.forward_ms, backward_ms=of.backward_ms,
+        loss=of.loss, audio=of.audio, video=of.video, rates_kbps=of.rates_kbps, seconds=seconds,
+        counts_from_s=max(link.counts_from_s - of.starts_s, 0.0),
+        pauses_s=tuple((begins_s - of.starts_s, ends_s - of.starts_s) for begins_s, ends_s in of.pauses_s),
+    )  # fmt: skip
+
+
 @run_beside.register(Others)
-def _run_beside(others, dumbbell, s, until_us):
+def _run_beside(others, sender, tables, s, until_us):
+    dumbbell = tables.dumbbell
     f = run_flows(dumbbell, s, until_us)
-    while f >= 0:
-        _take_turn(others, dumbbell.flows.flow[s, f], s)
+    while f != NOBODY:
+        if f == CAME_OUT:
+            _come_out(others, sender, tables, s)
+        else:
+            _take_turn(others, dumbbell.flows.flow[s, f], s)
         f = run_flows(dumbbell, s, until_us)
+
+
+@kernel
+def _come_out(others, sender, tables, s):
+    """Give the packet that has come out to the call whose it is."""
+    fair = tables.dumbbell.queue.fair
+    flow = np.int64(fair.packets[s, fair.schedule[s].out_place].flow)
+    if flow == 0:
+        come_out(sender, tables, s)
+    else:
+        row = s * others.calls + tables.dumbbell.flows.flow[s, flow - 1].call
+        come_out(others.senders[row], others.tables, row)
 
 
 @kernel
@@ -95,7 +155,7 @@ def _take_turn(others, flow, s):
     row = s * others.calls + flow.call
     sender = others.senders[row]
     at_us = flow.next_us - sender.begins_us
-    order = NamedOrder(others.order[row])
+    order = scheduler_of(others.orders, row)
     why = take_turn(sender, others.tables, row, others.rate, others.rate_state, order, at_us)
     following_us = next_us(sender, others.tables.departures, others.rate, others.rate_state, row)
     flow.next_us = NEVER_US if why != GOES_ON else sender.begins_us + following_us

@@ -8,9 +8,13 @@ from vcgym.envs.call.features.sender.state import SENSES
 from vcgym.envs.call.sender.cross_traffic import Alone
 from vcgym.envs.call.sender.in_flight import Departures, Flight
 from vcgym.network.bottleneck.cross_traffic import Dumbbell
+from vcgym.network.bottleneck.other_call import MAX_PAUSES
 from vcgym.network.bottleneck.send_queue import KINDS, SEND_QUEUE
 from vcgym.network.bottleneck.sources import VIDEO_SOURCE
 from vcgym.network.kernels.jit import kernel
+
+REPORTS = 64  # on their way through a queue; a power of two
+NO_QUEUE = -1
 
 COUNTS = np.dtype(
     [
@@ -46,8 +50,14 @@ SENDER = np.dtype(
             ("report_loss", "f8"),
             ("usual_us", "i8"),  # from report to report, unless the rule says otherwise
             ("report_us", "i8"),  # the receiver collects until then
-            ("reports", "i8"),
+            ("reports", "i8"),  # that are back, or lost
+            ("reverse", "i8"),  # the bottleneck that they pass, or NO_QUEUE
+            ("made", "i8"),  # reports that have entered it
+            ("made_us", "i8", (REPORTS,)),
+            ("back_us", "i8", (REPORTS,)),
             ("expiry_us", "i8"),
+            ("pauses", "i8"),
+            ("pauses_us", "i8", (MAX_PAUSES, 2)),
             ("audio_every_us", "i8"),  # 0: no audio
             ("audio_bytes", "i8"),
             ("audio_number", "i8"),

@@ -16,6 +16,7 @@ from vcgym.envs.call.paths.feed import clear_commands
 from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
 from vcgym.envs.call.sender.onto_paths import OWN, STATUSES, Uplink, prepare
+from vcgym.network.bottleneck.discipline import Codel, FqCodel
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio
@@ -105,6 +106,8 @@ class UplinkBatch:
     def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None:
         link = self.links[row]
         assert link is not None
+        if isinstance(link.discipline, Codel | FqCodel):
+            raise ValueError(f"discipline = {link.discipline} of {link.name} before paths: allowed are None and Threshold")
         # A report takes whole slots, at least one: nothing it tells of is still to come out of the bottleneck.
         slots = max(-(-control_us // SLOT_US), 1)
         seconds = packets * SLOT_US * 1e-6

@@ -10,7 +10,8 @@ from vcgym.leaderboard.evaluation.published import PublishedAgent, cost_of
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import SenderRollout, play_sender, play_sender_agent
 from vcgym.leaderboard.evaluation.suites import links
 from vcgym.leaderboard.results.cdf import DelayCdf
-from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.results.columns import Columns
+from vcgym.leaderboard.results.sender_columns import RATE, RMCAT
 from vcgym.leaderboard.results.sender_metrics import ACCOUNTING, capacity_bps
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
@@ -21,10 +22,15 @@ def play_sender_cells(piece: Mapping[str, Cell], scenario: SendingScenario, thre
     drawn = links(scenario, share.part.split, list(share.worlds))
     for file, cell in piece.items():
         if isinstance(cell.system, System):
-            rollout = play_sender(cell.system, drawn, scenario.traces, scenario.flows, threads)
+            rollout = play_sender(cell.system, drawn, scenario.traces, scenario.flows, threads, columns_of_cell(cell) is RMCAT)
             yield file, _content(cell, rollout, cost_of(cell.name, cell.system))
         else:
             yield file, _agent_content(cell, cell.system, scenario)
+
+
+def columns_of_cell(cell: Cell) -> Columns:
+    """Return the columns of the rows of a cell."""
+    return RMCAT if cell.share.part.scenario == "rmcat" else RATE
 
 
 def _agent_content(cell: Cell, agent: PublishedAgent, scenario: SendingScenario) -> bytes:
@@ -32,7 +38,7 @@ def _agent_content(cell: Cell, agent: PublishedAgent, scenario: SendingScenario)
         judged = Judged(agent)
         rollout = play_sender_agent(agent, judged, scenario, cell.share.worlds)
     except EntrantError as error:
-        return verdict(RATE, str(error))
+        return verdict(columns_of_cell(cell), str(error))
     return _content(cell, rollout, cost_of(cell.name, judged.policy))
 
 
@@ -45,4 +51,4 @@ def _content(cell: Cell, rollout: SenderRollout, cost: Mapping[str, int]) -> byt
         for row, (link, measured) in enumerate(zip(rollout.links, rollout.metrics, strict=True))
     ]
     delays = {kind: {ACCOUNTING: DelayCdf.of_all(cdfs[ACCOUNTING] for cdfs in rollout.delays)}}
-    return content(RATE, rows, (rollout.decision_us, rollout.wall_clock_s), delays)
+    return content(columns_of_cell(cell), rows, (rollout.decision_us, rollout.wall_clock_s), delays)

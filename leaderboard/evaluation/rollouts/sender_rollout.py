@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy, play
 from vcgym.baselines.systems import System
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch
 from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.results.case_metrics import case_delays, case_metrics
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.sender_metrics import delay_cdf, metrics
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
-from vcgym.network.bottleneck.other_call import OtherCall
+from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.splits import unlock_test_split
@@ -43,7 +44,7 @@ class SenderRollout(NamedTuple):
 
 
 def play_sender(
-    system: System, links: Sequence[SharedLink], traces: Sequence[CapacityTrace], flows: int, threads: int = 1
+    system: System, links: Sequence[SharedLink], traces: Sequence[CapacityTrace], flows: int, threads: int = 1, cases: bool = False
 ) -> SenderRollout:  # fmt: skip
     """Play a system on each world.
 
@@ -53,14 +54,17 @@ def play_sender(
         traces: every capacity trace that they have.
         flows: largest number of other flows.
         threads: how many threads share the calls; without effect on the result.
+        cases: the worlds are test cases of several media flows; metrics are of all of them.
 
     Raises:
         OverflowError: a call sends more packets than are kept.
     """
+    calls = [[flow for flow in link.flows if isinstance(flow, OtherCall)] for link in links]
     batch = SendingBatch(
         len(links), system.rate, system.scheduler, traces, flows, (), system.pacing or 0.0, log_packets=MAX_PACKETS,
         seconds=max(link.seconds for link in links), threads=threads,
-        calls=max(sum(isinstance(flow, OtherCall) for flow in link.flows) for link in links),
+        calls=max(map(len, calls)), same=any(call.rate == SAME for of_link in calls for call in of_link),
+        reverse=any(link.reverse is not None for link in links),
     )  # fmt: skip
     for row, link in enumerate(links):
         batch.start(row, link)
@@ -68,7 +72,10 @@ def play_sender(
     batch.play(np.arange(len(links)))
     took_s = time.perf_counter() - began
     totals = batch.totals()
-    measured = [_measured(link, batch.log(row), totals, row) for row, link in enumerate(links)]
+    if cases:
+        measured = [_measured_case(link, batch.flows(row)) for row, link in enumerate(links)]
+    else:
+        measured = [_measured(link, batch.log(row), totals, row) for row, link in enumerate(links)]
     return _rollout(list(links), measured, 1e6 * took_s / max(1, int(totals.sent.sum())), took_s)
 
 
@@ -114,6 +121,12 @@ def _measured(link: SharedLink, log: Any, totals: Any, row: int) -> tuple[Shared
     if len(log) >= MAX_PACKETS:
         raise OverflowError(f"{link.name}: more than {MAX_PACKETS} packets were sent")
     return link, metrics(link, log, totals, row), delay_cdf(link, log)
+
+
+def _measured_case(link: SharedLink, flows: list[PlayedFlow]) -> tuple[SharedLink, dict[str, float], Mapping[str, DelayCdf]]:
+    if any(len(flow.log) >= MAX_PACKETS for flow in flows):
+        raise OverflowError(f"{link.name}: more than {MAX_PACKETS} packets were sent")
+    return link, case_metrics(link, flows), case_delays(flows)
 
 
 def _rollout(links: list[SharedLink], measured: list[Any], decision_us: float, wall_clock_s: float) -> SenderRollout:

@@ -5,7 +5,7 @@ late          as that, the other call begins after 20 s
 rfc8867-5.4   three calls of one rule, from 0, 20 and 40 s on to 119 s; 3.5 Mbit/s, 50 ms, a queue of 0.3 s; measured from 80 s on
 rfc8867-5.5   five calls of one rule, ways of 10, 25, 50, 100 and 150 ms, from 0 ... 40 s on; 4 Mbit/s, 300 s; measured in the second half
 
-Jain's index of n rates: (sum x)^2 / (n sum x^2), 1 where all are equal, 1 / n where one has all (Jain, Chiu, Hawe, DEC TR-301, 1984).
+Jain's index of n rates is 1 where all are equal, 1 / n where one has all.
 
 Of RFC 8867's cases the random delay variation is left out, of at most 30 ms, and the changes of the video's rate by up to 5 %.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
@@ -27,11 +27,12 @@ from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.results.case_metrics import jain
 from vcgym.leaderboard.statistics.student import interval
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.bottleneck.sources import Audio, Encoder
+from vcgym.network.scenarios.bottleneck.rmcat import RMCAT_AUDIO, RMCAT_KBPS, RMCAT_VIDEO
 from vcgym.network.traces.plain_file import replace_file
 
 RULES = {
@@ -47,8 +48,6 @@ FIXED_KBPS = 1000.0
 RUNS = 30
 _QUEUE_S = 0.3
 _LEARNED_KBPS = (300.0, 50.0, 4000.0)
-_RMCAT_KBPS = (170.0, 170.0, 1520.0)  # RFC 8867 5, video of 150 to 1500 kbit/s and audio of 20
-_RMCAT_AUDIO, _RMCAT_VIDEO = Audio(50, 20.0), Encoder(least_kbps=150.0)
 
 
 class Pairing(NamedTuple):
@@ -67,13 +66,6 @@ class Shares(NamedTuple):
 
     bps: NDArray[np.float64]  # (runs, calls) delivered while measured
     delay_ms: NDArray[np.float64]  # (runs, calls) capture to arrival, 95th percentile
-
-
-def jain(rates: ArrayLike) -> NDArray[np.float64]:
-    """Return Jain's index over the last axis."""
-    x = np.asarray(rates, np.float64)
-    index: NDArray[np.float64] = x.sum(axis=-1) ** 2 / (x.shape[-1] * (x**2).sum(axis=-1))
-    return index
 
 
 def pairings() -> list[Pairing]:
@@ -105,13 +97,13 @@ def _rmcat(
 ) -> Pairing:  # fmt: skip
     others = [
         OtherCall(
-            rule, pacing=RULES[rule].pacing or 0.0, audio=_RMCAT_AUDIO, video=_RMCAT_VIDEO, rates_kbps=_RMCAT_KBPS, forward_ms=way_ms,
+            rule, pacing=RULES[rule].pacing or 0.0, audio=RMCAT_AUDIO, video=RMCAT_VIDEO, rates_kbps=RMCAT_KBPS, forward_ms=way_ms,
             backward_ms=way_ms, starts_s=apart_s * (1 + i), stops_s=stops_s,
         )
         for i, way_ms in enumerate(ways_ms[1:])
     ]  # fmt: skip
     link = _link(case, mbps, ways_ms[0], min(seconds, stops_s), others)
-    return Pairing(case, rule, rule, link._replace(audio=_RMCAT_AUDIO, video=_RMCAT_VIDEO, rates_kbps=_RMCAT_KBPS), from_s, stops_s)
+    return Pairing(case, rule, rule, link._replace(audio=RMCAT_AUDIO, video=RMCAT_VIDEO, rates_kbps=RMCAT_KBPS), from_s, stops_s)
 
 
 def play_pairing(pairing: Pairing, runs: int = RUNS) -> Shares:

@@ -30,12 +30,14 @@ class BottleneckKinds(NamedTuple):
         flows: largest number of other flows beside a call.
         calls: largest number of calls among them.
         seconds: length of the longest call.
+        reverse: capacity traces of ways back.
     """
 
     kinds: dict[str, Kind]
     flows: int = 0
     calls: int = 0
     seconds: float = RUN_S
+    reverse: tuple[CapacityTrace, ...] = ()
 
 
 def everywhere(*traces: CapacityTrace) -> Traces:

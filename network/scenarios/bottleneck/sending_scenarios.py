@@ -12,6 +12,7 @@ calls           other calls in the queue, 1 to 3 of them over 1 to 4 Mbit/s, eac
     gcc, tfrc   which adapt, by GCC as in libwebrtc, or by TFRC
     fixed       which do not, each at 30 to 90 % of an equal share
     mixed       any of these, and GCC of the draft
+rmcat           the test cases of RFC 8867 and RFC 8869 (rmcat.py), one kind each; the others have the rules of the first
 rate-measured   capacity traces found under the data root
     us-cellular    3G and LTE, opportunities to send (mahimahi and New York)
     norway-hsdpa   3G on roads, rails and water
@@ -38,7 +39,7 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Series, Timeline
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.scenarios.bottleneck import rate_worlds
+from vcgym.network.scenarios.bottleneck import rate_worlds, rmcat
 from vcgym.network.scenarios.bottleneck.kinds import RUN_S, BottleneckKinds, Kind, everywhere
 from vcgym.network.scenarios.paths.replay import absolute
 from vcgym.network.scenarios.splits import SPLITS, check_split
@@ -86,7 +87,7 @@ class SendingScenario:
         self._kinds = recipe.kinds
         self.kinds = tuple(self._kinds)
         every = (trace for kind in self._kinds.values() for split in kind.traces.values() for trace in split)
-        self.traces: Sequence[CapacityTrace] = list({id(trace): trace for trace in every}.values())
+        self.traces: Sequence[CapacityTrace] = list({id(trace): trace for trace in (*every, *recipe.reverse)}.values())
         self.flows, self.calls, self.seconds = recipe.flows, recipe.calls, recipe.seconds
         self.series: Sequence[Series] = ()
 
@@ -173,6 +174,7 @@ _RECIPES: dict[str, Callable[[str | None, tuple[str, ...] | None], BottleneckKin
     "order": lambda data, files: _order(),
     "rate": lambda data, files: rate_worlds.declared(),
     "calls": lambda data, files: rate_worlds.calls(),
+    "rmcat": lambda data, files: rmcat.rmcat(),
     "rate-measured": lambda data, files: rate_worlds.measured(data),
     "rate-replay": lambda data, files: rate_worlds.replayed(files),
 }

@@ -32,7 +32,7 @@ from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.reading import TraceError
 from vcgym.scripts.shipped.capacity_sample import content, main
 
-NO_DATA = ("order", "rate", "calls")
+NO_DATA = ("order", "rate", "calls", "rmcat")
 
 
 @pytest.mark.parametrize("name", NO_DATA)

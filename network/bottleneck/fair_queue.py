@@ -1,0 +1,267 @@
+"""CoDel (RFC 8289) and FQ-CoDel (RFC 8290) before the link: a packet leaves in its turn, or is dropped at the head of its flow's queue.
+
+Who leaves next depends on who comes, so a departure is an event of its own: at `next_us` the link is free and takes a packet. Flows are
+told apart by their number, without a hash; with `fair` 0 all share one queue, which is CoDel. Where CoDel would drop, an ECN-capable packet
+is marked and leaves (RFC 8289 5.5 with the marks of the Linux kernel). The link works as in queue.py: without drops one queue lets all
+packets out at the instants of the drop-tail queue.
+
+A queue that is too long drops the head of the longest flow's queue (RFC 8290 4.1). The packet on the link has left the queue.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.bottleneck.codel import CODEL, clear_codel, control_law_us, enter_dropping, is_above
+from vcgym.network.kernels.jit import kernel
+
+ROOM = 2048  # packets, of all flows
+NOTHING = -1
+NEVER_US = 1 << 62
+_OFF, _NEW, _OLD = 0, 1, 2  # the list that a flow's queue is in
+
+PACKET = np.dtype(
+    (
+        np.record,
+        [
+            ("entered_us", "i8"),
+            ("number", "i8"),  # of whoever sent it
+            ("size_bytes", "i4"),
+            ("flow", "i2"),
+            ("following", "i2"),  # behind it in its queue, or among the free places
+            ("capable", "i1"),  # 1: ECN-capable
+            ("marked", "i1"),
+        ],
+    )
+)
+FLOW_QUEUE = np.dtype(
+    (
+        np.record,
+        [
+            ("first", "i8"),  # packets in it, NOTHING: none
+            ("last", "i8"),
+            ("bytes", "i8"),
+            ("waiting", "i8"),  # packets of the flow, in whichever queue
+            ("credits", "i8"),  # bytes that it may send in this turn
+            ("list", "i8"),
+            ("following", "i8"),  # queue behind it in its list
+            ("codel", CODEL),
+        ],
+    )
+)
+SCHEDULE = np.dtype(
+    (
+        np.record,
+        [
+            ("next_us", "i8"),  # when the link takes a packet, or NEVER_US
+            ("busy_until_us", "i8"),
+            ("fair", "i8"),  # 0: one queue for all flows
+            ("target_us", "i8"),
+            ("interval_us", "i8"),
+            ("quantum", "i8"),  # bytes
+            ("waiting", "i8"),
+            ("bytes", "i8"),
+            ("free", "i8"),  # first free place
+            ("first", "i8", (3,)),  # flows' queues by list
+            ("last", "i8", (3,)),
+            ("dropped", "i8"),
+            ("marked", "i8"),
+            ("out_place", "i8"),  # of the packet that left last
+            ("out_us", "i8"),  # when it is behind the link and its outages
+        ],
+    )
+)
+
+
+class FairQueue(NamedTuple):
+    """Queues of flows before a batch of links; first axis the bottleneck."""
+
+    schedule: NDArray  # (bottlenecks,) of SCHEDULE
+    flows: NDArray  # (bottlenecks, flows) of FLOW_QUEUE
+    packets: NDArray  # (bottlenecks, ROOM + 1) of PACKET
+
+
+def allocate_fair_queue(bottlenecks: int, flows: int) -> FairQueue:
+    """Allocate the queues of `flows` flows before each link, none started."""
+    schedule = np.zeros(bottlenecks, SCHEDULE)
+    schedule["next_us"] = NEVER_US
+    return FairQueue(schedule, np.zeros((bottlenecks, flows), FLOW_QUEUE), np.zeros((bottlenecks, ROOM + 1), PACKET))
+
+
+@kernel
+def start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum):
+    """Empty the queues before link `s`."""
+    schedule = fair_queue.schedule[s]
+    schedule.next_us, schedule.busy_until_us = NEVER_US, -1
+    schedule.fair, schedule.target_us, schedule.interval_us, schedule.quantum = fair, target_us, interval_us, quantum
+    schedule.waiting = schedule.bytes = schedule.free = schedule.dropped = schedule.marked = 0
+    for i in range(3):
+        schedule.first[i] = schedule.last[i] = NOTHING
+    for f in range(fair_queue.flows.shape[1]):
+        flow = fair_queue.flows[s, f]
+        flow.first = flow.last = flow.following = NOTHING
+        flow.bytes = flow.waiting = flow.credits = flow.list = 0
+        clear_codel(flow.codel)
+    for place in range(ROOM + 1):
+        fair_queue.packets[s, place].following = place + 1
+
+
+@kernel
+def enqueue(fair_queue, s, flow_number, number, size_bytes, capable, now_us, limit_packets, limit_bytes):
+    """Let a packet of a flow in, and drop what is too much."""
+    schedule = fair_queue.schedule[s]
+    f = flow_number if schedule.fair == 1 else 0
+    place = schedule.free
+    packet, flow = fair_queue.packets[s, place], fair_queue.flows[s, f]
+    schedule.free = packet.following
+    packet.entered_us, packet.number, packet.size_bytes, packet.flow = now_us, number, size_bytes, flow_number
+    packet.following, packet.capable, packet.marked = NOTHING, capable, 0
+    if flow.first == NOTHING:
+        flow.first = place
+    else:
+        fair_queue.packets[s, flow.last].following = place
+    flow.last = place
+    flow.bytes += size_bytes
+    fair_queue.flows[s, flow_number].waiting += 1
+    if schedule.waiting == 0:
+        schedule.next_us = max(now_us, schedule.busy_until_us)
+    schedule.waiting += 1
+    schedule.bytes += size_bytes
+    if flow.list == _OFF:
+        flow.credits = schedule.quantum
+        _append(fair_queue, s, _NEW, f)
+    while schedule.waiting > limit_packets or schedule.bytes > limit_bytes:
+        _take(fair_queue, s, _longest(fair_queue, s))
+        schedule.dropped += 1
+    if schedule.waiting == 0:
+        schedule.next_us = NEVER_US
+
+
+@kernel
+def dequeue(fair_queue, s, now_us):
+    """Take the packet that leaves at `now_us`; return its place, whose packet stays until the next one enters, or NOTHING."""
+    schedule = fair_queue.schedule[s]
+    schedule.next_us = NEVER_US
+    while True:
+        which = _NEW if schedule.first[_NEW] != NOTHING else _OLD
+        f = schedule.first[which]
+        if f == NOTHING:
+            return NOTHING
+        flow = fair_queue.flows[s, f]
+        if flow.credits <= 0:
+            flow.credits += schedule.quantum
+            _remove_first(fair_queue, s, which)
+            _append(fair_queue, s, _OLD, f)
+            continue
+        place = _codel_dequeue(fair_queue, s, f, now_us)
+        if place != NOTHING:
+            flow.credits -= fair_queue.packets[s, place].size_bytes
+            return place
+        _remove_first(fair_queue, s, which)
+        if which == _NEW:
+            _append(fair_queue, s, _OLD, f)  # so that it cannot come back as new at once (RFC 8290 4.2)
+
+
+@kernel
+def link_is_busy(fair_queue, s, until_us):
+    """Note that the link is busy up to `until_us`, when it takes the next packet if one waits."""
+    schedule = fair_queue.schedule[s]
+    schedule.busy_until_us = until_us
+    if schedule.waiting > 0:
+        schedule.next_us = until_us
+
+
+@kernel
+def _append(fair_queue, s, which, f):
+    schedule, flow = fair_queue.schedule[s], fair_queue.flows[s, f]
+    flow.list, flow.following = which, NOTHING
+    if schedule.first[which] == NOTHING:
+        schedule.first[which] = f
+    else:
+        fair_queue.flows[s, schedule.last[which]].following = f
+    schedule.last[which] = f
+
+
+@kernel
+def _remove_first(fair_queue, s, which):
+    schedule = fair_queue.schedule[s]
+    flow = fair_queue.flows[s, schedule.first[which]]
+    schedule.first[which] = flow.following
+    flow.list = _OFF
+
+
+@kernel
+def _longest(fair_queue, s):
+    longest = 0
+    for f in range(fair_queue.flows.shape[1]):
+        if fair_queue.flows[s, f].bytes > fair_queue.flows[s, longest].bytes:
+            longest = f
+    return longest
+
+
+@kernel
+def _take(fair_queue, s, f):
+    """Take the packet at the head of a flow's queue; its place is free, but not used before the next one enters."""
+    schedule, flow = fair_queue.schedule[s], fair_queue.flows[s, f]
+    place = flow.first
+    if place == NOTHING:
+        return NOTHING
+    packet = fair_queue.packets[s, place]
+    flow.first = packet.following
+    flow.bytes -= packet.size_bytes
+    fair_queue.flows[s, packet.flow].waiting -= 1
+    schedule.waiting -= 1
+    schedule.bytes -= packet.size_bytes
+    packet.following = schedule.free
+    schedule.free = place
+    return place
+
+
+@kernel
+def _take_and_judge(fair_queue, s, f, now_us):
+    """Take the head of a queue; return its place, and whether it may be dropped."""
+    schedule, flow = fair_queue.schedule[s], fair_queue.flows[s, f]
+    place = _take(fair_queue, s, f)
+    if place == NOTHING:
+        flow.codel.first_above_us = 0
+        return place, False
+    stayed_us = now_us - fair_queue.packets[s, place].entered_us
+    return place, is_above(flow.codel, stayed_us, flow.bytes, now_us, schedule.target_us, schedule.interval_us)
+
+
+@kernel
+def _mark(fair_queue, s, place):
+    """Mark a packet; return False if it is not ECN-capable."""
+    packet = fair_queue.packets[s, place]
+    packet.marked = packet.capable
+    fair_queue.schedule[s].marked += packet.capable
+    return packet.capable == 1
+
+
+@kernel
+def _codel_dequeue(fair_queue, s, f, now_us):
+    """Take the packet of a flow that leaves, by CoDel (RFC 8289 5.5, `deque`); return its place, or NOTHING."""
+    schedule, codel = fair_queue.schedule[s], fair_queue.flows[s, f].codel
+    place, above = _take_and_judge(fair_queue, s, f, now_us)
+    if codel.dropping == 0:
+        if above:
+            if not _mark(fair_queue, s, place):
+                schedule.dropped += 1
+                place, _ = _take_and_judge(fair_queue, s, f, now_us)
+            enter_dropping(codel, now_us, schedule.interval_us)
+        return place
+    if not above:
+        codel.dropping = 0
+    while codel.dropping == 1 and now_us >= codel.drop_next_us:
+        codel.count += 1
+        if _mark(fair_queue, s, place):
+            codel.drop_next_us = control_law_us(codel.drop_next_us, codel.count, schedule.interval_us)
+            return place
+        schedule.dropped += 1
+        place, above = _take_and_judge(fair_queue, s, f, now_us)
+        if above:
+            codel.drop_next_us = control_law_us(codel.drop_next_us, codel.count, schedule.interval_us)
+        else:
+            codel.dropping = 0
+    return place

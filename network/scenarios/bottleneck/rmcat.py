@@ -1,0 +1,163 @@
+"""Test cases of RFC 8867 (media over wired bottlenecks) and RFC 8869 (its wired bottleneck behind Wi-Fi) as worlds of scenario rmcat.
+
+5.1-50, 5.1-100   variable capacity, one flow; ways of 50 and 100 ms
+5.2               variable capacity, two flows
+5.3               a flow each way; reports share the queue with the media of the other way
+5.4               three flows of one algorithm that start one after the other
+5.5               five flows with ways of 10 to 150 ms
+5.6-300, 5.6-1000 a flow beside a long TCP connection (CUBIC); a queue of 300 and 1000 ms
+5.7               two flows beside ten TCP connections that send files
+5.8               three flows, of which the second pauses
+wifi-cbr, wifi-tcp, wifi-both   1 Mbit/s: a flow beside 300 kbit/s or CUBIC from 40 to 80 s; a flow each way
+
+All media flows of a world have the rules of the first (`vcgym.network.bottleneck.other_call.SAME`). Left out: random delay variation of
+up to 30 ms, the change of the video's rate by up to 5 %, priorities (no rule has any), a path of two bottlenecks, the wireless cases of
+RFC 8869.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps, steps
+from vcgym.network.bottleneck.cross_traffic import Tcp, Udp, describe_flow
+from vcgym.network.bottleneck.other_call import SAME, OtherCall
+from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link
+from vcgym.network.bottleneck.sources import Audio, Encoder
+from vcgym.network.scenarios.bottleneck.kinds import BottleneckKinds, Kind, everywhere
+
+RMCAT_KBPS = (170.0, 170.0, 1520.0)  # RFC 8867 5, video of 150 to 1500 kbit/s and audio of 20
+RMCAT_AUDIO, RMCAT_VIDEO = Audio(50, 20.0), Encoder(least_kbps=150.0)
+_SHORT_TCP, _START_ON, _IDLE_S = 10, 2, 10.0  # RFC 8867 5.7
+_FILE_BYTES = (100_000, 1_000_000)
+
+
+class Media(NamedTuple):
+    """A media flow of a case; `way_ms` each way, without queueing."""
+
+    starts_s: float = 0.0
+    stops_s: float = math.inf
+    way_ms: float = 50.0
+    pauses_s: tuple[tuple[float, float], ...] = ()
+    backwards: bool = False
+
+
+class Case(NamedTuple):
+    """A test case.
+
+    Attributes:
+        seconds: its length.
+        mbps: capacity over time, (s, Mbit/s).
+        media: the media flows; the first is the one that others are added to.
+        traffic: what else is in the queue.
+        queue_ms: what the queue holds of the mean capacity.
+        reverse_mbps: capacity of the way back; (): reports meet no queue.
+    """
+
+    seconds: float
+    mbps: tuple[tuple[float, float], ...]
+    media: tuple[Media, ...]
+    traffic: tuple[Tcp | Udp, ...] = ()
+    queue_ms: float = 300.0
+    reverse_mbps: tuple[tuple[float, float], ...] = ()
+
+
+_BACKGROUND: dict[str, Tcp | Udp] = {
+    "cbr": Udp(300e3, starts_s=40.0, stops_s=80.0),
+    "tcp": Tcp("cubic", 1500, 50.0, 50.0, starts_s=40.0, stops_s=80.0),
+}
+_BOTH_WAYS = (Media(), Media(backwards=True))
+
+CASES = {
+    **{f"5.1-{way_ms}": Case(100.0, ((0, 1.0), (40, 2.5), (60, 0.6), (80, 1.0)), (Media(way_ms=way_ms),)) for way_ms in (50, 100)},
+    "5.2": Case(125.0, ((0, 4.0), (25, 2.0), (50, 3.5), (75, 1.0), (100, 2.0)), (Media(), Media())),
+    "5.3": Case(
+        100.0, ((0, 2.0), (20, 1.0), (40, 0.5), (60, 2.0)), _BOTH_WAYS, reverse_mbps=((0, 2.0), (35, 0.8), (70, 2.0)),
+    ),
+    "5.4": Case(120.0, ((0, 3.5),), tuple(Media(starts_s, 119.0) for starts_s in (0.0, 20.0, 40.0))),
+    "5.5": Case(300.0, ((0, 4.0),), tuple(Media(10.0 * i, way_ms=way_ms) for i, way_ms in enumerate((10.0, 25.0, 50.0, 100.0, 150.0)))),
+    **{
+        f"5.6-{queue_ms}": Case(
+            120.0, ((0, 2.0),), (Media(5.0, 119.0),), (Tcp("cubic", 1500, 50.0, 50.0, stops_s=119.0),), queue_ms=queue_ms
+        )
+        for queue_ms in (300, 1000)
+    },
+    "5.7": Case(300.0, ((0, 2.0),), (Media(5.0, 299.0),) * 2),
+    "5.8": Case(120.0, ((0, 3.5),), (Media(), Media(pauses_s=((40.0, 60.0),)), Media())),
+    **{f"wifi-{kind}": Case(120.0, ((0, 1.0),), (Media(),), (flow,)) for kind, flow in _BACKGROUND.items()},
+    "wifi-both": Case(120.0, ((0, 1.0),), _BOTH_WAYS, reverse_mbps=((0, 1.0),)),
+}  # fmt: skip
+
+
+def traces_of(name: str, case: Case) -> tuple[CapacityTrace, ...]:
+    """Return the capacity of the bottleneck, and that of the way back where there is one.
+
+    Raises:
+        TraceError: a rate that is 0 or negative, or times that do not rise.
+    """
+    courses = (case.mbps, case.reverse_mbps) if case.reverse_mbps else (case.mbps,)
+    return tuple(steps(f"{name}{' back' * i}", course, case.seconds) for i, course in enumerate(courses))
+
+
+def case_link(name: str, seed: int, case: Case, traces: tuple[CapacityTrace, ...]) -> SharedLink:
+    """Return the world of a case; media flows that begin late or end early do so by the clock of the case.
+
+    Args:
+        name: of the world.
+        seed: of what is random in it.
+        case: what happens.
+        traces: of `traces_of`.
+
+    Raises:
+        ValueError: no media flow, a first one that goes backwards, intervals that overlap or end before they begin, a number out of range.
+    """
+    if not case.media or case.media[0].backwards:
+        raise ValueError(f"Case.media of {name} is {case.media}: allowed is at least one flow, the first not backwards")
+    first, *others = case.media
+    calls = tuple(
+        OtherCall(
+            SAME, audio=RMCAT_AUDIO, video=RMCAT_VIDEO, rates_kbps=RMCAT_KBPS, forward_ms=of.way_ms, backward_ms=of.way_ms,
+            starts_s=of.starts_s, stops_s=of.stops_s, pauses_s=of.pauses_s, backwards=of.backwards,
+        )
+        for of in others
+    )  # fmt: skip
+    late = ((0.0, first.starts_s),) if first.starts_s else ()
+    link = SharedLink(
+        name, seed, traces[0], queue_packets=8192, queue_bytes=_queue_bytes(case, traces[0]), forward_ms=first.way_ms,
+        backward_ms=first.way_ms, flows=(*calls, *case.traffic), audio=RMCAT_AUDIO, video=RMCAT_VIDEO,
+        seconds=min(case.seconds, first.stops_s), counts_from_s=first.starts_s, rates_kbps=RMCAT_KBPS, pauses_s=(*late, *first.pauses_s),
+        reverse=Reverse(traces[1], _queue_bytes(case, traces[1])) if case.reverse_mbps else None,
+    )  # fmt: skip
+    require_link(link)
+    for flow in link.flows:
+        describe_flow(flow)
+    return link
+
+
+def _queue_bytes(case: Case, trace: CapacityTrace) -> int:
+    return int(case.queue_ms * mean_bps(trace) / 8000.0)
+
+
+def rmcat() -> BottleneckKinds:
+    """Return the recipe of scenario rmcat."""
+    traces = {name: traces_of(name, case) for name, case in CASES.items()}
+
+    def sample(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
+        case = CASES[name]
+        if name == "5.7":
+            case = case._replace(traffic=_short_tcp(draws))
+        return case_link(name, seed, case, traces[name])
+
+    return BottleneckKinds(
+        {name: Kind(everywhere(of[0]), sample) for name, of in traces.items()},
+        flows=1 + _SHORT_TCP,
+        calls=max(len(case.media) for case in CASES.values()) - 1,
+        seconds=max(case.seconds for case in CASES.values()),
+        reverse=tuple(of[1] for of in traces.values() if len(of) > 1),
+    )
+
+
+def _short_tcp(draws: np.random.Generator) -> tuple[Tcp, ...]:
+    starts_s = [0.0 if i < _START_ON else float(draws.exponential(_IDLE_S)) for i in range(_SHORT_TCP)]
+    return tuple(Tcp("cubic", 1500, 50.0, 50.0, starts_s=at_s, file_bytes=_FILE_BYTES, idle_s=_IDLE_S) for at_s in starts_s)

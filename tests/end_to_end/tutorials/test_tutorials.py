@@ -1,0 +1,55 @@
+"""docs/tutorials: every block runs in order, as written but for fewer steps, and prints what the page says it prints."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+PAGES = Path(__file__).parents[3] / "docs" / "tutorials"
+BLOCK = re.compile(r'^```(python|sh)(?: title="([\w.]+)")?\n(.+?)^```', re.MULTILINE | re.DOTALL)
+SMALLER = {
+    "steps=131072": "steps=512",
+    "num_envs=16": "num_envs=4",
+    "n_steps=64": "n_steps=32",
+    "batch_size=256": "batch_size=128",
+    "DRT-WM,GRD-WM,GRD+EWMA-tuned": "DRT-WM",
+}
+
+
+def follow(page, home):
+    """Write each file and run each command of a page in `home`; return what was printed."""
+    (home / ".venv").symlink_to(sys.prefix)
+    known = {name: value for name, value in os.environ.items() if name not in ("VCGYM_DATA", "MLFLOW_TRACKING_URI")}
+    printed = ""
+    for kind, name, content in BLOCK.findall((PAGES / page).read_text(encoding="utf-8")):
+        if kind == "python":
+            (home / name).write_text(content)
+            continue
+        command = re.sub("|".join(map(re.escape, SMALLER)), lambda given: SMALLER[given[0]], content)
+        done = subprocess.run(["bash", "-e", "-c", command], cwd=home, env=known, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        printed += done.stdout
+    (home / ".venv").unlink()
+    return printed
+
+
+def test_every_tutorial_is_followed():
+    assert {path.name for path in PAGES.iterdir()} == {"train_and_rank.md", "own_rule.md", "own_traces.md", "read_a_result.md"}
+
+
+def test_own_rule(tmp_path):
+    printed = follow("own_rule.md", tmp_path)
+    assert re.search(r"PATIENT less DRT-WM: [+-]\d+\.\d\d R, better in \d+% of \d+ worlds\nPATIENT less GRD-WM: ", printed)
+
+
+def test_own_traces(tmp_path):
+    follow("own_traces.md", tmp_path)
+    assert (tmp_path / "outputs" / "leaderboard" / "replay" / "report.html").exists()
+
+
+def test_train_and_rank_and_then_read_the_result(tmp_path):
+    assert "Your agent MINE" in follow("train_and_rank.md", tmp_path)
+    printed = follow("read_a_result.md", tmp_path)
+    assert re.search(r"difference [+-]\d+\.\d \+- \d+\.\d over \d\d+ worlds", printed)
+    assert "152 of 152 agent results reproduced from logged actions." in printed

@@ -1,0 +1,84 @@
+"""The test cases of RFC 8867 and RFC 8869: as their tables say, and what cannot be a case is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+from vcgym.network.bottleneck.capacity.capacity import mean_bps
+from vcgym.network.bottleneck.cross_traffic import Tcp
+from vcgym.network.bottleneck.other_call import SAME, OtherCall
+from vcgym.network.bottleneck.sources import Encoder
+from vcgym.network.scenarios.bottleneck.rmcat import CASES, Case, Media, case_link, traces_of
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+
+ONE = Case(10.0, ((0, 1.0),), (Media(),))
+
+
+def link(case):
+    return case_link("x", 1, case, traces_of("x", case))
+
+
+def test_cases_are_those_of_the_tables():
+    scenario = SendingScenario("rmcat")
+    assert scenario.kinds == tuple(CASES)
+    drawn = {kind: scenario.draw("train", 3, kind) for kind in CASES}
+    assert {kind: (of.trace.rates_bps / 1e6).tolist() for kind, of in drawn.items() if len(of.trace.rates_bps) > 1} == {
+        "5.1-50": [1.0, 2.5, 0.6, 1.0], "5.1-100": [1.0, 2.5, 0.6, 1.0], "5.2": [4.0, 2.0, 3.5, 1.0, 2.0], "5.3": [2.0, 1.0, 0.5, 2.0],
+    }  # fmt: skip
+    assert {kind: mean_bps(of.trace) / 1e6 for kind, of in drawn.items() if len(of.trace.rates_bps) == 1} == pytest.approx(
+        {"5.4": 3.5, "5.5": 4, "5.6-300": 2, "5.6-1000": 2, "5.7": 2, "5.8": 3.5, "wifi-cbr": 1, "wifi-tcp": 1, "wifi-both": 1}
+    )
+    calls = {kind: [flow for flow in of.flows if isinstance(flow, OtherCall)] for kind, of in drawn.items()}
+    assert {kind: 1 + len(of) for kind, of in calls.items()} == {
+        "5.1-50": 1, "5.1-100": 1, "5.2": 2, "5.3": 2, "5.4": 3, "5.5": 5, "5.6-300": 1, "5.6-1000": 1, "5.7": 2, "5.8": 3, "wifi-cbr": 1,
+        "wifi-tcp": 1, "wifi-both": 2,
+    }  # fmt: skip
+    assert all(of.rate == SAME and of.rates_kbps == (170.0, 170.0, 1520.0) for flows in calls.values() for of in flows)
+    assert [of.starts_s for of in calls["5.5"]] == [10.0, 20.0, 30.0, 40.0]
+    assert [drawn["5.5"].forward_ms, *(of.forward_ms for of in calls["5.5"])] == [10.0, 25.0, 50.0, 100.0, 150.0]
+    assert [of.pauses_s for of in calls["5.8"]] == [((40.0, 60.0),), ()]
+    assert drawn["5.6-300"].queue_bytes == 75_000
+    assert drawn["5.6-1000"].queue_bytes == 250_000
+    assert drawn["5.6-300"].pauses_s == ((0.0, 5.0),)
+    assert (drawn["5.3"].reverse.trace.rates_bps / 1e6).tolist() == [2.0, 0.8, 2.0]
+    assert calls["5.3"][0].backwards
+    short = [flow for flow in drawn["5.7"].flows if isinstance(flow, Tcp)]
+    assert [flow.file_bytes for flow in short] == [(100_000, 1_000_000)] * 10
+    assert sum(flow.starts_s == 0.0 for flow in short) == 2
+
+
+def test_worlds_of_a_case_differ_in_what_is_random_alone():
+    scenario = SendingScenario("rmcat")
+    one, other = (scenario.draw("train", seed, "5.4") for seed in (1, 2))
+    assert one.seed != other.seed
+    assert one._replace(seed=0) == other._replace(seed=0)
+    starts = [[flow.starts_s for flow in scenario.draw("train", seed, "5.7").flows if isinstance(flow, Tcp)] for seed in range(200)]
+    assert np.mean(np.array(starts)[:, 2:]) == pytest.approx(10.0, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        (ONE._replace(media=()), r"Case.media of x is \(\): allowed is at least one flow"),
+        (ONE._replace(media=(Media(backwards=True),)), "Case.media of x is .*: allowed is at least one flow, the first not backwards"),
+        (ONE._replace(mbps=((0, 1.0), (5, -2.0))), r"rate of x, bit/s, entry 1 is .*-2000000"),
+        (ONE._replace(mbps=((0, 1.0), (0, 2.0))), "time of x, s, entry 0 is .*0"),
+        (ONE._replace(reverse_mbps=((0, 0.0),)), "rate of x back, bit/s, entry 0 is .*0"),
+        (ONE._replace(media=(Media(pauses_s=((1.0, 3.0), (2.0, 4.0))),)), r"pauses_s = \(\(1.0, 3.0\), \(2.0, 4.0\)\) of x"),
+        (ONE._replace(media=(Media(), Media(pauses_s=((3.0, 1.0),)))), r"pauses_s = \(\(3.0, 1.0\),\) of OtherCall"),
+        (ONE._replace(media=(Media(2.0, pauses_s=((1.0, 3.0),)),)), "pauses_s = .* of x: allowed are up to 2 intervals"),
+        (ONE._replace(media=(Media(), Media(5.0, 4.0))), "OtherCall.stops_s is 4.0"),
+        (ONE._replace(media=(Media(way_ms=-1.0),)), "SharedLink.forward_ms is -1.0"),
+        (ONE._replace(media=(Media(), Media(backwards=True))), "backwards = True of an OtherCall of x: allowed with a bottleneck"),
+        (ONE._replace(traffic=(Tcp(file_bytes=(10, 5)),)), r"Tcp.file_bytes is \(10, 5\)"),
+        (ONE._replace(traffic=(Tcp(file_bytes=(10, 50), idle_s=math.nan),)), "Tcp.idle_s is nan"),
+    ],
+)
+def test_what_cannot_be_a_case_is_refused(case, message):
+    with pytest.raises(ValueError, match=message):
+        link(case)
+
+
+def test_media_are_the_encoder_of_the_rfc():
+    assert link(ONE).video == Encoder(least_kbps=150.0)
