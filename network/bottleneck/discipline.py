@@ -17,7 +17,7 @@ class Threshold(NamedTuple):
 
 
 class Codel(NamedTuple):
-    """One queue under CoDel, RFC 8289 with its constants (4.2, 4.3): ECN-capable packets are marked, others dropped."""
+    """A queue under CoDel, RFC 8289 with its constants (4.2, 4.3): ECN-capable packets are marked, others dropped."""
 
     target_ms: float = 5.0
     interval_ms: float = 100.0
