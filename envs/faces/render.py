@@ -1,52 +1,86 @@
-"""Pictures of a call for people. They show ground truth that agents cannot observe."""
+"""Pictures of a call for people, with axes, units and a legend. They show ground truth that agents cannot observe.
 
-import math
+matplotlib is needed to draw alone, and imported then: it comes with the extra `video`.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 
-HEIGHT = 256
-MS_PER_PIXEL = 2
-COLUMNS_PER_S = 4
-_GROUND, _OTHERS, _IN_FORCE, _LAG = (255, 255, 255), (200, 200, 200), (31, 78, 161), (200, 60, 40)
+INCHES, DOTS_PER_INCH = (7.2, 4.0), 100
+_OTHERS, _IN_FORCE, _LAG, _LOST = "#b8bec6", "#1f4ea1", "#c83c28", "#222222"
 
 
-def picture_of_paths(batch: CallBatch, row: int) -> NDArray[np.uint8]:
-    """Draw the delays of all paths in the current block of the world up to now, (HEIGHT, BLOCK_SLOTS, 3).
-
-    A column is a 10-ms slot, a pixel of height 2 ms, zero at the bottom. Grey: every path; blue: the one in force; red: that one plus the
-    receiver's lag. What lies ahead stays white.
-    """
+def draw_paths(axes: Any, batch: CallBatch, row: int) -> None:
+    """Draw the delays of all paths in the current block of the world up to now, and the lag that the receiver adds to the one in use."""
     call = batch.calls[row]
-    image = np.full((HEIGHT, BLOCK_SLOTS, 3), _GROUND, np.uint8)
     past = min(int(call.slot) - int(call.block) * BLOCK_SLOTS, BLOCK_SLOTS)
+    seconds = (int(call.block) * BLOCK_SLOTS + np.arange(past)) * SLOT_US / 1e6
     delays = batch.world.delay_us[row, :, :past]
-    in_force = int(call.to_sender.in_force)
-    for path in range(len(delays)):
-        _trace(image, delays[path], 0, _OTHERS)
-    _trace(image, delays[in_force], int(call.receiver.level_us), _LAG)
-    _trace(image, delays[in_force], 0, _IN_FORCE)
-    return image
+    shown_ms = np.where(delays == LOST, np.nan, delays / 1000.0)
+    used = int(call.to_sender.in_force)
+    label = f"the other {len(shown_ms) - 1} paths"
+    for path, delay_ms in enumerate(shown_ms):
+        if path != used:
+            axes.plot(seconds, delay_ms, color=_OTHERS, linewidth=0.7, label=label)
+            label = "_nolegend_"
+    name = batch.scenario.layout.path_names[used]
+    axes.plot(seconds, shown_ms[used], color=_IN_FORCE, linewidth=1.6, label=f"path in use: {name}")
+    axes.plot(seconds, shown_ms[used] + int(call.receiver.level_us) / 1000.0, color=_LAG, linewidth=1.0, label="... and the receiver's lag")
+    lost = np.flatnonzero(delays[used] == LOST)
+    axes.plot(seconds[lost], np.zeros(len(lost)), "x", color=_LOST, markersize=4, label="packet lost on the path in use")
+    start = int(call.block) * BLOCK_SLOTS * SLOT_US / 1e6
+    highest = np.nanquantile(shown_ms, 0.98) if np.isfinite(shown_ms).any() else 100.0
+    axes.set(xlim=(start, start + BLOCK_SLOTS * SLOT_US / 1e6), ylim=(0.0, max(200.0, 1.6 * highest)))
+    draw = batch.draws[row]
+    axes.set(xlabel="time in the call (s)", ylabel="delay of a packet (ms)", title=f"{draw.pair}, stratum {draw.stratum}" if draw else "")
 
 
-def _trace(image: NDArray[np.uint8], delay_us: NDArray[np.int64], above_us: int, colour: tuple[int, int, int]) -> None:
-    columns = np.flatnonzero(delay_us != LOST)
-    heights = np.minimum((delay_us[columns] + above_us) // (1000 * MS_PER_PIXEL), HEIGHT - 1)
-    image[HEIGHT - 1 - heights, columns] = colour
+def draw_sender(axes: Any, batch: SendingBatch, row: int) -> None:
+    """Draw the mean target of each second so far on a log scale between the call's bounds."""
+    sender, targets = batch.senders[row], batch.tables.targets[row]
+    done = int(sender.now_us) // 1_000_000
+    axes.step(np.arange(done), targets[:done] / 1000.0, where="post", color=_IN_FORCE, linewidth=1.6, label="target bitrate")
+    for bound, label in ((sender.least_bps, "smallest and largest target allowed"), (sender.most_bps, "_nolegend_")):
+        axes.axhline(bound / 1000.0, color=_OTHERS, linewidth=1.0, label=label)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda kbps, _: f"{kbps:g}")
+    link = batch.links[row]
+    axes.set(xlim=(0, len(targets)), xlabel="time in the call (s)", ylabel="target bitrate (kbit/s)", title=link.name if link else "")
 
 
-def picture_of_sender(batch: SendingBatch, row: int) -> NDArray[np.uint8]:
-    """Draw the mean target of each second so far, (HEIGHT, columns, 3), on a log scale, the minimum at the bottom."""
-    sender = batch.senders[row]
-    targets = batch.tables.targets[row]
-    image = np.full((HEIGHT, COLUMNS_PER_S * len(targets), 3), _GROUND, np.uint8)
-    span = math.log(sender.most_bps / sender.least_bps) or 1.0
-    for second in range(int(sender.now_us) // 1_000_000):
-        share = math.log(max(float(targets[second]), float(sender.least_bps)) / sender.least_bps) / span
-        top = HEIGHT - 1 - int(share * (HEIGHT - 1))
-        image[top:, COLUMNS_PER_S * second : COLUMNS_PER_S * (second + 1)] = _IN_FORCE
-    return image
+class Picture:
+    """A figure that is drawn again for each picture; of mode human it stands in a window."""
+
+    def __init__(self, mode: str) -> None:
+        from matplotlib.figure import Figure
+
+        if mode == "human":
+            from matplotlib import pyplot
+
+            self._pause: Any = pyplot.pause
+            self.figure: Any = pyplot.figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
+        else:
+            self._pause, self.figure = None, Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
+
+    def drawn(self, draw: Callable[[Any], None]) -> NDArray[np.uint8] | None:
+        """Return the picture, (height, width, 3); of mode human show it and return None."""
+        self.figure.clear()
+        axes = self.figure.add_subplot()
+        draw(axes)
+        axes.legend(loc="upper right", fontsize="small")
+        axes.grid(color="#e8eaed")
+        if self._pause is not None:
+            self._pause(0.001)
+            return None
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        canvas = FigureCanvasAgg(self.figure)
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())[..., :3].copy()

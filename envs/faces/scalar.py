@@ -10,16 +10,17 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from vcgym.envs.faces.render import Picture
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.settings import arguments_of
 from vcgym.network.kernels.ranges import one_of
 
 _OF_BATCHES = {"num_envs", "autoreset_mode", "max_episode_steps"}
-METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # a decision of Relay and Call is 100 ms
+METADATA: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 10}  # a decision of Relay and Call is 100 ms
 
 
 class ScalarEnv(gym.Env[Any, Any]):
-    """Environment of a call, with the arguments of `vector_class` but num_envs and autoreset_mode; ``render_mode="rgb_array"`` draws it."""
+    """Environment of a call, with the arguments of `vector_class` but those of batches; `render_mode` rgb_array or human draws it."""
 
     metadata = METADATA
     vector_class: ClassVar[Callable[..., EpisodeVectorEnv]]
@@ -32,9 +33,10 @@ class ScalarEnv(gym.Env[Any, Any]):
 
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
         if render_mode is not None:
-            one_of("render_mode", render_mode, ("rgb_array",))
+            one_of("render_mode", render_mode, ("rgb_array", "human"))
         self.native = self.vector_class(1, autoreset_mode=AutoresetMode.DISABLED, **arguments)
         self.render_mode = render_mode
+        self._picture: Picture | None = None
         self.observation_space = self.native.single_observation_space
         self.action_space = self.native.single_action_space
 
@@ -44,16 +46,26 @@ class ScalarEnv(gym.Env[Any, Any]):
         if seed is None and not self.native.has_begun:
             seed = int(self.np_random.integers(1 << 31))
         observations, infos = self.native.reset(seed=seed, options=options)
+        self._show()
         return self._first(observations), self._own(infos)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play to the next decision, or to the end of the call (truncated)."""
         observations, rewards, _, truncated, infos = self.native.step(np.expand_dims(np.asarray(action), 0))
+        self._show()
         return self._first(observations), float(rewards[0]), False, bool(truncated[0]), self._own(infos)
 
     def render(self) -> NDArray[np.uint8] | None:
-        """Draw the call so far; None without a render mode."""
-        return None if self.render_mode is None else self.native.picture(0)
+        """Return a picture of the call so far, (height, width, 3); of mode human show it; None without a render mode."""
+        if self.render_mode is None:
+            return None
+        self._picture = self._picture or Picture(self.render_mode)
+        return self._picture.drawn(lambda axes: self.native.draw(axes, 0))
+
+    def _show(self) -> None:
+        """Renew the window, which gymnasium expects of mode human without being asked."""
+        if self.render_mode == "human":
+            self.render()
 
     @staticmethod
     def _own(infos: dict[str, Any]) -> dict[str, Any]:

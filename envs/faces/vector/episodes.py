@@ -129,8 +129,8 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Take over the lines of `_world_names`."""
 
     @abstractmethod
-    def picture(self, row: int) -> NDArray[np.uint8]:
-        """Draw one session."""
+    def draw(self, axes: Any, row: int) -> None:
+        """Draw one session on axes of matplotlib."""
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None

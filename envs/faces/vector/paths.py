@@ -24,7 +24,7 @@ from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.rating import Rating
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
-from vcgym.envs.faces.render import picture_of_paths
+from vcgym.envs.faces.render import draw_paths
 from vcgym.envs.faces.vector.actions import FORMS, action_space, decode
 from vcgym.envs.faces.vector.checks import require_whole
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
@@ -200,9 +200,9 @@ class PathsVectorEnv(EpisodeVectorEnv):
             **self._worlds(), **self.uplink.outcomes(),
         }  # fmt: skip
 
-    def picture(self, row: int) -> NDArray[np.uint8]:
-        """Draw the call so far, see `vcgym.envs.faces.render.picture_of_paths`."""
-        return picture_of_paths(self.batch, row)
+    def draw(self, axes: Any, row: int) -> None:
+        """Draw the call so far, see `vcgym.envs.faces.render.draw_paths`."""
+        draw_paths(axes, self.batch, row)
 
     def played(self) -> Played:
         """Return every call packet by packet, as it stands; needs ``log=True``."""

@@ -12,7 +12,7 @@ from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.paths.state import CALL
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.faces.render import picture_of_sender
+from vcgym.envs.faces.render import draw_sender
 from vcgym.envs.faces.vector.checks import require_whole
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.settings import BottleneckSettings, SenderAgentSettings, grouped
@@ -119,9 +119,9 @@ class SenderVectorEnv(EpisodeVectorEnv):
         """Return the packets of one call that were kept, see `SendingBatch.log`."""
         return self.batch.log(row)
 
-    def picture(self, row: int) -> NDArray[np.uint8]:
-        """Draw the call so far, see `vcgym.envs.faces.render.picture_of_sender`."""
-        return picture_of_sender(self.batch, row)
+    def draw(self, axes: Any, row: int) -> None:
+        """Draw the call so far, see `vcgym.envs.faces.render.draw_sender`."""
+        draw_sender(axes, self.batch, row)
 
     def _living(self) -> dict[str, Any]:
         batch = self.batch

@@ -9,6 +9,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
+from matplotlib.figure import Figure
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
@@ -89,13 +90,15 @@ def test_the_picture_shows_the_past_alone(path_env_id):
     env = gymnasium.make(path_env_id, packets=200, render_mode="rgb_array")
     env.action_space.seed(1)
     env.reset(seed=4)
-    drawn = 0
+    before = env.render()
     for _ in range(12):
         env.step(env.action_space.sample())
-        columns = np.flatnonzero((env.render() != 255).any(axis=(0, 2)))
-        assert len(columns) >= drawn
-        assert columns.max() < env.unwrapped.native.batch.calls["slot"][0]
-        drawn = len(columns)
+        axes = Figure().add_subplot()
+        env.unwrapped.native.draw(axes, 0)
+        now_s = env.unwrapped.native.batch.calls["slot"][0] / 100
+        assert 0 < max(max(line.get_xdata(), default=0) for line in axes.lines) < now_s
+    assert env.render().shape == before.shape == (400, 720, 3) and (env.render() != before).any()
+    assert axes.get_xlabel() == "time in the call (s)" and axes.get_ylabel() == "delay of a packet (ms)" and axes.get_title()
     assert gymnasium.make(path_env_id, packets=200).unwrapped.render() is None
 
 

@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from matplotlib.figure import Figure
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
@@ -230,9 +231,11 @@ def test_the_picture_shows_the_past_alone(sender_id):
     env.reset(seed=4)
     over = False
     while not over:
-        columns = np.flatnonzero((env.render() != 255).any(axis=(0, 2)))
-        assert len(columns) == 4 * (int(env.unwrapped.native.batch.senders[0].now_us) // 1_000_000)
+        axes = Figure().add_subplot()
+        env.unwrapped.native.draw(axes, 0)
+        assert len(axes.lines[0].get_xdata()) == int(env.unwrapped.native.batch.senders[0].now_us) // 1_000_000
         over = env.step(env.action_space.sample())[3]
+    assert env.render().shape == (400, 720, 3) and axes.get_ylabel() == "target bitrate (kbit/s)"
 
 
 @pytest.mark.parametrize("observation", ["features", "records"])
