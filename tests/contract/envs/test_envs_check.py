@@ -28,12 +28,15 @@ class OneOfNative(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         observations, infos = self.native.reset(seed=seed, options=options)
-        return self._first(observations), infos
+        return self._first(observations), self._own(infos)
 
     def step(self, action):
         observations, rewards, terminated, truncated, infos = self.native.step(np.asarray(action)[None])
-        info = {name: value[0] for name, value in infos.items() if not name.startswith("_")}
-        return self._first(observations), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
+        return self._first(observations), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), self._own(infos)
+
+    @staticmethod
+    def _own(infos):
+        return {name: value[0] for name, value in infos.items() if not name.startswith("_")}
 
     @staticmethod
     def _first(observations):

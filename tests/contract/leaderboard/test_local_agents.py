@@ -13,6 +13,7 @@ from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.play import evaluate, play
+from vcgym.leaderboard.report.publish import REPORT
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.sender_columns import RATE
 
@@ -43,11 +44,11 @@ def test_a_policy_of_ones_own_is_played_anew_and_not_kept(tmp_path):
 
 def test_it_is_ranked_beside_rules_as_local_and_nothing_is_logged(tmp_path):
     agent = local_agent(lambda observation: np.tile([0, 4], (len(observation), 1)), CALLS, prepare(CALLS), {"action": "relative"})
-    page = run_suite(CALLS, prepare(CALLS), {"DRT-WM": load_system("DRT-WM"), "stay": agent}, tmp_path, lambda done, note: None)
+    run_suite(CALLS, prepare(CALLS), {"DRT-WM": load_system("DRT-WM"), "stay": agent}, tmp_path, lambda done, note: None)
     rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
     assert {row["system"]: row["kind"] for row in rows} == {"DRT-WM": "rule", "stay": "local"}
     assert pq.read_table(tmp_path / "actions.parquet").num_rows == 0
-    assert "stay" in page.read_text(encoding="utf-8")
+    assert "stay" in (tmp_path / REPORT).read_text(encoding="utf-8")
 
 
 def test_a_sender_of_ones_own_sets_the_rate(tmp_path):

@@ -51,7 +51,8 @@ def test_a_record_is_complete(taken):
         assert record.rounds in (1, TINY.rounds)
         assert 0.0 <= record.spread < 100.0
         assert record.unit in {
-            "packets/s/core", "packet-hops/s/core", "packets/s", "path-slots/s", "us/slot", "steps/s", "s", "ms", "ns", "x", "bytes"
+            "packets/s/core", "packet-hops/s/core", "simulated s/s/core",
+            "packets/s", "path-slots/s", "us/slot", "steps/s", "s", "ms", "ns", "x", "bytes"
         }  # fmt: skip
     assert len({(record.name, record.threads) for record in records}) == len(records)
 

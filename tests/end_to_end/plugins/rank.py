@@ -27,7 +27,7 @@ RATES = {
 }
 found = {}
 for suite, systems in ((PATHS, ROUTERS), (SENDERS, RATES)):
-    page = run_suite(suite, prepare(suite), systems, Path(suite.name), lambda done, note: None)
-    rows = pq.read_table(page.with_name("results.parquet")).to_pylist()
+    run_suite(suite, prepare(suite), systems, Path(suite.name), lambda done, note: None)
+    rows = pq.read_table(Path(suite.name) / "results.parquet").to_pylist()
     found[suite.name] = {name: sum(row["system"] == name for row in rows) for name in systems}
 print(json.dumps(found))  # noqa: T201

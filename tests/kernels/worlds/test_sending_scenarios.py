@@ -12,7 +12,6 @@ from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant, 
 from vcgym.network.bottleneck.capacity.files import MIN_BPS
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED, MEASURED, OPPORTUNITIES, place_of_trace, read_set
 from vcgym.network.bottleneck.cross_traffic import Tcp, describe_flow
-from vcgym.network.bottleneck.other_call import RATES as RULES
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
 from vcgym.network.bottleneck.sources import Timeline
@@ -85,7 +84,8 @@ def test_mean_of_a_rate_that_holds_for_ever(mbps):
 
 def test_other_calls_of_a_world():
     scenario = SendingScenario("calls")
-    for kind, rules in (("gcc", {"gcc_webrtc"}), ("tfrc", {"tfrc"}), ("fixed", {"fixed"}), ("mixed", set(RULES))):
+    every = {"gcc_webrtc", "gcc_draft", "tfrc", "fixed"}
+    for kind, rules in (("gcc", {"gcc_webrtc"}), ("tfrc", {"tfrc"}), ("fixed", {"fixed"}), ("mixed", every)):
         links = [scenario.draw("train", seed, kind) for seed in range(60)]
         assert {len(link.flows) for link in links} == {1, 2, 3}
         calls = [(link, flow) for link in links for flow in link.flows if isinstance(flow, OtherCall)]
