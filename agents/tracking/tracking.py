@@ -41,6 +41,7 @@ from mlflow.utils.mlflow_tags import (
 
 from vcgym.agents.config.base import Config
 from vcgym.agents.tracking import points
+from vcgym.agents.tracking.held_signals import held_signals
 from vcgym.agents.tracking.points import Point
 from vcgym.network.traces.plain_file import replace_file
 
@@ -65,7 +66,8 @@ class Server:
         """Make a request; return False, and say so the first time, if the server fails or has failed."""
         if not self.lost:
             try:
-                request()
+                with held_signals():
+                    request()
             except (MlflowException, OSError) as error:
                 self.lost = True
                 log.warning(f"tracking at {self.uri} failed ({str(error)[:100]}...); work goes on, metrics are kept as {UNSENT} "

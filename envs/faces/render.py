@@ -65,9 +65,11 @@ class Picture:
             from matplotlib import pyplot
 
             self._pause: Any = pyplot.pause
+            self._close: Any = pyplot.close
             self.figure: Any = pyplot.figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
         else:
-            self._pause, self.figure = None, Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
+            self._pause = self._close = None
+            self.figure = Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
 
     def drawn(self, draw: Callable[[Any], None]) -> NDArray[np.uint8] | None:
         """Return the picture, (height, width, 3); of mode human show it and return None."""
@@ -84,3 +86,8 @@ class Picture:
         canvas = FigureCanvasAgg(self.figure)
         canvas.draw()
         return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._close is not None:
+            self._close(self.figure)

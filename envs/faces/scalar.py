@@ -62,6 +62,12 @@ class ScalarEnv(gym.Env[Any, Any]):
         self._picture = self._picture or Picture(self.render_mode)
         return self._picture.drawn(lambda axes: self.native.draw(axes, 0))
 
+    def close(self) -> None:
+        """Close the window of mode human."""
+        if self._picture is not None:
+            self._picture.close()
+            self._picture = None
+
     def _show(self) -> None:
         """Renew the window, which gymnasium expects of mode human without being asked."""
         if self.render_mode == "human":

@@ -9,6 +9,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
@@ -87,6 +88,16 @@ def test_observations_lie_in_their_space(path_env_id, scenario, mode):
             if over:
                 break
         assert env.observation_space.contains(seen)
+
+
+def test_the_window_is_closed_with_the_environment(env_id, short):
+    open_before = pyplot.get_fignums()
+    env = gymnasium.make(env_id, render_mode="human", **short)
+    env.reset(seed=4)
+    assert len(pyplot.get_fignums()) == len(open_before) + 1
+    env.close()
+    env.close()
+    assert pyplot.get_fignums() == open_before
 
 
 def test_the_picture_shows_the_past_alone(path_env_id):

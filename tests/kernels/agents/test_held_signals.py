@@ -1,0 +1,47 @@
+"""Signals that come while a request runs wait for its end."""
+
+import signal
+import threading
+
+import pytest
+
+from vcgym.agents.tracking.held_signals import held_signals
+
+
+def test_a_signal_waits_for_the_end_of_the_block():
+    done = []
+
+    @held_signals()
+    def request():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        done.append("request")
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        request()
+    assert done == ["request"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_ignored_signal_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with held_signals():
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_another_thread_makes_its_requests_too():
+    done = []
+
+    def work():
+        with held_signals():
+            done.append("request")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == ["request"]
