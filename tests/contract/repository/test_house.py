@@ -87,10 +87,10 @@ def test_a_planted_forbidden_import_is_reported(tmp_path: Path, python_path: Cal
     assert "vcgym.network.planted -> vcgym.agents" in report.stdout
 
 
-def test_a_planted_type_error_is_reported(tmp_path: Path) -> None:
+def test_a_planted_type_error_is_reported(tmp_path: Path, python_path: Callable[[Path], str]) -> None:
     house = copy_of_the_house(tmp_path)
     (house / "network" / "planted.py").write_text("def halve(delay_ms: float) -> str:\n    return delay_ms / 2\n")
-    report = run(BIN / "mypy", "--package", "vcgym.network", cwd=house)
+    report = run(BIN / "mypy", "--package", "vcgym.network", cwd=house, PYTHONPATH=python_path(house / ".typings"))
     assert report.returncode == 1
     assert "network/planted.py:2: error: Incompatible return value type" in report.stdout
 
