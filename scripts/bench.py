@@ -5,7 +5,7 @@ from rich.console import Console
 from vcgym.leaderboard.bench.catalogue import CATALOGUE, bench
 from vcgym.leaderboard.bench.config import BenchConfig
 from vcgym.leaderboard.bench.measure import Effort
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 
 @command("bench", BenchConfig)

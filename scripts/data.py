@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 from vcgym.scripts.importing.command import DataCommand, run
 
 

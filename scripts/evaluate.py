@@ -4,7 +4,7 @@ import logging
 
 from vcgym.agents.config.training import EvaluateConfig
 from vcgym.agents.evaluation.evaluate import evaluate_agent
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from vcgym.leaderboard.headroom.config import HeadroomConfig
 from vcgym.leaderboard.headroom.run import worlds, write_headroom
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import ANCHORS
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 
 @command("headroom", HeadroomConfig)

@@ -29,7 +29,7 @@ from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import verify
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 
 @command("leaderboard", LeaderboardConfig)

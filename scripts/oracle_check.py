@@ -8,7 +8,7 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.headroom.check import SCENARIOS, compare, summary
 from vcgym.leaderboard.headroom.config import OracleCheckConfig
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 
 @command("oracle_check", OracleCheckConfig)

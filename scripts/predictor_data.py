@@ -7,7 +7,7 @@ from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import build as build_rows
 from vcgym.leaderboard.forecasts.data import playable
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 
 @command("predictor_data", PredictorDataConfig)

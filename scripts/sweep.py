@@ -4,7 +4,7 @@ import logging
 
 from vcgym.agents.config.training import SweepConfig
 from vcgym.agents.sweeps.sweep import run_sweep
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 log = logging.getLogger(__name__)
 

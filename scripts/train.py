@@ -4,7 +4,7 @@ import logging
 
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.training.study import run_study
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 log = logging.getLogger(__name__)
 

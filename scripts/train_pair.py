@@ -4,7 +4,7 @@ import logging
 
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.learners.study import run_pairs
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from rich.console import Console
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
 from vcgym.leaderboard.forecasts.study import PUBLISHED, run_study
 from vcgym.leaderboard.forecasts.table import print_ranks
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 
 @command("train_predictor", TrainPredictorConfig)

@@ -13,7 +13,7 @@ from vcgym.leaderboard.tuning.tunable import space_of
 from vcgym.leaderboard.tuning.tune_config import PairModeConfig, PairsConfig, TuneConfig, load_spaces
 from vcgym.leaderboard.tuning.tune_pairs import Round, Rules, receiver_name, router_name, tune_pairs
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask, save, tune_system
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,6 @@ SESSION_FEATURES = 3
 DELAY_PRICE = 1.0  # per session: its share of packets later than the bound
 LOSS_PRICE = 1.0  # per session: its share of packets lost
 _DEAD_S = 2.0  # shown as the delay of a link that is dead
-_DELTA_KBPS = 10.0
 _WINDOW = 5  # decisions over which a session's rate is averaged
 _PARAMS = Celerity()
 
@@ -92,8 +91,8 @@ class ConferenceSession:
         return rates
 
     def utility(self) -> float:
-        """Return the sum of ln(rate + 10 kbps)."""
-        return float(np.log(self.session_kbps() + _DELTA_KBPS).sum())
+        """Return the sum of ln(rate + 10 kbps), as Celerity bounds marginal utility."""
+        return float(np.log(self.session_kbps() + _PARAMS.delta_kbps).sum())
 
     def _shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return each session's shares of packets late, and lost or not there yet, over the last decision, (P,) each."""

@@ -13,7 +13,8 @@ from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.leaderboard.bench.measure import Effort, Record, Run, median_ratio, rate
 from vcgym.leaderboard.bench.yardsticks.event_simulator import Flow, Link, simulate
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, Tcp, Udp, allocate_flows, describe_flow, run_flows, start_flows
+from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
+from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
 from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.wireless import OUTAGES
 from vcgym.network.scenarios.bottleneck.rmcat import CASES, case_link, traces_of

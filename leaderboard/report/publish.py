@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from vcgym.leaderboard.report import beaten_by_tuned_rule as tuned_rule
 from vcgym.leaderboard.report.board import Board, Line, board_name, boards
-from vcgym.leaderboard.report.details import details
 from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
-from vcgym.leaderboard.report.headline import headline
-from vcgym.leaderboard.report.left_out import left_out_lines
-from vcgym.leaderboard.report.names import STRATA, codes
 from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.page.picture import ROLES, picture
 from vcgym.leaderboard.report.table import markdown
 from vcgym.leaderboard.report.template import render
+from vcgym.leaderboard.report.words import beaten_by_tuned_rule as tuned_rule
+from vcgym.leaderboard.report.words.details import details
+from vcgym.leaderboard.report.words.headline import headline
+from vcgym.leaderboard.report.words.left_out import left_out_lines
+from vcgym.leaderboard.report.words.names import STRATA, codes
 from vcgym.leaderboard.results.cdf import Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with_oracles
 from vcgym.network.traces.cards import Card

@@ -17,10 +17,10 @@ from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
 from vcgym.leaderboard.report.board import Board, board_name
-from vcgym.leaderboard.report.left_out import left_out_lines, write_left_out
 from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import REPORT, publish
 from vcgym.leaderboard.report.table import print_summary
+from vcgym.leaderboard.report.words.left_out import left_out_lines, write_left_out
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import WORLD

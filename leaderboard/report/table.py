@@ -8,10 +8,10 @@ from rich.table import Table
 
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import Board, Line, Stratum
-from vcgym.leaderboard.report.details import details
-from vcgym.leaderboard.report.headline import change, headline
-from vcgym.leaderboard.report.names import few
 from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.words.details import details
+from vcgym.leaderboard.report.words.headline import change, headline
+from vcgym.leaderboard.report.words.names import few
 from vcgym.leaderboard.results.columns import COST, format_value
 from vcgym.leaderboard.statistics import Estimate
 

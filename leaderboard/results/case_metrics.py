@@ -10,7 +10,7 @@ from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.sender_metrics import ACCOUNTING, capacity_bps, delay_cdf, metrics
 from vcgym.network.bottleneck.capacity.capacity import mean_bps
-from vcgym.network.bottleneck.cross_traffic import Tcp
+from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 

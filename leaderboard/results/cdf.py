@@ -41,7 +41,7 @@ Where = tuple[str, str, str, str]
 """Board, scenario, pair, accounting."""
 
 Cdfs = dict[Where, dict[str, DelayCdf]]
-"""Where -> system -> distribution."""
+"""Distributions by place and system."""
 
 
 def delay_cdf(played: "Played", sessions: Sequence[int] | slice = slice(None)) -> dict[str, DelayCdf]:

@@ -10,9 +10,6 @@ queue.
 
 The way back takes up to `jitter_us` longer at random, in order: without it packets of several windows meet the full queue in lockstep and
 one flow starves (traffic phase effects, Floyd and Jacobson 1992, who advise such a random time).
-
-On-off UDP: while on, packets of equal size evenly spaced at `rate_bps`; on and off times are exponential, and with an off time of 0 it is
-on for ever, a constant bit rate; with `spacing` POISSON the gaps are exponential.
 """
 
 import math
@@ -23,10 +20,9 @@ from numpy.typing import NDArray
 
 from vcgym.network.bottleneck.capacity.capacity import Capacity
 from vcgym.network.bottleneck.fair_queue import NOTHING, dequeue, enqueue, link_is_busy
-from vcgym.network.bottleneck.other_call import OtherCall, require_other_call
+from vcgym.network.bottleneck.flow import CALL, FLOW, POISSON, TCP, UDP
 from vcgym.network.bottleneck.queue import DROPPED, Queue, offer, serve
 from vcgym.network.bottleneck.tcp_flow import (
-    CONNECTION,
     NEVER_US,
     Pipe,
     allocate_pipe,
@@ -39,50 +35,13 @@ from vcgym.network.bottleneck.tcp_flow import (
     start_connection,
     take_next,
 )
-from vcgym.network.bottleneck.tcp_window import CONTROLS
 from vcgym.network.bottleneck.wireless import is_lost, pass_outages
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import one_of, require_within
 
-TCP, UDP, CALL = 0, 1, 2
 LOST_AT_RANDOM, QUEUED = -2, -3  # beside DROPPED
 NOBODY, CAME_OUT = -1, -2
-EVEN, POISSON = 0, 1
 _FILE_DRAWS = 1 << 40  # the draws of a connection before them are of the way back
-
-FLOW = np.dtype(
-    (
-        np.record,
-        [
-            ("kind", "i8"),
-            ("starts_us", "i8"),
-            ("stops_us", "i8"),
-            ("next_us", "i8"),  # of the next event, or NEVER_US
-            ("size_bytes", "i8"),  # of a packet, all headers included
-            ("forward_us", "i8"),
-            ("backward_us", "i8"),
-            ("jitter_us", "f8"),
-            ("acked_us", "i8"),  # when the last acknowledgement is back
-            ("loss", "f8"),  # share lost at random before the queue
-            ("gap_us", "f8"),  # UDP: from packet to packet
-            ("due_us", "f8"),  # UDP: the next packet
-            ("on_until_us", "f8"),
-            ("on_us", "f8"),  # UDP: mean
-            ("off_us", "f8"),
-            ("spacing", "i8"),
-            ("draws", "i8"),
-            ("file_low", "i8"),  # TCP: segments of a file; 0: there is always data
-            ("file_high", "i8"),
-            ("until", "i8"),  # TCP: segments before it may be sent
-            ("call", "i8"),  # which of the other calls it is
-            ("sent", "i8"),
-            ("lost", "i8"),
-            ("dropped", "i8"),
-            ("connection", CONNECTION),
-        ],
-    )
-)
 
 
 class Flows(NamedTuple):
@@ -102,88 +61,10 @@ class Dumbbell(NamedTuple):
     flows: Flows
 
 
-class Tcp(NamedTuple):
-    """A TCP connection that always has data, from `starts_s` to `stops_s`; or sends files.
-
-    Files have uniformly `file_bytes`, least and largest; after each the connection is idle, exponentially with mean `idle_s`, and starts
-    anew.
-    """
-
-    control: str = "reno"  # a key of CONTROLS
-    size_bytes: int = 1500
-    forward_ms: float = 20.0
-    backward_ms: float = 20.0
-    jitter_ms: float = 1.0
-    starts_s: float = 0.0
-    stops_s: float = math.inf
-    loss: float = 0.0
-    file_bytes: tuple[int, int] | None = None
-    idle_s: float = 10.0
-
-
-class Udp(NamedTuple):
-    """On-off UDP; `off_s` 0: on for ever."""
-
-    rate_bps: float = 1e6
-    size_bytes: int = 1500
-    on_s: float = 1.0
-    off_s: float = 0.0
-    poisson: bool = False
-    starts_s: float = 0.0
-    stops_s: float = math.inf
-    loss: float = 0.0
-
-
 def allocate_flows(bottlenecks: int, flows: int, connections: bool = True) -> Flows:
     """Allocate up to `flows` flows beside each bottleneck, none started; without `connections` none may be TCP."""
     pipe = allocate_pipe(bottlenecks, flows if connections else 0)
     return Flows(np.zeros((bottlenecks, flows), FLOW), pipe, np.zeros(bottlenecks, np.uint64))
-
-
-def describe_flow(which: Tcp | Udp | OtherCall) -> NDArray[np.void]:
-    """Return the flow as the kernel takes it, () of FLOW.
-
-    Raises:
-        ValueError: an unknown control or rule, a number out of range.
-    """
-    _require(which)
-    flow = np.zeros((), FLOW)
-    flow["starts_us"] = round(which.starts_s * 1e6)
-    flow["stops_us"] = NEVER_US if which.stops_s == math.inf else round(which.stops_s * 1e6)
-    flow["loss"] = which.loss
-    if isinstance(which, OtherCall):
-        flow["kind"] = CALL
-        return flow
-    flow["size_bytes"] = which.size_bytes
-    if isinstance(which, Tcp):
-        flow["kind"] = TCP
-        flow["forward_us"], flow["backward_us"] = round(which.forward_ms * 1000), round(which.backward_ms * 1000)
-        flow["jitter_us"] = which.jitter_ms * 1000
-        if which.file_bytes is not None:
-            flow["file_low"], flow["file_high"] = (-(-size // which.size_bytes) for size in which.file_bytes)
-            flow["off_us"] = which.idle_s * 1e6
-        flow["connection"]["window"]["control"] = CONTROLS[which.control]
-    else:
-        flow["kind"], flow["spacing"] = UDP, POISSON if which.poisson else EVEN
-        flow["gap_us"] = which.size_bytes * 8e6 / which.rate_bps
-        flow["on_us"], flow["off_us"] = which.on_s * 1e6, which.off_s * 1e6
-    return flow
-
-
-def _require(which: Tcp | Udp | OtherCall) -> None:
-    if isinstance(which, OtherCall):
-        require_other_call(which)
-        return
-    require_within(which, size_bytes=(1, 65535), starts_s=(0.0, 1e9), stops_s=(which.starts_s, math.inf), loss=(0.0, 0.999))
-    if isinstance(which, Udp):
-        require_within(which, rate_bps=(1e3, 1e10), on_s=(1e-3, 1e9), off_s=(0.0, 1e9))
-        return
-    require_within(which, forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), jitter_ms=(0.0, 1e3), idle_s=(0.0, 1e9))
-    if which.file_bytes is not None and not 1 <= which.file_bytes[0] <= which.file_bytes[1] <= 1 << 40:
-        raise ValueError(f"Tcp.file_bytes is {which.file_bytes}; allowed is 1 <= least <= largest <= {1 << 40}")
-    one_of("Tcp.control", which.control, tuple(CONTROLS))
-    if which.forward_ms + which.backward_ms <= 0.0:
-        raise ValueError("Tcp.forward_ms + Tcp.backward_ms is 0; allowed is a round trip above 0")
 
 
 @kernel

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from vcgym.network.bottleneck.fair_queue import ROOM, start_fair_queue
 from vcgym.network.bottleneck.queue import Queue
-from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
 _ONE_TURN = 1 << 40  # bytes: a queue alone needs no turns
@@ -57,9 +56,4 @@ def start_discipline(queue: Queue, s: int, discipline: Discipline | None) -> Non
     elif discipline is not None:
         queue.link["by_events"][s] = 1
         fair, quantum = (1, discipline.quantum_bytes) if isinstance(discipline, FqCodel) else (0, _ONE_TURN)
-        _start_fair_queue(queue.fair, s, fair, round(discipline.target_ms * 1000), round(discipline.interval_ms * 1000), quantum)
-
-
-@kernel
-def _start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum):
-    start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum)
+        start_fair_queue(queue.fair, s, fair, round(discipline.target_ms * 1000), round(discipline.interval_ms * 1000), quantum)

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
-from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
 from vcgym.network.bottleneck.discipline import Codel, Discipline, FqCodel, require_discipline
+from vcgym.network.bottleneck.flow import Tcp, Udp
 from vcgym.network.bottleneck.other_call import OtherCall, require_pauses, require_rates, require_something
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline
 from vcgym.network.kernels.ranges import require_within

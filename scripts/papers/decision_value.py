@@ -8,7 +8,7 @@ from vcgym.agents.tracking.progress import progress
 from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.decision_value.run import steps, write_decision_value
 from vcgym.network.traces.cards import DATA_VARIABLE
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 
 @command("decision_value", DecisionValueConfig)

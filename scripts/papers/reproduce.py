@@ -12,7 +12,7 @@ from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce
 from vcgym.leaderboard.papers.senders import reproduce as senders
 from vcgym.leaderboard.papers.vcroute.statements import SYSTEMS
 from vcgym.network.traces.cards import DATA_VARIABLE
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 
 @command("reproduce", ReproduceConfig)

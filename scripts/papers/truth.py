@@ -11,7 +11,7 @@ from vcgym.leaderboard.papers.truth.run import write_truth
 from vcgym.leaderboard.papers.vcroute.outcomes import settings
 from vcgym.leaderboard.papers.vcroute.statements import SYSTEMS, claimed_scenarios
 from vcgym.network.traces.cards import DATA_VARIABLE
-from vcgym.scripts.command import command
+from vcgym.scripts.console.command import command
 
 
 @command("truth", TruthConfig)

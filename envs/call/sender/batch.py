@@ -15,8 +15,9 @@ from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_ot
 from vcgym.envs.call.sender.state import LOGGED, NO_QUEUE, SENDER, Tables
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
-from vcgym.network.bottleneck.cross_traffic import CALL, FLOW, Dumbbell, allocate_flows, describe_flow, start_flows
+from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, start_flows
 from vcgym.network.bottleneck.discipline import start_discipline
+from vcgym.network.bottleneck.flow import CALL, FLOW, describe_flow
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.queue import MOST_QUEUED, allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link

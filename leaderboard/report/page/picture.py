@@ -5,10 +5,10 @@ from typing import NamedTuple
 from matplotlib.ticker import MaxNLocator
 
 from vcgym.leaderboard.report.board import Board, Line
-from vcgym.leaderboard.report.headline import change
-from vcgym.leaderboard.report.names import STRATA, few, meaning, mine
 from vcgym.leaderboard.report.page.scale import Interval, Scale, robust
 from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.words.headline import change
+from vcgym.leaderboard.report.words.names import STRATA, few, meaning, mine
 from vcgym.leaderboard.statistics import Estimate
 
 WIDEST = (-50.0, 150.0)

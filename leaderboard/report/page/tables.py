@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 from scipy import stats
 
 from vcgym.leaderboard.report.board import ORACLE, Board, Line, Stratum, bands, board_name
-from vcgym.leaderboard.report.headline import change
-from vcgym.leaderboard.report.names import family, meaning, shown
 from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.words.headline import change
+from vcgym.leaderboard.report.words.names import family, meaning, shown
 from vcgym.leaderboard.results.columns import COST, Column, format_value
 from vcgym.leaderboard.statistics import Estimate
 

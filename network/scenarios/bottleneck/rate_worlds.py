@@ -10,7 +10,7 @@ import numpy as np
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant, cut, mean_bps, rate_trace, steps
 from vcgym.network.bottleneck.capacity.files import read_capacity
 from vcgym.network.bottleneck.capacity.sets import GENERATED, read_folder, read_set
-from vcgym.network.bottleneck.cross_traffic import Tcp
+from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels import rng

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps, steps
-from vcgym.network.bottleneck.cross_traffic import Tcp, Udp, describe_flow
+from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link
 from vcgym.network.bottleneck.sources import Audio, Encoder

@@ -34,7 +34,7 @@ from functools import partial
 import numpy as np
 
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant
-from vcgym.network.bottleneck.cross_traffic import Tcp
+from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Series, Timeline
 from vcgym.network.kernels import rng

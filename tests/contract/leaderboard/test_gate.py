@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.leaderboard.report.beaten_by_tuned_rule import beaten_by_tuned_rule, markdown, sentence
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.table import markdown as tables
+from vcgym.leaderboard.report.words.beaten_by_tuned_rule import beaten_by_tuned_rule, markdown, sentence
 from vcgym.leaderboard.results.call_columns import CALL
 
 WORLDS = 40

@@ -137,7 +137,7 @@ USERS = {
     "search": (
         search_of_a_rule,
         {"leaderboard.tuning.tune_calls", "agents.sweeps.search", "envs.call.loop", "baselines.receivers.fixed_lag"},
-        {"baselines.routers.via", "leaderboard.report.beaten_by_tuned_rule"},
+        {"baselines.routers.via", "leaderboard.report.words.beaten_by_tuned_rule"},
     ),
     "fit": (
         fit_of_a_predictor,

@@ -11,15 +11,15 @@ from rich.console import Console
 
 from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.details import details
-from vcgym.leaderboard.report.headline import headline
-from vcgym.leaderboard.report.names import MAX_ROWS, family, few, meaning
 from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards
 from vcgym.leaderboard.report.page.explorer import curves
 from vcgym.leaderboard.report.page.picture import picture
 from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.publish import Stored, board_page, publish, publish_together
 from vcgym.leaderboard.report.table import print_summary
+from vcgym.leaderboard.report.words.details import details
+from vcgym.leaderboard.report.words.headline import headline
+from vcgym.leaderboard.report.words.names import MAX_ROWS, family, few, meaning
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMELINE, read, write

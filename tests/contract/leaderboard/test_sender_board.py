@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from vcgym.leaderboard.report.beaten_by_tuned_rule import beaten_by_tuned_rule, sentence
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.publish import publish, publish_together
 from vcgym.leaderboard.report.table import print_summary
+from vcgym.leaderboard.report.words.beaten_by_tuned_rule import beaten_by_tuned_rule, sentence
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import COST
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, results_of, write

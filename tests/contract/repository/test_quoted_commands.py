@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_module
 
-from vcgym.scripts.command import register
+from vcgym.scripts.console.command import register
 
 HOME = Path(__file__).parents[3]
 PAGES = (HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").glob("*.md")))

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from vcgym.scripts import command
-from vcgym.scripts.program import COMMANDS
-from vcgym.scripts.usage import keys_of, summary, usage
+from vcgym.scripts.console.program import COMMANDS
+from vcgym.scripts.console.usage import keys_of, summary, usage
 
 CONF = Path(command.__file__).parents[1] / "conf"
 LIGHT = """
 import sys
-from vcgym.scripts.program import main
+from vcgym.scripts.console.program import main
 sys.argv = {words}
 main()
 assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)
@@ -22,7 +22,8 @@ SAID = [(["vcgym"], "train-pair"), (["vcgym-train", "--help"], "steps=1000000"),
 
 
 def run(*words, cwd):
-    return subprocess.run([sys.executable, "-m", "vcgym.scripts.program", *words], cwd=cwd, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "vcgym.scripts.console.program", *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 def test_every_command_has_a_module_a_config_and_a_sentence():

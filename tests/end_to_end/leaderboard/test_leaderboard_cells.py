@@ -17,8 +17,8 @@ from vcgym.leaderboard.evaluation import evaluate as evaluation
 from vcgym.leaderboard.evaluation.cells import cells, work_units
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
-from vcgym.leaderboard.report.left_out import left_out_lines
 from vcgym.leaderboard.report.run import run_suite
+from vcgym.leaderboard.report.words.left_out import left_out_lines
 
 HERE = str(Path(__file__).parent)
 SUITE = Suite("tiny", "v0", 300, (Part("wonderproxy", "correlated", 8), Part("table1", "paper", 2)))

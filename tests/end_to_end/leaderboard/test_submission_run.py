@@ -12,8 +12,8 @@ from vcgym.leaderboard.evaluation import suites
 from vcgym.leaderboard.evaluation.participants import all_participants
 from vcgym.leaderboard.evaluation.published import PublishedAgent, kind_of
 from vcgym.leaderboard.evaluation.suites import prepare
-from vcgym.leaderboard.report.left_out import left_out_lines
 from vcgym.leaderboard.report.run import run_suite
+from vcgym.leaderboard.report.words.left_out import left_out_lines
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.submissions.accept import accept, accepted

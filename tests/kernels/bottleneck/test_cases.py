@@ -17,7 +17,8 @@ from vcgym.envs.call.sender.state import LOGGED
 from vcgym.leaderboard.results.case_metrics import case_metrics, jain
 from vcgym.leaderboard.results.sender_columns import RMCAT
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, Tcp, allocate_flows, describe_flow, run_flows, start_flows
+from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
+from vcgym.network.bottleneck.flow import Tcp, describe_flow
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.queue import allocate_queue, offer, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink

@@ -26,7 +26,7 @@ from vcgym.envs.call.sender.begin import MEAN_BYTES
 from vcgym.envs.call.sender.controllers import RateAgent
 from vcgym.envs.call.stages import DONE
 from vcgym.network.bottleneck.capacity.capacity import constant, steps
-from vcgym.network.bottleneck.cross_traffic import Tcp, Udp
+from vcgym.network.bottleneck.flow import Tcp, Udp
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
 from vcgym.network.bottleneck.queue import queued
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.network.bottleneck.capacity.capacity import constant, opportunity_trace, pool
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, Tcp, Udp, allocate_flows, describe_flow, run_flows, start_flows
+from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
+from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
 from vcgym.network.bottleneck.queue import allocate_queue, queued, require_limits, start_link
 from vcgym.network.bottleneck.tcp_window import (
     BETA,

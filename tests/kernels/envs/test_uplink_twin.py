@@ -29,7 +29,7 @@ from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.envs.call.sender.uplink import AUDIO_PER_SLOT, UplinkBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, steps
-from vcgym.network.bottleneck.cross_traffic import Udp
+from vcgym.network.bottleneck.flow import Udp
 from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, put
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import VIDEO_SOURCE, Timeline, describe_video, frame_bytes, packets_of, part_bytes, start_source

@@ -11,7 +11,7 @@ from vcgym.baselines.rule import allocate, decide, init, is_oracle, report_every
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, pool, steps
-from vcgym.network.bottleneck.cross_traffic import Tcp
+from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Timeline
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vcgym.network.bottleneck.capacity.capacity import mean_bps
-from vcgym.network.bottleneck.cross_traffic import Tcp
+from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.sources import Encoder
 from vcgym.network.scenarios.bottleneck.rmcat import CASES, Case, Media, case_link, traces_of

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant, mean_bps, opportunity_trace, rate_trace
 from vcgym.network.bottleneck.capacity.files import MIN_BPS
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED, MEASURED, OPPORTUNITIES, place_of_trace, read_set
-from vcgym.network.bottleneck.cross_traffic import Tcp, describe_flow
+from vcgym.network.bottleneck.flow import Tcp, describe_flow
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
 from vcgym.network.bottleneck.sources import Timeline

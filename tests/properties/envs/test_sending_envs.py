@@ -14,7 +14,7 @@ from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.send_order import SendOrderVectorEnv
 from vcgym.network.bottleneck.capacity.capacity import rate_trace
-from vcgym.network.bottleneck.cross_traffic import Udp
+from vcgym.network.bottleneck.flow import Udp
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.playout.quality import CONCEALED_PRICE, R_DEFAULT

@@ -21,7 +21,7 @@ from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.sender_policy import RatePolicy
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.network.bottleneck.capacity.capacity import constant, rate_trace, steps
-from vcgym.network.bottleneck.cross_traffic import Udp
+from vcgym.network.bottleneck.flow import Udp
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 

@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from vcgym.scripts.usage import summary, usage
+from vcgym.scripts.console.usage import summary, usage
 
 COMMANDS = {
     **{name: name for name in ("leaderboard", "train", "train_pair", "evaluate", "sweep", "tune", "data", "headroom", "bench")},

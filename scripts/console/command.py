@@ -32,8 +32,8 @@ from vcgym.agents.config.base import Config, DataConfig, RayConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.network.traces.refusal import MAX_LINE, faults, one_line
-from vcgym.scripts.program import COMMANDS
-from vcgym.scripts.usage import keys_of
+from vcgym.scripts.console.program import COMMANDS
+from vcgym.scripts.console.usage import keys_of
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 

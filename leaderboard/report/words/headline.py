@@ -1,8 +1,8 @@
 """The three sentences of a board: which system is first and by how much, in which worlds, and how the reader's own agent did."""
 
 from vcgym.leaderboard.report.board import Board, Line
-from vcgym.leaderboard.report.names import mine
 from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.words.names import mine
 from vcgym.leaderboard.statistics import Estimate
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-_HOME = Path(__file__).parents[1]
+_HOME = Path(__file__).parents[2]
 _WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "value"}
 _WORDS |= {"AbsolutePath": "path", "Path": "path"}
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
@@ -73,7 +73,8 @@ def _keys(found: tuple[ast.Module, ast.ClassDef], said: dict[str, Any], prefix: 
         inner = next((_config(tree, one) for one in ast.walk(field.annotation) if isinstance(one, ast.Name) and _config(tree, one)), None)
         fields = [one for one in inner[1].body if isinstance(one, ast.AnnAssign)] if inner else []
         if inner and len(fields) <= _FEW and "dict" not in ast.unparse(field.annotation):
-            yield from _keys(inner, said.get(name) if isinstance(said.get(name), dict) else {}, f"{prefix}{name}.")  # type: ignore[arg-type]
+            below = said.get(name)
+            yield from _keys(inner, below if isinstance(below, dict) else {}, f"{prefix}{name}.")
         elif inner:
             yield f"{prefix}{name}.KEY", f"keys of {inner[1].name}", "...", meaning or _doc(inner[1]).split("\n")[0]
         else:
