@@ -1,4 +1,4 @@
-"""What every console command shares.
+"""Parts that all console commands share.
 
 program   the program `vcgym`, which finds the command
 usage     help of a command, from its sources

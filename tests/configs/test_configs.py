@@ -25,10 +25,10 @@ from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.truth.config import TruthConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
-from vcgym.scripts import command
+from vcgym.scripts.console import command
 from vcgym.scripts.importing.command import DataCommand
 
-CONF = Path(command.__file__).parents[1] / "conf"
+CONF = Path(command.__file__).parents[2] / "conf"
 KINDS = {
     "train": TrainConfig,
     "train_pair": PairConfig,

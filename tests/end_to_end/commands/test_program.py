@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from vcgym.scripts import command
+from vcgym.scripts.console import command
 from vcgym.scripts.console.program import COMMANDS
 from vcgym.scripts.console.usage import keys_of, summary, usage
 
-CONF = Path(command.__file__).parents[1] / "conf"
+CONF = Path(command.__file__).parents[2] / "conf"
 LIGHT = """
 import sys
 from vcgym.scripts.console.program import main
