@@ -8,6 +8,15 @@ import pytest
 from vcgym.agents.tracking.held_signals import held_signals
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT raises, also where the tests were started in the background and ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_signal_waits_for_the_end_of_the_block():
     done = []
 
@@ -17,11 +26,10 @@ def test_a_signal_waits_for_the_end_of_the_block():
         signal.raise_signal(signal.SIGINT)
         done.append("request")
 
-    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         request()
     assert done == ["request"]
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_ignored_signal_stays_ignored():
