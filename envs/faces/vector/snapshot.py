@@ -60,11 +60,11 @@ def restore(state: dict[str, NDArray[Any]], arguments: str, like: UnderWay, draw
     Raises:
         ValueError: the state of an env of other arguments; an array is missing, unknown, of another shape or dtype, or out of range.
     """
-    said = _text(state, "arguments")
-    if said != arguments:
-        same = next((n for n, (one, other) in enumerate(zip(said, arguments, strict=False)) if one != other), 0)
+    given = _text(state, "arguments")
+    if given != arguments:
+        same = next((n for n, (one, other) in enumerate(zip(given, arguments, strict=False)) if one != other), 0)
         start = max(0, same - _BEFORE)
-        raise ValueError(f"state of another env: ...{shown(said[start:], _SHOWN)}; allowed: ...{shown(arguments[start:], _SHOWN)}")
+        raise ValueError(f"state of another env: ...{shown(given[start:], _SHOWN)}; allowed: ...{shown(arguments[start:], _SHOWN)}")
     wanted = {*UnderWay._fields, "arguments", "generator"}
     if set(state) != wanted:
         raise ValueError(f"state of another env: arrays {shown(sorted(set(state) ^ wanted))} do not match")
