@@ -49,6 +49,8 @@ def import_csv(
         return block.line_numbers(), time, block.numbers(delay_column, 0.0, MAX_DELAY_US / delay_scale, may_be_empty=True)
 
     lines, time, delay = read_columns(path, content, numbers_of)
+    card = card_beside(path, content)
+    del content
     refuse_falling(path, time_column, time, lines)
     sent_us = since_first_us(time, time_scale)
     del time
@@ -62,4 +64,4 @@ def import_csv(
     delay_us = np.full(len(delay), LOST, np.int64)
     delay_us[answered] = np.rint(delay[answered] * delay_scale)
     refuse_unit(path, f"{delay_column}, median in {delay_unit}", float(np.median(delay_us[answered])), DELAY_US, delay_scale)
-    return Trace(path.name.split(".")[0], sent_us, delay_us, card_beside(path, content), round_trip)
+    return Trace(path.name.split(".")[0], sent_us, delay_us, card, round_trip)
