@@ -23,6 +23,9 @@ from typing import Any
 
 # Read when mlflow is imported: tracking reports to nobody but its own database.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+# What a command prints is its own.
+os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 # A dead server is given up in seconds, not in minutes: 7 tries of 120 s are MLflow's own settings.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
