@@ -17,7 +17,8 @@ class LeaderboardConfig(Config):
 
     Attributes:
         do: run the suite; add a submission and play its calls; verify the agents' scores by replaying their actions; page: one page over
-            all suites whose results lie beside each other; fairness: let calls of each rate rule share a bottleneck.
+            all suites whose results lie beside each other; fairness: let calls of each rate rule share a bottleneck; courses: draw
+            rate and queueing delay of `systems` over time in each case of rmcat-v0.
         list: print the systems that play the suite, with their rules, parameters and sources, and do nothing else.
         suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`; or replay, rate-replay: traces of your own.
         traces: with these two suites, and only then: a folder or files of traces, see docs/scenarios.md, or of capacity
@@ -26,7 +27,8 @@ class LeaderboardConfig(Config):
         systems: names of systems, at least one; None: those of the suite; [all]: all that fit it.
         train: the training of the agent of calls over paths; it is done once, and goes on where it was stopped. None: none.
         agents: by the name on the board, folders of finished studies (`vcgym-train folder=...`), every seed of them.
-        agent: of your own, module:name or a .zip that Stable-Baselines3 saved; marked local, nothing of it is verified. None: none.
+        agent: of your own, module:name, a .zip that Stable-Baselines3 saved, or over bottlenecks an .onnx of the Bandwidth Estimation
+            Challenge; marked local, nothing of it is verified. None: none.
         agent_options: arguments of its environment, as in training; without `action` the form follows from its action space.
         data: where measured series and capacity traces lie; without them their worlds are left out.
         folder: of the results, table and page; with do=add, of the submission; with do=page, of one of the suites.
@@ -36,7 +38,7 @@ class LeaderboardConfig(Config):
         ray: a cluster to play on, whatever `workers` says; without effect on the results.
     """
 
-    do: Literal["run", "add", "verify", "page", "fairness"] = "run"
+    do: Literal["run", "add", "verify", "page", "fairness", "courses"] = "run"
     list: Literal["systems"] | None = None
     suite: str = "quick-v2"
     traces: AbsolutePath | Annotated[builtins.list[AbsolutePath], Field(min_length=1)] | None = None

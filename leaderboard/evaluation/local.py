@@ -26,12 +26,13 @@ def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, AnyScenario
         acts: see `OwnPolicy`.
         suite: that it is to play, in `vcgym/Call-v0`, or over a bottleneck in `vcgym/Rate-v0` or `vcgym/SendOrder-v0`.
         parts: of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
-        options: arguments of the environment, as in training; without `action` its form follows from the policy's `action_space`.
+        options: arguments of the environment, as in training, beside those of the policy's attribute `options`; without `action` its form
+            follows from the policy's `action_space`.
 
     Raises:
         ValueError: the policy does not fit the observations or actions of a scenario, or it fails.
     """
-    own, given = OwnPolicy(acts), dict(options or {})
+    own, given = OwnPolicy(acts), {**getattr(acts, "options", {}), **(options or {})}
     env = AGENT_ENV if suite.columns is CALL else "vcgym/SendOrder-v0" if suite.columns is ORDER else "vcgym/Rate-v0"
     if chosen := sorted(_CHOSEN & given.keys()):
         raise ValueError(f"agent_options has {', '.join(chosen)}, which suite {suite.name} chooses; allowed: other arguments of {env}")

@@ -59,15 +59,7 @@ def play_sender(
     Raises:
         OverflowError: a call sends more packets than are kept.
     """
-    calls = [[flow for flow in link.flows if isinstance(flow, OtherCall)] for link in links]
-    batch = SendingBatch(
-        len(links), system.rate, system.scheduler, traces, flows, (), system.pacing or 0.0, log_packets=MAX_PACKETS,
-        seconds=max(link.seconds for link in links), threads=threads,
-        calls=max(map(len, calls)), same=any(call.rate == SAME for of_link in calls for call in of_link),
-        reverse=any(link.reverse is not None for link in links),
-    )  # fmt: skip
-    for row, link in enumerate(links):
-        batch.start(row, link)
+    batch = started_batch(system, links, traces, flows, threads)
     began = time.perf_counter()
     batch.play(np.arange(len(links)))
     took_s = time.perf_counter() - began
@@ -77,6 +69,22 @@ def play_sender(
     else:
         measured = [_measured(link, batch.log(row), totals, row) for row, link in enumerate(links)]
     return _rollout(list(links), measured, 1e6 * took_s / max(1, int(totals.sent.sum())), took_s)
+
+
+def started_batch(
+    system: System, links: Sequence[SharedLink], traces: Sequence[CapacityTrace], flows: int, threads: int = 1
+) -> SendingBatch:  # fmt: skip
+    """Return calls at their start, one on each world, whose logs hold `MAX_PACKETS` packets each; arguments as of `play_sender`."""
+    calls = [[flow for flow in link.flows if isinstance(flow, OtherCall)] for link in links]
+    batch = SendingBatch(
+        len(links), system.rate, system.scheduler, traces, flows, (), system.pacing or 0.0, log_packets=MAX_PACKETS,
+        seconds=max(link.seconds for link in links), threads=threads,
+        calls=max(map(len, calls)), same=any(call.rate == SAME for of_link in calls for call in of_link),
+        reverse=any(link.reverse is not None for link in links),
+    )  # fmt: skip
+    for row, link in enumerate(links):
+        batch.start(row, link)
+    return batch
 
 
 @unlock_test_split()
