@@ -1,6 +1,7 @@
-"""Courses of the test cases of RFC 8867 and RFC 8869, drawn as the RMCAT working group did: rate and queueing delay over time, case by case."""
+"""Courses of the test cases of RFC 8867 and RFC 8869 as the RMCAT working group drew them: rate and queueing delay over time, by case."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -36,9 +37,12 @@ def draw_courses(name: str, system: System, folder: Path) -> Path:
     batch.play(np.arange(len(links)))
     rows = -(-len(links) // _COLUMNS)
     figure = Figure(figsize=(3.0 * _COLUMNS, 1.9 * rows), layout="constrained")
-    figure.suptitle(f"{name}: Mbit/s delivered of each media flow, and ms of queueing, second by second; grey: capacity; dashed: the way back")
-    for row, (link, place) in enumerate(zip(links, figure.subfigures(rows, _COLUMNS).flat, strict=False)):
-        above, below = place.subplots(2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
+    figure.suptitle(
+        f"{name}: Mbit/s delivered of each media flow, and ms of queueing, second by second; grey: capacity; dashed: the way back"
+    )
+    panels: Any = figure.subfigures(rows, _COLUMNS)
+    for row, (link, panel) in enumerate(zip(links, panels.flat, strict=False)):
+        above, below = panel.subplots(2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
         above.set_title(link.name, fontsize=9)
         _draw(above, below, link, batch.flows(row))
     path = folder / f"courses-{name}.png"

@@ -1,8 +1,8 @@
 """Models of the Bandwidth Estimation Challenge (ACM MMSys 2024) as policies of `vcgym/Rate-v0`, from a file of one's own.
 
-Inputs `obs` (1, 1, 150), `hidden_states` and `cell_states` (1, n), outputs `output` (1, 1, m), `state_out` and `cell_out` (1, n), all float32:
-the first number of `output` is the target in bit/s. State is zeros at the start of a call. The first target of a call is the world's, for
-nothing has arrived by then.
+Inputs `obs` (1, 1, 150), `hidden_states` and `cell_states` (1, n), outputs `output` (1, 1, m), `state_out` and `cell_out` (1, n), all
+float32: the first number of `output` is the target in bit/s. State is zeros at the start of a call. The first target of a call is the
+world's, for nothing has arrived by then.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,11 @@ class BandwidthModel:
         self._start = {name: np.zeros((1, widths[name]), np.float32) for name in _STATES}
 
     def predict(
-        self, observation: NDArray[np.float32], state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = True
+        self,
+        observation: NDArray[np.float32],
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], Any]:
         """Estimate the capacity of each session.
 
@@ -68,8 +72,8 @@ class BandwidthModel:
         for s, row in enumerate(observation):
             remembered = self._start
             if not starts[s]:
-                found = self._session.run(["output", *_STATES.values()], {"obs": row[None, None], **state[s]})
-                bps, remembered = float(found[0][0, 0, 0]), dict(zip(_STATES, found[1:], strict=True))
+                given = self._session.run(["output", *_STATES.values()], {"obs": row[None, None], **state[s]})
+                bps, remembered = float(given[0][0, 0, 0]), dict(zip(_STATES, given[1:], strict=True))
                 if not np.isfinite(bps):
                     raise ValueError(f"output is {bps}; allowed: finite values")
                 actions[s, 0] = round(min(max(bps, 1.0), _MAX_BPS))

@@ -99,16 +99,16 @@ def find_run(runs: Runs, source: str, destination: str) -> Run:
     Raises:
         DataError: the runs lack it, and no third region gives it.
     """
-    here, there = REGIONS[source][2], REGIONS[destination][2]
-    if any(here.get(cloud, 0) == there.get(cloud, 1) for cloud in CLOUDS):
+    source_region, destination_region = REGIONS[source][2], REGIONS[destination][2]
+    if any(source_region.get(cloud, 0) == destination_region.get(cloud, 1) for cloud in CLOUDS):
         return Run(LOCAL_MS, LOCAL_MS + LOCAL_SPREAD_MS, LOCAL_MS + 10.0 * LOCAL_SPREAD_MS, LOCAL_SPREAD_MS)
-    measured = _measured(runs, here, there)
+    measured = _measured(runs, source_region, destination_region)
     if measured is not None:
         return measured
     sums = []
     thirds = [names for _, _, names in REGIONS.values()] + [{cloud: region} for cloud, region in sorted({key[:2] for key in runs})]
     for third in thirds:
-        first, second = _measured(runs, here, third), _measured(runs, third, there)
+        first, second = _measured(runs, source_region, third), _measured(runs, third, destination_region)
         if first is not None and second is not None:
             low, avg, high = (a + b for a, b in zip(first[:3], second[:3], strict=True))
             sums.append(Run(low, avg, high, math.hypot(first.mdev_ms, second.mdev_ms)))
@@ -117,6 +117,6 @@ def find_run(runs: Runs, source: str, destination: str) -> Run:
     return min(sums, key=lambda run: run.avg_ms)
 
 
-def _measured(runs: Runs, here: dict[str, str], there: dict[str, str]) -> Run | None:
-    keys = ((cloud, here.get(cloud, ""), there.get(cloud, "")) for cloud in CLOUDS)
+def _measured(runs: Runs, source_region: dict[str, str], destination_region: dict[str, str]) -> Run | None:
+    keys = ((cloud, source_region.get(cloud, ""), destination_region.get(cloud, "")) for cloud in CLOUDS)
     return next((runs[key] for key in keys if key in runs), None)

@@ -26,7 +26,7 @@ from vcgym.network.worlds import bad_hours as congestion
 
 HOURS = 48  # of the two days
 BAD_HOURS = 3  # of HOURS, declared: a two-day spread far above the median burst's is a few bad bursts
-FEWEST_BAD_HOURS = 1  # of HOURS, declared: fewer cannot be seen in hourly bursts, and more than BAD_HOURS would show in the median
+MIN_BAD_HOURS = 1  # of HOURS, declared: fewer cannot be seen in hourly bursts, and more than BAD_HOURS would show in the median
 BURST_PINGS = 30
 
 MEAN_SHARE = (0.001, 0.999)  # where in [low, high] a mean may lie
@@ -109,14 +109,14 @@ def bad_hours(median_avg_ms: float, median_mdev_ms: float, pooled_mean_ms: float
 
     An ordinary hour has the median burst's average and deviation; a bad one adds bursts with the moments (c, q) of `burst_moments` times
     the level L. With d = pooled mean - median average and Q = pooled variance + d^2 - median variance (the mean square of what bad hours
-    add), d = p c L and Q = p q L^2, so p = d^2 q / (c^2 Q) and L = sqrt(Q / (p q)). The share p is held within FEWEST_BAD_HOURS and
+    add), d = p c L and Q = p q L^2, so p = d^2 q / (c^2 Q) and L = sqrt(Q / (p q)). The share p is held within MIN_BAD_HOURS and
     BAD_HOURS of HOURS; where it is, the result says `clamped`, Q is met and d is not.
     """
     c, q = burst_moments()
     shift = max(pooled_mean_ms - median_avg_ms, 0.0)
     square = max(pooled_sd_ms**2 + (pooled_mean_ms - median_avg_ms) ** 2 - median_mdev_ms**2, 0.0)
     wanted = shift**2 * q / (c * c * square) if square > 0.0 else 0.0
-    share = min(max(wanted, FEWEST_BAD_HOURS / HOURS), BAD_HOURS / HOURS)
+    share = min(max(wanted, MIN_BAD_HOURS / HOURS), BAD_HOURS / HOURS)
     return BadHours(share=share, level_ms=math.sqrt(square / (share * q)), clamped=share != wanted)
 
 
@@ -177,8 +177,8 @@ def fit_ten_places(root: Path) -> LinkTable:
     )
 
 
-def link_table(places: list[Place], links: list[Link], **said: str) -> LinkTable:
-    """Make a table of fitted links, floats at six significant digits; `said` are name, description, source and licence of its card."""
+def link_table(places: list[Place], links: list[Link], **provenance: str) -> LinkTable:
+    """Make a table of fitted links, floats at six significant digits; `provenance`: name, description, source and licence of its card."""
     body = _rounded(
         {
             "places": [place.model_dump() for place in places],
@@ -186,7 +186,7 @@ def link_table(places: list[Place], links: list[Link], **said: str) -> LinkTable
         }
     )
     units = "round-trip milliseconds; log_mean is the natural logarithm of milliseconds; a, b, log_sd without unit"
-    return LinkTable(card=Card(**said, sha256=canonical_sha256(body), kind="fitted", units=units), **body)
+    return LinkTable(card=Card(**provenance, sha256=canonical_sha256(body), kind="fitted", units=units), **body)
 
 
 def write_table(table: LinkTable, output: Path) -> None:

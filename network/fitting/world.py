@@ -22,7 +22,7 @@ from vcgym.network.fitting.links import DIGITS, LICENCE, SOURCE, fit_links
 from vcgym.network.fitting.statistics_rows import FOLDER, Burst, Pooled, read_rows
 from vcgym.network.traces.cards import Card, Place, card_path
 from vcgym.network.worlds.links import LINK, row_of
-from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, FEWEST_RELAYS, MOST_RELAYS, WorldLinks, relays_of
+from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, MAX_RELAYS, MIN_RELAYS, WorldLinks, relays_of
 
 FILES = ("servers.csv", "all_pairs_burst_medians.csv.gz", "all_pairs_two_day_pooled.csv.gz")
 
@@ -41,7 +41,7 @@ class Server(BaseModel):
 def fit_world(root: Path) -> WorldLinks:
     """Fit all links from the folder `wonderproxy` under `root`.
 
-    A pair may be drawn if every link of its call with MOST_RELAYS relays is known, and unless both its ends are among the ten places of
+    A pair may be drawn if every link of its call with MAX_RELAYS relays is known, and unless both its ends are among the ten places of
     scenario `wonderproxy`, whose splits are its own.
 
     Raises:
@@ -60,7 +60,7 @@ def fit_world(root: Path) -> WorldLinks:
     return WorldLinks(row, np.array([row_of(link) for link in fitted], LINK), pairs, digest.hexdigest())
 
 
-def relayed_share(root: Path, relays: int = FEWEST_RELAYS, by_more_than: float = 0.0) -> float:
+def relayed_share(root: Path, relays: int = MIN_RELAYS, by_more_than: float = 0.0) -> float:
     """Return the share of measured pairs whose average round trip falls by more than a share over the best path with 1 or 2 relays."""
     saved = _saved_shares(_averages(root), list(DATA_CENTRES[:relays]))
     return float(np.mean([share > by_more_than for share in saved.values()]))
@@ -68,7 +68,7 @@ def relayed_share(root: Path, relays: int = FEWEST_RELAYS, by_more_than: float =
 
 def sample_pairs(root: Path, world: WorldLinks) -> list[str]:
     """Return up to PAIRS_PER_CELL pairs of each cell, in the order of a hash of their names."""
-    saved = _saved_shares(_averages(root), list(DATA_CENTRES[:FEWEST_RELAYS]))
+    saved = _saved_shares(_averages(root), list(DATA_CENTRES[:MIN_RELAYS]))
     cells: dict[tuple[int, int], list[str]] = {}
     for pair in sorted(world.pairs, key=lambda pair: hashlib.sha256(pair.encode()).digest()):
         sender, receiver = pair.split("-")
@@ -97,7 +97,7 @@ def write_sample(root: Path, output: Path) -> None:
         name="world_links",
         description=f"Fitted parameters of the links between {len(users) + len(DATA_CENTRES)} cities and {len(DATA_CENTRES)} data-centre "
         f"cities, and of the direct links of {len(pairs)} pairs (is_pair = 1): up to {PAIRS_PER_CELL} of each of nine cells, base round "
-        f"trip up to {RTT_CLASSES_MS[0]:g}, up to {RTT_CLASSES_MS[1]:g} ms and above, by what the best path over the first {FEWEST_RELAYS} "
+        f"trip up to {RTT_CLASSES_MS[0]:g}, up to {RTT_CLASSES_MS[1]:g} ms and above, by what the best path over the first {MIN_RELAYS} "
         f"data centres saves (nothing, up to {GAIN_CLASSES[1]:.0%}, more), in the order of a hash of the names",
         source=SOURCE,
         licence=LICENCE,
@@ -124,7 +124,7 @@ def _named(row: Any, names: dict[str, str]) -> Any:
 
 def _is_complete(pair: str, row: dict[tuple[str, str], int]) -> bool:
     sender, receiver = pair.split("-")
-    nodes = relays_of(pair, MOST_RELAYS)
+    nodes = relays_of(pair, MAX_RELAYS)
     return all((sender, relay) in row and (relay, receiver) in row for relay in nodes) and all(hop in row for hop in permutations(nodes, 2))
 
 
@@ -136,14 +136,14 @@ def _saved_shares(averages: dict[tuple[str, str], float], relays: list[str]) -> 
     for (a, b), value in averages.items():
         ms[number[a], number[b]] = value
     at = [number[relay] for relay in relays]
-    best = _least(ms[:, i, None] + ms[None, i] for i in at)
-    best = np.minimum(best, _least((ms[:, i] + ms[i, j])[:, None] + ms[None, j] for i, j in permutations(at, 2)))
+    best = _lowest(ms[:, i, None] + ms[None, i] for i in at)
+    best = np.minimum(best, _lowest((ms[:, i] + ms[i, j])[:, None] + ms[None, j] for i, j in permutations(at, 2)))
     return {(a, b): float(1.0 - best[number[a], number[b]] / value) for (a, b), value in averages.items()}
 
 
-def _least(tables: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _lowest(tables: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     tables = iter(tables)
-    least = next(tables).copy()
+    lowest = next(tables).copy()
     for table in tables:
-        np.minimum(least, table, out=least)
-    return least
+        np.minimum(lowest, table, out=lowest)
+    return lowest

@@ -12,8 +12,8 @@ def _prefetch_byte(typingctx: Any, array: Any, row: Any, byte: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         of_array = context.make_array(array)(context, builder, arguments[0])
         start = cgutils.unpack_tuple(builder, of_array.strides)[0]
-        place = builder.add(builder.mul(arguments[1], start), arguments[2])
-        address = builder.gep(builder.bitcast(of_array.data, cgutils.voidptr_t), [place])
+        offset = builder.add(builder.mul(arguments[1], start), arguments[2])
+        address = builder.gep(builder.bitcast(of_array.data, cgutils.voidptr_t), [offset])
         how = [cgutils.int32_t(flag) for flag in (_READ, _KEEP, _DATA)]
         form = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t] + [cgutils.int32_t] * len(how))
         builder.call(cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0"), [address, *how])

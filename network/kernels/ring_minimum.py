@@ -24,14 +24,14 @@ def newest_smallest(ring, first, end):
 @kernel
 def _smallest(values):
     smallest = np.int64(np.iinfo(np.int64).max)
-    for place in range(values.size):
-        smallest = min(smallest, np.int64(values[place]))
+    for index in range(values.size):
+        smallest = min(smallest, np.int64(values[index]))
     return smallest
 
 
 @kernel
 def _last(values, value):
     last = _NOWHERE
-    for place in range(values.size):
-        last = place if values[place] == value else last
+    for index in range(values.size):
+        last = index if values[index] == value else last
     return last

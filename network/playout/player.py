@@ -9,8 +9,8 @@ is not there. Its offset P = t - m (tick time minus media time of the unit) is d
 P grows at once when nothing is left to play (underrun: conceal, m stays) and otherwise moves by 10 ms at most once per 100 ms. While more
 than 1000 ms too large it jumps.
 
-Who drives a player reports what comes in order of time: each unit with `unit_there`, then the new target with `aim`. Before going past
-`tick_us`, once everything up to and including that instant is reported, it calls `tick`. The window's delays are the driver's to keep.
+The caller reports arrivals in order of time: each unit with `unit_there`, then the new target with `set_target`. Before going past
+`tick_us`, once everything up to and including that instant is reported, it calls `tick`. The caller keeps the delays of the window.
 Left out: pitch, energy, comfort noise, and the time an operation itself takes.
 """
 
@@ -69,8 +69,7 @@ def allocate_player(sessions: int, units: int) -> Player:
 
     Args:
         sessions: S.
-        units: how many units are kept in mind at once, from the one being played to the last one sent. The driver sees to it that no more
-            are needed.
+        units: ring capacity in units, from the one being played to the last one sent; the caller guarantees that it suffices.
     """
     places = 1 << max(units, 1).bit_length()
     return Player(clock=np.zeros(sessions, CLOCK).view(np.recarray), awaited=np.zeros((sessions, places), np.int32))
@@ -95,7 +94,7 @@ def start_player(player, s, origin_us, units):
 def expect_unit(player, s, unit):
     """Count the first packet of `unit` as sent. False if the player is so far behind that its place is still in use.
 
-    In an underrun as long as that, m moves on by a unit, which the concealment already heard pays for.
+    In an underrun as long as that, m advances by one unit, charged to concealment that was already played.
     """
     awaited, clock = player.awaited, player.clock[s]
     if clock.next_unit >= 0 and unit - clock.next_unit >= awaited.shape[1]:
@@ -117,7 +116,7 @@ def unit_there(player, s, unit, now_us):
 
 
 @kernel
-def aim(player, s, now_us, level_us, window_us):
+def set_target(player, s, now_us, level_us, window_us):
     """Set the target, after all that a packet brings has been reported.
 
     The clock starts at the first tick no earlier than the instant at which the first unit was there plus the level in force at that
@@ -179,24 +178,24 @@ def _tick_by_rule(clock, awaited, s, now_us):
 @kernel
 def _sound(clock, awaited, s, now_us):
     """Play a tick that is not silent: move m to its unit; return its kind and by how many units m moves after it."""
-    there = _earliest_there(clock, awaited, s, clock.next_unit)
-    if there < 0:
+    present = _earliest_there(clock, awaited, s, clock.next_unit)
+    if present < 0:
         clock.underrun_ticks += 1
         return CONCEALED, 0
     resumed = clock.underrun_ticks > 0
-    clock.next_unit += min(clock.underrun_ticks, there - clock.next_unit)  # concealment already heard pays for a hole
+    clock.next_unit += min(clock.underrun_ticks, present - clock.next_unit)  # concealment already heard pays for a hole
     clock.underrun_ticks = 0
-    if clock.next_unit < there:
+    if clock.next_unit < present:
         return CONCEALED, 1
     if _offset_us(clock, now_us) > clock.target_us + JUMP_US:
         clock.next_unit = _latest_there(clock, awaited, s, (now_us - clock.target_us - clock.origin_us) // UNIT_US)
     if resumed or now_us - clock.operation_us < OPERATION_US:
         return PLAYED, 1
-    offset_us, following = _offset_us(clock, now_us), clock.next_unit + 1
+    offset_us, next_unit = _offset_us(clock, now_us), clock.next_unit + 1
     if offset_us < clock.target_us:
         clock.operation_us = now_us
         return STRETCHED, 0
-    if offset_us >= clock.target_us + UNIT_US and following <= clock.newest_unit and awaited[s, following & (awaited.shape[1] - 1)] == 0:
+    if offset_us >= clock.target_us + UNIT_US and next_unit <= clock.newest_unit and awaited[s, next_unit & (awaited.shape[1] - 1)] == 0:
         clock.operation_us = now_us
         return FAST, 2
     return PLAYED, 1

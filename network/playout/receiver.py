@@ -87,14 +87,14 @@ def _pass_packet(receiver, log, s, now_us):
     """Move `passed` over one packet: emit it if it is held, give it up if it is awaited. No branch: which of them, nobody can foresee."""
     packet = receiver.passed
     standing = receiver.standing[packet & _MASK]
-    held = 1 if standing == _HELD else 0
+    is_held = 1 if standing == _HELD else 0
     receiver.standing[packet & _MASK] = _OUT
-    receiver.held -= held
-    receiver.emitted += held
-    receiver.delay_us_sum += (now_us - packet * SLOT_US) * held
+    receiver.held -= is_held
+    receiver.emitted += is_held
+    receiver.delay_us_sum += (now_us - packet * SLOT_US) * is_held
     receiver.missed += 1 if standing == _AWAITED else 0
     receiver.passed += 1
-    if packet < log.shape[1] and held == 1:
+    if packet < log.shape[1] and is_held == 1:
         log[s, packet].emitted_us = now_us
 
 

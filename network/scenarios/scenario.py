@@ -35,7 +35,7 @@ from vcgym.network.scenarios.splits import SPLITS, check_split
 from vcgym.network.worlds.correlated import MAX_TAU_MS
 from vcgym.network.worlds.links import BURSTS
 from vcgym.network.worlds.world import World, WorldDraw
-from vcgym.network.worlds.world_links import FEWEST_RELAYS, MOST_RELAYS
+from vcgym.network.worlds.world_links import MAX_RELAYS, MIN_RELAYS
 
 __all__ = ["MODES", "TAU_MS", "Scenario", "one_of"]
 
@@ -47,8 +47,8 @@ RecipeMaker = Callable[[Settings], Recipe]  # a class of Recipe, or a partial of
 
 _RECIPES: dict[str, RecipeMaker] = {
     "wonderproxy": WonderProxy,
-    "world": partial(WorldCities, relays=FEWEST_RELAYS),
-    **{f"world-{n}": partial(WorldCities, relays=n) for n in range(FEWEST_RELAYS + 1, MOST_RELAYS + 1)},
+    "world": partial(WorldCities, relays=MIN_RELAYS),
+    **{f"world-{n}": partial(WorldCities, relays=n) for n in range(MIN_RELAYS + 1, MAX_RELAYS + 1)},
     "table1": Table1,
     "cloud": Cloud,
     **{f"synthetic-{n}": partial(Synthetic, paths=n) for n in (9, 90, 900)},

@@ -39,12 +39,12 @@ class DataError(ValueError):
     def __str__(self) -> str:
         file, where, value, allowed = self.args
         parts = {"file": file, "where": where, "value": repr(value), "allowed": allowed}
-        over = sum(map(len, parts.values())) + len(":  is ; allowed: ") - MAX_MESSAGE
-        for name, room in _ROOM.items():
+        excess = sum(map(len, parts.values())) + len(":  is ; allowed: ") - MAX_MESSAGE
+        for name, kept_characters in _ROOM.items():
             text = parts[name]
-            if over > 0 and len(text) > room:
-                kept = max(room, len(text) - over)
-                over -= len(text) - kept
+            if excess > 0 and len(text) > kept_characters:
+                kept = max(kept_characters, len(text) - excess)
+                excess -= len(text) - kept
                 parts[name] = f"...{text[3 - kept :]}" if name == "file" else f"{text[: kept - 3]}..."
         return "{file}: {where} is {value}; allowed: {allowed}".format_map(parts).replace("\n", " ")
 

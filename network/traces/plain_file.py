@@ -106,7 +106,7 @@ def require_space(folder: Path) -> None:
     Raises:
         DataError: naming the folder and the free bytes.
     """
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    free = shutil.disk_usage(there).free
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
     if free < MIN_FREE_BYTES:
         raise DataError(folder, "free space of the disk in bytes", free, f"at least {MIN_FREE_BYTES}")

@@ -88,12 +88,12 @@ def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> ND
     # With a repeated index the last assignment stays, and the trace is in order of sending.
     value[slot[answered]] = np.rint(trace.one_way_delay_us[answered] * share).astype(np.int64)
     known = value != LOST
-    holder = np.maximum.accumulate(np.where(known, np.arange(len(value)), -1))
-    held = np.where(holder >= 0, value[holder], LOST)
+    last_known = np.maximum.accumulate(np.where(known, np.arange(len(value)), -1))
+    filled = np.where(last_known >= 0, value[last_known], LOST)
     only_lost = np.zeros(len(value), bool)
     only_lost[slot[~answered]] = True
-    held[only_lost & ~known] = LOST
-    return held
+    filled[only_lost & ~known] = LOST
+    return filled
 
 
 def refuse_long(file: Path, column: str, sent_us: NDArray[np.int64], lines: NDArray[np.int32]) -> None:

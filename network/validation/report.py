@@ -26,7 +26,7 @@ from vcgym.network.worlds.world import World, WorldDraw, blocks
 from vcgym.network.worlds.world_links import load_sample
 
 BURSTS_DRAWN = 60
-FEWEST_BURSTS = 3
+MIN_BURSTS = 3
 WORLD_LINKS = 200  # direct links of the sample that are drawn
 PING_SLOTS = 1_000_000 // SLOT_US
 _SEED = 1
@@ -71,7 +71,7 @@ def fit_report(name: str, root: Path) -> list[FitRow]:
 
 def _pings(world: World, every: int, pings: int = BURST_PINGS) -> NDArray[np.float64]:
     """Return pings in ms, (links, bursts, pings), one of `every` slots; BURSTS_DRAWN bursts of the usual length, fewer longer ones."""
-    bursts = max(BURSTS_DRAWN * BURST_PINGS // pings, FEWEST_BURSTS)
+    bursts = max(BURSTS_DRAWN * BURST_PINGS // pings, MIN_BURSTS)
     slots = bursts * pings * every
     taken, first = [], 0
     for block in blocks(world, slots):

@@ -38,7 +38,7 @@ def time_structure(delay_us: NDArray[np.int64], overtaken: float | None = None, 
     """Return the structure of one delay per slot (LOST: the last one holds); `overtaken` if known better than from the slots."""
     got = np.flatnonzero(delay_us != LOST)
     arrivals_us = got * SLOT_US + delay_us[got].astype(np.int64)
-    ms = _held(delay_us) / 1000.0
+    ms = _filled(delay_us) / 1000.0
     windows = ms[: len(ms) // WINDOW_SLOTS * WINDOW_SLOTS].reshape(-1, WINDOW_SLOTS)
     centred = windows - windows.mean(axis=1, keepdims=True)
     variance = (centred**2).mean()
@@ -80,6 +80,6 @@ def drawn_structure(mode: str, stratum: str | None, tau_ms: float = TAU_MS, slot
     return StructureRow(label, correlation, overtaken, mean_ms, p90_ms)
 
 
-def _held(delay_us: NDArray[np.int64]) -> NDArray[np.int64]:
-    place = np.maximum.accumulate(np.where(delay_us != LOST, np.arange(len(delay_us)), -1))
-    return delay_us[place[np.argmax(place >= 0) :]]
+def _filled(delay_us: NDArray[np.int64]) -> NDArray[np.int64]:
+    last_known = np.maximum.accumulate(np.where(delay_us != LOST, np.arange(len(delay_us)), -1))
+    return delay_us[last_known[np.argmax(last_known >= 0) :]]

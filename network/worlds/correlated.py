@@ -147,7 +147,7 @@ def _queueing_row(rows, s, link, x, row_us):
 def next_block(rows, s, path_links, x, link_us, out):
     """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on.
 
-    To be written over: x float32 and link_us int32, both (links, BLOCK_SLOTS).
+    Scratch buffers: x float32 and link_us int32, both (links, BLOCK_SLOTS).
     """
     first_slot = rows.block[s] * BLOCK_SLOTS
     _gaussians(rows, s, first_slot, x)

@@ -50,15 +50,15 @@ def allocate_events(sessions: int, capacity: int) -> NDArray[np.void]:
     return np.zeros((sessions, capacity), EVENT)
 
 
-def put_events(room: NDArray[np.void], events: Sequence[Event], links: int) -> None:
+def put_events(rows: NDArray[np.void], events: Sequence[Event], links: int) -> None:
     """Write a world's events, in the order in which they are applied, into its row (capacity,) of `allocate_events`.
 
     Raises:
         ValueError: more than there is room for, or a field out of its range.
     """
-    if len(events) > len(room):
-        raise ValueError(f"{len(events)} events: allowed are 0 to {len(room)}, the room given to the world")
-    room[...] = np.zeros((), EVENT)
+    if len(events) > len(rows):
+        raise ValueError(f"{len(events)} events: allowed are 0 to {len(rows)}, the room given to the world")
+    rows[...] = np.zeros((), EVENT)
     for number, event in enumerate(events):
         where = f"events[{number}]"
         checked(f"{where}.link", event.link, 0, links - 1)
@@ -69,7 +69,7 @@ def put_events(room: NDArray[np.void], events: Sequence[Event], links: int) -> N
         checked(f"{where}.add_ms", event.add_ms, -MAX_ADD_MS, MAX_ADD_MS)
         checked(f"{where}.slope_ms_per_s", event.slope_ms_per_s, -MAX_ADD_MS, MAX_ADD_MS)
         checked(f"{where}.loss", event.loss, 0.0, 1.0)
-        room[number] = tuple(event)
+        rows[number] = tuple(event)
 
 
 @kernel

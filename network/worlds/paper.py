@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 def next_block(rows, s, path_links, draws_us, link_us, out):
     """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on.
 
-    To be written over: draws_us float32 (BLOCK_SLOTS,), link_us int32 (links, BLOCK_SLOTS).
+    Scratch buffers: draws_us float32 (BLOCK_SLOTS,), link_us int32 (links, BLOCK_SLOTS).
     """
     first_slot = rows.block[s] * BLOCK_SLOTS
     for link in range(rows.loss.shape[1]):

@@ -137,7 +137,7 @@ def refuse_disorder(name: str, tables: NDArray[np.float64]) -> None:
     for part, side in (("lower", lower), ("upper", upper)):
         falls = np.diff(side) < 0.0
         if falls.any():
-            place = np.argwhere(falls)[0]
+            index = np.argwhere(falls)[0]
             raise ValueError(
-                f"{name}, {part} side, falls after {place.tolist()}: allowed are values that rise with `quantiles.PROBABILITIES`"
+                f"{name}, {part} side, falls after {index.tolist()}: allowed are values that rise with `quantiles.PROBABILITIES`"
             )

@@ -2,7 +2,7 @@
 
 `delay_us[s, path, slot % BLOCK_SLOTS]` is the one-way delay (int32 microseconds, at least 1) of a packet sent on `path` in the 10-ms
 slot, or `LOST`. Tables hold one block per session. A block follows from (world, seed, block) and the running state of the world alone: it
-can be made without playing the call, and two policies on one seed meet one world. Slots below zero are the history, before the call.
+can be made without playing the call, and two policies with the same seed see the same world. Slots below zero are the history.
 
 A mode (paper, correlated, replay) is a NamedTuple of per-session arrays with a kernel that writes the next block; this module holds what
 they share. Links are drawn one row of a block after the other, an int32 per slot: the delay, at most `MAX_LINK_US`, and the bit `LOST_BIT`
@@ -50,8 +50,8 @@ def checked(name: str, value: Any, low: float, high: float) -> NDArray[np.float6
     values = np.asarray(value, np.float64)
     wrong = ~((values >= low) & (values <= high))
     if wrong.any():
-        place = f"[{', '.join(map(str, np.argwhere(wrong)[0]))}]" if values.ndim else ""
-        raise ValueError(f"{name}{place} = {values[wrong][0]}: allowed is {low} to {high}")
+        index = f"[{', '.join(map(str, np.argwhere(wrong)[0]))}]" if values.ndim else ""
+        raise ValueError(f"{name}{index} = {values[wrong][0]}: allowed is {low} to {high}")
     return values
 
 
@@ -236,9 +236,9 @@ def add_to_history(block, sums):
     for p in range(block.shape[0]):
         n, total, squares = sums[p, 0], sums[p, 1], sums[p, 2]
         for i in range(block.shape[1]):
-            here = block[p, i] != LOST
-            ms = block[p, i] / 1000.0 if here else 0.0
-            n += 1.0 if here else 0.0
+            arrives = block[p, i] != LOST
+            ms = block[p, i] / 1000.0 if arrives else 0.0
+            n += 1.0 if arrives else 0.0
             total += ms
             squares += ms * ms
         sums[p, 0], sums[p, 1], sums[p, 2] = n, total, squares

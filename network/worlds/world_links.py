@@ -19,7 +19,7 @@ DATA_CENTRES = (
     "Washington", "London", "Tokyo", "Singapore", "LosAngeles", "Amsterdam", "HongKong", "Melbourne", "Dallas", "Santiago", "Stockholm",
     "Milan", "Pune", "SanJose", "Dublin", "Osaka", "Toronto", "CapeTown", "Dubai", "Madrid", "Warsaw",
 )  # fmt: skip
-FEWEST_RELAYS, MOST_RELAYS = 10, len(DATA_CENTRES) - 2
+MIN_RELAYS, MAX_RELAYS = 10, len(DATA_CENTRES) - 2
 SAMPLE = "world_links.csv.gz"
 _LARGEST = 1e6  # of a number in the sample
 COLUMNS = ("source", "destination", "is_pair", *(LINK.names or ()))

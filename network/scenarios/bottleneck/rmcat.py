@@ -117,10 +117,10 @@ def case_link(name: str, seed: int, case: Case, traces: tuple[CapacityTrace, ...
     first, *others = case.media
     calls = tuple(
         OtherCall(
-            SAME, audio=RMCAT_AUDIO, video=RMCAT_VIDEO, rates_kbps=RMCAT_KBPS, forward_ms=of.way_ms, backward_ms=of.way_ms,
-            starts_s=of.starts_s, stops_s=of.stops_s, pauses_s=of.pauses_s, backwards=of.backwards,
+            SAME, audio=RMCAT_AUDIO, video=RMCAT_VIDEO, rates_kbps=RMCAT_KBPS, forward_ms=kind_of.way_ms, backward_ms=kind_of.way_ms,
+            starts_s=kind_of.starts_s, stops_s=kind_of.stops_s, pauses_s=kind_of.pauses_s, backwards=kind_of.backwards,
         )
-        for of in others
+        for kind_of in others
     )  # fmt: skip
     late = ((0.0, first.starts_s),) if first.starts_s else ()
     link = SharedLink(
@@ -150,11 +150,11 @@ def rmcat() -> BottleneckKinds:
         return case_link(name, seed, case, traces[name])
 
     return BottleneckKinds(
-        {name: Kind(everywhere(of[0]), sample) for name, of in traces.items()},
+        {name: Kind(everywhere(kind_of[0]), sample) for name, kind_of in traces.items()},
         flows=1 + _SHORT_TCP,
         calls=max(len(case.media) for case in CASES.values()) - 1,
         seconds=max(case.seconds for case in CASES.values()),
-        reverse=tuple(of[1] for of in traces.values() if len(of) > 1),
+        reverse=tuple(kind_of[1] for kind_of in traces.values() if len(kind_of) > 1),
     )
 
 

@@ -131,8 +131,8 @@ def pair_files(traces: Sequence[str] | None) -> dict[str, list[Path]]:
     pairs = {inner.name: found for inner in sorted(folder.iterdir()) if inner.is_dir() and (found := _files_in(inner))}
     files = _files_in(folder)
     if bool(pairs) == bool(files):
-        there = f"{len(files)} traces, {len(pairs)} folders of traces"
-        raise DataError(folder, "content", there, f"traces (*{ENDING}, one a path) or folders of traces (one a pair), not both")
+        described = f"{len(files)} traces, {len(pairs)} folders of traces"
+        raise DataError(folder, "content", described, f"traces (*{ENDING}, one a path) or folders of traces (one a pair), not both")
     pairs = pairs or {folder.name: files}
     wanted = [file.name for file in next(iter(pairs.values()))]
     for name, found in pairs.items():

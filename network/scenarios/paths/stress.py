@@ -50,8 +50,8 @@ class Stress(WonderProxy):
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
         packets = self.settings.packets
-        room = max(len(self.hops), packets // _OUTAGE_EVERY + 1, packets // _PER_S + 1)
-        return CorrelatedWorld(sessions, self.layout.path_links, events=room)
+        max_events = max(len(self.hops), packets // _OUTAGE_EVERY + 1, packets // _PER_S + 1)
+        return CorrelatedWorld(sessions, self.layout.path_links, events=max_events)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         """Sample the parameters of one world."""

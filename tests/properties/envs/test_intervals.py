@@ -49,7 +49,7 @@ def test_what_an_interval_shows_is_what_arrived_in_it(kind):
         decisions += 1
         for row in range(2):
             sender = envs.batch.senders[row]
-            report_us = int(sender["senses"]["report_us"])
+            report_us = int(sender["stats"]["report_us"])
             assert report_us % 60_000 == 0
             expected = twin(envs.log(row), int(sender["reported"]), report_us)
             np.testing.assert_allclose(shown[row].reshape(15, 10), expected, rtol=2e-4, atol=2e-3)

@@ -55,15 +55,15 @@ def observe_intervals(senders, flight, which, seen, smallest_us, out):
         if is_done(sender):  # what is settled at the end no report has told
             continue
         for packet in range(seen[s], sender.reported):
-            place = ring_index(packet)
-            delay_us = flight.arrived_us[s, place] - flight.sent_us[s, place]
-            if flight.arrived_us[s, place] != LOST and (smallest_us[s] < 0 or delay_us < smallest_us[s]):
+            index = ring_index(packet)
+            delay_us = flight.arrived_us[s, index] - flight.sent_us[s, index]
+            if flight.arrived_us[s, index] != LOST and (smallest_us[s] < 0 or delay_us < smallest_us[s]):
                 smallest_us[s] = delay_us
         seen[s] = sender.reported
-        first = _first_since(sender, flight, s, sender.senses.report_us - INTERVALS * LONG_US)
+        first = _first_since(sender, flight, s, sender.stats.report_us - INTERVALS * LONG_US)
         for i in range(2 * INTERVALS):
             length_us = SHORT_US if i < INTERVALS else LONG_US
-            to_us = sender.senses.report_us - (i % INTERVALS) * length_us
+            to_us = sender.stats.report_us - (i % INTERVALS) * length_us
             _measure(flight, s, first, sender.reported, to_us - length_us, to_us, smallest_us[s], out[s, i :: 2 * INTERVALS])
 
 
@@ -84,21 +84,21 @@ def _measure(flight, s, first, past, from_us, to_us, smallest_us, row):
     """Write the measures of what arrived after `from_us` and by `to_us`, of packets from `first` on."""
     packets = size_bytes = audio = lost = runs = run = gaps = 0
     delay_us = gap_us = squares = 0.0
-    least_us, before_us = -1, flight.arrived_us[s, ring_index(first - 1)] if first > 0 else LOST
+    min_us, before_us = -1, flight.arrived_us[s, ring_index(first - 1)] if first > 0 else LOST
     for packet in range(first, past):
-        place = ring_index(packet)
-        arrived_us = flight.arrived_us[s, place]
+        index = ring_index(packet)
+        arrived_us = flight.arrived_us[s, index]
         if arrived_us == LOST:
             run += 1
             continue
         if from_us < arrived_us <= to_us:
-            one_us = arrived_us - flight.sent_us[s, place]
+            one_us = arrived_us - flight.sent_us[s, index]
             packets += 1
-            size_bytes += flight.size_bytes[s, place]
-            audio += flight.kind[s, place] == AUDIO
+            size_bytes += flight.size_bytes[s, index]
+            audio += flight.kind[s, index] == AUDIO
             lost, runs = lost + run, runs + (run > 0)
             delay_us += one_us
-            least_us = one_us if least_us < 0 else min(least_us, one_us)
+            min_us = one_us if min_us < 0 else min(min_us, one_us)
             if before_us != LOST:
                 gaps += 1
                 gap_us += arrived_us - before_us
@@ -111,7 +111,7 @@ def _measure(flight, s, first, past, from_us, to_us, smallest_us, row):
     mean_ms, gap_ms = delay_us / packets * 1e-3, gap_us / max(gaps, 1) * 1e-3
     row[0], row[1], row[2] = size_bytes * 8e6 / (to_us - from_us), packets, size_bytes
     row[3], row[4], row[5] = mean_ms - smallest_us * 1e-3, mean_ms - BASE_MS, smallest_us * 1e-3
-    row[6], row[7] = min(mean_ms / max(least_us * 1e-3, 1e-3), 1e5), mean_ms - least_us * 1e-3
+    row[6], row[7] = min(mean_ms / max(min_us * 1e-3, 1e-3), 1e5), mean_ms - min_us * 1e-3
     row[8], row[9] = gap_ms, math.sqrt(max(squares / max(gaps, 1) * 1e-6 - gap_ms * gap_ms, 0.0))
     row[10], row[11] = lost / (lost + packets), lost / max(runs, 1)
     row[12], row[13] = 1.0 - audio / packets, audio / packets
