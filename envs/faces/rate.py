@@ -95,7 +95,7 @@ class RateVectorEnv(SenderVectorEnv):
         super()._start(row, seed, **options)
         self._told[row], self._smallest_us[row] = 0, -1
         if self.features == "intervals":
-            self.batch.senders["usual_us"][row] = self.batch.senders["report_us"][row] = SHORT_US
+            self.batch.senders["default_report_every_us"][row] = self.batch.senders["report_us"][row] = SHORT_US
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         senders = self.batch.senders

@@ -16,7 +16,7 @@ from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
 _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f")
 _CAPACITY = "#8c8c8c"
-_COLUMNS, _MAX_DELAY_MS = 4, 600.0
+_COLUMNS, _MAX_DELAY_MS = 5, 600.0
 _BACKWARDS, _FORWARDS = "--", "-"
 
 
@@ -33,18 +33,18 @@ def draw_courses(name: str, system: System, folder: Path) -> Path:
     """
     scenario = SendingScenario("rmcat")
     links = [scenario.draw("train", 0, kind) for kind in scenario.kinds]
-    batch = started_batch(system, links, scenario.traces, scenario.flows)
-    batch.play(np.arange(len(links)))
     rows = -(-len(links) // _COLUMNS)
-    figure = Figure(figsize=(3.0 * _COLUMNS, 1.9 * rows), layout="constrained")
+    figure = Figure(figsize=(2.6 * _COLUMNS, 2.1 * rows), layout="constrained")
     figure.suptitle(
         f"{name}: Mbit/s delivered of each media flow, and ms of queueing, second by second; grey: capacity; dashed: the way back"
     )
     panels: Any = figure.subfigures(rows, _COLUMNS)
-    for row, (link, panel) in enumerate(zip(links, panels.flat, strict=False)):
+    for link, panel in zip(links, panels.flat, strict=False):
+        batch = started_batch(system, [link], scenario.traces, scenario.flows)
+        batch.play(np.arange(1))
         above, below = panel.subplots(2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
         above.set_title(link.name, fontsize=9)
-        _draw(above, below, link, batch.flows(row))
+        _draw(above, below, link, batch.flows(0))
     path = folder / f"courses-{name}.png"
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=75, metadata={"Software": None}, pil_kwargs={"optimize": True})
