@@ -1,8 +1,8 @@
-"""Links of scenario `world`: every measured city of WonderProxy's pings as a user, data-centre cities as relays.
+"""Links of scenario `world`: users in every measured city of WonderProxy's pings, relays in data-centre cities.
 
-`fit_world` fits all links. What ships is a sample (`write_sample`): all links between users and data centres and among data centres, and
-the direct links of a stratified sample of pairs: three classes of the direct base round trip by three of what the best relayed path over
-the first ten data centres saves on the average round trip.
+`fit_world` fits all links. The package ships a sample (`write_sample`): all links between users and data centres and among data centres,
+and the direct links of a stratified sample of pairs. The strata are three classes of direct base round-trip time times three classes of
+average round-trip time saved by the best relayed path over the first ten data centres.
 """
 
 import csv
@@ -32,7 +32,7 @@ PAIRS_PER_CELL = 100
 
 
 class Server(BaseModel):
-    """A row of `servers.csv`; some have no description."""
+    """A row of `servers.csv`; some rows have no description."""
 
     id: int = Field(ge=0)
     name: str
@@ -41,11 +41,11 @@ class Server(BaseModel):
 def fit_world(root: Path) -> WorldLinks:
     """Fit all links from the folder `wonderproxy` under `root`.
 
-    A pair may be drawn if every link of its call with MAX_RELAYS relays is known, and unless both its ends are among the ten places of
-    scenario `wonderproxy`, whose splits are its own.
+    A pair may be sampled if every link of its call with MAX_RELAYS relays is known. Pairs with both endpoints among the ten places of
+    scenario `wonderproxy` are excluded, since that scenario has its own splits.
 
     Raises:
-        DataError: a file that is missing, or a row that is not as it must be.
+        DataError: a file is missing or a row is malformed.
     """
     names = city_names(root)
     bursts = [_named(row, names) for row in read_rows(root, FILES[1], Burst)]
@@ -61,13 +61,13 @@ def fit_world(root: Path) -> WorldLinks:
 
 
 def relayed_share(root: Path, relays: int = MIN_RELAYS, by_more_than: float = 0.0) -> float:
-    """Return the share of measured pairs whose average round trip falls by more than a share over the best path with 1 or 2 relays."""
+    """Return the share of measured pairs whose best path with 1 or 2 relays saves more than `by_more_than` of the average round trip."""
     saved = _saved_shares(_averages(root), list(DATA_CENTRES[:relays]))
     return float(np.mean([share > by_more_than for share in saved.values()]))
 
 
 def sample_pairs(root: Path, world: WorldLinks) -> list[str]:
-    """Return up to PAIRS_PER_CELL pairs of each cell, in the order of a hash of their names."""
+    """Return up to PAIRS_PER_CELL pairs of each stratum, in order of a hash of their names."""
     saved = _saved_shares(_averages(root), list(DATA_CENTRES[:MIN_RELAYS]))
     cells: dict[tuple[int, int], list[str]] = {}
     for pair in sorted(world.pairs, key=lambda pair: hashlib.sha256(pair.encode()).digest()):
@@ -109,7 +109,7 @@ def write_sample(root: Path, output: Path) -> None:
 
 
 def city_names(root: Path) -> dict[str, str]:
-    """Return the city of each server, by its number; `server<number>` where none is stated."""
+    """Return the city of each server, by server number; `server<number>` if unknown."""
     return {str(server.id): server.name or f"server{server.id}" for server in read_rows(root, FILES[0], Server)}
 
 
@@ -129,7 +129,7 @@ def _is_complete(pair: str, row: dict[tuple[str, str], int]) -> bool:
 
 
 def _saved_shares(averages: dict[tuple[str, str], float], relays: list[str]) -> dict[tuple[str, str], float]:
-    """Return the share of each direct average that the best path over one or two of the relays saves (negative: it costs)."""
+    """Return the share of each direct average that the best path over one or two relays saves; negative if it is slower."""
     cities = sorted({city for link in averages for city in link})
     number = {city: i for i, city in enumerate(cities)}
     ms = np.full((len(cities), len(cities)), np.inf)

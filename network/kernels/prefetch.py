@@ -1,11 +1,11 @@
-"""Asking for memory before it is needed: what lies in no cache takes longer to come than a packet takes to be played."""
+"""Prefetching of memory: loading an uncached line takes longer than simulating a packet."""
 
 from typing import Any
 
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
-_READ, _KEEP, _DATA = 0, 3, 1  # of llvm.prefetch
+_READ, _KEEP, _DATA = 0, 3, 1  # arguments of llvm.prefetch
 
 
 def _prefetch_byte(typingctx: Any, array: Any, row: Any, byte: Any) -> Any:
@@ -26,5 +26,5 @@ def _nothing(array: Any, row: int, byte: int) -> None:
     """Do nothing: without the JIT there is nothing to prefetch."""
 
 
-# prefetch(array, row, byte): have the cache line fetched that holds that byte of row `row`, counted along the first axis.
+# prefetch(array, row, byte): prefetch the cache line with that byte of row `row` along the first axis.
 prefetch = _nothing if config.DISABLE_JIT else intrinsic(_prefetch_byte)

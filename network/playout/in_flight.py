@@ -1,9 +1,9 @@
 """Packets in flight: a calendar that hands them out in order of arrival.
 
-A calendar queue of `SLOTS` buckets, one for each 10-ms slot. Bucket k lists what has arrived by the beginning of slot k and had not a slot
-earlier. Sending puts a node in front of its bucket's list; a bucket is sorted by (arrival, order of sending) when its slot comes. So both
-cost O(1) where arrivals are spread, or come as they were sent, with no heap. Node n < SLOTS is the media packet sent in a slot that is n
-modulo SLOTS; node SLOTS + n is the probe sent in it.
+A calendar queue of `SLOTS` buckets, one for each 10-ms slot. Bucket k lists the packets that arrive after the start of slot k - 1 and no
+later than the start of slot k. `push` prepends a node to its bucket's list; `sort_bucket` sorts a bucket by (arrival, order of sending)
+when its slot begins. Both cost O(1) if arrivals are spread out or in order, and need no heap. Node n < SLOTS is the media packet of the
+slot that is n modulo SLOTS; node SLOTS + n is the probe sent in that slot.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
-SLOTS = 4096  # a power of two; bounds a delay to 41 s, and how long a packet is waited for
+SLOTS = 4096  # a power of two; limits delays, and the wait for a packet, to 41 s
 _MASK = SLOTS - 1
 _NONE = -1
 
@@ -28,14 +28,14 @@ IN_FLIGHT = np.dtype(
 
 @kernel
 def clear_in_flight(in_flight):
-    """Forget everything in flight."""
+    """Remove all packets."""
     in_flight.head[:] = _NONE
     in_flight.count = 0
 
 
 @kernel
 def push(in_flight, slot, node, path, delay_us):
-    """Send `node` in `slot`, to arrive after `delay_us` > 0; False (and nothing sent) if it would arrive beyond the calendar."""
+    """Send `node` in `slot` with a delay of `delay_us` > 0. Return False, and send nothing, if the arrival is beyond the calendar."""
     buckets = (np.uint64(delay_us) + np.uint64(SLOT_US - 1)) // np.uint64(SLOT_US)
     if buckets >= np.uint64(SLOTS):
         return False
@@ -50,14 +50,14 @@ def push(in_flight, slot, node, path, delay_us):
 
 @kernel
 def sort_bucket(in_flight, slot):
-    """Sort the bucket of `slot`, once, before it is emptied."""
+    """Sort the bucket of `slot`. Call it once, before the first `pop` of that slot."""
     node = in_flight.head[slot & _MASK]
     if node == _NONE or in_flight.next_node[node] == _NONE:
         return
     first = _NONE
     while node != _NONE:
         next_node = in_flight.next_node[node]
-        # What was sent last comes first here, so that of equal arrivals the later one put in stands before.
+        # The list is in reverse order of sending, so a node inserted later goes before nodes with an equal arrival.
         before, after = _NONE, first
         while after != _NONE and in_flight.arrival_us[after] < in_flight.arrival_us[node]:
             before, after = after, in_flight.next_node[after]
@@ -72,7 +72,7 @@ def sort_bucket(in_flight, slot):
 
 @kernel
 def pop(in_flight, slot):
-    """Return the next node of the bucket of `slot`, which has been sorted, or -1. Every bucket is emptied before the next one begins."""
+    """Remove and return the next node of the sorted bucket of `slot`; -1 if it is empty. Empty each bucket before the next slot begins."""
     node = in_flight.head[slot & _MASK]
     if node != _NONE:
         in_flight.head[slot & _MASK] = in_flight.next_node[node]
