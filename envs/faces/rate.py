@@ -107,9 +107,6 @@ class RateVectorEnv(SenderVectorEnv):
         if not show_feedback(batch.senders, batch.tables.flight, rows, self._told, shown["records"], shown["count"]):
             raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets have been told of since the last decision")
 
-    def _living(self) -> dict[str, Any]:
-        return super()._living() | {"env._told": self._told}
-
 
 class RateEnv(ScalarEnv):
     __doc__ = RateVectorEnv.__doc__
