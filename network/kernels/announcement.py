@@ -1,4 +1,4 @@
-"""One line on the standard error before kernels are compiled, which tells a new user why the first call takes so long."""
+"""Announcement of compiling on the standard error, so that a new user knows why the first call takes long."""
 
 import os
 import sys
