@@ -1,4 +1,4 @@
-"""Bounds of what indexes arrays in calls over paths, for a state that comes from a file: compiled code checks no index."""
+"""Bounds checks of all indices in a call's state loaded from a file, since compiled code checks none."""
 
 from typing import Any
 
@@ -15,18 +15,18 @@ _LAST_SLOT = 1 << 40
 
 
 def require_in_bounds(calls: NDArray[Any], answers: NDArray[Any], packets: int, paths: int, windows: int, probes: int) -> None:
-    """Refuse calls with an index outside its array, or packets in flight that follow each other in a ring.
+    """Reject calls with an index outside its array, or with a cycle in a list of packets in flight.
 
     Args:
         calls: (sessions,) CALL.
         answers: (sessions,) ANSWER.
         packets: length of the calls.
-        paths: how many there are.
-        windows: length of the windows of a call.
-        probes: length of the schedule of probes.
+        paths: number of paths.
+        windows: number of windows of a call.
+        probes: length of the probe schedule.
 
     Raises:
-        ValueError: naming field, value and allowed range.
+        ValueError: a call is rejected; the message names field, value and allowed range.
     """
     bounds = {
         "slot": _LAST_SLOT, "packets": packets, "phase": 3, "waiting_node": _NODES - 1, "probe_turn": max(probes - 1, 0),
@@ -43,7 +43,7 @@ def require_in_bounds(calls: NDArray[Any], answers: NDArray[Any], packets: int, 
         _require(f"{ring}.written", calls[ring]["written"], 0, _LAST_SLOT)
         _require(f"{ring}.read", calls[ring]["read"], calls[ring]["written"] - size, calls[ring]["written"])
     _require("feed.rows.path", calls["feed"]["rows"][..., Record._fields.index("path")], -1, paths - 1)
-    _require_ends(calls["in_flight"][calls["packets"] > 0])  # a call that has not begun has no buckets
+    _require_ends(calls["in_flight"][calls["packets"] > 0])  # a call that has not started has no buckets
 
 
 def _field(calls: NDArray[Any], name: str) -> NDArray[Any]:
@@ -61,10 +61,10 @@ def _require(name: str, values: NDArray[Any], low: Any, high: Any) -> None:
 
 
 def _require_ends(in_flight: NDArray[Any]) -> None:
-    """Refuse lists of a bucket, one node after the other, that do not end: all are followed at once, as far as there are nodes."""
+    """Reject bucket lists that do not end: follow all lists at once, for as many steps as there are nodes."""
     nodes = in_flight["head"].astype(np.int64)
     for _ in range(_NODES):
         if (nodes < 0).all():
             return
         nodes = np.where(nodes < 0, nodes, np.take_along_axis(in_flight["next_node"].astype(np.int64), np.maximum(nodes, 0), axis=1))
-    raise ValueError(f"state of calls: packets in flight follow each other in a ring; allowed: at most {_NODES} of them")
+    raise ValueError(f"state of calls: a list of packets in flight has a cycle; allowed: lists of at most {_NODES} packets")
