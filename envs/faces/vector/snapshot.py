@@ -1,4 +1,4 @@
-"""The moving state of a batch as plain arrays, and back."""
+"""Conversion of a batch's mutable state to plain arrays and back."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from vcgym.network.traces.refusal import shown
 
 Check = Callable[[dict[str, NDArray[Any]]], None]
 
-_BEFORE, _SHOWN = 30, 110  # characters of arguments that an error repeats: before the first that differs, and in all
+_BEFORE, _SHOWN = 30, 110  # characters of arguments in an error: before the first difference, and in total
 
 
 def _arrays(prefix: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -27,7 +27,7 @@ def _flat(living: dict[str, Any]) -> dict[str, NDArray[Any]]:
 
 
 def _plain(value: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy without structure: records as bytes."""
+    """Return an unstructured copy: records as bytes."""
     return np.ascontiguousarray(value).view(np.uint8).copy() if value.dtype.names else value.copy()
 
 
@@ -35,9 +35,9 @@ def snapshot(arguments: str, living: dict[str, Any], worlds: list[str], draws: n
     """Return all mutable state as plain arrays by name.
 
     Args:
-        arguments: what a state must agree on.
+        arguments: arguments that a state must match.
         living: arrays, or nested NamedTuples of them, by name.
-        worlds: a line for each session that names its world.
+        worlds: a line per session that names its world.
         draws: the generator of seeds.
     """
     state = {name: _plain(value) for name, value in _flat(living).items()}
@@ -51,17 +51,17 @@ def snapshot(arguments: str, living: dict[str, Any], worlds: list[str], draws: n
 def restore(
     state: dict[str, NDArray[Any]], arguments: str, living: dict[str, Any], draws: np.random.Generator, check: Check
 ) -> list[str]:  # fmt: skip
-    """Write a state of `snapshot` back, once all of it has been checked; return its names of worlds.
+    """Restore a state of `snapshot` after checking all of it; return its names of worlds.
 
     Args:
-        state: of `snapshot`.
-        arguments: what it must agree on.
+        state: result of `snapshot`.
+        arguments: arguments that it must match.
         living: arrays to be written, or nested NamedTuples of them, by name.
         draws: the generator of seeds, to be set.
-        check: raises ValueError on arrays, by name, whose values are out of range.
+        check: function of the arrays by name; raises ValueError if values are out of range.
 
     Raises:
-        ValueError: the state of an env of other arguments; an array is missing, unknown, of another shape or dtype, or out of range.
+        ValueError: the state is of an env with other arguments; an array is missing, unknown, of another shape or dtype, or out of range.
     """
     found = state["arguments"].tobytes().decode(errors="replace") if "arguments" in state else "no arguments"
     if found != arguments:

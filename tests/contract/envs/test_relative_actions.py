@@ -152,7 +152,7 @@ def test_a_state_with_slots_of_no_path_is_refused():
     env.reset(seed=2)
     state = env.get_state()
     state["slots.order"][0, 1] = 17
-    with pytest.raises(ValueError, match="state holds slots of paths that are not there; allowed: 0 to 16"):
+    with pytest.raises(ValueError, match="state has slots with unknown paths; allowed: 0 to 16"):
         env.set_state(state)
 
 
