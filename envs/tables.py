@@ -16,6 +16,7 @@ from vcgym.envs.call.features.path import PATH_FEATURES
 from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.features.relative import HALF_LIFE_S, SLOT_FEATURES, relative_call_features
 from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
+from vcgym.envs.call.features.sender.intervals import INTERVALS, MEASURES
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, ITEM_WIDTH, MAX_FEEDBACK_ROWS
 from vcgym.envs.call.features.sender.remote import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
@@ -55,6 +56,7 @@ _SENDERS_OWN_ARGUMENTS = {
     "rate": "rule that sets the rate",
     "order": "rule that sets the order",
     "overflow": "rule that chooses the packet to drop from a full queue",
+    "features": "reports: the table of the call below; intervals: those of the Bandwidth Estimation Challenge, a report every 60 ms",
     "empty_slot": "meaning of an action on an empty slot: newest (the newest queued packet) or refuse (an error)",
 }
 _FIELD_MEANING = {
@@ -210,6 +212,12 @@ batch `reset_mask`."""
     yield _features(QUEUE_FEATURES)
     yield "### Of the call (Rate, SendOrder)"
     yield _features(ORDER_FEATURES)
+    yield "### Of intervals (Rate with features intervals)"
+    yield f"""\
+150 numbers as in the Bandwidth Estimation Challenge of ACM MMSys 2024: of each line below {INTERVALS} intervals of 60 ms and {INTERVALS} \
+of 600 ms, the newest first, line after line. They end when the newest report was made, and hold 0 where nothing arrived. The receiver \
+reports every 60 ms, and as ever nothing is asked where a report has nothing to tell. Nothing is scaled."""
+    yield _features(MEASURES)
     yield "## Rate and SendOrder: records"
     yield f"""\
 Rate, `observation="records"`: a dict of `records` ({MAX_FEEDBACK_ROWS}, {FEEDBACK_WIDTH}) int64, of which the first `count` are new \

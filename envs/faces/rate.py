@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.rule import NEVER_US, Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
+from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS, show_feedback
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
@@ -17,9 +18,11 @@ from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.controllers import RateAgent
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
+from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 ORDER = Fifo()
+FEATURES = ("reports", "intervals")
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
 _MAX = np.array([10**9, 10**8, 10**9])  # bit/s, us, us
 _LATEST = np.iinfo(np.int64).max
@@ -31,7 +34,8 @@ class RateVectorEnv(SenderVectorEnv):
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), computed from reports and the sender's own queue; or, with
         ``observation="records"``, a dict of the packet feedback since the last decision
         (2048, 6) int64 in the order of `vcgym.baselines.records.PacketFeedback`, its count, the history (1, 3) of start, minimum and
-        maximum rate in bit/s, a key and now_us.
+        maximum rate in bit/s, a key and now_us. With ``features="intervals"`` the features are the 150 numbers of the Bandwidth Estimation
+        Challenge (`vcgym.envs.call.features.sender.intervals`), and the receiver reports every 60 ms.
     Action: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
         a factor on the current target (docs/envs.md); exact: bit/s (0: unchanged), the interval to the receiver's next report in us (0: the
         default), and the time in us until a decision without a report (0: none). It takes effect at once.
@@ -53,13 +57,22 @@ class RateVectorEnv(SenderVectorEnv):
         pacing: float = PACING,
         reward: str = "utility",
         action: str = "continuous",
+        features: str = "reports",
         **arguments: Any,
     ) -> None:
         require_rule("order", order, Control.ORDER)
+        one_of("features", features, FEATURES)
+        self.features = features
         super().__init__(num_envs, RateAgent(), order, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
         self._told = np.zeros(num_envs, np.int64)
+        self._smallest_us = np.full(num_envs, -1, np.int64)
+
+    def _own_arguments(self) -> tuple[Any, ...]:
+        return () if self.features == "reports" else (self.features,)
 
     def _layout(self) -> ObservationLayout:
+        if self.features == "intervals":
+            return ObservationLayout(Part("intervals", INTERVAL_FEATURES))
         return ObservationLayout(Part("sender", RATE_FEATURES))
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
@@ -80,7 +93,9 @@ class RateVectorEnv(SenderVectorEnv):
 
     def _start(self, row: int, seed: int, **options: Any) -> None:
         super()._start(row, seed, **options)
-        self._told[row] = 0
+        self._told[row], self._smallest_us[row] = 0, -1
+        if self.features == "intervals":
+            self.batch.senders["default_report_every_us"][row] = self.batch.senders["report_us"][row] = SHORT_US
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         senders = self.batch.senders
@@ -98,7 +113,10 @@ class RateVectorEnv(SenderVectorEnv):
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
         if self.observation_kind != "records":
-            observe_senders(batch.senders, rows, shown["sender"])
+            if self.features == "reports":
+                observe_senders(batch.senders, rows, shown["sender"])
+            else:
+                observe_intervals(batch.senders, batch.tables.flight, rows, self._told, self._smallest_us, shown["intervals"])
             return
         shown["history"][rows] = batch.history[rows]
         shown["key"][rows] = [batch.key(row) for row in rows]
@@ -106,9 +124,6 @@ class RateVectorEnv(SenderVectorEnv):
         shown["records"][rows] = 0
         if not show_feedback(batch.senders, batch.tables.flight, rows, self._told, shown["records"], shown["count"]):
             raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets were reported since the last decision")
-
-    def _living(self) -> dict[str, Any]:
-        return super()._living() | {"env._told": self._told}
 
 
 class RateEnv(ScalarEnv):

@@ -74,19 +74,12 @@ class SenderStages(Protocol):
         ...
 
     def kind(self, row: int) -> str:
-        """Return the kind of the world of a row."""
-        ...
-
-    def take_kind(self, row: int, kind: str) -> None:
-        """Set the kind of a row to a value returned by `kind`."""
-
-    def living(self) -> dict[str, Any]:
-        """Return all mutable state."""
+        """Return the kind of a row's world."""
         ...
 
 
 class NoUplink:
-    """Placeholder for no stages before the paths: packets leave at once."""
+    """Absence of stages before the paths: packets leave at once."""
 
     inside: NamedTuple = NoSender()
     sets_rate = False
@@ -117,11 +110,6 @@ class NoUplink:
 
     def kind(self, row: int) -> str:
         return ""
-
-    def take_kind(self, row: int, kind: str) -> None: ...
-
-    def living(self) -> dict[str, Any]:
-        return {}
 
 
 NO_UPLINK = NoUplink()

@@ -154,12 +154,5 @@ class UplinkBatch:
             "kind": np.array(self._kinds),
         }
 
-    def living(self) -> dict[str, Any]:
-        arrays = {"uplink.history": self.sending.history, "uplink.told": self._told}
-        return arrays | {"uplink": self.inside._replace(rate=(), order=())}
-
     def kind(self, row: int) -> str:
         return self._kinds[row]
-
-    def take_kind(self, row: int, kind: str) -> None:
-        self._kinds[row] = kind

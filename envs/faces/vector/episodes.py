@@ -19,11 +19,13 @@ from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds, require_whole
-from vcgym.envs.faces.vector.snapshot import restore, snapshot
+from vcgym.envs.faces.vector.snapshot import UnderWay, restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
+from vcgym.network.traces.refusal import shown
 
 OBSERVATIONS = ("features", "dict", "records")
+_FIRST_STEPS = 64  # for whose decisions there is room at first
 
 
 class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
@@ -84,6 +86,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._episodes = np.full(num_envs, -1, np.int64)
         self._max_steps, self._steps = max_episode_steps, np.zeros(num_envs, np.int64)
         self._done = np.zeros(num_envs, bool)
+        # The progress of the calls: decisions by session and step, and per session a line with the options of the reset that started its call.
+        kept = np.float64 if np.issubdtype(single_action_space.dtype, np.floating) else np.int64
+        self._decisions = np.zeros((num_envs, 0, *(single_action_space.shape or ())), kept)
+        self._options = [self._line_of({})] * num_envs
 
     @abstractmethod
     def _refuse_options(self, **options: Any) -> None:
@@ -115,18 +121,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     @abstractmethod
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """Return the outcomes of finished sessions, by name, (num_envs,) each."""
-
-    @abstractmethod
-    def _living(self) -> dict[str, Any]:
-        """Return all mutable state not stored in this class: arrays, or NamedTuples of them, by name."""
-
-    @abstractmethod
-    def _world_names(self) -> list[str]:
-        """Return a line per session that names its world."""
-
-    @abstractmethod
-    def _take_world_names(self, names: list[str]) -> None:
-        """Restore the lines of `_world_names`."""
 
     @abstractmethod
     def draw(self, axes: Any, row: int) -> None:
@@ -176,7 +170,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             episode = int(self._episodes[row])
             seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
             self._start(row, seed, **options)
-            seeds[row], begun[row] = seed, True
+            seeds[row], begun[row], self._options[row] = seed, True, self._line_of(options)
             begin_row(self.reward, self._rewarded, self.accounts, row)
         self._begun(rows)
         self._done[rows], self._steps[rows] = False, 0
@@ -203,7 +197,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             )
         starting = np.flatnonzero(self._done)
         running = np.flatnonzero(~self._done)
-        self._answer(checked_actions(actions, self.action_space), running)
+        self._decide(checked_actions(actions, self.action_space), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
         self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), running)
@@ -221,6 +215,15 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         else:
             self._done = truncated.copy()
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
+
+    def _decide(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        """Apply actions as `_answer` does, and store those of `rows`."""
+        self._answer(actions, rows)
+        if (self._steps[rows] >= self._decisions.shape[1]).any():
+            sessions, steps, *action = self._decisions.shape
+            more = np.zeros((sessions, max(steps, _FIRST_STEPS), *action), self._decisions.dtype)
+            self._decisions = np.concatenate([self._decisions, more], axis=1)
+        self._decisions[rows, self._steps[rows]] = actions[rows]
 
     def _step_share(
         self, rewards: NDArray[np.float64], truncated: NDArray[np.bool_], fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]
@@ -253,23 +256,59 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return last
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Return all mutable state as plain arrays; `set_state` on an env with the same arguments resumes from it."""
-        return snapshot(self._arguments, self._everything(), self._world_names(), self.np_random)
+        """Return the progress of the calls as plain arrays; `set_state` on an env with the same arguments resumes from it."""
+        return snapshot(self._arguments, self._under_way(), self.np_random)
 
     def set_state(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore a state of `get_state`.
+        """Restore a state of `get_state` by replaying its calls, which takes as long as before, without the agent's time.
 
         Raises:
-            ValueError: the state is of an env with other arguments, or an index in it is out of range.
+            ValueError: the state is of an env with other arguments, or no decisions lead to it. In the second case all sessions must be
+                reset.
         """
-        self._take_world_names(restore(state, self._arguments, self._everything(), self.np_random, self._refuse_state))
+        calls = restore(state, self._arguments, self._under_way(), self.np_random)
+        begun = calls.episodes >= 0
+        for line in dict.fromkeys(calls.options):
+            self._refuse_options(**self._options_of(line))
+        try:
+            self._seeds[:], self._episodes[:] = calls.seeds, calls.episodes - begun
+            for line in dict.fromkeys(calls.options):
+                rows = np.flatnonzero(begun & (np.array(calls.options) == line))
+                if len(rows):
+                    self._begin(rows, self._shown, **self._options_of(line))
+            self._done = self._replay(calls)
+        except BaseException:
+            self._episodes[:] = -1
+            raise
 
-    def _refuse_state(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Raise ValueError if a value of a state, by the names of `_everything`, is out of range."""
+    def _replay(self, calls: UnderWay) -> NDArray[np.bool_]:
+        """Replay started calls with the decisions of a state; return a mask of those that are done."""
+        rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
+        _, fresh = self._allocate_observations()
+        for step in range(int(calls.steps.max())):
+            rows = np.flatnonzero(calls.steps > step)
+            if truncated[rows].any():
+                row = rows[truncated[rows]][0]
+                raise ValueError(f"state of an env: steps[{row}] is {calls.steps[row]}; allowed: 0 to {step}, when the call is done")
+            self._decide(checked_actions(calls.decisions[:, step], self.action_space), rows)
+            self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), rows)
+        return truncated
 
-    def _everything(self) -> dict[str, Any]:
-        arrays = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_steps", "_done", "_rewarded")}
-        return arrays | {f"env._shown.{name}": value for name, value in self._shown.items()} | self._living()
+    def _under_way(self) -> UnderWay:
+        steps = np.where(self._episodes < 0, 0, self._steps)
+        most = int(steps.max())
+        decided = (np.arange(most) < steps[:, None]).reshape(self.num_envs, most, *(1 for _ in self._decisions.shape[2:]))
+        decisions = np.where(decided, self._decisions[:, :most], 0).astype(self._decisions.dtype, copy=False)
+        return UnderWay(self._seeds, self._episodes, steps, decisions, self._options)
+
+    def _line_of(self, options: dict[str, Any]) -> str:
+        return "\t".join(options.get(name) or "" for name in self.reset_options)
+
+    def _options_of(self, line: str) -> dict[str, Any]:
+        values = line.split("\t")
+        if len(values) != len(self.reset_options):
+            raise ValueError(f"state of an env: options is {shown(line)}; allowed: {', '.join(self.reset_options)}, with tabs between")
+        return {name: value for name, value in zip(self.reset_options, values, strict=True) if value}
 
 
 def _masked(values: dict[str, NDArray[Any]], rows: NDArray[np.bool_]) -> dict[str, Any]:
