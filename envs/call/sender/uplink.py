@@ -22,10 +22,11 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, data_hash
-from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
 # One packet per slot: 64 kbit/s of voice, plus the headers of vcgym.network.bottleneck.sources.Audio.
 AUDIO_PER_SLOT = Audio(size_bytes=134, interval_ms=SLOT_US / 1000.0)
@@ -66,6 +67,8 @@ class UplinkBatch:
         keeps_order: bool = True,
         data: str | None = None,
     ) -> None:
+        if isinstance(scenario, str):
+            one_of("uplink", scenario, SENDING_SCENARIOS)
         world = SendingScenario(scenario, data) if isinstance(scenario, str) else scenario
         if rate is not None:
             require_rule("rate", rate, Control.RATE)

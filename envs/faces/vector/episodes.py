@@ -86,7 +86,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._episodes = np.full(num_envs, -1, np.int64)
         self._max_steps, self._steps = max_episode_steps, np.zeros(num_envs, np.int64)
         self._done = np.zeros(num_envs, bool)
-        # The progress of the calls: decisions by session and step, and per session a line with the options of the reset that started its call.
+        # The progress of the calls: decisions by session and step, and per session a line with the options of its reset.
         kept = np.float64 if np.issubdtype(single_action_space.dtype, np.floating) else np.int64
         self._decisions = np.zeros((num_envs, 0, *(single_action_space.shape or ())), kept)
         self._options = [self._line_of({})] * num_envs

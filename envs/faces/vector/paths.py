@@ -78,7 +78,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(controls.interval, 1, RECORDS_SHOWN // 2))
-        settings, at, agent = grouped(self.settings, arguments)
+        settings, at, agent = grouped(type(self), arguments)
         one_of("action", agent.action, FORMS)
         world = settings.make()
         added = _added_features(agent, controls)

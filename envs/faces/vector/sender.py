@@ -52,7 +52,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20))
-        asked, agent = grouped(self.settings, arguments)
+        asked, agent = grouped(type(self), arguments)
         one_of("action", agent.action, self.forms)
         self.asked, self.scenario, self.action_form = asked, asked.make(), agent.action
         chosen = require_reward(agent.reward, self.rewards, (SENDER,))

@@ -192,15 +192,15 @@ def arguments_of(creator: Any) -> dict[str, inspect.Parameter]:
     return grouped | found
 
 
-def grouped(groups: tuple[type, ...], arguments: Mapping[str, Any]) -> Any:
-    """Return the groups of settings given by keyword arguments.
+def grouped(face: Any, arguments: Mapping[str, Any]) -> Any:
+    """Return the groups of settings given by keyword arguments of an environment.
 
     Raises:
         TypeError: an unknown argument.
         ValueError: a value is not allowed.
     """
-    names = {group: [field.name for field in fields(group)] for group in groups}
+    names = {group: [field.name for field in fields(group)] for group in face.settings}
     known = {name for found in names.values() for name in found}
     if unknown := [name for name in arguments if name not in known]:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}: allowed are {', '.join(sorted(known))}")
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}: allowed are {', '.join(sorted(arguments_of(face)))}")
     return [group(**{name: arguments[name] for name in found if name in arguments}) for group, found in names.items()]

@@ -32,8 +32,10 @@ def _first(board: Board) -> str:
 
 def _where(board: Board) -> str:
     name = board.lines[0].standing.system
-    if name == board.published or not board.published:
-        return "No published system is behind it, so there is no lead to be told by stratum."
+    if not board.published:
+        return "No published system was played, so no lead over one is told by stratum."
+    if name == board.published:
+        return "Leads are told by stratum over the best published system, which is this one."
     leads = sorted(((one.name, one.to_published[name]) for one in board.strata), key=lambda lead: -lead[1].value)
     if not leads:
         return "All these worlds are of one stratum."
