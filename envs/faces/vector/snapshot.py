@@ -22,7 +22,7 @@ class UnderWay(NamedTuple):
         seeds: uint64 (sessions,), seed of the first episode since the last seeded reset.
         episodes: int64 (sessions,), episodes since then; -1 before the first.
         steps: int64 (sessions,), number of decisions in the call.
-        decisions: (sessions, maximum steps, *action), zeros beyond the steps of a session.
+        decisions: (maximum steps, sessions, *action), aligned at the last step; zeros before a session's first step.
         options: a line per session: the options of the reset that started the call.
     """
 
@@ -83,10 +83,10 @@ def _require_like(found: UnderWay, like: UnderWay) -> None:
     """Reject calls of other shapes or types, and impossible counts."""
     for name in ("seeds", "episodes", "steps", "decisions"):
         value, wanted = getattr(found, name), getattr(like, name)
-        shape = wanted.shape if name != "decisions" else (len(wanted), *value.shape[1:2], *wanted.shape[2:])
+        shape = wanted.shape if name != "decisions" else (*value.shape[:1], *wanted.shape[1:])
         if value.dtype != wanted.dtype or value.shape != shape:
             raise ValueError(f"state of another env: {name} is {value.dtype}{value.shape}, allowed {wanted.dtype}{shape}")
-    most = 0 if (found.episodes < 0).any() else found.decisions.shape[1]  # no decision before all sessions have started
+    most = 0 if (found.episodes < 0).any() else len(found.decisions)  # no decision before all sessions have started
     for name, low, high in (("episodes", -1, _MAX_EPISODE), ("steps", 0, most)):
         value = getattr(found, name)
         wrong = value[(value < low) | (value > high)]
