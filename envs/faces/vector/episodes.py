@@ -85,7 +85,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._episodes = np.full(num_envs, -1, np.int64)
         self._max_steps, self._steps = max_episode_steps, np.zeros(num_envs, np.int64)
         self._done = np.zeros(num_envs, bool)
-        # The progress of the calls: the actions of each step since the start of the oldest call, and per call a line with its reset options.
+        # The progress of the calls: the actions of each step since the start of the oldest call, and per call a line of reset options.
         self._action_type = np.dtype(np.float64 if np.issubdtype(single_action_space.dtype, np.floating) else np.int64)
         self._decisions: list[NDArray[Any]] = []
         self._options = [self._line_of({})] * num_envs
