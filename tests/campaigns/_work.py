@@ -88,7 +88,7 @@ FINAL = {
     "sweep": ("sweep/agents/*/seed-0/agent/*", "sweep/agents/*/seed-0/checkpoints/*/*.safetensors"),
     "tuning": ("tuned/*.json",),
     "leaderboard": ("run/results.parquet", "run/cdf.parquet", "run/leaderboard.md", "run/*.html"),
-    "headroom": ("run/*.parquet", "run/*.md", "run/*.html"),
+    "headroom": ("run/[!t]*.parquet", "run/*.md", "run/*.html"),  # all but timing.parquet
     "predictor": ("rows/rows.parquet", "study/predictor/*", "study/tables/*"),
 }
 """Files of each work that are its results."""
