@@ -34,7 +34,7 @@ def run(scale, folder):
 def _of_any(scale, took_s):
     """Return what any work may suffer, by title, each with the status that it must end with."""
     return {
-        **{number.name: (partial(_signalled, number=number, after_s=0.7 * took_s), FAILS) for number in SIGNALS},
+        **{number.name: (partial(_signalled, number=number, after_s=0.6 * took_s), FAILS) for number in SIGNALS},
         **{f"disk of {kib} KiB": (partial(_on_disk, options=f"size={kib}k"), ANY) for kib in DISK_KIB[scale]},
         "read-only folder": (partial(_on_disk, options="size=1m,ro"), FAILS),
         "spoiled kernel cache": (_with_spoiled_cache, 0),
@@ -82,12 +82,16 @@ def _logged(name, home, log, **environment):
 
 
 def _signalled(name, home, log, number, after_s):
-    with log.open("wb") as output:
-        process = start(name, home, output)
-        time.sleep(after_s)
-        if process.poll() is None:
-            kill(process, number)
-    return process.returncode
+    """Send a signal after a while, earlier if the work had ended by then."""
+    while True:
+        with log.open("wb") as output:
+            process = start(name, home, output)
+            time.sleep(after_s)
+            if process.poll() is None:
+                kill(process, number)
+                return process.returncode
+        after_s /= 2
+        shutil.rmtree(home)
 
 
 def _on_disk(name, home, log, options):
