@@ -61,46 +61,55 @@ def import_csv(
         return block.line_numbers(), timed.numbers(time_column, -MAX_TIME_US / time_scale, MAX_TIME_US / time_scale), delay
 
     lines, time, delay = read_columns(path, content, numbers_of, header=header)
-    answered = np.flatnonzero(~np.isnan(delay))
-    if not len(answered):
+    name, card = path.name.split(".")[0], card_beside(path, content)
+    del content
+    answered = ~np.isnan(delay)
+    if not answered.any():
         raise TraceError(path, "number of answered probes", 0, "at least 1")
-    delay_us = np.rint(delay[answered] * delay_scale).astype(np.int64)
+    delay *= delay_scale
+    delay_us = np.rint(delay, out=delay)
     if time_of == "reply":
         refuse_falling(path, time_column, time, lines[answered])
-        sent_us, probes = since_first_us(time, time_scale) - delay_us, int(answered[-1] - answered[0]) + 1
+        number = np.flatnonzero(answered)
+        sent_us, probes = since_first_us(time, time_scale), int(number[-1] - number[0]) + 1
+        del time
+        sent_us -= delay_us[answered].astype(np.int64)
     else:
-        sent_us, probes = _in_either_order(path, time_column, time, time_scale, lines, answered, delay_us), len(delay)
+        _refuse_other_order(path, time_column, time, time_scale, lines, answered, delay_us)
+        sent_us, probes = since_first_us(time, time_scale), len(time)
+        del time
     if probes > 1:
         spacing_us = float(sent_us.max() - sent_us.min()) / (probes - 1)
         refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", spacing_us, SPACING_US, time_scale)
-    refuse_unit(path, f"{delay_column}, median in {delay_unit}", float(np.median(delay_us)), DELAY_US, delay_scale)
-    name, card = path.name.split(".")[0], card_beside(path, content)
+    median_us = float(np.median(delay_us[answered], overwrite_input=True))
+    refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale)
     if time_of == "reply":
-        return from_replies(name, path, card, lines[answered], answered, sent_us, delay_us, round_trip)
-    all_us = np.full(len(delay), LOST, np.int64)
-    all_us[answered] = delay_us
-    if (np.diff(sent_us) < 0).any():
+        return from_replies(name, path, card, lines[answered], number, sent_us, delay_us[answered].astype(np.int64), round_trip)
+    delay_us[~answered] = LOST
+    if (sent_us[1:] < sent_us[:-1]).any():
         order = np.argsort(sent_us, kind="stable")
-        sent_us, all_us, lines = sent_us[order] - sent_us[order[0]], all_us[order], lines[order]
+        sent_us = sent_us[order]
+        sent_us -= sent_us[0]
+        delay_us = delay_us[order]
+        lines = lines[order]
     refuse_long(path, time_column, sent_us, lines)
-    return Trace(name, sent_us, all_us, card, round_trip)
+    return Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip)
 
 
-def _in_either_order(
+def _refuse_other_order(
     path: Path,
     column: str,
     time: NDArray[np.float64],
     scale: float,
     lines: NDArray[np.int32],
-    answered: NDArray[np.int64],
-    delay_us: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return the send times (rows,) in us since the first row; refuse rows that are in order neither of sending nor of reply.
-
-    A lost probe has no reply: it stands in order of sending.
-    """
-    reply = (time - time[0])[answered] + delay_us / scale
+    answered: NDArray[np.bool_],
+    delay_us: NDArray[np.float64],
+) -> None:
+    """Refuse rows that are in order neither of sending nor of reply; a lost probe has no reply and stands in order of sending."""
+    if not (time[1:] < time[:-1]).any():
+        return
+    reply = (time - time[0])[answered]
+    reply += delay_us[answered] / scale
     behind = time < np.maximum.accumulate(time)
-    if behind.sum() > behind[answered].sum() or (behind.any() and (np.diff(reply) < 0).any()):
+    if behind.sum() > behind[answered].sum() or (reply[1:] < reply[:-1]).any():
         refuse_falling(path, column, time, lines)
-    return since_first_us(time, scale)
