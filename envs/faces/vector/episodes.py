@@ -25,7 +25,6 @@ from vcgym.network.kernels.ranges import one_of
 from vcgym.network.traces.refusal import shown
 
 OBSERVATIONS = ("features", "dict", "records")
-_FIRST_STEPS = 64  # for whose decisions there is room at first
 
 
 class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
@@ -86,9 +85,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._episodes = np.full(num_envs, -1, np.int64)
         self._max_steps, self._steps = max_episode_steps, np.zeros(num_envs, np.int64)
         self._done = np.zeros(num_envs, bool)
-        # What tells where the calls stand: decisions by session and step, and the options of the reset that began a call, a line each.
-        kept = np.float64 if np.issubdtype(single_action_space.dtype, np.floating) else np.int64
-        self._decisions = np.zeros((num_envs, 0, *(single_action_space.shape or ())), kept)
+        # The state of the calls: the actions of each step since the oldest of them began, and the options of each one's reset, as a line.
+        self._action_type = np.dtype(np.float64 if np.issubdtype(single_action_space.dtype, np.floating) else np.int64)
+        self._decisions: list[NDArray[Any]] = []
         self._options = [self._line_of({})] * num_envs
 
     @abstractmethod
@@ -174,6 +173,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             begin_row(self.reward, self._rewarded, self.accounts, row)
         self._begun(rows)
         self._done[rows], self._steps[rows] = False, 0
+        del self._decisions[: len(self._decisions) - int(self._steps.max())]
         self.batch.shares.each(partial(self._begin_share, fresh), rows)
         return _masked({"seed": seeds, **self._worlds()}, begun)
 
@@ -217,13 +217,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
 
     def _decide(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        """Apply actions as `_answer` does, and keep those of `rows`."""
+        """Apply actions as `_answer` does, and record them."""
         self._answer(actions, rows)
-        if (self._steps[rows] >= self._decisions.shape[1]).any():
-            sessions, steps, *action = self._decisions.shape
-            more = np.zeros((sessions, max(steps, _FIRST_STEPS), *action), self._decisions.dtype)
-            self._decisions = np.concatenate([self._decisions, more], axis=1)
-        self._decisions[rows, self._steps[rows]] = actions[rows]
+        self._decisions.append(np.array(actions, self._action_type))
 
     def _step_share(
         self, rewards: NDArray[np.float64], truncated: NDArray[np.bool_], fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]
@@ -271,7 +267,8 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         for line in dict.fromkeys(calls.options):
             self._refuse_options(**self._options_of(line))
         try:
-            self._seeds[:], self._episodes[:] = calls.seeds, calls.episodes - begun
+            self._seeds[:], self._episodes[:], self._steps[:] = calls.seeds, calls.episodes - begun, 0
+            self._decisions.clear()
             for line in dict.fromkeys(calls.options):
                 rows = np.flatnonzero(begun & (np.array(calls.options) == line))
                 if len(rows):
@@ -285,20 +282,22 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Play calls that have begun through the decisions of a state; return which are done."""
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         _, fresh = self._allocate_observations()
-        for step in range(int(calls.steps.max())):
-            rows = np.flatnonzero(calls.steps > step)
+        for before_end in range(len(calls.decisions), 0, -1):
+            rows = np.flatnonzero(calls.steps >= before_end)
             if truncated[rows].any():
                 row = rows[truncated[rows]][0]
-                raise ValueError(f"state of an env: steps[{row}] is {calls.steps[row]}; allowed: 0 to {step}, when the call is over")
-            self._decide(checked_actions(calls.decisions[:, step], self.action_space), rows)
+                allowed = f"0 to {calls.steps[row] - before_end}, when the call is over"
+                raise ValueError(f"state of an env: steps[{row}] is {calls.steps[row]}; allowed: {allowed}")
+            self._decide(checked_actions(calls.decisions[-before_end], self.action_space), rows)
             self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), rows)
         return truncated
 
     def _under_way(self) -> UnderWay:
         steps = np.where(self._episodes < 0, 0, self._steps)
-        most = int(steps.max())
-        decided = (np.arange(most) < steps[:, None]).reshape(self.num_envs, most, *(1 for _ in self._decisions.shape[2:]))
-        decisions = np.where(decided, self._decisions[:, :most], 0).astype(self._decisions.dtype, copy=False)
+        decisions = np.zeros((int(steps.max()), *(self.action_space.shape or ())), self._action_type)
+        for before_end in range(len(decisions), 0, -1):
+            decided = steps >= before_end
+            decisions[-before_end, decided] = self._decisions[-before_end][decided]
         return UnderWay(self._seeds, self._episodes, steps, decisions, self._options)
 
     def _line_of(self, options: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ class UnderWay(NamedTuple):
         seeds: uint64 (sessions,), of the first episode since the last seeded reset.
         episodes: int64 (sessions,), counted from there; -1 before the first.
         steps: int64 (sessions,), decisions of the call.
-        decisions: (sessions, most steps, *action), zeros beyond the steps of a session.
+        decisions: (most steps, sessions, *action), the last step of all sessions last; zeros before a session's first step.
         options: a line for each session: the options of the reset that began the call.
     """
 
@@ -84,10 +84,10 @@ def _require_like(found: UnderWay, like: UnderWay) -> None:
     """Refuse calls of other shapes or types, and counts that cannot be."""
     for name in ("seeds", "episodes", "steps", "decisions"):
         value, wanted = getattr(found, name), getattr(like, name)
-        shape = wanted.shape if name != "decisions" else (len(wanted), *value.shape[1:2], *wanted.shape[2:])
+        shape = wanted.shape if name != "decisions" else (*value.shape[:1], *wanted.shape[1:])
         if value.dtype != wanted.dtype or value.shape != shape:
             raise ValueError(f"state of another env: {name} is {value.dtype}{value.shape}, allowed {wanted.dtype}{shape}")
-    most = 0 if (found.episodes < 0).any() else found.decisions.shape[1]  # none has decided before all have begun
+    most = 0 if (found.episodes < 0).any() else len(found.decisions)  # none has decided before all have begun
     for name, low, high in (("episodes", -1, _MAX_EPISODE), ("steps", 0, most)):
         value = getattr(found, name)
         wrong = value[(value < low) | (value > high)]
