@@ -21,11 +21,12 @@ FOLDER = Path(__file__).parents[1] / "pictures"
 GREEDY = load_system("GRD+EWMA-tuned")
 RENDERED: dict[str, tuple[Any, int, int]] = {
     "Relay": (RulePolicy(GREEDY.router), 100, 8),
-    "Playout": (RulePolicy(None, GREEDY.receiver), 450, 3),
+    "Playout": (RulePolicy(None, GREEDY.receiver), 330, 3),
     "Call": (RulePolicy(GREEDY.router, GREEDY.receiver), 45, 5),
 }
 """What decides in the picture of each environment, how many decisions before it is drawn, and the seed of its world."""
-GREY, BLUE, RED, ORANGE = "#b8bec6", "#1f4ea1", "#c83c28", "#d98c1a"
+BLOCKS = 8  # of 5.12 s
+GREY, BLUE, RED = "#b8bec6", "#1f4ea1", "#c83c28"
 
 
 def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
@@ -43,15 +44,15 @@ def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
 
 def call(name: str, title: str, stratum: str, systems: dict[str, str], seed: int, seconds: tuple[float, float]) -> None:
     """Draw what each of two systems did with the packets of one call: the delays of all paths, of the packets, and of what was heard."""
-    scenario = Scenario("wonderproxy", "correlated", 6 * BLOCK_SLOTS)
+    scenario = Scenario("wonderproxy", "correlated", BLOCKS * BLOCK_SLOTS)
     draw = scenario.draw("validation", seed, stratum=stratum)
     batches = batches_together(scenario, [load_system(system)[:2] for system in systems], 1, log=True)
     play_together(batches, [draw])
     world, blocks = scenario.world(1), []
     world.start(0, draw)
-    for _ in range(6):
-        world.fill(np.zeros(1, np.int64))
+    for _ in range(BLOCKS):
         blocks.append(world.delay_us[0, :, :BLOCK_SLOTS].copy())
+        world.fill(np.zeros(1, np.int64))
     delay_ms = np.concatenate(blocks, axis=1) / 1000.0
     delay_ms[delay_ms == LOST / 1000.0] = np.nan
     shown = slice(*(int(100 * at) for at in seconds))
@@ -69,7 +70,7 @@ def call(name: str, title: str, stratum: str, systems: dict[str, str], seed: int
             axes.plot(at_s[shown], heard_ms[shown], color=color, linewidth=1.8, label="... when it is heard")
             gone = np.flatnonzero(~heard[shown]) + shown.start
             axes.plot(at_s[gone], np.full(len(gone), 4.0 if color == RED else 12.0), "|", color=color, markersize=5)
-        top = 1.3 * np.nanmax(_used(delay_ms, batches[0].played().path[0])[shown])
+        top = 1.6 * np.nanmax(_used(delay_ms, batches[0].played().path[0])[shown])
         axes.set(xlim=seconds, ylim=(0, top), xlabel="time in the call (s)", ylabel="delay (ms)", title=title)
 
     _save(drawn, name)
@@ -89,16 +90,16 @@ def _save(draw: Any, name: str) -> None:
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-    picture.quantize(32).save(FOLDER / f"{name}.png", optimize=True)
+    picture.quantize(64, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
 
 
 def main() -> None:
     """Draw all of them."""
     for name, arguments in RENDERED.items():
         rendered(name, *arguments)
-    call("relay_avoided", "A bad relay avoided", "best-link", {"DRT-WM": "the direct path", "GRD+EWMA-tuned": "leaves it"}, 5, (0.0, 20.0))
+    call("relay_avoided", "A bad relay avoided", "best-link", {"BEST-WM": "stays", "GRD+EWMA-tuned": "leaves"}, 5, (16.0, 36.0))
     lags = {"DRT-FIX": "a lag of 60 ms", "DRT-EWMA-tuned": "a lag that follows"}
-    call("burst_ridden_out", "A burst ridden out", "user-node", lags, 5, (0.0, 20.0))
+    call("burst_ridden_out", "A burst ridden out", "user-node", lags, 5, (16.0, 36.0))
 
 
 if __name__ == "__main__":
