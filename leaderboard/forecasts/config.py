@@ -102,7 +102,7 @@ DEFAULT_SETS = {
 
 
 class FitCell(NamedTuple):
-    """One fit: a method, trained on the rows of a set and tested on its held-out rows."""
+    """Fit of a method, trained on the rows of a set and tested on its held-out rows."""
 
     method: str
     rows: str

@@ -1,4 +1,4 @@
-"""The three sentences of a board: which system is first and by how much, in which worlds, and how the reader's own agent did."""
+"""The three sentences of a board: the first system and its lead, the worlds of the lead, and the result of the user's agent."""
 
 from vcgym.leaderboard.report.board import Board, Line
 from vcgym.leaderboard.report.scores.anchored import format_score
@@ -12,7 +12,7 @@ def headline(board: Board) -> tuple[str, str, str]:
 
 
 def change(board: Board, found: Estimate) -> str:
-    """Return a difference of the ranked metric with its interval, for reading: "+4.2 [3.9, 4.5]"; of a system to itself "0"."""
+    """Return a difference of the ranked metric with its interval as text: "+4.2 [3.9, 4.5]"; "0" for a system and itself."""
     if not any(found):
         return "0"
     column = board.columns.primary

@@ -143,7 +143,7 @@ def test_more_decisions_than_a_call_has_are_refused_and_the_env_must_be_reset():
     state = env.get_state()
     state["decisions"] = np.repeat(state["decisions"], 5, axis=0)
     state["steps"][2] = 25
-    with pytest.raises(ValueError, match=r"steps\[2\] is 25; allowed: 0 to 1[0-9], when the call is over"):
+    with pytest.raises(ValueError, match=r"steps\[2\] is 25; allowed: 0 to 1[0-9], when the call is done"):
         env.set_state(state)
     assert not env.has_begun
 
