@@ -76,6 +76,7 @@ class SendingBatch(Batch):
         threads: how many threads share the sessions; without effect on the result.
         calls: largest number of other calls among the flows.
         same: the other calls have rate rule, scheduler and pacing of the first (SAME); otherwise they go by name.
+        beside: with `same`, the rate rule of the other calls; None: that of the first.
         reverse: there is a bottleneck on the way back.
         followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so that a call is played from slot to slot.
     """
@@ -94,6 +95,7 @@ class SendingBatch(Batch):
         threads: int = 1,
         calls: int = 0,
         same: bool = False,
+        beside: Any = None,
         reverse: bool = False,
         followed_by_paths: bool = False,
     ) -> None:
@@ -107,6 +109,8 @@ class SendingBatch(Batch):
             require_rule("order", order, Control.ORDER)
             if is_oracle(rate):
                 raise ValueError(f"rate = {rate!r} with same = True: allowed are rules that are no oracles")
+        if beside is not None:
+            require_rule("beside", beside, Control.RATE)
         self.rate, self.order, self.pacing, self.calls = for_kernels(rate), for_kernels(order), pacing, calls
         self.same, self.reverse = same, reverse
         self.traces = {id(trace): place for place, trace in enumerate(traces)}
@@ -116,6 +120,7 @@ class SendingBatch(Batch):
             sizes.append(which.sizes_bytes)
         self._kept_alive = (list(traces), list(series))  # their ids are keys
         self.senders = np.zeros(sessions, SENDER)
+        same_rules = (rate if beside is None else beside, order) if same else None
         links = 2 * sessions if reverse else sessions  # those of the way back stand behind the others
         dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
         frame_bytes = np.concatenate(sizes)
@@ -126,7 +131,7 @@ class SendingBatch(Batch):
             frame_bytes,
             np.zeros((sessions, log_packets), LOGGED),
             np.zeros((sessions, int(seconds) + 1)),
-            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (rate, order) if same else None),
+            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, same_rules),
         )
         self.rate_state = allocate(rate, sessions, 1)
         self.history = np.zeros((sessions, 1, 3))
