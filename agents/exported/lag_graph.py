@@ -1,13 +1,13 @@
 """A learned lag as an ONNX graph: `vcgym.agents.controllers.learned_lag` and its features, expression by expression.
 
-    inputs    begins     bool: a call begins; the state that comes in does not count
+    inputs    begins     bool: a call begins; the input state is ignored
               history    (paths, 3) float64: samples, mean and standard deviation (ms) of each path
               record     (8,) int64, the fields of `vcgym.baselines.records.Record`, of an arrival
               window.*, seen.*, own.*   the state
     outputs   lag_us     int64
               next.*     the state after it
 
-Features are computed in float64 and the network in float32, as by the compiled rule; sums of the network are added in another order.
+Features are computed in float64 and the network in float32, as in the compiled rule; the network sums in another order.
 """
 
 import math
@@ -27,7 +27,7 @@ State = dict[str, Value]
 _SLOT_MS = SLOT_US / 1000.0
 _DTYPES = {"i": "int64", "f": "float64"}
 _PLACES = JITTER_WINDOW["delay_us"].shape[0]
-_WINDOW = ("end", "newest_us", "last_delay_us", "started", "delay_us", "expiry_us")  # the others follow from these
+_WINDOW = ("end", "newest_us", "last_delay_us", "started", "delay_us", "expiry_us")  # the other fields follow from these
 
 
 def _fields() -> dict[str, tuple[str, tuple[int | str, ...]]]:
@@ -43,7 +43,7 @@ FIELDS = _fields()
 
 
 def lag_graph(params: LearnedLag) -> bytes:
-    """Return the graph of a learned lag."""
+    """Build the graph of a learned lag."""
     graph = Graph("learned_lag")
     begins, history = graph.input("begins", "bool"), graph.input("history", "float64", ("paths", 3))
     record = graph.input("record", "int64", (len(Record._fields),))
@@ -92,17 +92,17 @@ def _arrived(params: LearnedLag, state: State, record: State, history: Value) ->
 
 
 def _jitter(state: State, record: State) -> tuple[State, Value]:
-    """Return the window after an arrival, and the newest delay above its smallest (us)."""
+    """Return the window after an arrival, and the newest delay minus the window's minimum (us)."""
     window = {name: state[f"window.{name}"] for name in _WINDOW}
     graph, begun = record["kind"].graph, window["started"] > 0
     delay_us, before_us = record["arrived_us"] - record["sent_us"], window["last_delay_us"]
     newest_us = window["newest_us"].at_least(record["sent_us"])
     last = (window["end"] - 1) % _PLACES
     stays = window["expiry_us"][last].is_equal(newest_us)
-    place = where(stays, last, window["end"] % _PLACES)
+    ring_index = where(stays, last, window["end"] % _PLACES)
     value_us = where(stays, window["delay_us"][last].at_most(before_us), before_us)
-    here = graph.constant(np.arange(_PLACES)).is_equal(place)
-    delays_us, expiry_us = where(here, value_us, window["delay_us"]), where(here, newest_us, window["expiry_us"])
+    is_written = graph.constant(np.arange(_PLACES)).is_equal(ring_index)
+    delays_us, expiry_us = where(is_written, value_us, window["delay_us"]), where(is_written, newest_us, window["expiry_us"])
     counts = expiry_us >= newest_us - JITTER_WINDOW_US
     smallest_us = where(counts, delays_us, np.iinfo(np.int64).max).apply("ReduceMin", keepdims=0)
     jitter_us = where(begun, (delay_us - smallest_us).at_least(0), 0)
@@ -113,7 +113,7 @@ def _jitter(state: State, record: State) -> tuple[State, Value]:
 
 
 def _taken(seen: State, record: State, delay_ms: Value, overtaken: Value) -> tuple[State, State]:
-    """Return what has been seen after an arrival, and the features of the arrival itself."""
+    """Return the statistics after an arrival, and the features of the arrival itself."""
     three = delay_ms + np.zeros(3)
     first = {"mean_ms": three, "quantile_ms": three, "delay_ms": delay_ms, "arrived_us": record["arrived_us"], "path": record["path"]}
     seen = merged(seen["packets"].is_equal(0), first, seen)
@@ -140,7 +140,7 @@ def _averaged(seen: State, delay_ms: Value, passed_ms: Value) -> State:
     fade = (-math.log(2.0) * passed_ms / arrivals.HALF_LIFE_MS).apply("Exp")
     deviation_ms = seen["deviation_ms"] + weight * ((delay_ms - seen["mean_ms"]).apply("Abs") - seen["deviation_ms"])
     mean_ms = seen["mean_ms"] + weight * (delay_ms - seen["mean_ms"])
-    # The compiled loop goes from fast to slow: the slow values are new for the last one alone.
+    # The compiled loop runs from fast to slow: only the last iteration sees updated slow values.
     slowest = graph.constant([False, False, True])
     slow_mean_ms = where(slowest, mean_ms[2], seen["mean_ms"][2])
     slow_deviation_ms = where(slowest, deviation_ms[2], seen["deviation_ms"][2])
@@ -155,8 +155,8 @@ def _averaged(seen: State, delay_ms: Value, passed_ms: Value) -> State:
 
 
 def _features(seen: State, minimum_ms: Value, history: Value) -> State:
-    """Return the features that follow from what has been seen; None of an arrival holds a place."""
-    delay_ms, usual = seen["delay_ms"], history[seen["path"]]
+    """Return the features computed from the statistics; None is a placeholder for a feature of the arrival."""
+    delay_ms, imputed = seen["delay_ms"], history[seen["path"]]
     since_ms = (seen["arrived_us"] - seen["changed_us"]).cast("float64") / 1000.0
     fading = (-math.log(2.0) * since_ms / arrivals.CHANGE_HALF_LIFE_MS).apply("Exp")
     recent = where(since_ms < 20.0 * arrivals.CHANGE_HALF_LIFE_MS, fading, 0.0)
@@ -167,8 +167,8 @@ def _features(seen: State, minimum_ms: Value, history: Value) -> State:
         "quantile": (seen["quantile_ms"] - delay_ms) / arrivals.UNIT_MS,
         "above_minimum": delay_ms,
         "above_path_minimum": (delay_ms - minimum_ms[seen["path"]]) / arrivals.UNIT_MS,
-        "above_history": (delay_ms - usual[1]) / arrivals.UNIT_MS,
-        "history_sd": usual[2] / arrivals.UNIT_MS,
+        "above_history": (delay_ms - imputed[1]) / arrivals.UNIT_MS,
+        "history_sd": imputed[2] / arrivals.UNIT_MS,
         "slope": delay_ms,
         "gap": delay_ms,
         "skipped": delay_ms,

@@ -19,7 +19,7 @@ from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, rule
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
-_MOST_S = 1000.0  # beyond which a rise has no need to be computed
+_MAX_S = 1000.0  # beyond which a rise has no need to be computed
 
 
 @rule(Control.RATE)
@@ -66,7 +66,7 @@ STATE = np.dtype(
         np.record,
         [
             ("rate_bps", "f8"),
-            ("least_bps", "f8"),
+            ("min_bps", "f8"),
             ("from_bps", "f8"),  # the rate after it yielded
             ("rises_us", "i8"),  # when it rises again
             ("short_us", "i8"),  # when it yielded
@@ -100,7 +100,7 @@ def _allocate(params, sessions, paths):
 def _init(params, state, s, start, key):
     own = state.application[s]
     own.rate_bps = own.from_bps = start.start_bps
-    own.least_bps = start.min_bps
+    own.min_bps = start.min_bps
     own.rises_us = own.looked_us = 0
     own.short_us = -NEVER_US
     own.base_us = NEVER_US
@@ -125,7 +125,7 @@ def _decide(params, state, s, now_us):
     if own.packets > 0 and now_us - own.looked_us >= params.every_ms * 1000.0:
         if is_short(params, own) and now_us - own.short_us > 2000.0 * params.every_ms:
             received_bps = 8e6 * own.bytes / (now_us - own.looked_us)
-            own.from_bps = max(own.least_bps, params.yields_to * min(own.rate_bps, received_bps))
+            own.from_bps = max(own.min_bps, params.yields_to * min(own.rate_bps, received_bps))
             own.short_us, own.rises_us = now_us, now_us + np.int64(params.hold_s * 1e6)
         own.rate_bps = min(risen_bps(params, own, now_us), ceiling_bps(params, own, now_us))
         own.looked_us = now_us
@@ -143,7 +143,7 @@ def is_short(params, own):
 @kernel
 def risen_bps(params, own, now_us):
     """Return the rate that the rise has come to, without a ceiling."""
-    t = min(max(now_us - own.rises_us, 0) * 1e-6, _MOST_S)
+    t = min(max(now_us - own.rises_us, 0) * 1e-6, _MAX_S)
     return own.from_bps * (1.0 + params.growth) ** t + 1000.0 * params.rises_kbps * t**params.power
 
 

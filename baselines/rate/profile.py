@@ -38,7 +38,7 @@ class Law(_Part):
     """Numbers of `vcgym.baselines.rate.application.Application`, and the rates that a call begins with and never falls below."""
 
     start_kbps: Number
-    least_kbps: Number
+    min_kbps: Number
     max_loss: Number
     max_queuing_ms: Number
     yields_to: Number
@@ -57,7 +57,7 @@ class Law(_Part):
     def rates_kbps(self, nominal_kbps: float) -> tuple[float, float, float]:
         """Return start, least and largest rate of a call with that nominal rate."""
         start_kbps = min(self.start_kbps.value, nominal_kbps)
-        return start_kbps, min(self.least_kbps.value, start_kbps), nominal_kbps * self.peak.value
+        return start_kbps, min(self.min_kbps.value, start_kbps), nominal_kbps * self.peak.value
 
 
 class Relay(Law):

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from vcgym.baselines.rule import NEVER_US, Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
-from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN, show_fates
+from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
+from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS, show_feedback
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
@@ -17,9 +18,11 @@ from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.controllers import RateAgent
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
+from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 ORDER = Fifo()
+FEATURES = ("reports", "intervals")
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
 _MAX = np.array([10**9, 10**8, 10**9])  # bit/s, us, us
 _LATEST = np.iinfo(np.int64).max
@@ -31,7 +34,8 @@ class RateVectorEnv(SenderVectorEnv):
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of what reports have told and of what waits in
         the sender's own queue; or, with ``observation="records"``, a dict of what became of each packet told of since the last decision
         (2048, 6) int64 in the order of `vcgym.baselines.records.PacketFeedback`, their count, the history (1, 3) of start, smallest and
-        largest rate in bit/s, a key and now_us.
+        largest rate in bit/s, a key and now_us. With ``features="intervals"`` the features are the 150 numbers of the Bandwidth Estimation
+        Challenge (`vcgym.envs.call.features.sender.intervals`), and the receiver reports every 60 ms.
     Action: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
         a factor on the target as it is (docs/envs.md); exact: bit/s (0: the target stays), how long the receiver collects for its next
         report in us (0: as usual), and after how long without one the agent is asked again in us (0: never). In force at once.
@@ -53,22 +57,31 @@ class RateVectorEnv(SenderVectorEnv):
         pacing: float = PACING,
         reward: str = "utility",
         action: str = "continuous",
+        features: str = "reports",
         **arguments: Any,
     ) -> None:
         require_rule("order", order, Control.ORDER)
+        one_of("features", features, FEATURES)
+        self.features = features
         super().__init__(num_envs, RateAgent(), order, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
         self._told = np.zeros(num_envs, np.int64)
+        self._smallest_us = np.full(num_envs, -1, np.int64)
+
+    def _own_arguments(self) -> tuple[Any, ...]:
+        return () if self.features == "reports" else (self.features,)
 
     def _layout(self) -> ObservationLayout:
+        if self.features == "intervals":
+            return ObservationLayout(Part("intervals", INTERVAL_FEATURES))
         return ObservationLayout(Part("sender", RATE_FEATURES))
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
         return {
-            "count": spaces.Box(0, FATES_SHOWN, (), np.int64),
+            "count": spaces.Box(0, MAX_FEEDBACK_ROWS, (), np.int64),
             "history": spaces.Box(0.0, 1e9, (1, 3), np.float64),
             "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
             "now_us": spaces.Box(0, _LATEST, (), np.int64),
-            "records": spaces.Box(-1, _LATEST, (FATES_SHOWN, FATE_WIDTH), np.int64),
+            "records": spaces.Box(-1, _LATEST, (MAX_FEEDBACK_ROWS, FEEDBACK_WIDTH), np.int64),
         }
 
     def _action_space(self) -> spaces.Space[Any]:
@@ -80,7 +93,9 @@ class RateVectorEnv(SenderVectorEnv):
 
     def _start(self, row: int, seed: int, **options: Any) -> None:
         super()._start(row, seed, **options)
-        self._told[row] = 0
+        self._told[row], self._smallest_us[row] = 0, -1
+        if self.features == "intervals":
+            self.batch.senders["default_report_every_us"][row] = self.batch.senders["report_us"][row] = SHORT_US
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         senders = self.batch.senders
@@ -93,22 +108,22 @@ class RateVectorEnv(SenderVectorEnv):
             senders["answer_bps"] = senders["target_bps"] * np.array(STEPS)[actions]
         else:
             position = (actions[:, 0].astype(np.float64) + 1.0) / 2.0
-            senders["answer_bps"] = senders["least_bps"] * (senders["most_bps"] / senders["least_bps"]) ** position
+            senders["answer_bps"] = senders["min_bps"] * (senders["max_bps"] / senders["min_bps"]) ** position
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
         if self.observation_kind != "records":
-            observe_senders(batch.senders, rows, shown["sender"])
+            if self.features == "reports":
+                observe_senders(batch.senders, rows, shown["sender"])
+            else:
+                observe_intervals(batch.senders, batch.tables.flight, rows, self._told, self._smallest_us, shown["intervals"])
             return
         shown["history"][rows] = batch.history[rows]
         shown["key"][rows] = [batch.key(row) for row in rows]
         shown["now_us"][rows] = batch.senders["now_us"][rows]
         shown["records"][rows] = 0
-        if not show_fates(batch.senders, batch.tables.flight, rows, self._told, shown["records"], shown["count"]):
-            raise OverflowError(f"more than {FATES_SHOWN} packets have been told of since the last decision")
-
-    def _living(self) -> dict[str, Any]:
-        return super()._living() | {"env._told": self._told}
+        if not show_feedback(batch.senders, batch.tables.flight, rows, self._told, shown["records"], shown["count"]):
+            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets have been told of since the last decision")
 
 
 class RateEnv(ScalarEnv):

@@ -37,13 +37,25 @@ def open_session(model: bytes, interface: Interface) -> Any:
     Raises:
         ValueError: other inputs or outputs than the interface has.
     """
+    axes = {"paths": 3, "call": 2} | dict.fromkeys(interface.scores, 2)
+    return open_model(model, axes | {f"{prefix}{name}": 1 + len(shape) for name, shape in interface.state.items() for prefix in ("", NEXT)})
+
+
+def open_model(model: bytes, axes: Mapping[str, int]) -> Any:
+    """Open a session of the runtime on one thread.
+
+    Args:
+        model: content of an ONNX file.
+        axes: of each input and output, by name; all are float32.
+
+    Raises:
+        ValueError: other inputs or outputs.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    axes = {"paths": 3, "call": 2} | dict.fromkeys(interface.scores, 2)
-    axes |= {f"{prefix}{name}": 1 + len(shape) for name, shape in interface.state.items() for prefix in ("", NEXT)}
     found = [(one.name, one.type, len(one.shape)) for one in (*session.get_inputs(), *session.get_outputs())]
     wanted = [(name, "tensor(float)", count) for name, count in axes.items()]
     if sorted(found) != sorted(wanted):

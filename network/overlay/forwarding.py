@@ -137,8 +137,8 @@ def _measure(one, packet, now_us):
     one.expected = packet.sequence + 1
     one.delay_us += delay_us
     size = int(packet.kind != MEDIA)
-    one.least_us[size] = min(one.least_us[size], delay_us)
-    one.excess_us += delay_us - one.least_us[size]
+    one.min_us[size] = min(one.min_us[size], delay_us)
+    one.excess_us += delay_us - one.min_us[size]
 
 
 @kernel

@@ -50,7 +50,7 @@ MEASURED = np.dtype(
             ("lost", "i8"),
             ("delay_us", "i8"),  # sum
             ("excess_us", "i8"),  # sum of delays beyond the smallest so far of packets of this size
-            ("least_us", "i8", (2,)),  # smallest delay so far, of media and of messages
+            ("min_us", "i8", (2,)),  # smallest delay so far, of media and of messages
         ],
     )
 )
@@ -187,7 +187,7 @@ def start_network(net, seed):
     for row in net.measured:
         for one in row:
             one.sent = one.expected = one.received = one.lost = one.delay_us = one.excess_us = 0
-            one.least_us[0] = one.least_us[1] = NEVER_US
+            one.min_us[0] = one.min_us[1] = NEVER_US
     for row in net.heard:
         for one in row:
             one.packets = one.delay_us = one.longest_us = one.late = 0

@@ -1,7 +1,7 @@
-"""Three ways to hold rows out. Only the last says what a predictor is worth where it has never been.
+"""Three ways to hold out rows. Only the last measures how a predictor generalises to unseen pairs.
 
-- random: any fifth of the rows, as in the VCRoute paper: neighbours of a held-out packet, sent milliseconds before and after it under the
-  same conditions, stay in training
+- random: a random fifth of the rows, as in the VCRoute paper: packets sent milliseconds before and after a held-out packet under the same
+  conditions remain in the training set
 - time: the last fifth of every call
 - pair: every call of a fifth of the pairs
 """
@@ -15,13 +15,13 @@ from vcgym.predictors.study.rows import Rows
 
 Holdout = Literal["random", "time", "pair"]
 
-FEWEST_PAIRS = 3
+MIN_PAIRS = 3
 TEST_SHARE = 0.2
-CHECK_SHARE = 0.1  # of what is left: to stop early by
+CHECK_SHARE = 0.1  # share of the remaining rows for early stopping
 
 
 class Partition(NamedTuple):
-    """Rows to learn from, to stop by, and to be judged on; no row is in two."""
+    """Disjoint rows for training, early stopping and testing."""
 
     fit: Rows
     check: Rows
@@ -29,16 +29,16 @@ class Partition(NamedTuple):
 
 
 def partition(rows: Rows, holdout: Holdout, seed: int) -> Partition:
-    """Split rows; `check` is held out in the same way as `test`.
+    """Split the rows; `check` is held out in the same way as `test`.
 
     Raises:
-        ValueError: fewer than three pairs to hold out from, or a part without rows.
+        ValueError: there are fewer than three pairs, or a part has no rows.
     """
     draws = np.random.default_rng(seed)
-    held = _held_out(rows, holdout, TEST_SHARE, draws)
-    rest = rows.take(~held)
+    held_out = _held_out(rows, holdout, TEST_SHARE, draws)
+    rest = rows.take(~held_out)
     checked = _held_out(rest, holdout, CHECK_SHARE, draws)
-    parts = Partition(rest.take(~checked), rest.take(checked), rows.take(held))
+    parts = Partition(rest.take(~checked), rest.take(checked), rows.take(held_out))
     if not all(len(part) for part in parts):
         raise ValueError(f"holdout {holdout!r} of {len(rows)} rows leaves a part empty; allowed are more rows, of at least three pairs")
     return parts
@@ -46,9 +46,9 @@ def partition(rows: Rows, holdout: Holdout, seed: int) -> Partition:
 
 def _held_out(rows: Rows, holdout: Holdout, share: float, draws: np.random.Generator) -> NDArray[np.bool_]:
     if holdout == "random":
-        held = np.zeros(len(rows), bool)
-        held[draws.permutation(len(rows))[: round(share * len(rows))]] = True
-        return held
+        held_out = np.zeros(len(rows), bool)
+        held_out[draws.permutation(len(rows))[: round(share * len(rows))]] = True
+        return held_out
     if holdout == "time":
         session, packet = rows["session"], rows["packet"]
         first = np.flatnonzero(np.diff(session, prepend=-1))

@@ -4,8 +4,8 @@
 class PlainApplication:
     """The slow twin of `Application`; fed one report after the other."""
 
-    def __init__(self, p, start_kbps, least_kbps):
-        self.p, self.least, self.rate, self.left = p, least_kbps, start_kbps, start_kbps
+    def __init__(self, p, start_kbps, min_kbps):
+        self.p, self.min, self.rate, self.left = p, min_kbps, start_kbps, start_kbps
         self.told, self.every_delay, self.looked, self.rises_s, self.short_s = [], [], 0.0, 0.0, None
 
     def report(self, packets):
@@ -28,7 +28,7 @@ class PlainApplication:
         acts = self.short_s is None or now - self.short_s > 2 * p.every_ms / 1000
         if acts and (lost > p.max_loss or queuing > p.max_queuing_ms):
             received = sum(one.size_bytes for one in arrived) * 8 / 1000 / (now - self.looked)
-            self.left = max(self.least, p.yields_to * min(self.rate, received))
+            self.left = max(self.min, p.yields_to * min(self.rate, received))
             self.short_s, self.rises_s = now, now + p.hold_s
         t = max(0.0, now - self.rises_s)
         probes = self.short_s is not None and now - self.short_s < p.settles_s

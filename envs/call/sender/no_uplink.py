@@ -32,7 +32,7 @@ class SenderStages(Protocol):
     senders: NDArray[Any]
 
     def refuse(self, split: str, kind: str | None) -> None:
-        """Refuse a split or a kind of world that there is not.
+        """Refuse an unknown split or world type.
 
         Raises:
             ValueError: naming the value and what is allowed.
@@ -77,13 +77,6 @@ class SenderStages(Protocol):
         """Return the kind of the world of a row."""
         ...
 
-    def take_kind(self, row: int, kind: str) -> None:
-        """Set the kind of a row, as `kind` returned it."""
-
-    def living(self) -> dict[str, Any]:
-        """Return all mutable state."""
-        ...
-
 
 class NoUplink:
     """Absence of stages before the paths: packets leave at once."""
@@ -117,11 +110,6 @@ class NoUplink:
 
     def kind(self, row: int) -> str:
         return ""
-
-    def take_kind(self, row: int, kind: str) -> None: ...
-
-    def living(self) -> dict[str, Any]:
-        return {}
 
 
 NO_UPLINK = NoUplink()

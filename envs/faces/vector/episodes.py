@@ -19,11 +19,13 @@ from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds, require_whole
-from vcgym.envs.faces.vector.snapshot import restore, snapshot
+from vcgym.envs.faces.vector.snapshot import UnderWay, restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
+from vcgym.network.traces.refusal import shown
 
 OBSERVATIONS = ("features", "dict", "records")
+_FIRST_STEPS = 64  # for whose decisions there is room at first
 
 
 class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
@@ -83,7 +85,11 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)
         self._max_steps, self._steps = max_episode_steps, np.zeros(num_envs, np.int64)
-        self._over = np.zeros(num_envs, bool)
+        self._done = np.zeros(num_envs, bool)
+        # What tells where the calls stand: decisions by session and step, and the options of the reset that began a call, a line each.
+        kept = np.float64 if np.issubdtype(single_action_space.dtype, np.floating) else np.int64
+        self._decisions = np.zeros((num_envs, 0, *(single_action_space.shape or ())), kept)
+        self._options = [self._line_of({})] * num_envs
 
     @abstractmethod
     def _refuse_options(self, **options: Any) -> None:
@@ -115,18 +121,6 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     @abstractmethod
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """Return the outcomes of finished sessions, by name, (num_envs,) each."""
-
-    @abstractmethod
-    def _living(self) -> dict[str, Any]:
-        """Return all mutable state that this class does not hold: arrays, or NamedTuples of them, by name."""
-
-    @abstractmethod
-    def _world_names(self) -> list[str]:
-        """Return a line for each session that names its world."""
-
-    @abstractmethod
-    def _take_world_names(self, names: list[str]) -> None:
-        """Take over the lines of `_world_names`."""
 
     @abstractmethod
     def draw(self, axes: Any, row: int) -> None:
@@ -176,12 +170,12 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             episode = int(self._episodes[row])
             seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
             self._start(row, seed, **options)
-            seeds[row], begun[row] = seed, True
+            seeds[row], begun[row], self._options[row] = seed, True, self._line_of(options)
             begin_row(self.reward, self._rewarded, self.accounts, row)
         self._begun(rows)
-        self._over[rows], self._steps[rows] = False, 0
+        self._done[rows], self._steps[rows] = False, 0
         self.batch.shares.each(partial(self._begin_share, fresh), rows)
-        return _of({"seed": seeds, **self._worlds()}, begun)
+        return _masked({"seed": seeds, **self._worlds()}, begun)
 
     def _begin_share(self, fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
         self.batch.advance(rows)
@@ -197,30 +191,39 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             ValueError: an action outside the space.
         """
         mode = self.metadata["autoreset_mode"]
-        if (self._episodes < 0).any() or (mode is AutoresetMode.DISABLED and self._over.any()):
+        if (self._episodes < 0).any() or (mode is AutoresetMode.DISABLED and self._done.any()):
             raise ResetNeeded(
-                f"sessions {np.flatnonzero((self._episodes < 0) | self._over).tolist()} must be reset before they are stepped"
+                f"sessions {np.flatnonzero((self._episodes < 0) | self._done).tolist()} must be reset before they are stepped"
             )
-        starting = np.flatnonzero(self._over)
-        running = np.flatnonzero(~self._over)
-        self._answer(checked_actions(actions, self.action_space), running)
+        starting = np.flatnonzero(self._done)
+        running = np.flatnonzero(~self._done)
+        self._decide(checked_actions(actions, self.action_space), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
         self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), running)
         infos = self._begin(starting, fresh) if len(starting) else {}
         if truncated.any():
-            infos = _joined(_of(self._outcomes(), truncated), infos)
-        over = np.flatnonzero(truncated)
-        if mode is AutoresetMode.SAME_STEP and len(over):
+            infos = _joined(_masked(self._outcomes(), truncated), infos)
+        done = np.flatnonzero(truncated)
+        if mode is AutoresetMode.SAME_STEP and len(done):
             infos = {
-                "final_obs": self._objects(observations, over),
+                "final_obs": self._objects(observations, done),
                 "_final_obs": truncated.copy(),
                 "final_info": infos,
                 "_final_info": truncated.copy(),
-            } | self._begin(over, fresh)
+            } | self._begin(done, fresh)
         else:
-            self._over = truncated.copy()
+            self._done = truncated.copy()
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
+
+    def _decide(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        """Apply actions as `_answer` does, and keep those of `rows`."""
+        self._answer(actions, rows)
+        if (self._steps[rows] >= self._decisions.shape[1]).any():
+            sessions, steps, *action = self._decisions.shape
+            more = np.zeros((sessions, max(steps, _FIRST_STEPS), *action), self._decisions.dtype)
+            self._decisions = np.concatenate([self._decisions, more], axis=1)
+        self._decisions[rows, self._steps[rows]] = actions[rows]
 
     def _step_share(
         self, rewards: NDArray[np.float64], truncated: NDArray[np.bool_], fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]
@@ -245,34 +248,70 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         by_part = {name: np.empty_like(value) for name, value in self._shown.items()}
         return by_part, by_part
 
-    def _objects(self, observations: Any, over: NDArray[np.int64]) -> NDArray[np.object_]:
+    def _objects(self, observations: Any, done: NDArray[np.int64]) -> NDArray[np.object_]:
         """Return copies of the last observations of the sessions that are done, as gymnasium's object array."""
         last = np.full(self.num_envs, None, dtype=object)
-        for row in over:
+        for row in done:
             last[row] = {k: v[row].copy() for k, v in observations.items()} if isinstance(observations, dict) else observations[row].copy()
         return last
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Return all mutable state as plain arrays: `set_state` on an env of the same arguments goes on where this one stood."""
-        return snapshot(self._arguments, self._everything(), self._world_names(), self.np_random)
+        """Return where the calls stand as plain arrays: `set_state` on an env of the same arguments goes on where this one stood."""
+        return snapshot(self._arguments, self._under_way(), self.np_random)
 
     def set_state(self, state: dict[str, NDArray[Any]]) -> None:
-        """Take over a state of `get_state`.
+        """Take over a state of `get_state` by playing its calls anew, which takes as long as they took without the agent.
 
         Raises:
-            ValueError: it is the state of an env of other arguments, or an index in it is out of range.
+            ValueError: it is the state of an env of other arguments, or one that no decisions lead to. In the second case all sessions
+                must be reset.
         """
-        self._take_world_names(restore(state, self._arguments, self._everything(), self.np_random, self._refuse_state))
+        calls = restore(state, self._arguments, self._under_way(), self.np_random)
+        begun = calls.episodes >= 0
+        for line in dict.fromkeys(calls.options):
+            self._refuse_options(**self._options_of(line))
+        try:
+            self._seeds[:], self._episodes[:] = calls.seeds, calls.episodes - begun
+            for line in dict.fromkeys(calls.options):
+                rows = np.flatnonzero(begun & (np.array(calls.options) == line))
+                if len(rows):
+                    self._begin(rows, self._shown, **self._options_of(line))
+            self._done = self._replay(calls)
+        except BaseException:
+            self._episodes[:] = -1
+            raise
 
-    def _refuse_state(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Raise ValueError if a value of a state, by the names of `_everything`, is out of range."""
+    def _replay(self, calls: UnderWay) -> NDArray[np.bool_]:
+        """Play calls that have begun through the decisions of a state; return which are done."""
+        rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
+        _, fresh = self._allocate_observations()
+        for step in range(int(calls.steps.max())):
+            rows = np.flatnonzero(calls.steps > step)
+            if truncated[rows].any():
+                row = rows[truncated[rows]][0]
+                raise ValueError(f"state of an env: steps[{row}] is {calls.steps[row]}; allowed: 0 to {step}, when the call is over")
+            self._decide(checked_actions(calls.decisions[:, step], self.action_space), rows)
+            self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), rows)
+        return truncated
 
-    def _everything(self) -> dict[str, Any]:
-        own = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_steps", "_over", "_rewarded")}
-        return own | {f"env._shown.{name}": value for name, value in self._shown.items()} | self._living()
+    def _under_way(self) -> UnderWay:
+        steps = np.where(self._episodes < 0, 0, self._steps)
+        most = int(steps.max())
+        decided = (np.arange(most) < steps[:, None]).reshape(self.num_envs, most, *(1 for _ in self._decisions.shape[2:]))
+        decisions = np.where(decided, self._decisions[:, :most], 0).astype(self._decisions.dtype, copy=False)
+        return UnderWay(self._seeds, self._episodes, steps, decisions, self._options)
+
+    def _line_of(self, options: dict[str, Any]) -> str:
+        return "\t".join(options.get(name) or "" for name in self.reset_options)
+
+    def _options_of(self, line: str) -> dict[str, Any]:
+        values = line.split("\t")
+        if len(values) != len(self.reset_options):
+            raise ValueError(f"state of an env: options is {shown(line)}; allowed: {', '.join(self.reset_options)}, with tabs between")
+        return {name: value for name, value in zip(self.reset_options, values, strict=True) if value}
 
 
-def _of(values: dict[str, NDArray[Any]], rows: NDArray[np.bool_]) -> dict[str, Any]:
+def _masked(values: dict[str, NDArray[Any]], rows: NDArray[np.bool_]) -> dict[str, Any]:
     """Return infos that hold the values of `rows` alone, as gymnasium masks them."""
     infos: dict[str, Any] = {name: np.where(rows, value, np.zeros_like(value)) for name, value in values.items()}
     return infos | {f"_{name}": rows.copy() for name in values}

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.envs.call.bounds import require_in_bounds
 from vcgym.envs.call.features.added import CALL, Added, NoFeatures, chain, features_of, fingerprint
 from vcgym.envs.call.features.added import PATHS as OF_PATHS
 from vcgym.envs.call.features.forecast import forecast_by
@@ -34,7 +33,7 @@ from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
+from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairment": Impairment(), "rating": Rating()})
 MAX_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
@@ -207,37 +206,6 @@ class PathsVectorEnv(EpisodeVectorEnv):
     def played(self) -> Played:
         """Return every call packet by packet, as it stands; needs ``log=True``."""
         return self.batch.played()
-
-    def _living(self) -> dict[str, Any]:
-        batch = self.batch
-        return {
-            "calls": batch.calls, "tables": batch.tables, "router": batch.router_state, "receiver": batch.receiver_state,
-            "history": batch.history, "features": self._features, "world": batch.world.rows, "delay_us": batch.world.delay_us,
-            **self.uplink.living(), **({} if self.slots is None else {"slots": self.slots}),
-        }  # fmt: skip
-
-    def _refuse_state(self, arrays: dict[str, NDArray[Any]]) -> None:
-        batch = self.batch
-        windows, probes = batch.tables.windows.shape[1], batch.tables.probe_path.size
-        require_in_bounds(arrays["calls"], arrays["tables.answers"], batch.packets, batch.scenario.paths, windows, probes)
-        if self.slots is not None and not np.isin(arrays["slots.order"], np.arange(batch.scenario.paths)).all():
-            raise ValueError(f"state holds slots of paths that are not there; allowed: 0 to {batch.scenario.paths - 1}")
-        for name in ("interval", "feedback_loss"):
-            if (arrays["calls"][name] != batch.calls[name]).any():
-                raise ValueError(f"state of another env: {name} is {arrays['calls'][name][0]}; allowed: {batch.calls[name][0]}")
-
-    def _world_names(self) -> list[str]:
-        """Return the name of each sampled world; its parameters are stored in the world's rows."""
-        kinds = map(self.uplink.kind, range(self.num_envs))
-        return [
-            f"{draw.pair}\t{draw.stratum}\t{draw.seed}\t{kind}" if draw else "" for draw, kind in zip(self.batch.draws, kinds, strict=True)
-        ]
-
-    def _take_world_names(self, names: list[str]) -> None:
-        named = [name.split("\t") if name else None for name in names]
-        self.batch.draws = [WorldDraw(of[0], of[1], int(of[2]), {}) if of else None for of in named]
-        for row, of in enumerate(named):
-            self.uplink.take_kind(row, of[3] if of else "")
 
 
 def _added_features(agent: CallAgentSettings, controls: Controls) -> Added | NoFeatures:

@@ -122,16 +122,3 @@ class SenderVectorEnv(EpisodeVectorEnv):
     def draw(self, axes: Any, row: int) -> None:
         """Draw the call so far, see `vcgym.envs.faces.render.draw_sender`."""
         draw_sender(axes, self.batch, row)
-
-    def _living(self) -> dict[str, Any]:
-        batch = self.batch
-        return {
-            "senders": batch.senders, "dumbbell": batch.tables.dumbbell, "flight": batch.tables.flight, "log": batch.tables.log,
-            "targets": batch.tables.targets, "others": batch.tables.others, "rate": batch.rate_state, "history": batch.history,
-        }  # fmt: skip
-
-    def _world_names(self) -> list[str]:
-        return list(self._kinds)
-
-    def _take_world_names(self, names: list[str]) -> None:
-        self._kinds = names

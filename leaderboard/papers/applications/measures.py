@@ -1,7 +1,7 @@
 """Metrics of a played experiment, one number for each repeat.
 
     mbps, other_mbps    mean rate of the application, and of what competes, over the seconds that count
-    lesser_mbps         the smaller of both over the last 30 s of the competition
+    smaller_mbps         the smaller of both over the last 30 s of the competition
     settled_mbps, other_settled_mbps    each over these 30 s
     utilisation         mbps as a share of the level
     recovery_s          from the end of the drop until the median of 5 s is back at 95 % of that before it; the rest of the call if never
@@ -59,7 +59,7 @@ def _stable_s(cell: Cell, played: Played) -> NDArray[np.float64]:
 _METRICS: dict[str, Callable[[Cell, Played], NDArray[np.float64]]] = {
     "mbps": lambda cell, played: _counted(cell, played.mbps),
     "other_mbps": lambda cell, played: _counted(cell, played.other_mbps),
-    "lesser_mbps": lambda cell, played: np.minimum(_settled(played.mbps), _settled(played.other_mbps)),
+    "smaller_mbps": lambda cell, played: np.minimum(_settled(played.mbps), _settled(played.other_mbps)),
     "settled_mbps": lambda cell, played: _settled(played.mbps),
     "other_settled_mbps": lambda cell, played: _settled(played.other_mbps),
     "utilisation": lambda cell, played: _counted(cell, played.mbps) / cell.mbps,

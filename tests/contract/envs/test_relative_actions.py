@@ -147,15 +147,6 @@ def test_a_saved_state_goes_on(path_env_id):
             np.testing.assert_array_equal(mine, theirs)
 
 
-def test_a_state_with_slots_of_no_path_is_refused():
-    env = make("vcgym/Relay-v0")
-    env.reset(seed=2)
-    state = env.get_state()
-    state["slots.order"][0, 1] = 17
-    with pytest.raises(ValueError, match="state holds slots of paths that are not there; allowed: 0 to 16"):
-        env.set_state(state)
-
-
 def test_what_does_not_go_together_is_refused():
     with pytest.raises(ValueError, match="observation = 'records': allowed are features and dict with action relative"):
         make("vcgym/Call-v0", observation="records")

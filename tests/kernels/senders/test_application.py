@@ -94,9 +94,9 @@ def test_profiles():
     assert meet.down()[0].layers_kbps[0] == 190.0
     assert str(teams.down()) == str(teams.up())  # its relay forwards
     for profile in (zoom, meet, teams):
-        for rule, (start_kbps, least_kbps, most_kbps) in (profile.up(), profile.down()):
+        for rule, (start_kbps, min_kbps, max_kbps) in (profile.up(), profile.down()):
             allocate(rule, 1, 1)
-            assert 0.0 < least_kbps <= start_kbps <= most_kbps
+            assert 0.0 < min_kbps <= start_kbps <= max_kbps
     with pytest.raises(ValueError, match=r"viewing, parties = pinned, 5 of Zoom: allowed are speaker 2, pinned 3, pinned 8"):
         zoom.nominal_kbps("pinned", 5)
     with pytest.raises(ValueError, match=r"application 'skype': allowed are zoom, meet, teams"):
