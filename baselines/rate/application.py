@@ -1,7 +1,7 @@
 """A conferencing application's rate: one law for senders and relays that differ in their numbers (profile.py; the application study, S3).
 
     every `every_ms`, over the packets told of since then:
-        shortage   more than max_loss of them are lost, or the least queuing delay exceeds max_queuing_ms
+        shortage   more than max_loss of their bytes are lost, or the least queuing delay exceeds max_queuing_ms
         yield      rate = yields_to min(rate, received); what is told of within every_ms after that is passed over
         rise       rate = (rate after the yield) (1 + growth)^t + rises_kbps t^power, t: s since the yield, less hold_s
         ceiling    nominal; within settles_s after a shortage peak times as much
@@ -29,7 +29,7 @@ class Application(NamedTuple):
     Attributes:
         nominal_kbps: rate where nothing is short.
         layers_kbps: (n,) rising, the rates that there are; (0,): any rate.
-        max_loss: share lost above which there is a shortage.
+        max_loss: share of the bytes lost above which there is a shortage.
         max_queuing_ms: queuing above which there is a shortage.
         yields_to: share of the received rate that is left after a shortage.
         hold_s: time before the rate rises again.
@@ -73,9 +73,8 @@ STATE = np.dtype(
             ("looked_us", "i8"),
             ("base_us", "i8"),  # least one-way delay
             ("delay_us", "i8"),  # the same since the last look
-            ("packets", "i8"),  # told of since the last look
-            ("lost", "i8"),
-            ("bytes", "i8"),
+            ("told_bytes", "i8"),  # since the last look
+            ("received_bytes", "i8"),
         ],
     )
 )
@@ -110,11 +109,10 @@ def _init(params, state, s, start, key):
 @update.register(Application)
 def _update(params, state, s, record):
     own = state.application[s]
-    own.packets += 1
+    own.told_bytes += record.size_bytes
     if record.arrived_us < 0:
-        own.lost += 1
         return
-    own.bytes += record.size_bytes
+    own.received_bytes += record.size_bytes
     own.delay_us = min(own.delay_us, record.arrived_us - record.sent_us)
     own.base_us = min(own.base_us, record.arrived_us - record.sent_us)
 
@@ -122,9 +120,9 @@ def _update(params, state, s, record):
 @decide.register(Application)
 def _decide(params, state, s, now_us):
     own = state.application[s]
-    if own.packets > 0 and now_us - own.looked_us >= params.every_ms * 1000.0:
+    if own.told_bytes > 0 and now_us - own.looked_us >= params.every_ms * 1000.0:
         if is_short(params, own) and now_us - own.short_us > 2000.0 * params.every_ms:
-            received_bps = 8e6 * own.bytes / (now_us - own.looked_us)
+            received_bps = 8e6 * own.received_bytes / (now_us - own.looked_us)
             own.from_bps = max(own.min_bps, params.yields_to * min(own.rate_bps, received_bps))
             own.short_us, own.rises_us = now_us, now_us + np.int64(params.hold_s * 1e6)
         own.rate_bps = min(risen_bps(params, own, now_us), ceiling_bps(params, own, now_us))
@@ -137,7 +135,7 @@ def _decide(params, state, s, now_us):
 def is_short(params, own):
     """Return True if what was told of shows a shortage."""
     queuing_us = own.delay_us - own.base_us if own.delay_us < NEVER_US else np.int64(0)
-    return own.lost > params.max_loss * own.packets or queuing_us > params.max_queuing_ms * 1000.0
+    return own.told_bytes - own.received_bytes > params.max_loss * own.told_bytes or queuing_us > params.max_queuing_ms * 1000.0
 
 
 @kernel
@@ -168,5 +166,5 @@ def layer_bps(params, rate_bps):
 
 @kernel
 def _look_anew(own):
-    own.packets = own.lost = own.bytes = 0
+    own.told_bytes = own.received_bytes = 0
     own.delay_us = NEVER_US

@@ -1,4 +1,4 @@
-"""The law of an application's rate over lists of reports, in s and kbit/s."""
+"""The law of an application's rate over lists of reports, in us and kbit/s."""
 
 
 class PlainApplication:
@@ -6,15 +6,15 @@ class PlainApplication:
 
     def __init__(self, p, start_kbps, min_kbps):
         self.p, self.min, self.rate, self.left = p, min_kbps, start_kbps, start_kbps
-        self.told, self.every_delay, self.looked, self.rises_s, self.short_s = [], [], 0.0, 0.0, None
+        self.told, self.every_delay, self.looked, self.rises, self.short = [], [], 0, 0, None
 
     def report(self, packets):
         """Take the packets of a report in; return the rate in kbit/s."""
-        p, now = self.p, packets[0].known_us / 1e6
+        p, now = self.p, packets[0].known_us
         self.told += packets
         delays = [(one.arrived_us - one.sent_us) / 1000 for one in packets if one.arrived_us >= 0]
         self.every_delay += delays
-        if now - self.looked >= p.every_ms / 1000:
+        if now - self.looked >= 1000 * p.every_ms:
             self.look(now)
             self.told, self.looked = [], now
         if not len(p.layers_kbps):
@@ -23,14 +23,13 @@ class PlainApplication:
 
     def look(self, now):
         p, arrived = self.p, [one for one in self.told if one.arrived_us >= 0]
-        lost = 1 - len(arrived) / len(self.told)
+        told, received = (sum(one.size_bytes for one in of) for of in (self.told, arrived))
         queuing = min((one.arrived_us - one.sent_us) / 1000 for one in arrived) - min(self.every_delay) if arrived else 0.0
-        acts = self.short_s is None or now - self.short_s > 2 * p.every_ms / 1000
-        if acts and (lost > p.max_loss or queuing > p.max_queuing_ms):
-            received = sum(one.size_bytes for one in arrived) * 8 / 1000 / (now - self.looked)
-            self.left = max(self.min, p.yields_to * min(self.rate, received))
-            self.short_s, self.rises_s = now, now + p.hold_s
-        t = max(0.0, now - self.rises_s)
-        probes = self.short_s is not None and now - self.short_s < p.settles_s
+        acts = self.short is None or now - self.short > 2000 * p.every_ms
+        if acts and (told - received > p.max_loss * told or queuing > p.max_queuing_ms):
+            self.left = max(self.min, p.yields_to * min(self.rate, received * 8000 / (now - self.looked)))
+            self.short, self.rises = now, now + 1e6 * p.hold_s
+        t = max(0.0, now - self.rises) / 1e6
+        probes = self.short is not None and now - self.short < 1e6 * p.settles_s
         ceiling = p.nominal_kbps * (p.peak if probes else 1.0)
         self.rate = min(self.left * (1 + p.growth) ** t + p.rises_kbps * t**p.power, ceiling)

