@@ -1,9 +1,9 @@
 """vcgym-leaderboard: play a suite, print the ranks, write the page. See conf/leaderboard.yaml.
 
-Of calls over paths it trains a small agent if there is none. list=systems prints the systems of the suite with their sources. With do=add
-the submission in `folder` joins; with do=verify the agents' scores are recomputed from their actions, and the command fails if one is not
-reproduced; with do=page all suites that lie beside each other get one page; with do=fairness calls share a bottleneck; do=courses draws
-systems in the test cases of RMCAT.
+For suites over paths it trains a small agent if there is none. list=systems prints the systems of the suite with their sources. do=add adds
+the submission in `folder`. do=verify recomputes the agents' scores from their actions, and fails if one differs. do=page writes one page
+for all suites with results in the same parent folder. do=fairness lets calls share a bottleneck. do=courses draws systems in the test cases
+of RMCAT.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ from vcgym.scripts.console.command import command
 
 @command("leaderboard", LeaderboardConfig)
 def main(config: LeaderboardConfig) -> int:
-    """Do it; status 1 if a score was not reproduced."""
+    """Run the command; return status 1 if a score was not reproduced."""
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=120)
     if config.do == "verify":

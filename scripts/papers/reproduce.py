@@ -1,4 +1,4 @@
-"""vcgym-reproduce: every published number of a paper beside ours, with a verdict. See conf/reproduce.yaml."""
+"""vcgym-reproduce: compare every published number of a paper with ours, with a verdict. See conf/reproduce.yaml."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ from vcgym.scripts.console.command import command
 
 @command("reproduce", ReproduceConfig)
 def main(config: ReproduceConfig) -> None:
-    """Play, judge, write."""
+    """Play the calls, judge the statements, and write the page."""
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=150)
     if config.paper == "senders":

@@ -18,10 +18,10 @@ from campaigns.readers import READERS
 from vcgym.network.traces.cards import MAX_MESSAGE, DataError
 
 LINES = {"small": 6_500, "medium": 65_000, "full": 1_000_000}  # malformed ones
-CONTENT_BYTES = {"small": 2**20, "medium": 2**22, "full": 2**25}  # of a handmade file
-ROWS = 40  # of a file with one malformed line
+CONTENT_BYTES = {"small": 2**20, "medium": 2**22, "full": 2**23}  # of a handmade file
+ROWS = 12  # of a file with one malformed line
 MAX_RATIO = 10.0
-FLOOR_BYTES = 2**24  # what a block of text and Python's own arenas take beside it
+FLOOR_BYTES = 2**22  # blocks of text and Python's own arenas beside it
 MAX_S_PER_MIB = 15.0
 
 CELLS = (
@@ -46,6 +46,9 @@ HANDMADE = {
     "NUL lines": lambda header, line, size: header + b"\0\n" * (size // 2),
     "shortest rows": lambda header, line, size: header + (b",".join([b"1"] * (header.count(b",") + 1)) + b"\n") * (size // 8),
     "shortest rows of empty cells": lambda header, line, size: header + (b"," * header.count(b",") + b"\n") * (size // 4),
+    "shortest rows, cells empty but the first": lambda header, line, size: header
+    + line(0)
+    + (b"0" + b"," * header.count(b",") + b"\n") * (size // 4),
     "the same line for ever": lambda header, line, size: header + line(1) * (size // len(line(1))),
     "a whole file": lambda header, line, size: header + b"".join(line(i) for i in range(size // len(line(1)))),
     "a whole file, its last line twice": lambda header, line, size: header

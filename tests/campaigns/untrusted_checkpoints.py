@@ -13,7 +13,7 @@ from campaigns.case import Case
 from campaigns.mutations import mutated
 from campaigns.watched import MAX_MESSAGE, Watch, added, run_child
 
-FILES = {"small": 100, "medium": 500, "full": 5000}  # of each kind
+FILES = {"small": 100, "medium": 500, "full": 1250}  # of each kind; with those of untrusted_agents 10,000
 PER_CHILD = 500
 ALARM_S = 60
 NAMES = ("state.safetensors", "state.json")

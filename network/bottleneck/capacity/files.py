@@ -105,7 +105,7 @@ def _rates(path: Path, content: bytes, only: str | None, time: str) -> tuple[Cap
 def repeating(name: str, times_s: NDArray[np.float64], rates_bps: NDArray[np.float64], source: Path) -> CapacityTrace:
     """Make a trace of measured rates (n,) at times (n,): it begins at 0 and repeats after its last rate; see the head of this file."""
     at_s = times_s - times_s[0]
-    step_s = float(np.median(np.diff(at_s))) if len(at_s) > 1 else 1.0
+    step_s = float(np.median(np.diff(at_s), overwrite_input=True)) if len(at_s) > 1 else 1.0
     return rate_trace(name, at_s, rates_bps, at_s[-1] + step_s, MIN_BPS, source)
 
 
@@ -121,7 +121,7 @@ def read_mahimahi(path: Path) -> CapacityTrace:
     rows = ((line, [text.strip()]) for line, text in enumerate(lines(path, content), 1))
     blocks = blocks_of(path, [_OPPORTUNITY], rows)
     numbers = ((block.line_numbers(), block.whole_numbers(_OPPORTUNITY, 0, MAX_LENGTH_US // 1000).astype(np.int32)) for block in blocks)
-    at_line, times_ms = joined(numbers)
+    at_line, times_ms = joined(numbers, content)
     refuse_falling(path, _OPPORTUNITY, times_ms, at_line)
     del at_line
     return opportunity_trace(path.name.removesuffix(".gz"), times_ms, path)
@@ -157,6 +157,7 @@ def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_colu
     _refuse_outside(path, f"{time_column}, mean spacing in s", spacing_s, SPACING_S)
     _refuse_outside(path, f"{rate_column}, median in bit/s", float(np.median(rates_bps)), RATE_BPS)
     refuse_falling(path, time_column, times_s, at_line, may_stand=False)
+    del at_line
     return repeating(path.name.split(".")[0], times_s, rates_bps, path)
 
 

@@ -93,7 +93,7 @@ def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limi
 
 def _read(path: Path, content: bytes) -> tuple[_Replies, _Header | None]:
     others = _Others(path)
-    columns = joined(map(_numbers, blocks_of(path, _FIELDS, _reply_rows(path, content, others))))
+    columns = joined(map(_numbers, blocks_of(path, _FIELDS, _reply_rows(path, content, others))), content)
     if not columns or not len(columns[0]):
         raise TraceError(path, "number of replies", 0, "at least 1")
     return _Replies(*columns), others.said

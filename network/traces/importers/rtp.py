@@ -65,8 +65,8 @@ class Arrivals:
         """
         if not FLOOR_MS[0] <= floor_ms <= FLOOR_MS[1]:
             raise TraceError(self.file, "floor_ms", floor_ms, f"{FLOOR_MS[0]} to {FLOOR_MS[1]} (milliseconds)")
-        transit_us = self.arrived_us - self.sent_us
-        delay_us = transit_us - transit_us.min() + round(floor_ms * 1e3)
+        delay_us = self.arrived_us - self.sent_us
+        delay_us += round(floor_ms * 1e3) - delay_us.min()
         name = self.file.name.split(".")[0]
         return from_replies(name, self.file, self.card, self.lines, self.sequence, self.sent_us, delay_us, round_trip=False)
 
@@ -160,8 +160,10 @@ def _first_of_each(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return a mask (n,) of the entries whose value did not come before."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
+    again = ranked[1:] == ranked[:-1]
+    del ranked
     mask = np.ones(len(values), bool)
-    mask[order[1:][ranked[1:] == ranked[:-1]]] = False
+    mask[order[1:][again]] = False
     return mask
 
 
