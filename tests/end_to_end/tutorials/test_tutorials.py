@@ -1,4 +1,4 @@
-"""docs/tutorials: every block runs in order, as written but for fewer steps, and prints what the page says it prints."""
+"""docs/tutorials: every block runs in order, as written except for fewer steps, and prints the output that the page states."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Replies of a ping by arrival: send order, losses, and refusals of what is missing or broken; the data root."""
+"""Replies of a ping by arrival: send order, losses, and rejection of missing or broken files; the data root."""
 
 import gzip
 import hashlib
