@@ -12,7 +12,8 @@ class ReproduceConfig(Config):
     """Published numbers beside ours.
 
     Attributes:
-        paper: the VCRoute paper, or the papers on senders, SBPN and GCC over Wi-Fi; the other fields are of VCRoute's.
+        paper: the VCRoute paper; the papers on senders, SBPN and GCC over Wi-Fi; or the study of Zoom, Meet and Teams. The other fields
+            but `folder` are of VCRoute's.
         full: calls as long as the paper's, 600,000 packets, instead of `packets`.
         packets: length of the calls of a quick run.
         seeds: worlds per pair; one leaves statements about a single pair without an interval.
@@ -20,10 +21,10 @@ class ReproduceConfig(Config):
         threads: how many threads share the calls; without effect on the results.
         data: where measured series lie; without them mode replay is left out.
         folder: receives the parts, verdicts.parquet, reproduce.html and reproduction.md; or sending_verdicts.parquet and
-            sending_reproduction.md.
+            sending_reproduction.md; or application_verdicts.parquet and application_reproduction.md.
     """
 
-    paper: Literal["vcroute", "senders"] = "vcroute"
+    paper: Literal["vcroute", "senders", "applications"] = "vcroute"
     full: bool = False
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
     seeds: Annotated[int, Field(ge=1, le=10_000)] = 4

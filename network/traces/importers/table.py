@@ -1,4 +1,4 @@
-"""CSV of time and delay, as any program writes it."""
+"""CSV files of time and delay from any program."""
 
 from pathlib import Path
 from typing import Literal
@@ -30,26 +30,26 @@ def import_csv(
 ) -> Trace:
     """Read a trace from a CSV file, plain, .gz or .xz, whose last line ends in a line break.
 
-    Rows come in order of sending or of reply: a probe that another overtook is sorted back into order of sending.
+    Rows are in order of sending or of reply; overtaken probes are sorted into order of sending.
 
-    The units are the caller's word, so they are held against the data: mean spacing within `SPACING_US`, median delay within `DELAY_US`.
-    The price is that shorter delays (a local network) and sparser probes are refused too.
+    The caller gives the units, so they are checked against the data: mean spacing within `SPACING_US`, median delay within `DELAY_US`.
+    As a drawback, shorter delays (a local network) and sparser probes are rejected too.
 
     Args:
         path: the file.
         time_column: time on any clock; the first send becomes 0.
-        time_unit: its unit.
+        time_unit: unit of the times.
         delay_column: delay, 0 to 60 s; an empty cell is a lost probe.
-        delay_unit: its unit.
-        round_trip: what the delays are.
-        time_of: what the times are: of sending; or of the reply (one way: of arrival), less the delay of the row. A lost probe has no
-            reply: it is spaced evenly between its answered neighbours, and those before the first or after the last one are left out.
-        header: whether the first line names the columns; if not, their names are 1, 2, 3 and so on.
-        limit_bytes: largest unpacked size that is read.
+        delay_unit: unit of the delays.
+        round_trip: True for round trips, False for one-way delays.
+        time_of: meaning of the times: sending; or reply (one way: arrival), from which the row's delay is subtracted. A lost probe has no
+            reply: it is spaced evenly between its answered neighbours, and losses before the first or after the last one are left out.
+        header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
+        limit_bytes: maximum uncompressed size.
 
     Raises:
-        TraceError: an unreadable or truncated file, no such column, NaN, a value out of range, no times, rows in neither order, no
-            answered probe, values that a unit cannot have.
+        TraceError: an unreadable or truncated file, a missing column, NaN, a value out of range, no times, rows in neither order, no
+            answered probe, values that the unit cannot have.
     """
     path = Path(path)
     time_scale, delay_scale = (unit_us(path, field, unit) for field, unit in (("time_unit", time_unit), ("delay_unit", delay_unit)))
@@ -105,7 +105,7 @@ def _refuse_other_order(
     answered: NDArray[np.bool_],
     delay_us: NDArray[np.float64],
 ) -> None:
-    """Refuse rows that are in order neither of sending nor of reply; a lost probe has no reply and stands in order of sending."""
+    """Reject rows in order neither of sending nor of reply; lost probes, which have no reply, must be in order of sending."""
     if not (time[1:] < time[:-1]).any():
         return
     reply = (time - time[0])[answered]
