@@ -57,7 +57,10 @@ def _child(kind, start, count, folder):
 
     def use():
         checkpoint.load(broken, model, {"format": 3})
-        model.learn(32, reset_num_timesteps=False)
+        try:
+            model.learn(32, reset_num_timesteps=False)
+        except ValueError:  # weights so large that torch finds no probabilities
+            return "taken, diverged"
         return "taken"
 
     use()
