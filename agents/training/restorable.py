@@ -77,7 +77,7 @@ def _require_moments(of: str, arrays: Mapping[str, NDArray[Any]], optimiser: tor
             found.setdefault(index, set()).add(kind)
             shape = () if kind == "step" else shapes[index]
             if moment.shape != shape or moment.dtype != np.float32 or (kind != "exp_avg" and moment.min(initial=0.0) < 0.0):
-                raise ValueError(f"{name} is {moment.dtype}{moment.shape}; allowed: float32{shape}, of steps and squares from 0 on")
+                raise ValueError(f"{name} has the shape {moment.shape}, {moment.dtype}; allowed: {shape}, float32, squares and steps >= 0")
     for index, kinds in found.items():
         if kinds != _MOMENTS:
             raise ValueError(f"{of}/{index} has the moments {sorted(kinds)}; allowed: {sorted(_MOMENTS)}")
