@@ -29,21 +29,21 @@ _LATEST = np.iinfo(np.int64).max
 
 
 class RateVectorEnv(SenderVectorEnv):
-    """Rate control: choose the target bitrate of a sender at set-up and whenever a receiver report is back.
+    """Rate control: choose the target bitrate of a sender at set-up and whenever a receiver report arrives.
 
-    Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of what reports have told and of what waits in
-        the sender's own queue; or, with ``observation="records"``, a dict of what became of each packet told of since the last decision
-        (2048, 6) int64 in the order of `vcgym.baselines.records.PacketFeedback`, their count, the history (1, 3) of start, smallest and
-        largest rate in bit/s, a key and now_us. With ``features="intervals"`` the features are the 150 numbers of the Bandwidth Estimation
+    Observation: float32 features (docs/envs.md: name, unit, range, age of each), computed from reports and the sender's own queue; or, with
+        ``observation="records"``, a dict of the packet feedback since the last decision
+        (2048, 6) int64 in the order of `vcgym.baselines.records.PacketFeedback`, its count, the history (1, 3) of start, minimum and
+        maximum rate in bit/s, a key and now_us. With ``features="intervals"`` the features are the 150 numbers of the Bandwidth Estimation
         Challenge (`vcgym.envs.call.features.sender.intervals`), and the receiver reports every 60 ms.
     Action: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
-        a factor on the target as it is (docs/envs.md); exact: bit/s (0: the target stays), how long the receiver collects for its next
-        report in us (0: as usual), and after how long without one the agent is asked again in us (0: never). In force at once.
-    Reward: ``utility`` (default), per report: seconds x (0.6 ln(4 r + 1) - d - 10 l), r in Mbit/s delivered, d in s of delay beyond
-        propagation, l the share lost, less 0.1 per unit of |ln| by which the target is changed; or ``emodel`` of the audio.
-    End of episode: truncation when the call is over (60 to 125 s); what is on its way is settled in the last step.
-    Source: the control of GCC and TFRC; `order` controls the order of sending, by default first in, first out. The reward is R3Net's
-        (arXiv 1912.02222) with a price on change.
+        a factor on the current target (docs/envs.md); exact: bit/s (0: unchanged), the interval to the receiver's next report in us (0: the
+        default), and the time in us until a decision without a report (0: none). It takes effect at once.
+    Reward: ``utility`` (default), per report: seconds x (0.6 ln(4 r + 1) - d - 10 l), with r the delivery rate in Mbit/s, d the delay
+        beyond propagation in s, l the loss, minus 0.1 times the |ln| of each change of the target; or ``emodel`` of the audio.
+    End of episode: truncation at the end of the call (60 to 125 s); packets in flight are counted in the last step.
+    Source: the control of GCC and TFRC; `order` is the scheduler, by default first in, first out. The reward is R3Net's
+        (arXiv 1912.02222) with a cost of change.
     """
 
     rewards: ClassVar = {"utility": Utility(), "emodel": AudioEModel()}
@@ -123,7 +123,7 @@ class RateVectorEnv(SenderVectorEnv):
         shown["now_us"][rows] = batch.senders["now_us"][rows]
         shown["records"][rows] = 0
         if not show_feedback(batch.senders, batch.tables.flight, rows, self._told, shown["records"], shown["count"]):
-            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets have been told of since the last decision")
+            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets were reported since the last decision")
 
 
 class RateEnv(ScalarEnv):

@@ -16,6 +16,7 @@ import numpy as np
 
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together
+from vcgym.network.kernels.announcement import announce_compiling
 from vcgym.network.kernels.jit import modules_of
 from vcgym.network.kernels.sources import cache_home, code_hash
 from vcgym.network.scenarios.scenario import Scenario
@@ -36,6 +37,7 @@ def compile_ahead(systems: Iterable[System], processes: int) -> None:
     missing = {mark: system for system in systems if not (mark := _mark(system)).exists()}
     if processes < 2 or len(missing) < FEWEST:
         return
+    announce_compiling()  # before the processes that it starts would
     first, *others = missing.items()
     child = _start([first])
     _compile_worlds()
@@ -45,8 +47,8 @@ def compile_ahead(systems: Iterable[System], processes: int) -> None:
 
 
 def _start(share: list[tuple[Path, System]]) -> subprocess.Popen[bytes]:
-    """Start a process that compiles some systems."""
-    child = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE)
+    """Start a process that compiles some systems; it prints nothing, not even when it is interrupted."""
+    child = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert child.stdin is not None
     with child.stdin as stream:
         stream.write(pickle.dumps(share))

@@ -5,6 +5,7 @@ A text cell takes ten times the memory of its number, so only one block of cells
 
 import csv
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,18 +88,19 @@ def read_header(path: Path, content: bytes) -> list[str]:
     return _header_and_rows(path, content)[0]
 
 
-def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Arrays]) -> list[Any]:
+def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Arrays], *, header: bool = True) -> list[Any]:
     """Read a CSV file of any length in the format of `read_table`.
 
     Args:
         path: file name for errors.
         content: content of the file.
         numbers_of: converts a block of rows to the wanted arrays, one entry per row.
+        header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
 
     Returns:
         The arrays over all rows.
     """
-    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content))))
+    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content, header))))
 
 
 def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]]]) -> Iterator[Table]:
@@ -132,23 +134,26 @@ def joined(blocks: Iterable[Arrays]) -> list[Any]:
     return [np.frombuffer(buffer, kind) for buffer, kind in zip(grown, kinds, strict=True)]
 
 
-def _header_and_rows(path: Path, content: bytes) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _header_and_rows(path: Path, content: bytes, named: bool = True) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     if content and not content.endswith((b"\n", b"\r")):
         last = content.count(b"\n") + 1
         raise TraceError(path, f"line {last}", content[-80:], "a line break at its end; the file may have been cut off")
     reader = csv.reader(lines(path, content), strict=True)
-    header = next(_checked(path, reader), [])
-    if len(set(header)) != len(header):
-        raise TraceError(path, "line 1, header", header, "each name once")
-    return header, _rows(path, reader, header)
+    rows = _checked(path, reader)
+    first = next(rows, [])
+    if not named:
+        return [str(n) for n in range(1, len(first) + 1)], _rows(path, reader, chain([first], rows), len(first))
+    if len(set(first)) != len(first):
+        raise TraceError(path, "line 1, header", first, "each name once")
+    return first, _rows(path, reader, rows, len(first))
 
 
-def _rows(path: Path, reader: Any, header: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows below the header with their lines, skipping empty lines; reject a table without rows."""
+def _rows(path: Path, reader: Any, rows: Iterable[list[str]], fields: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows of numbers with their lines, skipping empty lines; reject a table without rows."""
     none = True
-    for row in _checked(path, reader):
-        if row and len(row) != len(header):
-            raise TraceError(path, f"line {reader.line_num}, number of fields", len(row), f"{len(header)}, as in the header")
+    for row in rows:
+        if row and len(row) != fields:
+            raise TraceError(path, f"line {reader.line_num}, number of fields", len(row), f"{fields}, as in line 1")
         if row:
             none = False
             yield reader.line_num, row

@@ -34,13 +34,15 @@ class Ping(Format):
 
 
 class Csv(Format):
-    """CSV of send time and delay."""
+    """CSV of time and delay; without a header the columns go by their numbers."""
 
     time_column: str
     time_unit: Unit
     delay_column: str
     delay_unit: Unit
     round_trip: bool
+    time_of: table.TimeOf = "send"
+    header: bool = True
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""

@@ -1,8 +1,7 @@
-"""The state of a batch as plain arrays: its seeds, and what was decided in the calls that are under way.
+"""The state of a batch as plain arrays: its seeds and the decisions in the running calls.
 
-A world follows from its seed and a call from its world and the decisions, so this is all that tells where a batch stands; to restore it,
-the calls are played anew up to there. No array of compiled code is ever read from a state: a forged one is refused, or is where other
-decisions lead to.
+A seed determines a world; a world and the decisions determine a call. So this is the complete state, and restoring it replays the calls.
+No array of compiled code is ever read from a state: a forged state is rejected, or equals the state after other decisions.
 """
 
 from typing import Any, NamedTuple
@@ -12,19 +11,19 @@ from numpy.typing import NDArray
 
 from vcgym.network.traces.refusal import shown
 
-_BEFORE, _SHOWN = 30, 110  # characters of arguments that an error repeats: before the first that differs, and in all
+_BEFORE, _SHOWN = 30, 110  # characters of arguments in an error: before the first difference, and in total
 _MAX_EPISODE = 1 << 62
 
 
 class UnderWay(NamedTuple):
-    """Calls under way; first axis the session.
+    """Running calls; first axis: session.
 
     Attributes:
-        seeds: uint64 (sessions,), of the first episode since the last seeded reset.
-        episodes: int64 (sessions,), counted from there; -1 before the first.
-        steps: int64 (sessions,), decisions of the call.
-        decisions: (sessions, most steps, *action), zeros beyond the steps of a session.
-        options: a line for each session: the options of the reset that began the call.
+        seeds: uint64 (sessions,), seed of the first episode since the last seeded reset.
+        episodes: int64 (sessions,), episodes since then; -1 before the first.
+        steps: int64 (sessions,), number of decisions in the call.
+        decisions: (maximum steps, sessions, *action), aligned at the last step; zeros before a session's first step.
+        options: a line per session: the options of the reset that started the call.
     """
 
     seeds: NDArray[np.uint64]
@@ -38,7 +37,7 @@ def snapshot(arguments: str, under_way: UnderWay, draws: np.random.Generator) ->
     """Return a state as plain arrays by name.
 
     Args:
-        arguments: what a state must agree on.
+        arguments: arguments that a state must match.
         under_way: the calls.
         draws: the generator of seeds.
     """
@@ -49,16 +48,16 @@ def snapshot(arguments: str, under_way: UnderWay, draws: np.random.Generator) ->
 
 
 def restore(state: dict[str, NDArray[Any]], arguments: str, like: UnderWay, draws: np.random.Generator) -> UnderWay:
-    """Return the calls of a state of `snapshot`, once all of it has been checked, and set the generator.
+    """Return the calls of a state of `snapshot` after checking all of it, and set the generator.
 
     Args:
-        state: of `snapshot`.
-        arguments: what it must agree on.
-        like: calls of the same shapes and types, but for the number of steps.
+        state: result of `snapshot`.
+        arguments: arguments that it must match.
+        like: calls of the same shapes and types, except for the number of steps.
         draws: the generator of seeds, to be set.
 
     Raises:
-        ValueError: the state of an env of other arguments; an array is missing, unknown, of another shape or dtype, or out of range.
+        ValueError: the state is of an env with other arguments; an array is missing, unknown, of another shape or dtype, or out of range.
     """
     given = _text(state, "arguments")
     if given != arguments:
@@ -81,13 +80,13 @@ def _text(state: dict[str, NDArray[Any]], name: str) -> str:
 
 
 def _require_like(found: UnderWay, like: UnderWay) -> None:
-    """Refuse calls of other shapes or types, and counts that cannot be."""
+    """Reject calls of other shapes or types, and impossible counts."""
     for name in ("seeds", "episodes", "steps", "decisions"):
         value, wanted = getattr(found, name), getattr(like, name)
-        shape = wanted.shape if name != "decisions" else (len(wanted), *value.shape[1:2], *wanted.shape[2:])
+        shape = wanted.shape if name != "decisions" else (*value.shape[:1], *wanted.shape[1:])
         if value.dtype != wanted.dtype or value.shape != shape:
             raise ValueError(f"state of another env: {name} is {value.dtype}{value.shape}, allowed {wanted.dtype}{shape}")
-    most = 0 if (found.episodes < 0).any() else found.decisions.shape[1]  # none has decided before all have begun
+    most = 0 if (found.episodes < 0).any() else len(found.decisions)  # no decision before all sessions have started
     for name, low, high in (("episodes", -1, _MAX_EPISODE), ("steps", 0, most)):
         value = getattr(found, name)
         wrong = value[(value < low) | (value > high)]

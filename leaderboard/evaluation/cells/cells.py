@@ -39,7 +39,7 @@ class Share(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One participant on one share."""
+    """Participant on one share."""
 
     name: str
     system: Participant

@@ -119,7 +119,7 @@ def test_the_state_of_another_env_is_refused(env_id, arguments):
         ("episodes", 1, -2, "episodes is -2; allowed: -1 to"),
         ("episodes", 1, -1, "steps is 5; allowed: 0 to 0"),
         ("episodes", 1, 2**63 - 1, "episodes is 9223372036854775807; allowed"),
-        ("decisions", (1, 3), 10**9, r"(?s)action .*: allowed are values of"),
+        ("decisions", (3, 1), 10**9, r"(?s)action .*: allowed are values of"),
         ("generator", 0, ord("-"), "generator is .*; allowed: two whole numbers of 128 bits"),
         ("options", 0, ord("x"), "options is 'x.*'; allowed: pair, stratum, kind, with tabs between"),
         ("options", 0, ord("\n"), "options has 4 lines; allowed: 3"),
@@ -141,9 +141,9 @@ def test_more_decisions_than_a_call_has_are_refused_and_the_env_must_be_reset():
     env.reset(seed=1)
     _play(env, [env.action_space.sample() for _ in range(5)])
     state = env.get_state()
-    state["decisions"] = np.repeat(state["decisions"], 5, axis=1)
+    state["decisions"] = np.repeat(state["decisions"], 5, axis=0)
     state["steps"][2] = 25
-    with pytest.raises(ValueError, match=r"steps\[2\] is 25; allowed: 0 to 1[0-9], when the call is over"):
+    with pytest.raises(ValueError, match=r"steps\[2\] is 25; allowed: 0 to 1[0-9], when the call is done"):
         env.set_state(state)
     assert not env.has_begun
 

@@ -1,7 +1,7 @@
-"""Observation of the Bandwidth Estimation Challenge (ACM MMSys 2024, arXiv 2403.06324): what the receiver saw in its last intervals.
+"""Observation of the Bandwidth Estimation Challenge (ACM MMSys 2024, arXiv 2403.06324): statistics of the receiver's last intervals.
 
-Fifteen numbers of five intervals of 60 ms and of five of 600 ms, which end when the newest report was made, the newest first; 0 where
-nothing arrived. An interval is that of a packet's arrival; packets lost count where the next one arrives, gaps where they end.
+Fifteen numbers for each of five intervals of 60 ms and five of 600 ms, newest first, which end at the time of the newest report; 0 if
+nothing arrived. A packet belongs to the interval of its arrival, a lost packet to that of the next arrival, a gap to that of its end.
 """
 
 import math
@@ -14,7 +14,7 @@ from vcgym.network.kernels.jit import kernel
 
 SHORT_US, LONG_US = 60_000, 600_000
 INTERVALS = 5  # of each length
-BASE_MS = 200.0  # that the challenge subtracts from delays
+BASE_MS = 200.0  # constant that the challenge subtracts from delays
 MEASURES = (
     Feature("rate", "bit/s", 0, 1e9, "report_age"),
     Feature("packets", "count", 0, 8192, "report_age"),
@@ -40,19 +40,19 @@ INTERVAL_FEATURES = tuple(
 
 @kernel
 def observe_intervals(senders, flight, which, seen, smallest_us, out):
-    """Write INTERVAL_FEATURES of each session of `which` into its row of `out` (sessions, features).
+    """Write INTERVAL_FEATURES of each session in `which` into its row of `out` (sessions, features).
 
     Args:
         senders: (sessions,) of SENDER.
         flight: the packets.
         which: sessions.
-        seen: (sessions,) packets that `smallest_us` knows; brought up to now.
-        smallest_us: (sessions,) smallest delay so far; less than 0: none.
+        seen: (sessions,), number of packets included in `smallest_us`; updated.
+        smallest_us: (sessions,), minimum delay so far; below 0: none.
         out: (sessions, 150).
     """
     for s in which:
         sender = senders[s]
-        if is_done(sender):  # what is settled at the end no report has told
+        if is_done(sender):  # outcomes counted at the end were never reported
             continue
         for packet in range(seen[s], sender.reported):
             index = ring_index(packet)
@@ -69,7 +69,7 @@ def observe_intervals(senders, flight, which, seen, smallest_us, out):
 
 @kernel
 def _first_since(sender, flight, s, from_us):
-    """Return the first packet behind the last one that arrived by `from_us`."""
+    """Return the packet after the last one that arrived by `from_us`."""
     first = sender.reported
     while first > max(0, sender.packets - MAX_IN_FLIGHT):
         arrived_us = flight.arrived_us[s, ring_index(first - 1)]
@@ -81,7 +81,7 @@ def _first_since(sender, flight, s, from_us):
 
 @kernel
 def _measure(flight, s, first, past, from_us, to_us, smallest_us, row):
-    """Write the measures of what arrived after `from_us` and by `to_us`, of packets from `first` on."""
+    """Write the measures of packets from `first` on that arrived after `from_us` and by `to_us`."""
     packets = size_bytes = audio = lost = runs = run = gaps = 0
     delay_us = gap_us = squares = 0.0
     min_us, before_us = -1, flight.arrived_us[s, ring_index(first - 1)] if first > 0 else LOST
