@@ -16,7 +16,7 @@ from vcgym.network.traces.reading import TraceError, lines, numbers
 
 Arrays = tuple[NDArray[Any], ...]
 
-_BLOCK_CELLS = 2**16
+_BLOCK_CELLS = 2**14
 _TABLE_CELLS = 2**20  # maximum of a table kept as text
 
 
@@ -100,7 +100,7 @@ def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Array
     Returns:
         The arrays over all rows.
     """
-    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content, header))))
+    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content, header))), content)
 
 
 def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]]]) -> Iterator[Table]:
@@ -122,16 +122,18 @@ def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]
         yield table()
 
 
-def joined(blocks: Iterable[Arrays]) -> list[Any]:
-    """Concatenate blocks of arrays without ever keeping an array twice in memory."""
-    grown: list[bytearray] = []
-    kinds: list[np.dtype[Any]] = []
+def joined(blocks: Iterable[Arrays], content: bytes) -> list[Any]:
+    """Join arrays that come in blocks, each held once; room for an entry per line of `content` takes no memory until it is used."""
+    most = content.count(b"\n") + content.count(b"\r") + 1
+    whole: list[NDArray[Any]] = []
+    ends: list[int] = []
     for block in blocks:
-        if not grown:
-            grown, kinds = [bytearray() for _ in block], [array.dtype for array in block]
-        for buffer, array in zip(grown, block, strict=True):
-            buffer.extend(array.tobytes())
-    return [np.frombuffer(buffer, kind) for buffer, kind in zip(grown, kinds, strict=True)]
+        if not whole:
+            whole, ends = [np.empty(most, array.dtype) for array in block], [0] * len(block)
+        for number, array in enumerate(block):
+            begin, ends[number] = ends[number], ends[number] + len(array)
+            whole[number][begin : ends[number]] = array
+    return [array[:end] for array, end in zip(whole, ends, strict=True)]
 
 
 def _header_and_rows(path: Path, content: bytes, named: bool = True) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:

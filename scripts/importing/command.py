@@ -21,17 +21,17 @@ _NOT_STATED = "not stated"
 
 
 class DataCommand(Config):
-    """Job to do with measured data.
+    """Command on measured data.
 
     Attributes:
-        do: list the data shipped, the data under the root and the sets that can be fetched; verify the content of the first two against
-            their cards; import one file; download one set into the root; make one set again from its source.
-        data: where measured data lies; list and verify do without.
-        format: of the file to import: an option of conf/format.
-        file: to import; a card beside it is carried over.
-        output: the new file to write, `*.csv.gz` for a series; with do=make a folder.
-        set: name of the set to fetch, as `do=list` prints it, or to make, see docs/data.md.
-        source: with do=make, the folder with a copy of the set's source.
+        do: list: list shipped data, data under the root, and sets to download; verify: check shipped data and data under the root against
+            their cards; import: import one file; download: download one set into the root; make: rebuild one set from its source.
+        data: folder of measured data; optional for list and verify.
+        format: format of the file to import: an option of conf/format.
+        file: file to import; the content of its card, if any, is copied.
+        output: new file to write, `*.csv.gz` for a series; with do=make a folder.
+        set: name of the set to download (`do=list` prints it) or to make, see docs/data.md.
+        source: with do=make, folder with a copy of the set's source.
     """
 
     do: Literal["list", "verify", "import", "download", "make"] = "list"
@@ -58,10 +58,10 @@ class DataCommand(Config):
 
 
 def run(command: DataCommand, console: Console) -> int:
-    """Run the command and print what came of it; return the status, 1 if a file that was made is another than the known one.
+    """Run the command and print the result; return the status, 1 if a rebuilt file differs from the known one.
 
     Raises:
-        DataError: data that is not as it must be; see the importers, `verify` and `download`.
+        DataError: data are invalid; see the importers, `verify` and `download`.
     """
     root = command.data.root
     folders = [shipped()] if root is None else [shipped(), root]

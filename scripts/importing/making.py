@@ -1,7 +1,7 @@
-"""Sets that are made again from their sources, each file compared with the SHA-256 that it is known by.
+"""Rebuilding of data sets from their sources; each file is compared with its known SHA-256.
 
-What ships is known by its card; measured files, which do not ship, by data/measured.json, which also says how each was cut from its public
-source.
+Shipped files have their hash in their card. Measured files, which are not shipped, have it in data/measured.json, which also describes how
+each was cut from its public source.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ class _Record(BaseModel):
 
 
 class Cut(_Record):
-    """A file below the source's folder, and the SHA-256 of the content that is made of it (unpacked)."""
+    """File below the source's folder, and the SHA-256 of the (decompressed) content made from it."""
 
     source: str
     sha256: Sha256
@@ -42,13 +42,13 @@ class MeasuredSet(_Record):
     """Measured files of one source.
 
     Attributes:
-        name: what the set is asked for by.
-        folder: where its files lie below the data root.
-        form: of the source: replies (CSV without header of the time of the reply in ns and the round trip in ms), or opportunities
+        name: name of the set.
+        folder: folder of its files below the data root.
+        form: format of the source: replies (CSV without header of the time of the reply in ns and the round trip in ms), or opportunities
             (mahimahi's format).
-        rows: how many replies of each file are taken, from the first on; None: all.
-        source, licence: what the cards will say.
-        files: by name.
+        rows: number of replies taken from the start of each file; None: all.
+        source, licence: values for the cards.
+        files: files by name.
     """
 
     name: str
@@ -61,7 +61,7 @@ class MeasuredSet(_Record):
 
 
 class Made(_Record):
-    """A file that was made, and whether it has the SHA-256 that it is known by."""
+    """Rebuilt file, and its actual and known SHA-256."""
 
     path: Path
     sha256: str
@@ -69,7 +69,7 @@ class Made(_Record):
 
     @property
     def equal(self) -> bool:
-        """Return whether it is the known file."""
+        """True if the file equals the known one."""
         return self.sha256 == self.known
 
 
@@ -88,21 +88,21 @@ def measured_sets() -> dict[str, MeasuredSet]:
 
 
 def set_names() -> list[str]:
-    """Return the names of all sets that can be made."""
+    """Return the names of all sets that can be rebuilt."""
     return [*_SHIPPED, *measured_sets()]
 
 
 def make(name: str, source: Path, output: Path) -> Iterator[Made]:
-    """Make the files of a set, one by one.
+    """Rebuild the files of a set, one by one.
 
     Args:
         name: one of `set_names`.
-        source: of a fitted set, a folder with the tables that its card names; of a measured one, a copy of the repository. The generated
+        source: for a fitted set, a folder with the tables that its card names; for a measured set, a copy of the repository. The generated
             set needs none.
-        output: folder to write into; measured files go below it as they lie below a data root.
+        output: output folder; measured files have the same layout as below a data root.
 
     Raises:
-        DataError: a source that is missing or broken, or a file that is there already.
+        DataError: a source is missing or broken, or an output file exists.
     """
     if name in _SHIPPED:
         file, write = _SHIPPED[name]
@@ -130,7 +130,7 @@ def _cut_opportunities(path: Path, origin: Card, output: Path) -> Card:
 
 
 def _cut_replies(path: Path, origin: Card, output: Path, rows: int | None) -> Card:
-    """Write the first replies in ms since the first one."""
+    """Write the first `rows` replies with times in ms since the first one."""
 
     def numbers_of(block: Table) -> Arrays:
         return block.whole_numbers("1", 0, 2**62), block.numbers("2", 0.0, MAX_DELAY_US / 1e3)
@@ -142,5 +142,5 @@ def _cut_replies(path: Path, origin: Card, output: Path, rows: int | None) -> Ca
 
 
 def _short(ms: float) -> str:
-    """Return a number to the microsecond, without zeros at its end."""
+    """Return a number with microsecond precision, without trailing zeros."""
     return f"{ms:.3f}".rstrip("0").rstrip(".")

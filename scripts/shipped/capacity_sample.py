@@ -1,4 +1,4 @@
-"""The file data/generated_cellular.csv.gz and its card: traces of `network/bottleneck/capacity/cellular_like.py`, made from nothing."""
+"""Generate data/generated_cellular.csv.gz and its card: synthetic traces of `network/bottleneck/capacity/cellular_like.py`."""
 
 import gzip
 import hashlib
@@ -13,7 +13,7 @@ TRACES = 20
 
 
 def content() -> bytes:
-    """Return the CSV, not packed."""
+    """Return the CSV, not compressed."""
     lines = ["trace,t_s,mbps"]
     for seed in range(TRACES):
         times_s, rates = draw_cellular(seed)
@@ -22,7 +22,7 @@ def content() -> bytes:
 
 
 def write_cellular(path: Path) -> None:
-    """Write the file, and its card beside it."""
+    """Write the file and its card."""
     made = content()
     path.write_bytes(gzip.compress(made, mtime=0))
     card = {

@@ -76,6 +76,7 @@ class SendingBatch(Batch):
         threads: number of threads; the result does not depend on it.
         calls: maximum number of other calls among the flows.
         same: the other calls use rate rule, scheduler and pacing of the first call (SAME); otherwise they select rules by name.
+        beside: with `same`, the rate rule of the other calls, None: that of the first call.
         reverse: worlds have a bottleneck in the reverse direction.
         followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so a call is played slot by slot.
     """
@@ -94,6 +95,7 @@ class SendingBatch(Batch):
         threads: int = 1,
         calls: int = 0,
         same: bool = False,
+        beside: Any = None,
         reverse: bool = False,
         followed_by_paths: bool = False,
     ) -> None:
@@ -102,11 +104,13 @@ class SendingBatch(Batch):
         for name, value, low, high in (("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0)):
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
+        beside = rate if beside is None else beside
         if same:
-            require_rule("rate", rate, Control.RATE)  # an agent decides for one call only
+            for name, rule in (("rate", rate), ("beside", beside)):
+                require_rule(name, rule, Control.RATE)  # an agent decides for one call only
+                if is_oracle(rule):
+                    raise ValueError(f"{name} = {rule!r} with same = True: allowed are rules that are no oracles")
             require_rule("order", order, Control.ORDER)
-            if is_oracle(rate):
-                raise ValueError(f"rate = {rate!r} with same = True: allowed are rules that are no oracles")
         self.rate, self.order, self.pacing, self.calls = for_kernels(rate), for_kernels(order), pacing, calls
         self.same, self.reverse = same, reverse
         self.traces = {id(trace): index for index, trace in enumerate(traces)}
@@ -126,7 +130,7 @@ class SendingBatch(Batch):
             frame_bytes,
             np.zeros((sessions, log_packets), LOGGED),
             np.zeros((sessions, int(seconds) + 1)),
-            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (rate, order) if same else None),
+            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (beside, order) if same else None),
         )
         self.rate_state = allocate(rate, sessions, 1)
         self.history = np.zeros((sessions, 1, 3))

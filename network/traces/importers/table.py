@@ -1,4 +1,4 @@
-"""CSV of time and delay, as any program writes it."""
+"""CSV files of time and delay from any program."""
 
 from pathlib import Path
 from typing import Literal
@@ -30,26 +30,26 @@ def import_csv(
 ) -> Trace:
     """Read a trace from a CSV file, plain, .gz or .xz, whose last line ends in a line break.
 
-    Rows come in order of sending or of reply: a probe that another overtook is sorted back into order of sending.
+    Rows are in order of sending or of reply; overtaken probes are sorted into order of sending.
 
-    The units are the caller's word, so they are held against the data: mean spacing within `SPACING_US`, median delay within `DELAY_US`.
-    The price is that shorter delays (a local network) and sparser probes are refused too.
+    The caller gives the units, so they are checked against the data: mean spacing within `SPACING_US`, median delay within `DELAY_US`.
+    As a drawback, shorter delays (a local network) and sparser probes are rejected too.
 
     Args:
         path: the file.
         time_column: time on any clock; the first send becomes 0.
-        time_unit: its unit.
+        time_unit: unit of the times.
         delay_column: delay, 0 to 60 s; an empty cell is a lost probe.
-        delay_unit: its unit.
-        round_trip: what the delays are.
-        time_of: what the times are: of sending; or of the reply (one way: of arrival), less the delay of the row. A lost probe has no
-            reply: it is spaced evenly between its answered neighbours, and those before the first or after the last one are left out.
-        header: whether the first line names the columns; if not, their names are 1, 2, 3 and so on.
-        limit_bytes: largest unpacked size that is read.
+        delay_unit: unit of the delays.
+        round_trip: True for round trips, False for one-way delays.
+        time_of: meaning of the times: sending; or reply (one way: arrival), from which the row's delay is subtracted. A lost probe has no
+            reply: it is spaced evenly between its answered neighbours, and losses before the first or after the last one are left out.
+        header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
+        limit_bytes: maximum uncompressed size.
 
     Raises:
-        TraceError: an unreadable or truncated file, no such column, NaN, a value out of range, no times, rows in neither order, no
-            answered probe, values that a unit cannot have.
+        TraceError: an unreadable or truncated file, a missing column, NaN, a value out of range, no times, rows in neither order, no
+            answered probe, values that the unit cannot have.
     """
     path = Path(path)
     time_scale, delay_scale = (unit_us(path, field, unit) for field, unit in (("time_unit", time_unit), ("delay_unit", delay_unit)))
@@ -61,46 +61,55 @@ def import_csv(
         return block.line_numbers(), timed.numbers(time_column, -MAX_TIME_US / time_scale, MAX_TIME_US / time_scale), delay
 
     lines, time, delay = read_columns(path, content, numbers_of, header=header)
-    answered = np.flatnonzero(~np.isnan(delay))
-    if not len(answered):
+    name, card = path.name.split(".")[0], card_beside(path, content)
+    del content
+    answered = ~np.isnan(delay)
+    if not answered.any():
         raise TraceError(path, "number of answered probes", 0, "at least 1")
-    delay_us = np.rint(delay[answered] * delay_scale).astype(np.int64)
+    delay *= delay_scale
+    delay_us = np.rint(delay, out=delay)
     if time_of == "reply":
         refuse_falling(path, time_column, time, lines[answered])
-        sent_us, probes = since_first_us(time, time_scale) - delay_us, int(answered[-1] - answered[0]) + 1
+        number = np.flatnonzero(answered)
+        sent_us, probes = since_first_us(time, time_scale), int(number[-1] - number[0]) + 1
+        del time
+        sent_us -= delay_us[answered].astype(np.int64)
     else:
-        sent_us, probes = _in_either_order(path, time_column, time, time_scale, lines, answered, delay_us), len(delay)
+        _refuse_other_order(path, time_column, time, time_scale, lines, answered, delay_us)
+        sent_us, probes = since_first_us(time, time_scale), len(time)
+        del time
     if probes > 1:
         spacing_us = float(sent_us.max() - sent_us.min()) / (probes - 1)
         refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", spacing_us, SPACING_US, time_scale)
-    refuse_unit(path, f"{delay_column}, median in {delay_unit}", float(np.median(delay_us)), DELAY_US, delay_scale)
-    name, card = path.name.split(".")[0], card_beside(path, content)
+    median_us = float(np.median(delay_us[answered], overwrite_input=True))
+    refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale)
     if time_of == "reply":
-        return from_replies(name, path, card, lines[answered], answered, sent_us, delay_us, round_trip)
-    all_us = np.full(len(delay), LOST, np.int64)
-    all_us[answered] = delay_us
-    if (np.diff(sent_us) < 0).any():
+        return from_replies(name, path, card, lines[answered], number, sent_us, delay_us[answered].astype(np.int64), round_trip)
+    delay_us[~answered] = LOST
+    if (sent_us[1:] < sent_us[:-1]).any():
         order = np.argsort(sent_us, kind="stable")
-        sent_us, all_us, lines = sent_us[order] - sent_us[order[0]], all_us[order], lines[order]
+        sent_us = sent_us[order]
+        sent_us -= sent_us[0]
+        delay_us = delay_us[order]
+        lines = lines[order]
     refuse_long(path, time_column, sent_us, lines)
-    return Trace(name, sent_us, all_us, card, round_trip)
+    return Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip)
 
 
-def _in_either_order(
+def _refuse_other_order(
     path: Path,
     column: str,
     time: NDArray[np.float64],
     scale: float,
     lines: NDArray[np.int32],
-    answered: NDArray[np.int64],
-    delay_us: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return the send times (rows,) in us since the first row; refuse rows that are in order neither of sending nor of reply.
-
-    A lost probe has no reply: it stands in order of sending.
-    """
-    reply = (time - time[0])[answered] + delay_us / scale
+    answered: NDArray[np.bool_],
+    delay_us: NDArray[np.float64],
+) -> None:
+    """Reject rows in order neither of sending nor of reply; lost probes, which have no reply, must be in order of sending."""
+    if not (time[1:] < time[:-1]).any():
+        return
+    reply = (time - time[0])[answered]
+    reply += delay_us[answered] / scale
     behind = time < np.maximum.accumulate(time)
-    if behind.sum() > behind[answered].sum() or (behind.any() and (np.diff(reply) < 0).any()):
+    if behind.sum() > behind[answered].sum() or (reply[1:] < reply[:-1]).any():
         refuse_falling(path, column, time, lines)
-    return since_first_us(time, scale)
