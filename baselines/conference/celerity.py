@@ -39,7 +39,7 @@ class Celerity(NamedTuple):
 
     Attributes:
         gain: step per update, as a share of the session's rate and unit of price: alpha is gain (R_m + delta).
-        beta: weight of utility, kbps times seconds: a session of rate R keeps beta / R seconds of queueing on its way.
+        standing_s: queueing that a session of mean rate keeps on its way: beta is standing_s times the mean rate of all sessions.
         quick_gain: the same during quick start.
         quick_s: length of quick start, from when the source came.
         delta_kbps: bounds the marginal utility.
@@ -48,7 +48,7 @@ class Celerity(NamedTuple):
     """
 
     gain: float = 0.06
-    beta: float = 12.0
+    standing_s: float = 0.05
     quick_gain: float = 0.4
     quick_s: float = 30.0
     delta_kbps: float = 10.0
@@ -68,6 +68,7 @@ class CelerityState(NamedTuple):
         joined_us: (P,) when a party came last; -1 while it is away.
         cut: (P, PLANS, P, P) critical cut of each plan.
         marginal: (P, PLANS) marginal utility of each plan.
+        mean_kbps: (P,) of all sessions' min-cuts, as each source knows them.
         bound_kbps: (P,) min-cut of each session, as its source last computed it.
         packed_kbps: (P,) rate of its trees.
         known_kbps: (P, P, P) rates as the source of each session knows them.
@@ -87,6 +88,7 @@ class CelerityState(NamedTuple):
     joined_us: NDArray[np.int64]
     cut: NDArray[np.bool_]
     marginal: NDArray[np.float64]
+    mean_kbps: NDArray[np.float64]
     bound_kbps: NDArray[np.float64]
     packed_kbps: NDArray[np.float64]
     known_kbps: NDArray[np.float64]
@@ -105,14 +107,14 @@ def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
         ValueError: a parameter out of its range.
     """
     require_within(
-        params, gain=(0.0, 1e3), beta=(1e-3, 1e6), quick_gain=(0.0, 1e3), quick_s=(0.0, 1e6), delta_kbps=(1e-3, 1e6),
+        params, gain=(0.0, 1e3), standing_s=(1e-4, 10.0), quick_gain=(0.0, 1e3), quick_s=(0.0, 1e6), delta_kbps=(1e-3, 1e6),
         start_kbps=(0.0, 1e6), bound_ms=(0.0, 60e3),
     )  # fmt: skip
     square, cube = (parties, parties), (parties,) * 3
     return CelerityState(
         np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64),
         np.zeros(parties, np.int64), np.zeros((parties, PLANS, parties, parties), np.bool_), np.zeros((parties, PLANS)),
-        np.zeros(parties), np.zeros(parties), np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube),
+        np.zeros(parties), np.zeros(parties), np.zeros(parties), np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube),
         allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
     )  # fmt: skip
 
@@ -125,7 +127,7 @@ def start_celerity(params, state, net):
     state.heard_us[:] = 0
     state.cut[:] = False
     state.marginal[:] = 0.0
-    state.bound_kbps[:] = state.packed_kbps[:] = 0.0
+    state.bound_kbps[:] = state.packed_kbps[:] = state.mean_kbps[:] = 0.0
     state.clock[:] = 0
     state.joined_us[:] = -1
 
@@ -178,6 +180,7 @@ def play_celerity(params, state, net, events, seed, inside, until_us):
 def _update_rates(params, state, net, now_us, inside):
     parties = net.sessions.size
     for head in range(parties):
+        mean = state.mean_kbps[head] + params.delta_kbps
         for tail in range(parties):
             if tail == head or not (net.present[head] and net.present[tail]):
                 continue
@@ -187,10 +190,8 @@ def _update_rates(params, state, net, now_us, inside):
             for m in range(parties if inside else 0):
                 slot = net.told[head, m] % PLANS
                 gain = params.quick_gain if now_us - state.joined_us[m] < params.quick_s * 1e6 else params.gain
-                marginal = state.marginal[m, slot]
-                alpha = gain * params.beta / marginal if marginal > 0.0 else 0.0
-                worth = marginal if state.cut[m, slot, tail, head] else 0.0
-                rate = state.rates_kbps[m, tail, head] + alpha * (worth - price)
+                worth = state.marginal[m, slot] if state.cut[m, slot, tail, head] else 0.0
+                rate = state.rates_kbps[m, tail, head] + gain * mean * (worth - price)
                 state.rates_kbps[m, tail, head] = 0.0 if dead else max(0.0, rate)
             tell(state, net, tail, head, now_us)
 
@@ -211,6 +212,6 @@ def _plan(params, state, net, m, now_us, seed, inside):
         packed += net.weights[m, slot, tree]
     for tree in range(count):
         net.weights[m, slot, tree] /= packed
-    state.marginal[m, slot] = params.beta / (bound + params.delta_kbps)
+    state.marginal[m, slot] = params.standing_s * (state.mean_kbps[m] + params.delta_kbps) / (bound + params.delta_kbps)
     state.bound_kbps[m], state.packed_kbps[m] = bound, packed
     set_plan(net, m, count, packed, now_us, seed)

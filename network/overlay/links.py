@@ -51,6 +51,7 @@ PACKET = np.dtype(
             ("tail", "i2"),
             ("head", "i2"),
             ("hop", "i2"),  # physical links of the path passed so far
+            ("copy", "i2"),  # place among the copies that a party sent at once
         ],
     )
 )

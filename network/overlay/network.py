@@ -49,7 +49,8 @@ MEASURED = np.dtype(
             ("received", "i8"),  # since the last measurement
             ("lost", "i8"),
             ("delay_us", "i8"),  # sum
-            ("excess_us", "i8"),  # sum of delays beyond the smallest so far of packets of this size
+            ("alone", "i8"),  # received, those that no other copy of the same packet was sent ahead of
+            ("excess_us", "i8"),  # sum of their delays beyond the smallest so far of packets of this size
             ("least_us", "i8", (2,)),  # smallest delay so far, of media and of messages
         ],
     )
@@ -186,7 +187,7 @@ def start_network(net, seed):
         net.present[m] = True
     for row in net.measured:
         for one in row:
-            one.sent = one.expected = one.received = one.lost = one.delay_us = one.excess_us = 0
+            one.sent = one.expected = one.received = one.lost = one.delay_us = one.alone = one.excess_us = 0
             one.least_us[0] = one.least_us[1] = NEVER_US
     for row in net.heard:
         for one in row:
