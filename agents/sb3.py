@@ -94,9 +94,9 @@ class NativeVecEnv(VecEnv):
         """Refuse observations or rewards that would make the weights NaN for good."""
         if not np.isfinite(values).all():
             session, *where = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
-            place = f"{name} {_feature(self.envs, where[0])}" if where else name
+            field = f"{name} {_feature(self.envs, where[0])}" if where else name
             value = values[(session, *where)]
-            raise ValueError(f"{place} of session {session} is {value} after {self.steps} steps of {self.envs}; allowed: a finite number")
+            raise ValueError(f"{field} of session {session} is {value} after {self.steps} steps of {self.envs}; allowed: a finite number")
 
     def close(self) -> None:
         self.envs.close()

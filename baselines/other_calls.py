@@ -70,7 +70,7 @@ class NamedOrder(NamedTuple):
 def _allocate(params, sessions, paths):
     allocate(params.gcc_draft, sessions, paths)  # refuses parameters out of range
     others = (params.gcc_webrtc, params.tfrc, params.nada, params.scream_v1, params.scream_v2)
-    return NamedRateState(np.zeros(sessions, np.int64), np.zeros(sessions), *(allocate(of, sessions, paths) for of in others))
+    return NamedRateState(np.zeros(sessions, np.int64), np.zeros(sessions), *(allocate(rule_of, sessions, paths) for rule_of in others))
 
 
 @init.register(NamedRate)
@@ -124,13 +124,13 @@ def _decide(params, state, s, now_us):
 
 
 @see_sender.register(NamedRate)
-def _see_sender(params, state, s, news):
+def _see_sender(params, state, s, status):
     if state.which[s] == NADA:
-        see_sender(params.nada, state.nada, s, news)
+        see_sender(params.nada, state.nada, s, status)
     elif state.which[s] == SCREAM_V1:
-        see_sender(params.scream_v1, state.scream_v1, s, news)
+        see_sender(params.scream_v1, state.scream_v1, s, status)
     elif state.which[s] == SCREAM_V2:
-        see_sender(params.scream_v2, state.scream_v2, s, news)
+        see_sender(params.scream_v2, state.scream_v2, s, status)
 
 
 @window_bytes.register(NamedRate)
@@ -143,14 +143,14 @@ def _window_bytes(params, state, s):
 
 
 @pacing.register(NamedRate)
-def _pacing(params, state, s, usual):
+def _pacing(params, state, s, default):
     if state.which[s] == NADA:
-        return pacing(params.nada, state.nada, s, usual)
+        return pacing(params.nada, state.nada, s, default)
     if state.which[s] == SCREAM_V1:
-        return pacing(params.scream_v1, state.scream_v1, s, usual)
+        return pacing(params.scream_v1, state.scream_v1, s, default)
     if state.which[s] == SCREAM_V2:
-        return pacing(params.scream_v2, state.scream_v2, s, usual)
-    return usual
+        return pacing(params.scream_v2, state.scream_v2, s, default)
+    return default
 
 
 @report_every_us.register(NamedRate)

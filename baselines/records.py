@@ -55,7 +55,7 @@ class PacketFeedback(NamedTuple):
     marked: int = 0  # 1: congestion experienced (RFC 3168); only packets of rules with `reads_marks` are marked
 
 
-class SenderNews(NamedTuple):
+class SenderStatus(NamedTuple):
     """Facts of the sender itself, told to a rate rule before each of its decisions; bytes are counted from the call's beginning."""
 
     waiting_bytes: int  # in the send queue

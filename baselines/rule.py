@@ -10,7 +10,7 @@ A rule of the order of sending remembers nothing and has two other functions (`v
     report_every_us(params, state, s, default_us) -> int    how long the receiver collects before it reports
     wake_us(params, state, s) -> int                        when the rule is to be asked though no report has come, or NEVER_US
     reads_marks(params, state, s) -> bool                   its packets are ECN-capable: queues may mark them (`PacketFeedback.marked`)
-    see_sender(params, state, s, news)                      `SenderNews`, before each `decide`; at the sender alone
+    see_sender(params, state, s, news)                      `SenderStatus`, before each `decide`; at the sender alone
     window_bytes(params, state, s) -> int                   how many bytes may be under way that no report has told of, from now on
     pacing(params, state, s, usual) -> float                transmission opportunities, so many times as fast as the target, from now on
 
@@ -88,13 +88,13 @@ def rule(
         decided: other than INSIDE only for stand-ins of agents.
         learned: a learned rule: its parameters are weights that a learner found.
     """
-    held = buffer if buffer is not None else COUNT if control is Control.TARGET else WATERMARK
-    if held not in ((COUNT, PUBLISHED) if control is Control.TARGET else (WATERMARK,)):
+    chosen_buffer = buffer if buffer is not None else COUNT if control is Control.TARGET else WATERMARK
+    if chosen_buffer not in ((COUNT, PUBLISHED) if control is Control.TARGET else (WATERMARK,)):
         raise ValueError(f"buffer = {buffer!r} of a rule of {control}: allowed is WATERMARK, for a target COUNT or PUBLISHED")
 
     def state(cls: Rule) -> Rule:
         _RULES.append(cls)
-        cls.facts = Facts(control, learns, oracle, held, decided, learned)  # type: ignore[attr-defined]
+        cls.facts = Facts(control, learns, oracle, chosen_buffer, decided, learned)  # type: ignore[attr-defined]
         return cls
 
     return state
@@ -193,8 +193,8 @@ def reads_marks(params: Any, state: Any, s: int) -> bool:
 
 
 @generic()
-def see_sender(params: Any, state: Any, s: int, news: Any) -> None:
-    """Tell row `s` of the sender (`vcgym.baselines.records.SenderNews`)."""
+def see_sender(params: Any, state: Any, s: int, status: Any) -> None:
+    """Tell row `s` of the sender (`vcgym.baselines.records.SenderStatus`)."""
 
 
 @generic()
@@ -204,9 +204,9 @@ def window_bytes(params: Any, state: Any, s: int) -> int:
 
 
 @generic()
-def pacing(params: Any, state: Any, s: int, usual: float) -> float:
-    """Return in which multiple of the target transmission opportunities come; by default in the call's, `usual`."""
-    return usual
+def pacing(params: Any, state: Any, s: int, default: float) -> float:
+    """Return in which multiple of the target transmission opportunities come; by default in the call's, `default`."""
+    return default
 
 
 @generic()

@@ -21,7 +21,7 @@ from vcgym.baselines.rule import (
     window_bytes,
 )  # fmt: skip
 from vcgym.baselines.schedulers.scheduler import choose
-from vcgym.network.bottleneck.send_queue import MOST_WAITING, SEND_QUEUE, clear_send_queue, put
+from vcgym.network.bottleneck.send_queue import MAX_WAITING, SEND_QUEUE, clear_send_queue, put
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 
 _MAX_BPS = 10**9
@@ -154,7 +154,7 @@ def _choose(params, queues, records, count, now_us, rtt_us, actions):
     for s in range(actions.size):
         actions[s] = 0
         if count[s] > 0:
-            clear_send_queue(queue, MOST_WAITING)
+            clear_send_queue(queue, MAX_WAITING)
             for i in range(count[s]):
                 row = records[s, i]
                 put(queue, row[0], row[1], row[2], row[3], row[4])

@@ -110,9 +110,9 @@ def _receive(params, state, sent_us, arrived_us, packet_us, waiting, result):
 @kernel
 def _insert(waiting, first, end, sent_us, packet):
     """Put `packet` into the sorted stretch of `waiting`, behind equals; returns the new end."""
-    place = end
-    while place > first and sent_us[waiting[place - 1]] > sent_us[packet]:
-        waiting[place] = waiting[place - 1]
-        place -= 1
-    waiting[place] = packet
+    index = end
+    while index > first and sent_us[waiting[index - 1]] > sent_us[packet]:
+        waiting[index] = waiting[index - 1]
+        index -= 1
+    waiting[index] = packet
     return end + 1

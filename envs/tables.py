@@ -17,7 +17,7 @@ from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.features.relative import HALF_LIFE_S, SLOT_FEATURES, relative_call_features
 from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
-from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN, ITEM_WIDTH
+from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, ITEM_WIDTH, MAX_FEEDBACK_ROWS
 from vcgym.envs.call.features.sender.remote import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES
 from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
@@ -57,7 +57,7 @@ _SENDERS_OWN_ARGUMENTS = {
     "overflow": "rule that chooses the packet to drop from a full queue",
     "empty_slot": "meaning of an action beyond what waits: newest, the newest packet that waits, or refuse",
 }
-_FATE_MEANING = {
+_FIELD_MEANING = {
     "packet": "number, from 0 in order of sending",
     "size_bytes": "all headers included",
     "sent_us": "when it was sent",
@@ -121,8 +121,8 @@ arrival at the location; `history` (paths, 3) float64: n, mean and sd in ms of t
 draws; `slot`: packets sent so far.
 
 Call with an uplink: a media packet was sent when it went onto its path, behind the bottleneck, and captured 10 ms times its number after
-the call began. Besides, `fates` ({FATES_SHOWN}, {FATE_WIDTH}) int64, of which the first `fates_count` are new: what reports have told the
-sender, as of Rate below; `rates` (1, 3) float64: start, minimum and maximum rate in bit/s."""
+the call began. Besides, `feedback` ({MAX_FEEDBACK_ROWS}, {FEEDBACK_WIDTH}) int64, of which the first `feedback_count` are new:
+the packet feedback of Rate below; `rates` (1, 3) float64: start, minimum and maximum rate in bit/s."""
 _SCALES = f"""\
 A lag on the log scale: x in 0..1 stands for {MIN_LAG_US // 1000} ms * {MAX_LAG_US // MIN_LAG_US} ** x; discrete:
 x = a / {LEVELS - 1}; continuous: x = (value + 1) / 2. In continuous form the largest score names the path. Exact is for rules: whole
@@ -212,9 +212,9 @@ batch `reset_mask`."""
     yield _features(ORDER_FEATURES)
     yield "## Rate and SendOrder: records"
     yield f"""\
-Rate, `observation="records"`: a dict of `records` ({FATES_SHOWN}, {FATE_WIDTH}) int64, of which the first `count` were told of since the \
-last decision, in order of sending; `history` (1, 3) float64: start, minimum and maximum rate in bit/s; `key` uint64; `now_us`."""
-    yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _FATE_MEANING[name]) for i, name in enumerate(PacketFeedback._fields)))
+Rate, `observation="records"`: a dict of `records` ({MAX_FEEDBACK_ROWS}, {FEEDBACK_WIDTH}) int64, of which the first `count` are new \
+since the last decision, in order of sending; `history` (1, 3) float64: start, minimum and maximum rate in bit/s; `key` uint64; `now_us`."""
+    yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _FIELD_MEANING[name]) for i, name in enumerate(PacketFeedback._fields)))
     yield f"""\
 SendOrder: `records` (L, {ITEM_WIDTH}) int64, what waits, oldest first, of which the first `count` are there; `now_us`; `rtt_us`, \
 smoothed, 0 before the first report."""
@@ -242,7 +242,7 @@ def _defaults() -> str:
     return _defaults_of(envs, PathsVectorEnv, ("controls", "router", "receiver"), _OWN_ARGUMENTS)
 
 
-def _defaults_of(envs: Mapping[str, type], base: type, set_elsewhere: tuple[str, ...], own: dict[str, str]) -> str:
+def _defaults_of(envs: Mapping[str, type], base: type, set_elsewhere: tuple[str, ...], set_here: dict[str, str]) -> str:
     """Defaults of the arguments of `envs`, those of their `base` included, and what they mean."""
     shared = dict(inspect.signature(base).parameters)
     shared.pop("arguments", None)
@@ -256,7 +256,7 @@ def _defaults_of(envs: Mapping[str, type], base: type, set_elsewhere: tuple[str,
     for name in set_elsewhere:
         del shared[name], meanings[name]
     signatures = [shared | dict(inspect.signature(env).parameters) for env in envs.values()]
-    rows = ((f"`{name}`", *(_shown(of_env.get(name)) for of_env in signatures), meaning) for name, meaning in (meanings | own).items())
+    rows = ((f"`{name}`", *(_shown(of_env.get(name)) for of_env in signatures), meaning) for name, meaning in (meanings | set_here).items())
     return _table(("argument", *envs, "meaning"), rows)
 
 

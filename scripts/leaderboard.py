@@ -96,8 +96,8 @@ def _verify(config: LeaderboardConfig, console: Console) -> int:
     own = config.played_suite() if config.traces else None
     verdicts = verify(config.folder, lambda done, name: console.print(f"replayed {done} calls of {name}", highlight=False), own)
     for verdict in verdicts:
-        said = f"{verdict.system}: {', '.join(map(str, verdict.world))}  {verdict.said}".rstrip()
-        console.print(f"{'equal' if verdict.equal else 'NOT equal'}: {said}", highlight=False, soft_wrap=True, markup=False)
+        text = f"{verdict.system}: {', '.join(map(str, verdict.world))}  {verdict.said}".rstrip()
+        console.print(f"{'equal' if verdict.equal else 'NOT equal'}: {text}", highlight=False, soft_wrap=True, markup=False)
     equal = sum(verdict.equal for verdict in verdicts)
     console.print(f"{equal} of {len(verdicts)} agent results reproduced from logged actions.")
     return int(equal < len(verdicts))

@@ -237,11 +237,11 @@ def _decide(params, state, s, now_us):
     if call.path < 0:
         call.path = best
     elif best != call.path:
-        there, here = state.arm[s, best], state.arm[s, call.path]
-        slower_ms = there.usual_ms + there.expected_ms - here.usual_ms - here.expected_ms - prices[BRIDGE] * call.lag_ms
+        other, current = state.arm[s, best], state.arm[s, call.path]
+        slower_ms = other.usual_ms + other.expected_ms - current.usual_ms - current.expected_ms - prices[BRIDGE] * call.lag_ms
         price_ms = _blended(prices, MARGIN, blend) + _blended(prices, SLOWER, blend) * max(0.0, slower_ms)
         price_ms += _blended(prices, SHARED, blend) * shared_ms + prices[MARGIN_ROUGH] * rough
-        if there.cost_ms + price_ms < here.cost_ms:
+        if other.cost_ms + price_ms < current.cost_ms:
             call.path = best
             call.news_us = now_us
     return call.path
@@ -277,8 +277,8 @@ def _costs(prices, arms, blend, now_us, shared_ms, rough):
 @kernel
 def _least_fresh(arms, now_us, fresh_us):
     """Return the least excess (ms) of the paths heard of within `fresh_us`, or 0 where there is none."""
-    least_ms = math.inf
+    min_ms = math.inf
     for path in range(arms.size):
         if arms[path].sent_us >= 0 and now_us - arms[path].sent_us < fresh_us:
-            least_ms = min(least_ms, arms[path].excess_ms)
-    return least_ms if least_ms < math.inf else 0.0
+            min_ms = min(min_ms, arms[path].excess_ms)
+    return min_ms if min_ms < math.inf else 0.0

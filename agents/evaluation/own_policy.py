@@ -81,7 +81,7 @@ def _load_zip(path: Path) -> Any:
 
         library, _, kind = policy.removesuffix(".policies").partition(".")
         name = _SHARED.get(f"{library}.{kind}", kind)
-        found = {one.lower(): vars(of)[one] for of in (stable_baselines3, sb3_contrib) for one in of.__all__}
+        found = {one.lower(): vars(module)[one] for module in (stable_baselines3, sb3_contrib) for one in module.__all__}
         if name.lower() not in found:
             raise ValueError(f"its policy is of {policy}, which names no algorithm")
         return found[name.lower()].load(path, device="cpu")

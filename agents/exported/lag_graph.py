@@ -99,10 +99,10 @@ def _jitter(state: State, record: State) -> tuple[State, Value]:
     newest_us = window["newest_us"].at_least(record["sent_us"])
     last = (window["end"] - 1) % _PLACES
     stays = window["expiry_us"][last].is_equal(newest_us)
-    place = where(stays, last, window["end"] % _PLACES)
+    ring_index = where(stays, last, window["end"] % _PLACES)
     value_us = where(stays, window["delay_us"][last].at_most(before_us), before_us)
-    here = graph.constant(np.arange(_PLACES)).is_equal(place)
-    delays_us, expiry_us = where(here, value_us, window["delay_us"]), where(here, newest_us, window["expiry_us"])
+    is_written = graph.constant(np.arange(_PLACES)).is_equal(ring_index)
+    delays_us, expiry_us = where(is_written, value_us, window["delay_us"]), where(is_written, newest_us, window["expiry_us"])
     counts = expiry_us >= newest_us - JITTER_WINDOW_US
     smallest_us = where(counts, delays_us, np.iinfo(np.int64).max).apply("ReduceMin", keepdims=0)
     jitter_us = where(begun, (delay_us - smallest_us).at_least(0), 0)
@@ -156,7 +156,7 @@ def _averaged(seen: State, delay_ms: Value, passed_ms: Value) -> State:
 
 def _features(seen: State, minimum_ms: Value, history: Value) -> State:
     """Return the features that follow from what has been seen; None of an arrival holds a place."""
-    delay_ms, usual = seen["delay_ms"], history[seen["path"]]
+    delay_ms, imputed = seen["delay_ms"], history[seen["path"]]
     since_ms = (seen["arrived_us"] - seen["changed_us"]).cast("float64") / 1000.0
     fading = (-math.log(2.0) * since_ms / arrivals.CHANGE_HALF_LIFE_MS).apply("Exp")
     recent = where(since_ms < 20.0 * arrivals.CHANGE_HALF_LIFE_MS, fading, 0.0)
@@ -167,8 +167,8 @@ def _features(seen: State, minimum_ms: Value, history: Value) -> State:
         "quantile": (seen["quantile_ms"] - delay_ms) / arrivals.UNIT_MS,
         "above_minimum": delay_ms,
         "above_path_minimum": (delay_ms - minimum_ms[seen["path"]]) / arrivals.UNIT_MS,
-        "above_history": (delay_ms - usual[1]) / arrivals.UNIT_MS,
-        "history_sd": usual[2] / arrivals.UNIT_MS,
+        "above_history": (delay_ms - imputed[1]) / arrivals.UNIT_MS,
+        "history_sd": imputed[2] / arrivals.UNIT_MS,
         "slope": delay_ms,
         "gap": delay_ms,
         "skipped": delay_ms,

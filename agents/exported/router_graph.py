@@ -76,23 +76,23 @@ def _started(history: Value) -> State:
 
 def _learned(params: LearnedRouter, state: State, record: State) -> State:
     kind, packet, path, sent_us, arrived_us, known_us, lag_us, _ = record.values()
-    there = state["arm.usual_ms"].indices().is_equal(path)
+    is_path = state["arm.usual_ms"].indices().is_equal(path)
     arm = {name: state[f"arm.{name}"][path] for name in _ARM}
     call = {name: state[f"call.{name}"] for name in _CALL}
     delay_ms, media = (arrived_us - sent_us).cast("float64") / 1000.0, kind.is_equal(MEDIA)
     call |= merged(media, {"sum_ms": call["sum_ms"] + delay_ms, "packets": call["packets"] + 1.0}, call)
-    news_of_call, news_of_arm = _news(call, arm, packet, known_us, lag_us, delay_ms)
+    news_of_call, news_of_arm = _fed_back(call, arm, packet, known_us, lag_us, delay_ms)
     is_news = media & (packet > call["newest"])
     call |= merged(is_news, news_of_call, call)
     arm |= merged(is_news, news_of_arm, arm)
     arm |= merged(~media, {"missing_call": arm["missing_call"] * rule.PROBED}, arm)
     arm |= merged((sent_us - arm["sent_us"]) > 0, _excess(params, call, arm, sent_us, delay_ms), arm)
     return {f"call.{name}": value for name, value in call.items()} | {
-        f"arm.{name}": where(there, value, state[f"arm.{name}"]) for name, value in arm.items()
+        f"arm.{name}": where(is_path, value, state[f"arm.{name}"]) for name, value in arm.items()
     }
 
 
-def _news(call: State, arm: State, packet: Value, known_us: Value, lag_us: Value, delay_ms: Value) -> tuple[State, State]:
+def _fed_back(call: State, arm: State, packet: Value, known_us: Value, lag_us: Value, delay_ms: Value) -> tuple[State, State]:
     follows = (arm["packet"] >= 0) & call["newest"].is_equal(arm["packet"])
     skipped = (packet - call["newest"] - 1).at_most(20).cast("float64")
     missing = (arm["missing_call"] * (1.0 - 1.0 / rule.MISSING_PACKETS) + 100.0 * skipped / rule.MISSING_PACKETS).at_most(100.0)
@@ -103,8 +103,8 @@ def _news(call: State, arm: State, packet: Value, known_us: Value, lag_us: Value
         "mean_ms": call["mean_ms"] + weight * (delay_ms - call["mean_ms"]),
     }
     rough = merged(follows, steps, call | {"mean_ms": delay_ms})
-    news = {"delay_ms": delay_ms, "newest": packet, "lag_ms": lag_us.cast("float64") / 1000.0, "news_us": known_us}
-    return rough | news, {"missing_call": where(follows, missing, arm["missing_call"]), "packet": packet}
+    known = {"delay_ms": delay_ms, "newest": packet, "lag_ms": lag_us.cast("float64") / 1000.0, "news_us": known_us}
+    return rough | known, {"missing_call": where(follows, missing, arm["missing_call"]), "packet": packet}
 
 
 def _excess(params: LearnedRouter, call: State, arm: State, sent_us: Value, delay_ms: Value) -> State:
@@ -137,17 +137,17 @@ def _decided(params: LearnedRouter, state: State, now_us: Value) -> State:
 
     shared_ms, rough = _shared_ms(prices, arms, now_us), _roughness(call)
     begun = call["path"] >= 0
-    here = call["path"].at_least(0)
-    silent = begun & (_silent_ms(call, arms, here, now_us) > 0.0)
-    silent = silent & arms["usual_ms"].indices().is_equal(here)
+    current = call["path"].at_least(0)
+    silent = begun & (_silent_ms(call, arms, current, now_us) > 0.0)
+    silent = silent & arms["usual_ms"].indices().is_equal(current)
     arms["missing_call"] = where(silent, arms["missing_call"] + (100.0 - arms["missing_call"]) / rule.MISSING_PACKETS, arms["missing_call"])
     arms |= _costs(prices, arms, blended, now_us, shared_ms, rough)
     best = graph.node("ArgMin", "int64", arms["cost_ms"], axis=0, keepdims=0)
     usual_ms, expected_ms, cost_ms = (arms[name] for name in ("usual_ms", "expected_ms", "cost_ms"))
-    slower_ms = usual_ms[best] + expected_ms[best] - usual_ms[here] - expected_ms[here] - prices[rule.BRIDGE] * call["lag_ms"]
+    slower_ms = usual_ms[best] + expected_ms[best] - usual_ms[current] - expected_ms[current] - prices[rule.BRIDGE] * call["lag_ms"]
     price_ms = blended(rule.MARGIN) + blended(rule.SLOWER) * slower_ms.at_least(0.0)
     price_ms = price_ms + (blended(rule.SHARED) * shared_ms + prices[rule.MARGIN_ROUGH] * rough)
-    changes = begun & ~best.is_equal(here) & (cost_ms[best] + price_ms < cost_ms[here])
+    changes = begun & ~best.is_equal(current) & (cost_ms[best] + price_ms < cost_ms[current])
     path = where(begun & ~changes, call["path"], best)
     changed = {"call.path": path, "call.news_us": where(changes, now_us, call["news_us"])}
     return changed | {f"arm.{name}": arms[name] for name in ("missing_call", "expected_ms", "cost_ms")}
@@ -156,13 +156,13 @@ def _decided(params: LearnedRouter, state: State, now_us: Value) -> State:
 def _shared_ms(prices: np.ndarray, arms: State, now_us: Value) -> Value:
     fresh_us = 1000.0 * math.exp(prices[rule.FRESH])
     fresh = (arms["sent_us"] >= 0) & ((now_us - arms["sent_us"]).cast("float64") < fresh_us)
-    least_ms = where(fresh, arms["excess_ms"], math.inf).apply("ReduceMin", keepdims=0)
-    return where(least_ms < math.inf, least_ms, 0.0).at_least(0.0)
+    min_ms = where(fresh, arms["excess_ms"], math.inf).apply("ReduceMin", keepdims=0)
+    return where(min_ms < math.inf, min_ms, 0.0).at_least(0.0)
 
 
-def _silent_ms(call: State, arms: State, here: Value, now_us: Value) -> Value:
+def _silent_ms(call: State, arms: State, current: Value, now_us: Value) -> Value:
     silent_ms = (now_us - call["news_us"]).cast("float64") / 1000.0 - rule.SILENCE_MS
-    return silent_ms - 2.0 * (arms["usual_ms"][here] + arms["expected_ms"][here].at_least(0.0))
+    return silent_ms - 2.0 * (arms["usual_ms"][current] + arms["expected_ms"][current].at_least(0.0))
 
 
 def _costs(

@@ -186,9 +186,9 @@ def _pool(weights, row, items, scratch):
         if weights.selected >= 0:
             scratch.inputs[selected + h] = 0.0
     for i in range(items):
-        there = _present(weights, row, i)
+        is_present = _present(weights, row, i)
         for h in range(encoding):
-            value = scratch.encoded[i, h] * there
+            value = scratch.encoded[i, h] * is_present
             scratch.inputs[mean + h] += value / max(present, 1.0)
             scratch.inputs[highest + h] = max(scratch.inputs[highest + h], value)
             if weights.selected >= 0:
@@ -225,9 +225,9 @@ def _write_rest(weights, row, items, rest, out):
             out[first + o] = rest[o]
         return
     peak_100_ms = row[items * weights.item_width + weights.lag_peak]
-    usual = math.log10(max(10.0 * peak_100_ms, 1.0)) - 1.0
+    expected = math.log10(max(10.0 * peak_100_ms, 1.0)) - 1.0
     width = LAG_WIDTH * math.exp(rest[1])
     for i in range(LEVELS):
         position = -1.0 + 2.0 * i / (LEVELS - 1)
-        apart = (position - usual - rest[0]) / width
+        apart = (position - expected - rest[0]) / width
         out[first + i] = -0.5 * (apart * apart)

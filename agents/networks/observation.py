@@ -38,7 +38,7 @@ def item_part(parts: Sequence[ObservedPart]) -> ObservedPart | None:
     Raises:
         ValueError: more than one part is a set, or the set is not the first part.
     """
-    sets = [place for place, part in enumerate(parts) if part.items is not None]
+    sets = [index for index, part in enumerate(parts) if part.items is not None]
     if sets not in ([], [0]):
         raise ValueError(f"parts {sets} of the observation are sets of items; allowed: the first part alone")
     return parts[0] if sets else None

@@ -132,7 +132,7 @@ def _last(linear: nn.ModuleList) -> nn.Linear:
 
 
 def _lag_logits(peak_100_ms: torch.Tensor, rest: torch.Tensor) -> torch.Tensor:
-    usual = torch.log10(torch.clamp(10.0 * peak_100_ms, min=1.0)) - 1.0
+    expected = torch.log10(torch.clamp(10.0 * peak_100_ms, min=1.0)) - 1.0
     width = LAG_WIDTH * torch.exp(rest[:, 1])
     positions = torch.linspace(-1.0, 1.0, LEVELS, device=rest.device)
-    return -0.5 * ((positions - (usual + rest[:, 0])[:, None]) / width[:, None]) ** 2
+    return -0.5 * ((positions - (expected + rest[:, 0])[:, None]) / width[:, None]) ** 2

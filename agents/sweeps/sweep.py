@@ -107,11 +107,11 @@ def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[Best, int]:
         raise TrialError(f"all {len(results)} trials failed, the first with: {next(iter(results.errors), None)}")
     # Config and metrics are None only where a trial never reported, and a training that ends well has.
     found = [(_agent(config, _name(metrics["trial_id"])), r.config or {}, metrics) for r in ended if (metrics := r.metrics or {})]
-    here = [one for one in found if one[0].exists()]
-    if not here:
+    saved = [one for one in found if one[0].exists()]
+    if not saved:
         allowed = "at least one; trials on other machines leave theirs where the folder is shared"
         raise TrialError(f"{config.folder / 'agents'}: agents of {len(ended)} trials that ended is 0; allowed: {allowed}")
-    agent, values, metrics = max(here, key=lambda one: one[2][_METRIC])
+    agent, values, metrics = max(saved, key=lambda one: one[2][_METRIC])
     return Best(agent, values["learning_rate"], values["ent_coef"], metrics[_METRIC]), metrics["steps"]
 
 

@@ -114,9 +114,9 @@ def _capture(model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     assert model._last_obs is not None
     assert model._last_episode_starts is not None
     arrays = {f"policy/{name}": tensor.cpu().numpy() for name, tensor in model.policy.state_dict().items()}
-    for of, optimiser in optimisers.items():
+    for name_of, optimiser in optimisers.items():
         for index, moments in optimiser["state"].items():
-            arrays |= {f"{of}/{index}/{name}": tensor.cpu().numpy() for name, tensor in moments.items()}
+            arrays |= {f"{name_of}/{index}/{name}": tensor.cpu().numpy() for name, tensor in moments.items()}
     arrays |= _capture_sac(model) if isinstance(model, SAC) else {}
     arrays |= {
         "rollout/last_observation": np.asarray(model._last_obs),
@@ -148,12 +148,12 @@ def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any
     normaliser, monitor, envs = _layers(model)
     require_fit(arrays, scalars, model, _optimisers(model))
     model.policy.load_state_dict({name: torch.from_numpy(array) for name, array in _part(arrays, "policy").items()})
-    for of, optimiser in _optimisers(model).items():
+    for name_of, optimiser in _optimisers(model).items():
         moments: dict[int, dict[str, torch.Tensor]] = {}
-        for key, array in _part(arrays, of).items():
+        for key, array in _part(arrays, name_of).items():
             index, name = key.split("/")
             moments.setdefault(int(index), {})[name] = torch.from_numpy(array)
-        optimiser.load_state_dict({"state": moments, "param_groups": scalars[of]})
+        optimiser.load_state_dict({"state": moments, "param_groups": scalars[name_of]})
     if isinstance(model, SAC):
         _restore_sac(model, _part(arrays, "sac"))
 

@@ -45,17 +45,17 @@ def require_fit(
     _require_moments(arrays, optimisers)
 
 
-def _require_whole(name: str, value: object, most: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise ValueError(f"{name} is {value!r}; allowed: a whole number from 0 to {most}")
+def _require_whole(name: str, value: object, largest: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= largest:
+        raise ValueError(f"{name} is {value!r}; allowed: a whole number from 0 to {largest}")
 
 
 def _require_moments(arrays: Mapping[str, NDArray[Any]], optimisers: Mapping[str, torch.optim.Optimizer]) -> None:
     """Refuse moments of an optimiser that have not the shape of their parameters: torch takes any."""
-    for of, optimiser in optimisers.items():
+    for name_of, optimiser in optimisers.items():
         parameters = [tuple(parameter.shape) for group in optimiser.param_groups for parameter in group["params"]]
         for name, found in arrays.items():
-            if name.startswith(f"{of}/"):
+            if name.startswith(f"{name_of}/"):
                 shape = parameters[_index(name, len(parameters))]
                 if found.shape not in ((), shape):
                     raise ValueError(f"{name} has the shape {found.shape}; allowed: {shape}")

@@ -96,15 +96,15 @@ def _divide(groups, best, taken):
     best[0, 0] = 0.0
     for head in range(groups.shape[0]):
         for every in range(groups.shape[1]):
-            least, chosen = best[head, every], 0
+            lowest, chosen = best[head, every], 0
             if every >> head & 1:
                 free = every ^ (1 << head)
                 part = free
                 while True:
                     price = groups[head, part | (1 << head)] + best[head, free ^ part]
-                    if price < least:
-                        least, chosen = price, part | (1 << head)
+                    if price < lowest:
+                        lowest, chosen = price, part | (1 << head)
                     if part == 0:
                         break
                     part = (part - 1) & free
-            best[head + 1, every], taken[head, every] = least, chosen
+            best[head + 1, every], taken[head, every] = lowest, chosen

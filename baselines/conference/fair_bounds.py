@@ -19,12 +19,12 @@ def fair_bounds(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> NDArray[n
     rate = 2 * parties**3 + np.arange(parties)
     rows, limits = [], []
 
-    def limit(most: float, less: NDArray[np.int64], more: tuple[int, ...] = ()) -> None:
+    def limit(largest: float, less: NDArray[np.int64], more: tuple[int, ...] = ()) -> None:
         row = np.zeros(2 * parties**3 + parties)
         row[less] = 1.0
         row[list(more)] = -1.0
         rows.append(row)
-        limits.append(most)
+        limits.append(largest)
 
     for crossed, capacity in zip(network.crossings(), network.capacity_kbps, strict=True):
         limit(capacity, on_link[:, crossed > 0.0].ravel())

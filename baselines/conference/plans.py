@@ -16,11 +16,11 @@ def follow(net: Network, allocation: Allocation, now_us: int, seed: np.uint64) -
         seed: of the phases of sources that were silent.
     """
     for m in range(allocation.parties):
-        own = [k for k, tree in enumerate(allocation.trees) if source_of(tree) == m and allocation.rates_kbps[k] > 0.0]
-        own = sorted(own, key=lambda k: -allocation.rates_kbps[k])[:MAX_TREES]
+        chosen = [k for k, tree in enumerate(allocation.trees) if source_of(tree) == m and allocation.rates_kbps[k] > 0.0]
+        chosen = sorted(chosen, key=lambda k: -allocation.rates_kbps[k])[:MAX_TREES]
         slot = (int(net.sessions[m].plan) + 1) % PLANS
-        rates = allocation.rates_kbps[own]
-        for place, k in enumerate(own):
-            net.trees[m, slot, place] = allocation.trees[k]
-            net.weights[m, slot, place] = allocation.rates_kbps[k] / rates.sum()
-        set_plan(net, m, len(own), float(rates.sum()), now_us, seed)
+        rates = allocation.rates_kbps[chosen]
+        for index, k in enumerate(chosen):
+            net.trees[m, slot, index] = allocation.trees[k]
+            net.weights[m, slot, index] = allocation.rates_kbps[k] / rates.sum()
+        set_plan(net, m, len(chosen), float(rates.sum()), now_us, seed)

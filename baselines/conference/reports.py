@@ -89,8 +89,8 @@ def learn(state, net, m, now_us):
         fresh = net.inbox_us[STATE, m, tail] >= 0 and now_us - net.inbox_us[STATE, m, tail] < _DEAD_US
         for head in range(parties):
             if tail == m:
-                told, message = net.inbox_us[RATES, m, head] >= 0, net.inbox[RATES, m, head]
-                rates[m, head] = message[m] if told else state.rates_kbps[m, m, head]
+                is_known, message = net.inbox_us[RATES, m, head] >= 0, net.inbox[RATES, m, head]
+                rates[m, head] = message[m] if is_known else state.rates_kbps[m, m, head]
                 delay_ms[m, head] = one_way_ms(state, net, m, head, now_us)
                 loss[m, head], queueing_s[m, head] = message[2 * parties + 1], message[2 * parties + 2]
             else:

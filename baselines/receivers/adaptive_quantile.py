@@ -22,7 +22,7 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 
-MOST_MS = 2000
+MAX_MS = 2000
 
 
 @rule(Control.LAG)
@@ -52,7 +52,7 @@ def _allocate(params, sessions, paths):
     return AdaptiveQuantileState(
         np.zeros(sessions, JITTER_WINDOW).view(np.recarray),
         np.zeros((sessions, params.window), np.int16),
-        np.zeros((sessions, MOST_MS + 1), np.int32),
+        np.zeros((sessions, MAX_MS + 1), np.int32),
         *(np.zeros(sessions, np.int64) for _ in range(4)),
     )
 
@@ -72,10 +72,10 @@ def _update(params, state, s, record):
     if record.kind == PROBE:
         return
     jitter_us = accumulated_jitter(state.jitter[s], record.sent_us, record.arrived_us)
-    excess_ms = 0 if jitter_us == NO_JITTER else min(-(-jitter_us // 1000), MOST_MS)
+    excess_ms = 0 if jitter_us == NO_JITTER else min(-(-jitter_us // 1000), MAX_MS)
     _slide(state, s, excess_ms)
-    held = min(state.taken[s], state.excess_ms.shape[1])
-    _move_quantile(state, s, max(1, math.ceil(params.quantile * held)))
+    count = min(state.taken[s], state.excess_ms.shape[1])
+    _move_quantile(state, s, max(1, math.ceil(params.quantile * count)))
     state.lag_us[s] = 1000 * state.lag_ms[s]
 
 
@@ -88,12 +88,12 @@ def _decide(params, state, s, now_us):
 def _slide(state, s, excess_ms):
     """Take one excess delay into the window, and the oldest out of a full one."""
     window = state.excess_ms.shape[1]
-    place = state.taken[s] % window
+    index = state.taken[s] % window
     if state.taken[s] >= window:
-        gone_ms = state.excess_ms[s, place]
+        gone_ms = state.excess_ms[s, index]
         state.occurs[s, gone_ms] -= 1
         state.below[s] -= gone_ms < state.lag_ms[s]
-    state.excess_ms[s, place] = excess_ms
+    state.excess_ms[s, index] = excess_ms
     state.occurs[s, excess_ms] += 1
     state.below[s] += excess_ms < state.lag_ms[s]
     state.taken[s] += 1

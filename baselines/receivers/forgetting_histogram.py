@@ -15,7 +15,7 @@ BUCKETS = 100
 
 _FULL = 1 << 15  # factor 1
 _TOGETHER = 4  # buckets whose costs are worked out at once
-_LEAST_BITS, _MOST_BITS = 32, 48  # of the total weight
+_MIN_BITS, _MAX_BITS = 32, 48  # of the total weight
 
 FORGETTING_HISTOGRAM = np.dtype(
     (
@@ -42,7 +42,7 @@ def reset_histogram(histogram, quantile):
     histogram.place = 0
     histogram.below = 0
     for i in range(BUCKETS):
-        histogram.weight[i] = (16386 >> min(i + 1, 15)) << (_LEAST_BITS - 14)
+        histogram.weight[i] = (16386 >> min(i + 1, 15)) << (_MIN_BITS - 14)
         histogram.total += histogram.weight[i]
     _move_quantile(histogram, quantile)
 
@@ -62,14 +62,14 @@ def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
         return
     if histogram.factor == 0:
         histogram.weight[:] = 0
-        histogram.weight[bucket] = 1 << _LEAST_BITS
-        histogram.total, histogram.place, histogram.below = 1 << _LEAST_BITS, bucket, 0
+        histogram.weight[bucket] = 1 << _MIN_BITS
+        histogram.total, histogram.place, histogram.below = 1 << _MIN_BITS, bucket, 0
     else:
         weight = int(histogram.total * histogram.gain)
         histogram.weight[bucket] += weight
         histogram.total += weight
         histogram.below += weight if bucket < histogram.place else 0
-        if histogram.total >> _MOST_BITS > 0:
+        if histogram.total >> _MAX_BITS > 0:
             _shorten(histogram)
     _move_quantile(histogram, quantile)
     _raise_factor(histogram, forget_factor, start_weight)
@@ -110,7 +110,7 @@ def _shorten(histogram):
     for i in range(BUCKETS):
         if i == histogram.place:
             histogram.below = histogram.total
-        histogram.weight[i] >>= _MOST_BITS - _LEAST_BITS
+        histogram.weight[i] >>= _MAX_BITS - _MIN_BITS
         histogram.total += histogram.weight[i]
 
 

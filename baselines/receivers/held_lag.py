@@ -46,7 +46,7 @@ HOLD = np.dtype(
             ("newest_us", "i8"),  # its sent time
             ("delay_us", "i8"),  # and its delay
             ("now_us", "i8"),  # the last arrival
-            ("least_delay_us", "i8"),  # of the last 2000 ms
+            ("min_delay_us", "i8"),  # of the last 2000 ms
             ("until_us", "i8"),  # end of the hold
             ("held_delay_us", "i8"),
             ("window", JITTER_WINDOW),
@@ -87,7 +87,7 @@ def _update(params, state, s, record):
     hold = state.hold[s]
     delay_us = record.arrived_us - record.sent_us
     hold.now_us = record.arrived_us
-    hold.least_delay_us = delay_us - max(0, accumulated_jitter(hold.window, record.sent_us, record.arrived_us))
+    hold.min_delay_us = delay_us - max(0, accumulated_jitter(hold.window, record.sent_us, record.arrived_us))
     if record.sent_us <= hold.newest_us:
         return
     if hold.path >= 0 and record.path != hold.path and delay_us < hold.delay_us:
@@ -103,4 +103,4 @@ def _update(params, state, s, record):
 def _decide(params, state, s, now_us):
     hold = state.hold[s]
     lag_us = decide(params.lag, state.lag, s, now_us)
-    return max(lag_us, hold.held_delay_us - hold.least_delay_us) if hold.now_us < hold.until_us else lag_us
+    return max(lag_us, hold.held_delay_us - hold.min_delay_us) if hold.now_us < hold.until_us else lag_us

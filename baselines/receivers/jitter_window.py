@@ -50,8 +50,8 @@ def reset_window(window):
     window.best_us = _NO_DELAY_US
     window.newest_us = _NEVER_US
     window.started = 0
-    for place in range(_PLACES):
-        window.expiry_us[place] = _NEVER_US
+    for index in range(_PLACES):
+        window.expiry_us[index] = _NEVER_US
 
 
 @kernel

@@ -27,7 +27,7 @@ from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.rng import POLICY, stream_key
 from vcgym.network.kernels.slots import slot_at
 
-MOST_MEMORIES = 30.0  # from the reference to now
+MAX_MEMORIES = 30.0  # from the reference to now
 FARTHEST_BACK = 500.0  # memories; feedback still older counts for nothing all the same
 
 
@@ -113,7 +113,7 @@ def fading(params, state, s, at_us):
     call = state.call[s]
     memories = (at_us - call.reference_us) / (1000.0 * params.memory_ms)
     fade = math.exp(-max(memories, -FARTHEST_BACK))
-    if memories <= MOST_MEMORIES:
+    if memories <= MAX_MEMORIES:
         return fade
     for path in range(state.arm.shape[1]):
         state.arm[s, path].weight *= fade

@@ -15,28 +15,28 @@ from vcgym.network.kernels.rng import bits64, normal
 FARTHEST_SD = 9.0  # no draw of `normal` lies as many standard deviations out: its smallest is -8.3
 
 _PER_SD = 64.0  # steps of the table
-_SLACK = 2  # steps by which a bar is too high, so that no rounding makes it too low
+_SLACK = 2  # steps by which a bound is too high, so that no rounding makes it too low
 
 
-def _bar_table() -> NDArray[np.uint64]:
+def _upper_bound_table() -> NDArray[np.uint64]:
     steps = np.arange(int(2 * FARTHEST_SD * _PER_SD) + 1) + _SLACK
     shares = [0.5 * math.erfc((FARTHEST_SD - step / _PER_SD) / math.sqrt(2.0)) for step in steps]
     return np.array([min(int(share * 2.0**64) + 2**11, 2**64 - 1) for share in shares], np.uint64)
 
 
-_BARS = _bar_table()
+_UPPER_BOUNDS = _upper_bound_table()
 
 
 @kernel
-def bar(limit_ms, mean_ms, sd_ms):
+def upper_bound(limit_ms, mean_ms, sd_ms):
     """Return an upper bound on the 64 random bits of a draw from N(mean, sd^2) below `limit_ms`; sd > 0."""
     limit_sd = min(max((limit_ms - mean_ms) / sd_ms, -FARTHEST_SD), FARTHEST_SD)
-    return _BARS[np.uint64((limit_sd + FARTHEST_SD) * _PER_SD)]
+    return _UPPER_BOUNDS[np.uint64((limit_sd + FARTHEST_SD) * _PER_SD)]
 
 
 @kernel
 def draw_below(limit_ms, mean_ms, sd_ms, key, counter):
     """Draw number `counter` of stream `key` from N(mean, sd^2), sd > 0, or +inf if it is certain not to lie below `limit_ms`."""
-    if mean_ms - FARTHEST_SD * sd_ms >= limit_ms or bits64(key, counter) > bar(limit_ms, mean_ms, sd_ms):
+    if mean_ms - FARTHEST_SD * sd_ms >= limit_ms or bits64(key, counter) > upper_bound(limit_ms, mean_ms, sd_ms):
         return math.inf
     return mean_ms + sd_ms * normal(key, counter)

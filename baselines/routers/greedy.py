@@ -24,7 +24,7 @@ from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
-MOST_HALF_LIVES = 30.0  # from the reference to now
+MAX_HALF_LIVES = 30.0  # from the reference to now
 FARTHEST_BACK = 500.0  # half lives; feedback still older counts for nothing all the same
 
 
@@ -99,8 +99,8 @@ def _decide(params, state, s, now_us):
         expected_ms = state.arm[s, path].usual_ms + fade * state.arm[s, path].leaning_ms
         if expected_ms < best_ms:
             best, best_ms = np.int64(path), expected_ms
-    held = state.call[s].path
-    if held < 0 or best_ms < state.arm[s, held].usual_ms + fade * state.arm[s, held].leaning_ms - params.margin_ms:
+    current = state.call[s].path
+    if current < 0 or best_ms < state.arm[s, current].usual_ms + fade * state.arm[s, current].leaning_ms - params.margin_ms:
         state.call[s].path = best
     return state.call[s].path
 
@@ -111,7 +111,7 @@ def fading(params, state, s, at_us):
     call = state.call[s]
     half_lives = (at_us - call.reference_us) / (1000.0 * params.half_life_ms)
     fade = math.exp(-math.log(2.0) * max(half_lives, -FARTHEST_BACK))
-    if half_lives <= MOST_HALF_LIVES:
+    if half_lives <= MAX_HALF_LIVES:
         return fade
     for path in range(state.arm.shape[1]):
         state.arm[s, path].leaning_ms *= fade

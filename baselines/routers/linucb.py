@@ -28,7 +28,7 @@ from vcgym.network.kernels.slots import slot_at
 
 FEATURES = 4
 SCALE_MS = 100.0
-MOST_AGE_S = 10.0
+MAX_AGE_S = 10.0
 
 _RING = 1024
 
@@ -80,8 +80,8 @@ def _init(params, state, s, start, key):
             state.inverse[s, i, j] = 1.0 / params.ridge if i == j else 0.0
         state.theta[s, i] = 1.0 if i == FEATURES - 1 else 0.0
         state.target[s, i] = params.ridge * state.theta[s, i]
-    for place in range(_RING):
-        state.decided[s, place].packet = -1
+    for index in range(_RING):
+        state.decided[s, index].packet = -1
 
 
 @update.register(LinUCB)
@@ -112,7 +112,7 @@ def _decide(params, state, s, now_us):
 @kernel
 def age_s(arm, now_us):
     """Return the age of the newest feedback of a path, at most 10 s."""
-    return min((now_us - arm.sent_us) / 1e6, MOST_AGE_S)
+    return min((now_us - arm.sent_us) / 1e6, MAX_AGE_S)
 
 
 @kernel

@@ -90,13 +90,13 @@ def has_converged(params, kept):
 
 
 @kernel
-def watch(params, mine, delay_ms):
+def watch(params, arm, delay_ms):
     """Let the next choice know of a delay of a path (running mean and squares: Welford, Technometrics 4, 1962)."""
     if params.refresh_s > 0.0:
-        before_ms = delay_ms - mine.seen_mean_ms
-        mine.seen += 1
-        mine.seen_mean_ms += before_ms / mine.seen
-        mine.seen_squares_ms2 += before_ms * (delay_ms - mine.seen_mean_ms)
+        before_ms = delay_ms - arm.seen_mean_ms
+        arm.seen += 1
+        arm.seen_mean_ms += before_ms / arm.seen
+        arm.seen_squares_ms2 += before_ms * (delay_ms - arm.seen_mean_ms)
 
 
 @kernel
@@ -105,30 +105,30 @@ def refresh(params, kept, arms, s, now_us):
     if params.refresh_s == 0.0 or now_us < kept.refresh_us:
         return False
     for path in range(arms.shape[1]):
-        mine = arms[s, path].kept
-        if mine.seen >= 2:
-            bound(mine, mine.seen, mine.seen_mean_ms, math.sqrt(mine.seen_squares_ms2 / (mine.seen - 1)))
-        _forget_seen(mine)
+        arm = arms[s, path].kept
+        if arm.seen >= 2:
+            bound(arm, arm.seen, arm.seen_mean_ms, math.sqrt(arm.seen_squares_ms2 / (arm.seen - 1)))
+        _forget_seen(arm)
     choose(params, kept, arms, s)
     kept.refresh_us = now_us + microseconds(1000.0 * params.refresh_s)
     return True
 
 
 @kernel
-def _forget_seen(mine):
-    mine.seen = 0
-    mine.seen_mean_ms = 0.0
-    mine.seen_squares_ms2 = 0.0
+def _forget_seen(arm):
+    arm.seen = 0
+    arm.seen_mean_ms = 0.0
+    arm.seen_squares_ms2 = 0.0
 
 
 @kernel
-def bound(mine, samples, mean_ms, sd_ms):
+def bound(arm, samples, mean_ms, sd_ms):
     """Give a path the mean and the bounds of a history, and nothing seen since."""
     half_ms = CONFIDENCE_Z * sd_ms / math.sqrt(samples) if samples >= 2 else math.inf
-    mine.mean_ms = mean_ms
-    mine.low_ms = mean_ms - half_ms
-    mine.high_ms = mean_ms + half_ms
-    _forget_seen(mine)
+    arm.mean_ms = mean_ms
+    arm.low_ms = mean_ms - half_ms
+    arm.high_ms = mean_ms + half_ms
+    _forget_seen(arm)
 
 
 @kernel
@@ -160,10 +160,10 @@ def _choose_overlapping(arms, s):
     while grew:
         grew = False
         for path in range(arms.shape[1]):
-            mine = arms[s, path].kept
-            if mine.chosen == 0 and mine.low_ms <= largest_ms:
-                mine.chosen = 1
-                largest_ms = max(largest_ms, mine.high_ms)
+            arm = arms[s, path].kept
+            if arm.chosen == 0 and arm.low_ms <= largest_ms:
+                arm.chosen = 1
+                largest_ms = max(largest_ms, arm.high_ms)
                 grew = True
 
 
@@ -172,8 +172,8 @@ def _choose_best_five(arms, s):
     for _ in range(min(5, arms.shape[1])):
         best = -1
         for path in range(arms.shape[1]):
-            mine = arms[s, path].kept
-            if mine.chosen == 0 and (best < 0 or mine.mean_ms < arms[s, best].kept.mean_ms):
+            arm = arms[s, path].kept
+            if arm.chosen == 0 and (best < 0 or arm.mean_ms < arms[s, best].kept.mean_ms):
                 best = path
         arms[s, best].kept.chosen = 1
 
@@ -192,8 +192,8 @@ def mean_bound(arms, s, min_chosen):
     """Return the mean of the finite upper bounds (ms) of the paths whose `chosen` is at least `min_chosen`; 0 where none is finite."""
     total_ms, bounded = 0.0, 0
     for path in range(arms.shape[1]):
-        mine = arms[s, path].kept
-        if mine.chosen >= min_chosen and mine.high_ms < math.inf:
-            total_ms += mine.high_ms
+        arm = arms[s, path].kept
+        if arm.chosen >= min_chosen and arm.high_ms < math.inf:
+            total_ms += arm.high_ms
             bounded += 1
     return total_ms / max(1, bounded)

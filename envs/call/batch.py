@@ -21,7 +21,7 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.playout.in_flight import SLOTS, clear_wire
+from vcgym.network.playout.in_flight import SLOTS, clear_in_flight
 from vcgym.network.playout.player import allocate_player, start_player
 from vcgym.network.playout.receiver import START_LEVEL_US, start_receiver
 from vcgym.network.playout.slot_window import clear_slot_window
@@ -131,7 +131,7 @@ def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_rece
     call.waiting_node = -1
     call.seed = seed
     tables.last_used[s, :] = -(1 << 40)
-    clear_wire(call.wire)
+    clear_in_flight(call.in_flight)
     start_receiver(call.receiver)
     start_player(tables.player, s, 0, packets)
     clear_slot_window(call.window)

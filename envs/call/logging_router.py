@@ -22,7 +22,7 @@ UNHEARD = -1.0  # transmit_ms and age_ms of a path of which nothing has been fed
 
 
 @rule(Control.PATH, oracle=True)
-class Noted(NamedTuple):
+class LoggingRouter(NamedTuple):
     """Parameters."""
 
     router: Any  # the rule that decides
@@ -46,7 +46,7 @@ _CALL = np.dtype((np.record, [("slot", "i8"), ("last_us", "i8"), ("diff_us", "i8
 _PATH = np.dtype((np.record, [("delay_us", "i8"), ("sent_us", "i8")]))
 
 
-class NotedState(NamedTuple):
+class LoggingRouterState(NamedTuple):
     """The first axis is the session."""
 
     router: Any
@@ -56,9 +56,9 @@ class NotedState(NamedTuple):
     notes: NDArray  # (sessions, packets) of NOTE
 
 
-@allocate.register(Noted)
+@allocate.register(LoggingRouter)
 def _allocate(params, sessions, paths):
-    return NotedState(
+    return LoggingRouterState(
         allocate(params.router, sessions, paths),
         allocate(params.jitter, sessions, paths),
         np.zeros(sessions, _CALL).view(np.recarray),
@@ -67,7 +67,7 @@ def _allocate(params, sessions, paths):
     )
 
 
-@init.register(Noted)
+@init.register(LoggingRouter)
 def _init(params, state, s, start, key):
     init(params.router, state.router, s, start, key)
     init(params.jitter, state.jitter, s, start, key)
@@ -80,7 +80,7 @@ def _init(params, state, s, start, key):
         state.path[s, path].sent_us = -1
 
 
-@update.register(Noted)
+@update.register(LoggingRouter)
 def _update(params, state, s, record):
     update(params.router, state.router, s, record)
     delay_us = record.arrived_us - record.sent_us
@@ -103,13 +103,13 @@ def _difference(call, delay_us):
     call.heard = 1
 
 
-@decide.register(Noted)
+@decide.register(LoggingRouter)
 def _decide(params, state, s, now_us):
     state.call[s].slot = slot_at(now_us)
     return decide(params.router, state.router, s, now_us)
 
 
-@reveal_delay.register(Noted)
+@reveal_delay.register(LoggingRouter)
 def _reveal_delay(params, state, s, path, delay_us):
     call, newest = state.call[s], state.path[s, path]
     note = state.notes[s, call.slot]

@@ -10,8 +10,8 @@ It is all that is compiled for each pair of rules.
 from vcgym.envs.call.stages import (
     BLOCK,
     DECIDE,
-    GOES_ON,
     RING_FULL,
+    RUNNING,
     Roles,
     arrive,
     asks_agent,
@@ -43,14 +43,14 @@ def play(stages, which):
     for turn in range(which.size):
         look_ahead(calls, which, turn)
         s = which[turn]
-        why = GOES_ON
-        while why == GOES_ON:
+        why = RUNNING
+        while why == RUNNING:
             why = arrive(receiving, calls, sender, s, roles)
-            if why == GOES_ON:
+            if why == RUNNING:
                 why = depart(routing, calls, sender, s, roles)
-            if why == GOES_ON:
+            if why == RUNNING:
                 why = leave(sender, calls, routing, s)
-            if why == GOES_ON:
+            if why == RUNNING:
                 end_slot(calls, s)
         why_each[s] = why
         if why == RING_FULL or (why == BLOCK and worst == DECIDE):

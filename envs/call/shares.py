@@ -39,20 +39,20 @@ class Shares:
         shares = [rows]
         if len(self._bounds) > 1 and self._work_s >= WORTH_CUTTING_S:
             shares = [rows[(rows >= begin) & (rows < end)] for begin, end in self._bounds]
-        shares = [own for own in shares if len(own)]
+        shares = [share for share in shares if len(share)]
         took_s = []
 
-        def timed(own: NDArray[np.int64]) -> None:
+        def timed(share: NDArray[np.int64]) -> None:
             began = time.perf_counter()
-            work(own)
+            work(share)
             took_s.append(time.perf_counter() - began)
 
         if len(shares) < 2:
-            for own in shares:
-                timed(own)
+            for share in shares:
+                timed(share)
         else:
             self._pool = self._pool or ThreadPoolExecutor(len(self._bounds) - 1)
-            pending = [self._pool.submit(timed, own) for own in shares[1:]]
+            pending = [self._pool.submit(timed, share) for share in shares[1:]]
             try:
                 timed(shares[0])
             finally:

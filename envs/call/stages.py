@@ -20,7 +20,7 @@ from vcgym.network.kernels.generic import generic
 # Why a call stops, or that it goes on.
 DECIDE, BLOCK, DONE = 0, 1, 2  # an agent must decide, the next block of the world is needed, the call is over
 RING_FULL = 3  # a packet arrives too late for the calendar, or more records, commands or packets wait than their rings hold
-GOES_ON = 4
+RUNNING = 4
 PAUSED = 5  # the sender has come to the end of the slot
 
 
@@ -73,19 +73,19 @@ def look_ahead(calls: Any, which: Any, turn: int) -> None:
 
 @generic(inlined=True)
 def arrive(receiving: Any, calls: Any, sender: Any, s: int, roles: Any) -> int:
-    """Play what comes first in a slot: arrivals, and ticks of the player. Return why the call stops, or GOES_ON."""
-    return GOES_ON
+    """Play what comes first in a slot: arrivals, and ticks of the player. Return why the call stops, or RUNNING."""
+    return RUNNING
 
 
 @generic(inlined=True)
 def depart(routing: Any, calls: Any, sender: Any, s: int, roles: Any) -> int:
-    """Play what follows in a slot: decisions, and the capture of a packet. Return why the call stops, or GOES_ON."""
-    return GOES_ON
+    """Play what follows in a slot: decisions, and the capture of a packet. Return why the call stops, or RUNNING."""
+    return RUNNING
 
 
 @generic(abstract=True, inlined=True)
 def leave(sender: Any, calls: Any, routing: Any, s: int) -> Any:
-    """Play the sender of call `s` to the end of the slot, or, without paths, until it stops. Return why the call stops, or GOES_ON."""
+    """Play the sender of call `s` to the end of the slot, or, without paths, until it stops. Return why the call stops, or RUNNING."""
 
 
 @generic(inlined=True)

@@ -28,13 +28,13 @@ class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self.session = ConferenceSession(scenario, parties, seconds)
         self.observation_space = spaces.Box(0.0, 100.0, (parties * self.session.size,), np.float32)
         self.action_space = spaces.Box(-1.0, 1.0, (parties**3,), np.float32)
-        self._over = True
+        self._done = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin the conference that `seed` names; None: another one."""
         super().reset(seed=seed)
         self.session.start(int(self.np_random.integers(1 << 31)) if seed is None else seed)
-        self._over = False
+        self._done = False
         return self._observe(), {}
 
     def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -43,12 +43,12 @@ class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         Raises:
             ResetNeeded: the conference is over or has not begun.
         """
-        if self._over:
+        if self._done:
             raise ResetNeeded("the conference is over or has not begun; reset it")
         parties = self.session.parties
         reward = self.session.step(np.asarray(action, np.float64).reshape(parties, parties, parties))
-        self._over = self.session.done
-        return self._observe(), reward, False, self._over, {}
+        self._done = self.session.done
+        return self._observe(), reward, False, self._done, {}
 
     def _observe(self) -> NDArray[np.float32]:
         return np.concatenate([self.session.observe(m) for m in range(self.session.parties)])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.rule import NEVER_US, Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
-from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN, show_fates
+from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS, show_feedback
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
@@ -64,11 +64,11 @@ class RateVectorEnv(SenderVectorEnv):
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
         return {
-            "count": spaces.Box(0, FATES_SHOWN, (), np.int64),
+            "count": spaces.Box(0, MAX_FEEDBACK_ROWS, (), np.int64),
             "history": spaces.Box(0.0, 1e9, (1, 3), np.float64),
             "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
             "now_us": spaces.Box(0, _LATEST, (), np.int64),
-            "records": spaces.Box(-1, _LATEST, (FATES_SHOWN, FATE_WIDTH), np.int64),
+            "records": spaces.Box(-1, _LATEST, (MAX_FEEDBACK_ROWS, FEEDBACK_WIDTH), np.int64),
         }
 
     def _action_space(self) -> spaces.Space[Any]:
@@ -93,7 +93,7 @@ class RateVectorEnv(SenderVectorEnv):
             senders["answer_bps"] = senders["target_bps"] * np.array(STEPS)[actions]
         else:
             position = (actions[:, 0].astype(np.float64) + 1.0) / 2.0
-            senders["answer_bps"] = senders["least_bps"] * (senders["most_bps"] / senders["least_bps"]) ** position
+            senders["answer_bps"] = senders["min_bps"] * (senders["max_bps"] / senders["min_bps"]) ** position
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
@@ -104,8 +104,8 @@ class RateVectorEnv(SenderVectorEnv):
         shown["key"][rows] = [batch.key(row) for row in rows]
         shown["now_us"][rows] = batch.senders["now_us"][rows]
         shown["records"][rows] = 0
-        if not show_fates(batch.senders, batch.tables.flight, rows, self._told, shown["records"], shown["count"]):
-            raise OverflowError(f"more than {FATES_SHOWN} packets have been told of since the last decision")
+        if not show_feedback(batch.senders, batch.tables.flight, rows, self._told, shown["records"], shown["count"]):
+            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets have been told of since the last decision")
 
     def _living(self) -> dict[str, Any]:
         return super()._living() | {"env._told": self._told}

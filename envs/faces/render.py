@@ -47,7 +47,7 @@ def draw_sender(axes: Any, batch: SendingBatch, row: int) -> None:
     sender, targets = batch.senders[row], batch.tables.targets[row]
     done = int(sender.now_us) // 1_000_000
     axes.step(np.arange(done), targets[:done] / 1000.0, where="post", color=_IN_FORCE, linewidth=1.6, label="target bitrate")
-    for bound, label in ((sender.least_bps, "smallest and largest target allowed"), (sender.most_bps, "_nolegend_")):
+    for bound, label in ((sender.min_bps, "smallest and largest target allowed"), (sender.max_bps, "_nolegend_")):
         axes.axhline(bound / 1000.0, color=_OTHERS, linewidth=1.0, label=label)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(lambda kbps, _: f"{kbps:g}")

@@ -98,8 +98,8 @@ class SendOrderVectorEnv(SenderVectorEnv):
     def action_masks(self) -> NDArray[np.bool_]:
         """Return a mask of the actions allowed now, (num_envs, 2 L); all of them for a session that is done."""
         waiting = self.batch.senders["queue"]["waiting"][:, None]
-        there = np.arange(self.slots) < np.where(waiting > 0, waiting, self.slots)
-        return np.concatenate([there, there], axis=1)
+        is_present = np.arange(self.slots) < np.where(waiting > 0, waiting, self.slots)
+        return np.concatenate([is_present, is_present], axis=1)
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         slot, thrown = actions % self.slots, actions >= self.slots

@@ -13,7 +13,7 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.leaderboard.bench.measure import Effort, Record, rate
 
 PACKETS = 6000
-MOST_WHOLE = 1024  # calls that are played to their end in every round
+MAX_WHOLE = 1024  # calls that are played to their end in every round
 
 
 def env_steps(num_envs: int, interval: int, effort: Effort) -> Iterator[Record]:
@@ -23,7 +23,7 @@ def env_steps(num_envs: int, interval: int, effort: Effort) -> Iterator[Record]:
         envs.action_space.seed(0)
         action = envs.action_space.sample()
         envs.reset(seed=0)
-        steps = effort.part(PACKETS // interval // (1 if num_envs <= MOST_WHOLE else 6)) + 1
+        steps = effort.part(PACKETS // interval // (1 if num_envs <= MAX_WHOLE else 6)) + 1
 
         def run(envs: gymnasium.vector.VectorEnv = envs, action: object = action, steps: int = steps) -> None:
             for _ in range(steps):

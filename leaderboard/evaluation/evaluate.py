@@ -36,22 +36,22 @@ def evaluate(
     local = [cell for cell in cells if isinstance(cell.system, LocalAgent)]
     files = {cell.file: cell for cell in cells if not isinstance(cell.system, LocalAgent)}
     missing = {file: cell for file, cell in files.items() if not (folder / file).is_file()}
-    there = len(files) - len(missing)
-    on_progress(there, f"{there} cells were done before" if there else "playing")
+    finished = len(files) - len(missing)
+    on_progress(finished, f"{finished} cells were done before" if finished else "playing")
     for done in _play(_pieces(missing), threads, workers, address) if missing else ():
         for file, content in done:
             replace_file(folder / file, content)
-            there += 1
-            on_progress(there, _said(missing[file]))
-    here = {}
+            finished += 1
+            on_progress(finished, _described(missing[file]))
+    played_here = {}
     for cell in local:
-        here[cell.name, cell.share] = play_here(cell, threads)
-        there += 1
-        on_progress(there, _said(cell))
-    return [(cell, here.get((cell.name, cell.share)) or read(folder / cell.file)) for cell in cells]
+        played_here[cell.name, cell.share] = play_here(cell, threads)
+        finished += 1
+        on_progress(finished, _described(cell))
+    return [(cell, played_here.get((cell.name, cell.share)) or read(folder / cell.file)) for cell in cells]
 
 
-def _said(cell: Cell) -> str:
+def _described(cell: Cell) -> str:
     return f"{cell.name} on {cell.share.part.scenario}, {cell.share.part.mode}"
 
 

@@ -81,7 +81,7 @@ def is_beside(name: str) -> bool:
     return name in system_names() and not (load_system(name).is_sender or load_system(name).is_oracle)
 
 
-def beside(controller: str, name: str) -> tuple[tuple[str, Any], ...]:
+def held_by(controller: str, name: str) -> tuple[tuple[str, Any], ...]:
     """Return the arguments of Call where `controller`, "router" or "receiver", is that of a system; the agent sets the other control."""
     return ((controller, getattr(load_system(name), controller)),)
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.envs.call.logging_router import UNHEARD, Noted
+from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.network.kernels.slots import SLOT_US
@@ -85,13 +85,13 @@ def draw_worlds(scenario: Scenario, part: DataPart, split: str) -> list[PlayedWo
     pairs = scenario.pairs(split)
     if part.pairs is not None:
         pairs = pairs[:: max(1, len(pairs) // part.pairs)][: part.pairs]
-    named = [(pair, place * part.seeds + n) for place, pair in enumerate(pairs) for n in range(part.seeds)]
+    named = [(pair, index * part.seeds + n) for index, pair in enumerate(pairs) for n in range(part.seeds)]
     return [PlayedWorld(split, seed, scenario.draw(split, seed, pair)) for pair, seed in named]
 
 
 def _play(scenario: Scenario, worlds: list[PlayedWorld], systems: Mapping[str, System], each: int, threads: int) -> list[pa.Table]:
     """Rows of each call of each system, one table a call."""
-    noted = [(Noted(pair.router, scenario.packets), pair.receiver) for pair in systems.values()]
+    noted = [(LoggingRouter(pair.router, scenario.packets), pair.receiver) for pair in systems.values()]
     batches = batches_together(scenario, noted, len(worlds), log=True)
     play_together(batches, [world.draw for world in worlds], threads)
     return [
@@ -102,11 +102,11 @@ def _play(scenario: Scenario, worlds: list[PlayedWorld], systems: Mapping[str, S
 
 
 def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: PlayedWorld, each: int) -> pa.Table:
-    """Return at most `each` rows of one finished call of a `Noted` router."""
-    assert isinstance(batch.router, Noted)
+    """Return at most `each` rows of one finished call of a `LoggingRouter` router."""
+    assert isinstance(batch.router, LoggingRouter)
     log, notes = batch.tables.log[row], batch.router_state.notes[row]
-    there = (notes["transmit_ms"] != UNHEARD) & (log["emitted_us"] >= 0) & ~log["flushed"]
-    packets = np.flatnonzero(there)
+    usable = (notes["transmit_ms"] != UNHEARD) & (log["emitted_us"] >= 0) & ~log["flushed"]
+    packets = np.flatnonzero(usable)
     packets = packets[np.unique(np.linspace(0, len(packets) - 1, min(each, len(packets))).astype(np.int64))]
     same: dict[str, Any] = {
         "mode": scenario.mode,
@@ -127,8 +127,8 @@ def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: PlayedWorld
 
 
 def _numbered(calls: list[pa.Table]) -> list[pa.Table]:
-    place = COLUMNS.get_field_index("session")
-    return [call.set_column(place, COLUMNS.field(place), pa.array(np.full(len(call), number))) for number, call in enumerate(calls)]
+    index = COLUMNS.get_field_index("session")
+    return [call.set_column(index, COLUMNS.field(index), pa.array(np.full(len(call), number))) for number, call in enumerate(calls)]
 
 
 def _write(table: pa.Table, config: PredictorDataConfig) -> Path:

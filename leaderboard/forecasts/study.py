@@ -25,7 +25,7 @@ from vcgym.network.traces.plain_file import replace_file
 from vcgym.predictors.published import Training, publish, read_card
 from vcgym.predictors.study.dnn import TrainedDnn
 from vcgym.predictors.study.method import Fitted, Site
-from vcgym.predictors.study.partition import FEWEST_PAIRS, partition
+from vcgym.predictors.study.partition import MIN_PAIRS, partition
 from vcgym.predictors.study.quantile import TrainedQuantiles
 from vcgym.predictors.study.rows import COLUMNS, Rows, read_rows
 
@@ -90,19 +90,19 @@ def _read(config: TrainPredictorConfig) -> Data:
 def _chosen(config: TrainPredictorConfig, name: str, rows: Rows) -> Rows:
     """Return the rows of a set."""
     kinds = {(scenario, mode) for scenario, mode in zip(rows["scenario"], rows["mode"], strict=True)}
-    held = np.zeros(len(rows), bool)
+    held_out = np.zeros(len(rows), bool)
     for scenario, mode in kinds:
         if config.sets[name].holds(scenario, mode):
-            held |= (rows["scenario"] == scenario) & (rows["mode"] == mode)
+            held_out |= (rows["scenario"] == scenario) & (rows["mode"] == mode)
     if config.receivers is not None:
-        held &= np.isin(rows["receiver"], config.receivers)
-    return rows.take(held)
+        held_out &= np.isin(rows["receiver"], config.receivers)
+    return rows.take(held_out)
 
 
 def _possible(config: TrainPredictorConfig, cell: FitCell, data: Data) -> bool:
     """Return True if the set has rows, and, to hold out pairs, enough of them."""
     rows = _chosen(config, cell.rows, data.rows)
-    return len(rows) > 0 and (cell.holdout != "pair" or len(set(zip(rows["scenario"], rows["pair"], strict=True))) >= FEWEST_PAIRS)
+    return len(rows) > 0 and (cell.holdout != "pair" or len(set(zip(rows["scenario"], rows["pair"], strict=True))) >= MIN_PAIRS)
 
 
 def scored(config: TrainPredictorConfig, cell: FitCell, data: Data, tracking: Tracking, study: Run) -> dict[str, Any]:

@@ -101,14 +101,14 @@ def _oracle(best: Sequence[Best], changes: int) -> Best:
 def summary(found: Sequence[Compared]) -> str:
     """Return the outcome, in lines."""
     heard = [one for one in found if np.isfinite(one.r)]
-    over = [one for one in heard if one.r > one.bound + TOLERANCE]
+    above = [one for one in heard if one.r > one.bound + TOLERANCE]
     apart = np.array([one.bound - one.reached for one in heard])
-    room = np.array([one.bound - one.r for one in heard])
+    gap_r = np.array([one.bound - one.r for one in heard])
     lines = [
         f"{len(found):,} calls, {len(found) - len(heard):,} of them without sound",
-        f"above the bound by more than {TOLERANCE} R: {len(over):,}; by anything: {(room < 0.0).sum():,}; least room {room.min():.3f} R",
+        f"above the bound by more than {TOLERANCE} R: {len(above):,}; by anything: {(gap_r < 0.0).sum():,}; least room {gap_r.min():.3f} R",
         f"above the oracle's own plan: {sum(one.r > one.reached for one in heard):,}",
-        f"room below the bound: mean {room.mean():.2f} R, median {np.median(room):.2f}",
+        f"room below the bound: mean {gap_r.mean():.2f} R, median {np.median(gap_r):.2f}",
         f"bound above plan: mean {apart.mean():.3f} R, 99th percentile {np.quantile(apart, 0.99):.3f}, most {apart.max():.3f}",
     ]
-    return "\n".join([*lines, *(str(one) for one in over)])
+    return "\n".join([*lines, *(str(one) for one in above)])

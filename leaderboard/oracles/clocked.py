@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.leaderboard.oracles.joint import MOST_LEVELS, Plan, Stage, solve, stage
+from vcgym.leaderboard.oracles.joint import MAX_LEVELS, Plan, Stage, solve, stage
 from vcgym.leaderboard.oracles.seen import Seen
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.player import UNIT_US
@@ -40,25 +40,25 @@ def at_price(arrived_us: NDArray[np.int64], price_ms: float) -> Plan:
     if not price_ms >= 0.0:
         raise ValueError(f"price_ms = {price_ms}: allowed is a number >= 0")
     staged = _staged(arrived_us)
-    return _least(staged, price_ms, float(staged.lowest))[0]
+    return _lowest(staged, price_ms, float(staged.lowest))[0]
 
 
-def at_budget(arrived_us: NDArray[np.int64], most_share: float) -> Budgeted:
-    """Return the schedule of least mean offset with at most `most_share` (0..1) of its ticks concealed.
+def at_budget(arrived_us: NDArray[np.int64], max_share: float) -> Budgeted:
+    """Return the schedule of least mean offset with at most `max_share` (0..1) of its ticks concealed.
 
     Raises:
         ValueError: as `at_price`; or no schedule conceals so little.
     """
     staged = _staged(arrived_us)
-    best, _ = _least(staged, _DEAREST_MS, float(staged.lowest))
-    if best.share > most_share:
-        raise ValueError(f"most_share = {most_share}: what never arrives alone is {best.share:.6f} of the ticks; allowed is that or more")
+    best, _ = _lowest(staged, _DEAREST_MS, float(staged.lowest))
+    if best.share > max_share:
+        raise ValueError(f"max_share = {max_share}: what never arrives alone is {best.share:.6f} of the ticks; allowed is that or more")
     low, high, bound_ms = 0.0, _DEAREST_MS, 0.0
     for _ in range(_BISECTIONS):
         price_ms = float(np.sqrt(max(low, 1.0) * high))
-        plan, floor_ms = _least(staged, price_ms, (best.delay_ms + price_ms * best.share) / _LEVEL_MS)
-        bound_ms = max(bound_ms, floor_ms - price_ms * most_share)
-        if plan.share <= most_share:
+        plan, floor_ms = _lowest(staged, price_ms, (best.delay_ms + price_ms * best.share) / _LEVEL_MS)
+        bound_ms = max(bound_ms, floor_ms - price_ms * max_share)
+        if plan.share <= max_share:
             high = price_ms
             best = min(best, plan, key=lambda one: one.delay_ms)
         else:
@@ -74,10 +74,10 @@ def _staged(arrived_us: NDArray[np.int64]) -> Stage:
     seen = Seen(np.where(lost, LOST, delay_us).astype(np.int32)[None], lost.astype(float)[None], np.zeros((1, 3)))
     # Enough levels for every packet, so that the schedule stands for the player's whole range.
     needed = -(-delay_us[~lost] // SLOT_US) if (~lost).any() else np.zeros(1, np.int64)
-    return stage(seen, int(min(needed.max() - needed.min() + 2, MOST_LEVELS)))
+    return stage(seen, int(min(needed.max() - needed.min() + 2, MAX_LEVELS)))
 
 
-def _least(staged: Stage, price_ms: float, mean: float) -> tuple[Plan, float]:
+def _lowest(staged: Stage, price_ms: float, mean: float) -> tuple[Plan, float]:
     """Return the plan of least mean cost, and that cost in ms; `mean`, in levels, is where the search for it begins."""
     while True:
         (plan,) = solve(staged, price_ms / _LEVEL_MS, mean, (0,))

@@ -69,24 +69,24 @@ def at_price(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], price_us
     return Playout(emitted_us, mean_ms, lost, float(delays.sum()) + price_us * lost)
 
 
-def at_budget(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], most_lost: int) -> Budgeted:
-    """Return the schedule of least mean delay with at most `most_lost` packets lost or given up.
+def at_budget(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], max_lost: int) -> Budgeted:
+    """Return the schedule of least mean delay with at most `max_lost` packets lost or given up.
 
     Raises:
         ValueError: more packets than that never arrive.
     """
     never = int((np.asarray(arrived_us) == NEVER_US).sum())
-    if most_lost < never:
-        raise ValueError(f"most_lost = {most_lost}: {never} packets never arrive, so allowed is {never} or more")
+    if max_lost < never:
+        raise ValueError(f"max_lost = {max_lost}: {never} packets never arrive, so allowed is {never} or more")
     span = int(np.max(arrived_us)) - int(np.min(sent_us)) + 1
     low, high = 0, span * len(sent_us) + 1
     best = at_price(sent_us, arrived_us, high)
-    bound_ms = _bound_ms(best, high, most_lost, len(sent_us))
+    bound_ms = _bound_ms(best, high, max_lost, len(sent_us))
     for _ in range(_BISECTIONS):
         price = (low + high) // 2
         found = at_price(sent_us, arrived_us, price)
-        bound_ms = max(bound_ms, _bound_ms(found, price, most_lost, len(sent_us)))
-        if found.lost <= most_lost:
+        bound_ms = max(bound_ms, _bound_ms(found, price, max_lost, len(sent_us)))
+        if found.lost <= max_lost:
             high = price
             if found.lost >= best.lost and not found.mean_ms >= best.mean_ms:
                 best = found
@@ -97,12 +97,12 @@ def at_budget(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], most_lo
     return Budgeted(best, min(bound_ms, best.mean_ms))
 
 
-def _bound_ms(found: Playout, price_us: int, most_lost: int, packets: int) -> float:
+def _bound_ms(found: Playout, price_us: int, max_lost: int, packets: int) -> float:
     """Least mean delay that the cost at one price leaves to any schedule within the budget.
 
     With l lost the delays add up to cost - price l at least, over packets - l emitted; that quotient is monotone in l.
     """
-    ends = (0, min(most_lost, packets - 1))
+    ends = (0, min(max_lost, packets - 1))
     return min((found.cost_us - price_us * lost) / (packets - lost) for lost in ends) / 1000.0
 
 

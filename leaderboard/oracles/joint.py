@@ -31,7 +31,7 @@ from vcgym.network.kernels.slots import LOST, SLOT_US
 
 UNLIMITED = -1
 START_UNITS = 200
-MOST_LEVELS = 400
+MAX_LEVELS = 400
 _BLOCK = 10  # ticks that share one operation
 _CHUNK = 64  # ticks between stored tables
 _NEVER = np.int16(32_000)
@@ -99,18 +99,18 @@ def needed_levels(seen: Seen) -> NDArray[np.int64]:
 def stage(seen: Seen, levels: int | None = None) -> Stage:
     """Prepare a world; `levels` None: enough for 99.5 % of the packets of the best fixed path, and some."""
     need = needed_levels(seen)
-    there = need >= 0
+    arrives = need >= 0
     paths, units = need.shape
-    if not there.any():
+    if not arrives.any():
         raise ValueError(f"nothing arrives on any of {paths} paths in {units} slots; an oracle needs a packet that can arrive")
-    lowest = int(need[there].min())
+    lowest = int(need[arrives].min())
     if levels is None:
-        usual = [np.quantile(row[ok], 0.995) if ok.mean() > 0.5 else np.inf for row, ok in zip(need, there, strict=True)]
-        best = min(usual) if np.isfinite(min(usual)) else float(need[there].max())
-        levels = int(min(max(best - lowest + 8, 12), MOST_LEVELS))
+        high_ms = [np.quantile(row[ok], 0.995) if ok.mean() > 0.5 else np.inf for row, ok in zip(need, arrives, strict=True)]
+        best = min(high_ms) if np.isfinite(min(high_ms)) else float(need[arrives].max())
+        levels = int(min(max(best - lowest + 8, 12), MAX_LEVELS))
     margin = levels + 2
     laid = np.full((paths, units + 2 * margin), _NEVER, np.int16)
-    laid[:, margin : margin + units] = np.where(there, np.minimum(need - lowest, levels - 1), _NEVER)[:, ::-1]
+    laid[:, margin : margin + units] = np.where(arrives, np.minimum(need - lowest, levels - 1), _NEVER)[:, ::-1]
     chance = np.ones(laid.shape, np.float32)
     chance[:, margin : margin + units] = seen.chance[:, ::-1]
     return Stage(laid, chance, _start_tops(need, lowest, levels), lowest, levels, units, margin)
@@ -164,19 +164,19 @@ def _plan(
 
 
 @kernel
-def _with_change(now, switched, best, free):
+def _with_change(current, switched, best, free):
     """Fill `switched` from tables (layers, paths, places): the value before a unit whose path may differ from that of the unit before."""
-    layers, paths, places = now.shape
+    layers, paths, places = current.shape
     for k in range(layers):
         source = k if free and k == layers - 1 else k - 1
         for j in range(places):
             best[j] = _FAR
         for p in range(paths if source >= 0 else 0):
             for j in range(places):
-                best[j] = min(best[j], now[source, p, j])
+                best[j] = min(best[j], current[source, p, j])
         for p in range(paths):
             for j in range(places):
-                switched[k, p, j] = min(now[k, p, j], best[j])
+                switched[k, p, j] = min(current[k, p, j], best[j])
 
 
 @kernel
@@ -188,46 +188,46 @@ def _pair_value(need, chance, switched, first, levels, price, pair):
             pair[k, p, 1] = _FAR
             pair[k, p, levels + 1] = _FAR
             for q in range(1, levels):
-                here = need[p, first - 1 + q] <= q - 1
-                pair[k, p, q + 1] = switched[k, p, q] + price * chance[p, first - 1 + q] if here else _FAR
+                in_time = need[p, first - 1 + q] <= q - 1
+                pair[k, p, q + 1] = switched[k, p, q] + price * chance[p, first - 1 + q] if in_time else _FAR
 
 
 @allocating_kernel
-def _step(need, chance, units, margin, levels, base, price, tick, free, following, now, room, best):
-    """Solve one tick: `now` (2, layers, paths, places) from `following`; place q + 1 holds level q.
+def _step(need, chance, units, margin, levels, base, price, tick, free, later, current, scratch, best):
+    """Solve one tick: `current` (2, layers, paths, places) from `later`; place q + 1 holds level q.
 
-    To be written over: room (4, layers, paths, places), best (places,).
+    Scratch buffers: scratch (4, layers, paths, places), best (places,).
     """
-    layers, paths = now.shape[1], now.shape[2]
+    layers, paths = current.shape[1], current.shape[2]
     # From the first tick of a block on, an operation is free again.
     fresh = (tick + 1) % _BLOCK == 0
-    spent = following[0] if fresh else following[1]
-    _with_change(following[0], room[0], best, free)
+    spent = later[0] if fresh else later[1]
+    _with_change(later[0], scratch[0], best, free)
     if fresh:
-        room[1, :, :, :] = room[0]
+        scratch[1, :, :, :] = scratch[0]
     else:
-        _with_change(spent, room[1], best, free)
+        _with_change(spent, scratch[1], best, free)
     first = margin + units - 1 - tick  # place of the unit of level 0; that of level q stands q further on
-    _pair_value(need, chance, room[1], first, levels, price, room[2])
-    _with_change(room[2], room[3], best, free)
-    over = tick - units + 1  # levels below stand behind the last unit
+    _pair_value(need, chance, scratch[1], first, levels, price, scratch[2])
+    _with_change(scratch[2], scratch[3], best, free)
+    first_played = tick - units + 1  # levels below stand behind the last unit
     for k in range(layers):
         for p in range(paths):
-            ready, used = now[0, k, p], now[1, k, p]
-            play0, play1 = room[0, k, p], room[1, k, p]
-            wait0, wait1, pair = following[0, k, p], spent[k, p], room[3, k, p]
+            ready, used = current[0, k, p], current[1, k, p]
+            play0, play1 = scratch[0, k, p], scratch[1, k, p]
+            wait0, wait1, pair = later[0, k, p], spent[k, p], scratch[3, k, p]
             for q in range(levels):
-                here = need[p, first + q] <= q
+                in_time = need[p, first + q] <= q
                 lost = price * chance[p, first + q]
                 cost = base + np.float32(q)
-                played = cost + (lost if here else price)
+                played = cost + (lost if in_time else price)
                 waited = cost + price
                 one = min(played + play1[q + 1], waited + wait1[q + 2])
                 two = min(played + play0[q + 1], waited + wait0[q + 2])
                 operated = min(cost + wait1[q + 2], cost + lost + pair[q + 1])
                 used[q + 1] = one
-                ready[q + 1] = min(two, operated if here else _FAR)
-            for j in range(max(0, min(over, levels)) + 1):
+                ready[q + 1] = min(two, operated if in_time else _FAR)
+            for j in range(max(0, min(first_played, levels)) + 1):
                 ready[j] = np.float32(0.0)
                 used[j] = np.float32(0.0)
             ready[levels + 1] = _FAR
@@ -235,27 +235,27 @@ def _step(need, chance, units, margin, levels, base, price, tick, free, followin
 
 
 @allocating_kernel
-def _choice(need, chance, units, margin, levels, base, price, tick, free, following, q, p, k, f):
+def _choice(need, chance, units, margin, levels, base, price, tick, free, later, q, p, k, f):
     """Return the best move from a state, and what follows it: (move, path of the next unit, layer, path of the unit after a fast one)."""
     fresh = (tick + 1) % _BLOCK == 0
-    spent = following[0] if fresh else following[1]
+    spent = later[0] if fresh else later[1]
     first = margin + units - 1 - tick
-    here = need[p, first + q] <= q
+    in_time = need[p, first + q] <= q
     lost = price * chance[p, first + q]
     cost = base + np.float32(q)
-    play = following[0] if f == 0 else spent
-    played = cost + (lost if here else price)
+    play = later[0] if f == 0 else spent
+    played = cost + (lost if in_time else price)
     path, layer, best = _best_path(play, q + 1, p, k, free)
     best += played
     move, then_path, then_layer = _PLAY, path, layer
     if cost + price + play[k, p, q + 2] < best:
         best, move, path, layer = cost + price + play[k, p, q + 2], _WAIT, p, k
-    if f == 0 and here:
+    if f == 0 and in_time:
         if cost + spent[k, p, q + 2] < best:
             best, move, path, layer = cost + spent[k, p, q + 2], _SLOW, p, k
         if q > 0:
             for p1 in range(need.shape[0]):
-                k1 = k if p1 == p or (free and k == following.shape[1] - 1) else k - 1
+                k1 = k if p1 == p or (free and k == later.shape[1] - 1) else k - 1
                 if k1 >= 0 and need[p1, first - 1 + q] <= q - 1:
                     p2, k2, after = _best_path(spent, q, p1, k1, free)
                     value = cost + lost + (after + price * chance[p1, first - 1 + q])
@@ -267,14 +267,14 @@ def _choice(need, chance, units, margin, levels, base, price, tick, free, follow
 
 
 @kernel
-def _best_path(table, place, p, k, free):
+def _best_path(table, position, p, k, free):
     """Path of the next unit and layer after it from path p and layer k, and the value there."""
-    path, layer, best = p, k, table[k, p, place]
+    path, layer, best = p, k, table[k, p, position]
     source = k if free and k == table.shape[0] - 1 else k - 1
     if source >= 0:
         for other in range(table.shape[1]):
-            if table[source, other, place] < best:
-                path, layer, best = other, source, table[source, other, place]
+            if table[source, other, position] < best:
+                path, layer, best = other, source, table[source, other, position]
     return path, layer, best
 
 
@@ -283,25 +283,25 @@ def _solve(need, chance, start_top, levels, units, margin, base, price, later_pr
     paths = need.shape[0]
     last = units - 1 + levels - 1  # tick of the last unit at the highest level
     shape = (2, layers, paths, levels + 2)
-    room, best = np.empty((4, layers, paths, levels + 2), np.float32), np.empty(levels + 2, np.float32)
+    scratch, best = np.empty((4, layers, paths, levels + 2), np.float32), np.empty(levels + 2, np.float32)
     stored = np.zeros((last // _CHUNK + 2, *shape), np.float32)  # stored[c]: the table of tick c * _CHUNK
-    following, now = np.zeros(shape, np.float32), np.empty(shape, np.float32)
-    following[:, :, :, levels + 1] = _FAR
+    later, current = np.zeros(shape, np.float32), np.empty(shape, np.float32)
+    later[:, :, :, levels + 1] = _FAR
     value = np.full(ask.size, np.inf)
     begin = np.zeros((ask.size, 4), np.int64)  # tick, level, path, layer
     for tick in range(last, -1, -1):
         if (tick + 1) % _CHUNK == 0 or tick == last:
-            stored[(tick + 1 + _CHUNK - 1) // _CHUNK] = following
+            stored[(tick + 1 + _CHUNK - 1) // _CHUNK] = later
         due = price if tick < split else later_price
-        _step(need, chance, units, margin, levels, base, due, tick, free, following, now, room, best)
+        _step(need, chance, units, margin, levels, base, due, tick, free, later, current, scratch, best)
         for q in range(max(0, tick - start_top.size + 1), min(levels, tick + 1)):
             if q <= start_top[tick - q]:
                 for n in range(ask.size):
                     for p in range(paths):
-                        if now[0, ask[n], p, q + 1] < value[n]:
-                            value[n] = now[0, ask[n], p, q + 1]
+                        if current[0, ask[n], p, q + 1] < value[n]:
+                            value[n] = current[0, ask[n], p, q + 1]
                             begin[n, :] = (tick, q, p, ask[n])
-        following, now = now, following
+        later, current = current, later
     path = np.full((ask.size, units), -1, np.int16)
     played_tick = np.full((ask.size, units), -1, np.int64)
     level, concealed = np.full((ask.size, last + 1), -1, np.int16), np.zeros((ask.size, last + 1), np.float32)
@@ -315,7 +315,7 @@ def _solve(need, chance, start_top, levels, units, margin, base, price, later_pr
         chunk[high - low] = stored[c + 1]
         for tick in range(high - 1, low - 1, -1):
             due = price if tick < split else later_price
-            _step(need, chance, units, margin, levels, base, due, tick, free, chunk[tick + 1 - low], chunk[tick - low], room, best)
+            _step(need, chance, units, margin, levels, base, due, tick, free, chunk[tick + 1 - low], chunk[tick - low], scratch, best)
         for n in range(ask.size):
             for tick in range(max(low, begin[n, 0]), high):
                 if tick - at[n, 1] < units:
@@ -336,17 +336,17 @@ def _follow(
     """Go through one tick of the best course from state `at` (tick of the start, level, path, layer), and write down what it was."""
     q, p = at[1], at[2]
     unit = tick - q
-    place = margin + units - 1 - unit
+    position = margin + units - 1 - unit
     move, after, layer, then = _choice(need, chance, units, margin, levels, base, price, tick, free, table, q, p, at[3], used[n])
     level[tick] = q
     if move == _WAIT:
         concealed[tick] = 1.0
     elif move != _SLOW:
-        here = need[p, place] <= q
-        concealed[tick] = chance[p, place] if here else 1.0
-        played_tick[unit] = tick if here else -1
+        in_time = need[p, position] <= q
+        concealed[tick] = chance[p, position] if in_time else 1.0
+        played_tick[unit] = tick if in_time else -1
     if move == _FAST:
-        concealed[tick] += chance[after, place - 1]
+        concealed[tick] += chance[after, position - 1]
         played_tick[unit + 1] = tick
         path[unit + 1] = after
         at[1] = q - 1

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.leaderboard.oracles.joint import MOST_LEVELS, Plan, Stage, solve, stage
+from vcgym.leaderboard.oracles.joint import MAX_LEVELS, Plan, Stage, solve, stage
 from vcgym.leaderboard.oracles.seen import Seen
 from vcgym.network.playout.player import UNIT_US
 from vcgym.network.playout.quality import (
@@ -34,7 +34,7 @@ from vcgym.network.playout.quality import (
 )
 
 GAP = 0.05
-MOST_PRICES = 9
+MAX_PRICES = 9
 MIXTURES = 7  # bisections for each order of two prices
 SPREAD = 1.25  # how far the two prices of a mixture lie beyond those it mixes, so that going from one plan to the other pays
 _LEVEL_MS = UNIT_US / 1000.0
@@ -73,9 +73,9 @@ def best_ratings(seen: Seen, changes: Sequence[int], gap: float = GAP) -> list[B
     while True:
         staged = stage(seen, levels)
         found = _search(staged, tuple(changes), gap)
-        if max(best.plan.at_top for best in found) == 0 or staged.levels >= MOST_LEVELS:
+        if max(best.plan.at_top for best in found) == 0 or staged.levels >= MAX_LEVELS:
             break
-        levels = min(int(1.5 * staged.levels) + 4, MOST_LEVELS)
+        levels = min(int(1.5 * staged.levels) + 4, MAX_LEVELS)
     if changes[0] == 0 and found[0].bound - found[0].rating > gap and len(seen.delay_us) > 1:
         found[0] = _best_fixed(seen, gap)
     return found
@@ -124,13 +124,13 @@ def _search(staged: Stage, changes: tuple[int, ...], gap: float) -> list[Best]:
     asked: list[float] = []
     while price_ms is not None:
         asked.append(price_ms)
-        for found, mine, plan in zip(plans, cuts, solve(staged, price_ms / _LEVEL_MS, mean, changes), strict=True):
+        for found, cut, plan in zip(plans, cuts, solve(staged, price_ms / _LEVEL_MS, mean, changes), strict=True):
             found.append(plan)
-            mine.append(_Cut(price_ms, _floor_ms(plan.value, mean, staged)))
-        best = [_best(found, mine, lowest_ms) for found, mine in zip(plans, cuts, strict=True)]
+            cut.append(_Cut(price_ms, _floor_ms(plan.value, mean, staged)))
+        best = [_best(found, cut, lowest_ms) for found, cut in zip(plans, cuts, strict=True)]
         price_ms = None
         for n in sorted(range(len(changes)), key=lambda n: best[n].rating - best[n].bound):
-            if price_ms is None and best[n].bound - best[n].rating > gap and len(asked) < MOST_PRICES:
+            if price_ms is None and best[n].bound - best[n].rating > gap and len(asked) < MAX_PRICES:
                 price_ms = _next_price(plans[n], cuts[n], lowest_ms, asked)
                 # Cuts lose least where the mean taken off is the one that is found.
                 mean = min(plan.delay_ms + (price_ms or 0.0) * plan.share for plan in plans[n]) / _LEVEL_MS
@@ -160,7 +160,7 @@ def _mixed(
                     low = split
                 else:
                     high = split
-        best = [_best(found, mine, lowest_ms) for found, mine in zip(plans, cuts, strict=True)]
+        best = [_best(found, cut, lowest_ms) for found, cut in zip(plans, cuts, strict=True)]
     return best
 
 

@@ -33,28 +33,28 @@ def judge(statement: Statement, ours: Estimate) -> tuple[str, str]:
     if statement.rule in ("lower", "higher"):
         return _direction(statement, ours)
     assert statement.accepted is not None
-    least, most = statement.accepted
+    lowest, highest = statement.accepted
     if statement.rule == "within":
-        return _within(ours, least, most)
+        return _within(ours, lowest, highest)
     if statement.rule == "at most" or statement.rule == "not higher":
-        return (REPRODUCED, "as low as published") if high <= most else (NOT, _beyond(low > most, HIGHER))
+        return (REPRODUCED, "as low as published") if high <= highest else (NOT, _beyond(low > highest, HIGHER))
     if statement.rule == "at least":
-        return (REPRODUCED, "as high as published") if low >= least else (NOT, _beyond(high < least, "lower than published"))
-    if least <= low and high <= most:
+        return (REPRODUCED, "as high as published") if low >= lowest else (NOT, _beyond(high < lowest, "lower than published"))
+    if lowest <= low and high <= highest:
         return REPRODUCED, "no difference beyond the margin"
-    return NOT, _beyond(high < least or low > most, "a difference beyond the margin")
+    return NOT, _beyond(high < lowest or low > highest, "a difference beyond the margin")
 
 
 def _beyond(surely: bool, words: str) -> str:
     return words if surely else f"may be {words}"
 
 
-def _within(ours: Estimate, least: float, most: float) -> tuple[str, str]:
-    if ours.high < least:
+def _within(ours: Estimate, lowest: float, highest: float) -> tuple[str, str]:
+    if ours.high < lowest:
         return NOT, "smaller than published"
-    if ours.low > most:
+    if ours.low > highest:
         return NOT, "larger than published"
-    if ours.high - ours.low > 0.5 * max(abs(least), abs(most)):
+    if ours.high - ours.low > 0.5 * max(abs(lowest), abs(highest)):
         return NOT, "the interval is too wide to tell"
     return REPRODUCED, "interval meets the published range"
 
@@ -66,9 +66,9 @@ def _direction(statement: Statement, ours: Estimate) -> tuple[str, str]:
     if high >= 0.0:
         return NOT, "no difference that the worlds tell"
     if statement.accepted is not None:
-        least, most = statement.accepted
-        if -low < least:
+        lowest, highest = statement.accepted
+        if -low < lowest:
             return NOT, SMALLER
-        if -high > most:
+        if -high > highest:
             return NOT, LARGER
     return REPRODUCED, "the direction holds" + (", and so does the size" if statement.accepted is not None else "")

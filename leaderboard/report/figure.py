@@ -18,7 +18,7 @@ from vcgym.leaderboard.results.columns import Column, DelayLoss
 
 _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#7a5fc0", "#8c8c8c")
 _DASHES = ("", "6 2.5", "1.6 2", "8 2 1.6 2", "3 3")
-_LEAST_PERCENT = 0.001  # a logarithmic axis has no zero
+_MIN_PERCENT = 0.001  # a logarithmic axis has no zero
 _AGENT_COLOUR = "#c8283c"
 _INK, _GRID, _SOFT = "#010203", "#040506", "#070809"  # stand-ins that the page's own colours replace
 
@@ -107,11 +107,11 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
         drawn: see `delay_figure`.
         plane: delay and loss.
     """
-    places = {name: (point.delay_ms.value, max(100.0 * point.loss.value, _LEAST_PERCENT)) for name, point in front.points.items()}
-    places = {name: place for name, place in places.items() if np.isfinite(place).all()}
+    places = {name: (point.delay_ms.value, max(100.0 * point.loss.value, _MIN_PERCENT)) for name, point in front.points.items()}
+    places = {name: at for name, at in places.items() if np.isfinite(at).all()}
     reach_ms = robust([front.points[name].delay_ms for name in places], better=-1).high
     beyond = sorted(name for name, (delay_ms, _) in places.items() if delay_ms > reach_ms)
-    places = {name: place for name, place in places.items() if name not in beyond}
+    places = {name: at for name, at in places.items() if name not in beyond}
     ahead = sorted((name for name in places if front.points[name].on_front), key=lambda name: places[name])
     with style():
         figure = Figure(figsize=(5.2, 3.3), layout="constrained")
@@ -133,8 +133,8 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
         axes.yaxis.set_minor_formatter(lambda value, _: "")
         if beyond:
             words = f"further right: {', '.join(beyond[:3])}{f' and {len(beyond) - 3} more' if len(beyond) > 3 else ''} \u203a"
-            said = axes.annotate(words, (1.0, 0.99), xycoords="axes fraction", ha="right", va="top", color=_SOFT, fontsize=7.0)
-            said.set_in_layout(False)
+            label = axes.annotate(words, (1.0, 0.99), xycoords="axes fraction", ha="right", va="top", color=_SOFT, fontsize=7.0)
+            label.set_in_layout(False)
         _dress(axes, "Delay against loss: left and low is better", f"{plane.delay_label}, ms", f"{plane.loss_label}, %")
         svg = as_svg(figure, transparent=True)
     return _themed(svg)
@@ -142,7 +142,7 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
 
 def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[str]:
     """Return `names` whose labels do not lie on an earlier one's: a tenth of the figure's width or a fifth of its height away."""
-    delays, losses = (np.array([place[axis] for place in places.values()]) for axis in (0, 1))
+    delays, losses = (np.array([at[axis] for at in places.values()]) for axis in (0, 1))
     wide, tall = max(float(np.ptp(delays)), 1e-9), max(float(np.ptp(np.log(losses))), 1e-9)
     kept: list[str] = []
     for name in names:

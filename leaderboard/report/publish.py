@@ -132,7 +132,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         absent = sorted(set(systems) - set(by_system))
         if absent:
             raise ValueError(f"no {accounting} delay distribution in mode {board.mode!r} for systems {absent}")
-    here = {system: drawn[system] for system in sorted(_first(board), key=list(drawn).index)}
+    named = {system: drawn[system] for system in sorted(_first(board), key=list(drawn).index)}
     results = tables.of_board(stored.results, board)
     kinds = {line.standing.system: line.kind for line in board.lines}
     timelines = [row for row in stored.timelines if board_name(row["mode"], row["stratum"]) == board.mode]
@@ -151,12 +151,12 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "notes": board.notes,
         "pairs": tables.pair_tables(results, board),
         "figures": [
-            *(delay_figure(cdfs[accounting], here, title) for accounting, title in columns.curves),
-            profile_figure(columns.primary, columns.profile, board.profile_curves, here),
-            *(pareto_figure(board.fronts[plane.name], kinds, here, plane) for plane in columns.fronts),
+            *(delay_figure(cdfs[accounting], named, title) for accounting, title in columns.curves),
+            profile_figure(columns.primary, columns.profile, board.profile_curves, named),
+            *(pareto_figure(board.fronts[plane.name], kinds, named, plane) for plane in columns.fronts),
         ],
         "tables": details(board),
-        "legend": list(here.items()),
+        "legend": list(named.items()),
         "systems": systems,
         "kinds": kinds,
         "explore": {

@@ -162,11 +162,11 @@ def _worlds(rows: pa.Table) -> list[tuple[Any, ...]]:
     return list(zip(*(rows[name].to_pylist() for name in (*WORLD, "suite", "suite_version", "card", "packets")), strict=True))
 
 
-def _refuse_other_columns(found: Iterable[str], wanted: list[str], place: str) -> None:
+def _refuse_other_columns(found: Iterable[str], wanted: list[str], location: str) -> None:
     found = set(found)
     missing, unknown = sorted(set(wanted) - found), sorted(found - set(wanted))
     if missing or unknown:
-        raise ValueError(f"{place}: missing columns {missing}, unknown columns {unknown}")
+        raise ValueError(f"{location}: missing columns {missing}, unknown columns {unknown}")
 
 
 def _column(field: pa.Field, values: list[Any], name: str) -> pa.Array:

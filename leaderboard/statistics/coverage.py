@@ -57,15 +57,15 @@ def simulate(seeds: int, suites: int, rng_seed: int = 0) -> Coverage:
     """Coverage with so many worlds of each kind."""
     draws = np.random.default_rng([rng_seed, seeds])
     of_iqm, of_mean = (_truth(statistic) for statistic in (interquartile_mean, mean))
-    sizes, held = np.full(KINDS, seeds), np.zeros(5)
+    sizes, counts = np.full(KINDS, seeds), np.zeros(5)
     for suite in range(suites):
         values = _suite(draws, 2, seeds)
         middle, average = (resample(values, sizes, statistic, suite, RESAMPLES) for statistic in (interquartile_mean, mean))
         apart = resample(values, sizes, _apart, suite, RESAMPLES, noise=values[:1] - values[1:])
         equals = Sample(_suite(draws, EQUALS, seeds), sizes)
         claimed = bool(separated(equals, 1, suite, RESAMPLES // 4).beats.any())
-        held += [_within(middle, of_iqm, plain=True), _within(middle, of_iqm), _within(average, of_mean), _within(apart, 0.0), claimed]
-    return Coverage(seeds, suites, *(held / suites).round(4).tolist())
+        counts += [_within(middle, of_iqm, plain=True), _within(middle, of_iqm), _within(average, of_mean), _within(apart, 0.0), claimed]
+    return Coverage(seeds, suites, *(counts / suites).round(4).tolist())
 
 
 def expected(fewest: int) -> Coverage:
@@ -77,8 +77,8 @@ def expected(fewest: int) -> Coverage:
 @functools.cache
 def table() -> tuple[Coverage, ...]:
     """Return the rows of `data/coverage.json`, by number of seeds."""
-    held: dict[str, Any] = json.loads(importlib.resources.files("vcgym.data").joinpath("coverage.json").read_text(encoding="utf-8"))
-    return tuple(Coverage(**row) for row in held["rows"])
+    counts: dict[str, Any] = json.loads(importlib.resources.files("vcgym.data").joinpath("coverage.json").read_text(encoding="utf-8"))
+    return tuple(Coverage(**row) for row in counts["rows"])
 
 
 def _suite(draws: np.random.Generator, systems: int, seeds: int) -> np.ndarray:

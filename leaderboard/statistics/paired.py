@@ -70,16 +70,16 @@ def pair_worlds(results: pa.Table) -> Paired:
     if len(modes) != 1:
         raise ValueError(f"statistics compare systems within one mode, got {modes}")
     keys = list(zip(*(results[name].to_pylist() for name in WORLD), strict=True))
-    worlds = {world: place for place, world in enumerate(sorted(set(keys)))}
+    worlds = {world: index for index, world in enumerate(sorted(set(keys)))}
     names = results["system"].to_pylist()
-    systems = {system: place for place, system in enumerate(sorted(set(names)))}
+    systems = {system: index for index, system in enumerate(sorted(set(names)))}
     row = np.full((len(systems), len(worlds)), -1, dtype=np.int64)
     for number, (system, world) in enumerate(zip(names, keys, strict=True)):
         if row[systems[system], worlds[world]] >= 0:
             raise ValueError(f"system {system!r} has two rows for world {dict(zip(WORLD, world, strict=True))}")
         row[systems[system], worlds[world]] = number
-    for system, place in systems.items():
-        missing = [world for world, column in worlds.items() if row[place, column] < 0]
+    for system, index in systems.items():
+        missing = [world for world, column in worlds.items() if row[index, column] < 0]
         if missing:
             first = dict(zip(WORLD, missing[0], strict=True))
             raise ValueError(f"system {system!r} has no row for {len(missing)} of {len(worlds)} worlds, the first of them {first}")
@@ -95,7 +95,7 @@ def _kinds(worlds: list[tuple]) -> np.ndarray:
     names = [
         (scenario, stratum, pair if fewest[scenario, stratum] >= SEEDS_PER_KIND else "") for _, scenario, stratum, _, pair, _ in worlds
     ]
-    places = {name: place for place, name in enumerate(sorted(set(names)))}
+    places = {name: index for index, name in enumerate(sorted(set(names)))}
     return np.array([places[name] for name in names], dtype=np.int64)
 
 

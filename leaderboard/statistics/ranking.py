@@ -25,7 +25,7 @@ from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resam
 
 ROUNDING = 1e-9  # relative: what arithmetic alone may make of two equal systems
 # A resample's standard error counts as this share of the sample's at least: with fewer than `FEW` worlds of some kind, and else.
-FEW, LEAST_ERROR_OF_FEW, LEAST_ERROR = 4, 0.25, 0.5
+FEW, MIN_ERROR_OF_FEW, MIN_ERROR = 4, 0.25, 0.5
 
 
 class Standing(NamedTuple):
@@ -106,8 +106,8 @@ def separated(
     moved, errors = _differences(spread.resampled, size, floor)
     # Where two systems differ in one or two worlds only, a resample without those worlds says that they differ by nothing, surely; left as
     # it is, one such pair would forbid every claim on the board. How often a claim is false with these shares: data/coverage.json.
-    least = LEAST_ERROR_OF_FEW if found.sizes.min() < FEW else LEAST_ERROR
-    moves = better * (moved - difference[:, None]) / np.maximum(errors, least * error[:, None])
+    min_error = MIN_ERROR_OF_FEW if found.sizes.min() < FEW else MIN_ERROR
+    moves = better * (moved - difference[:, None]) / np.maximum(errors, min_error * error[:, None])
     moves = np.stack([moves, -moves])  # each pair is two claims, one either way
     excess = np.stack([difference, -difference]) * better / error
     open_claims, asked = np.ones(excess.shape, bool), np.nan
@@ -131,10 +131,10 @@ def _centres_and_covariances(values: np.ndarray, found: Sample, trim: float) -> 
     worlds = values.shape[-1]
     cut = int(trim * worlds)
     ordered = np.partition(values, (cut, worlds - cut - 1), axis=-1)
-    held = np.clip(values, ordered[..., cut, None], ordered[..., worlds - cut - 1, None])
-    held -= np.repeat(np.add.reduceat(held, found.starts, axis=-1) / found.sizes, found.sizes, axis=-1)
-    held *= np.repeat(np.sqrt(found.sizes / (found.sizes - 1.0)), found.sizes)
-    errors = held.transpose(1, 0, 2)
+    winsorised = np.clip(values, ordered[..., cut, None], ordered[..., worlds - cut - 1, None])
+    winsorised -= np.repeat(np.add.reduceat(winsorised, found.starts, axis=-1) / found.sizes, found.sizes, axis=-1)
+    winsorised *= np.repeat(np.sqrt(found.sizes / (found.sizes - 1.0)), found.sizes)
+    errors = winsorised.transpose(1, 0, 2)
     covariance = errors @ errors.transpose(0, 2, 1) / (worlds - 2 * cut) ** 2
     return np.concatenate([trimmed_mean(values, trim), covariance.reshape(len(errors), -1).T])
 

@@ -16,13 +16,13 @@ MAX_BYTES = {CARD: 1 << 18, SAFETENSORS: 1 << 24, ONNX: 1 << 24}
 class RefusedError(ValueError):
     """A submission that is refused: the file, the fault, and the allowed value."""
 
-    def __init__(self, place: Path | str, found: str, allowed: str) -> None:
-        super().__init__(str(place), found, allowed)
+    def __init__(self, location: Path | str, found: str, allowed: str) -> None:
+        super().__init__(str(location), found, allowed)
 
     def __str__(self) -> str:
-        place, found, allowed = self.args
-        room = MAX_LINE - len(f"{place}: ; allowed: {allowed}")
-        return one_line(f"{place}: {one_line(found, max(room, MIN_FOUND))}; allowed: {allowed}")
+        location, found, allowed = self.args
+        max_found = MAX_LINE - len(f"{location}: ; allowed: {allowed}")
+        return one_line(f"{location}: {one_line(found, max(max_found, MIN_FOUND))}; allowed: {allowed}")
 
 
 def read_files(folder: Path) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.published.export import AgentCard, agent_from
 from vcgym.envs.call.features.call import CALL_WIDTH
 from vcgym.envs.call.features.path import PATH_WIDTH
-from vcgym.leaderboard.evaluation.published import PublishedAgent, beside
+from vcgym.leaderboard.evaluation.published import PublishedAgent, held_by
 from vcgym.leaderboard.submissions.card import OnnxCard, SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
 from vcgym.leaderboard.submissions.onnx_model import CheckedModel, checked_model
@@ -108,7 +108,7 @@ def read(folder: Path) -> Submission:
     published = PublishedAgent(load, tuple(sorted(files.items())))
     for controller in ("router", "receiver"):
         if name := getattr(card.onnx, controller, None):
-            published = published._replace(arguments=beside(controller, name), rule=name)
+            published = published._replace(arguments=held_by(controller, name), rule=name)
     return Submission(card, _policy(card, files[card.weights], folder), published)
 
 

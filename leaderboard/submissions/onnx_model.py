@@ -62,13 +62,13 @@ def checked_model(path: Path, content: bytes) -> CheckedModel:
         model.ParseFromString(content)
     except DecodeError as error:
         raise RefusedError(path, f"is no ONNX model ({error})", "an ONNX model") from error
-    for place, message in _within("model", model):
+    for location, message in _within("model", model):
         unknown = sorted({field.field_number for field in UnknownFieldSet(message)})
         if unknown:
             kind = message.DESCRIPTOR.name
-            raise RefusedError(path, f"{place} has fields {unknown}", f"of {kind} {sorted(MESSAGES[kind])}")
+            raise RefusedError(path, f"{location} has fields {unknown}", f"of {kind} {sorted(MESSAGES[kind])}")
         if message.DESCRIPTOR.name == "Tensor":
-            _refuse_tensor(path, place, message)
+            _refuse_tensor(path, location, message)
     opsets = {opset.domain or "ai.onnx": opset.version for opset in model.opset_import}
     if set(opsets) != {"ai.onnx"} or opsets["ai.onnx"] not in _OPSETS:
         raise RefusedError(path, f"opset_import is {opsets}", f"ai.onnx {_OPSETS[0]} to {_OPSETS[-1]}, no other set of operators")
@@ -77,32 +77,32 @@ def checked_model(path: Path, content: bytes) -> CheckedModel:
     return CheckedModel(bytes(model.SerializeToString()), sum(int(np.prod(tensor.dims)) for tensor in tensors))
 
 
-def _within(place: str, message: Any) -> Iterator[tuple[str, Any]]:
+def _within(location: str, message: Any) -> Iterator[tuple[str, Any]]:
     """Yield the message and all messages in it, each with its place."""
-    yield place, message
+    yield location, message
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:
             for number, one in enumerate(value) if field.is_repeated else [("", value)]:
-                yield from _within(f"{place}.{field.name}{f'[{number}]' if number != '' else ''}", one)
+                yield from _within(f"{location}.{field.name}{f'[{number}]' if number != '' else ''}", one)
 
 
-def _refuse_tensor(path: Path, place: str, tensor: Any) -> None:
+def _refuse_tensor(path: Path, location: str, tensor: Any) -> None:
     if tensor.external_data or tensor.data_location:
-        raise RefusedError(path, f"{place} {tensor.name!r} keeps its data in another file", "data within the model")
+        raise RefusedError(path, f"{location} {tensor.name!r} keeps its data in another file", "data within the model")
     if tensor.data_type not in _TYPES:
-        raise RefusedError(path, f"{place} {tensor.name!r} has data type {tensor.data_type}", "1 (float32), 7 (int64), 9 (bool)")
+        raise RefusedError(path, f"{location} {tensor.name!r} has data type {tensor.data_type}", "1 (float32), 7 (int64), 9 (bool)")
     kind: np.dtype[Any] = _TYPES[tensor.data_type]
     size = 1
     for dim in tensor.dims:
         size *= max(-1, dim)
     typed = {FLOAT: tensor.float_data, INT64: tensor.int64_data}.get(tensor.data_type, ())
-    held = len(tensor.raw_data) / kind.itemsize if tensor.raw_data else len(typed)
-    if min(tensor.dims, default=0) < 0 or size != held:
-        found = f"{place} {tensor.name!r} has shape {list(tensor.dims)} and {held:g} values"
+    stored = len(tensor.raw_data) / kind.itemsize if tensor.raw_data else len(typed)
+    if min(tensor.dims, default=0) < 0 or size != stored:
+        found = f"{location} {tensor.name!r} has shape {list(tensor.dims)} and {stored:g} values"
         raise RefusedError(path, found, "as many values as the shape says")
     values = np.frombuffer(tensor.raw_data, kind) if tensor.raw_data else np.asarray(typed, kind)
     if tensor.data_type == FLOAT and not np.isfinite(values).all():
-        raise RefusedError(path, f"{place} {tensor.name!r} holds {values[~np.isfinite(values)][0]}", "finite values")
+        raise RefusedError(path, f"{location} {tensor.name!r} holds {values[~np.isfinite(values)][0]}", "finite values")
 
 
 def _refuse_nodes(path: Path, graph: Any) -> None:
@@ -110,11 +110,11 @@ def _refuse_nodes(path: Path, graph: Any) -> None:
         raise RefusedError(path, f"has {len(graph.node)} nodes", f"1 to {MAX_NODES}")
     fixed = {"", *(tensor.name for tensor in graph.initializer)}
     for number, node in enumerate(graph.node):
-        place = f"node {number} ({node.domain or 'ai.onnx'}::{node.op_type})"
+        location = f"node {number} ({node.domain or 'ai.onnx'}::{node.op_type})"
         if node.domain not in ("", "ai.onnx") or node.op_type not in _OPERATORS:
-            raise RefusedError(path, f"{place} is not an operator of the list", ", ".join(sorted(_OPERATORS)))
+            raise RefusedError(path, f"{location} is not an operator of the list", ", ".join(sorted(_OPERATORS)))
         loose = [node.input[i] for i in _SHAPING.get(node.op_type, ()) if i < len(node.input) and node.input[i] not in fixed]
         if loose:
-            raise RefusedError(path, f"{place} takes a shape from {loose}", "shapes that follow from constants and the inputs' shapes")
+            raise RefusedError(path, f"{location} takes a shape from {loose}", "shapes that follow from constants and the inputs' shapes")
         if node.op_type == "Shape" or all(name in fixed for name in node.input):
             fixed.update(node.output)

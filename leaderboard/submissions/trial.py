@@ -63,11 +63,11 @@ def observe(parts: Iterable[tuple[Part, AnyScenario]]) -> Observed:
     return {paths: np.concatenate(calls) for paths, calls in seen.items()}
 
 
-def try_submission(place: Path, files: Iterable[tuple[str, bytes]], observed: Observed) -> None:
+def try_submission(weights: Path, files: Iterable[tuple[str, bytes]], observed: Observed) -> None:
     """Let a submission decide on observations, in a process of its own.
 
     Args:
-        place: the weights, which errors name.
+        weights: the weights, which errors name.
         files: name and content of the submission's files.
         observed: of `observe`.
 
@@ -86,10 +86,10 @@ def try_submission(place: Path, files: Iterable[tuple[str, bytes]], observed: Ob
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_S, check=False, env=environment)
         except subprocess.TimeoutExpired as error:
-            raise RefusedError(place, f"a trial call took more than {WAIT_S} s", allowed) from error
+            raise RefusedError(weights, f"a trial call took more than {WAIT_S} s", allowed) from error
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"it ended with {done.returncode}"]
-        raise RefusedError(place, f"a trial call failed: {shown(lines[-1], 200)[1:-1]}", allowed)
+        raise RefusedError(weights, f"a trial call failed: {shown(lines[-1], 200)[1:-1]}", allowed)
 
 
 def _main() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.envs.faces.vector.actions import LEVELS
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, beside, is_beside
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, held_by, is_beside
 from vcgym.leaderboard.evaluation.rollouts.actions import Replayed
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
 from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, prepare, worlds
@@ -113,7 +113,7 @@ def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]])
     for (rule, acted), numbers in by_controls.items():
         logged = [[log[names[number]][control] for control in acted] for number in numbers]
         policy = Replayed(np.array(logged, np.int64).transpose(0, 2, 1))
-        arguments = dict(beside("router" if acted == ("level",) else "receiver", rule)) if rule else {}
+        arguments = dict(held_by("router" if acted == ("level",) else "receiver", rule)) if rule else {}
         played = play_policy(
             policy, AGENT_ENV, scenario, part.split, [which[number] for number in numbers], 1, part.stratum, **arguments
         ).played  # fmt: skip
@@ -140,9 +140,9 @@ def _fault(row: dict[str, Any] | None, scenario: Scenario) -> str:
     decisions = -(-scenario.packets // env_defaults(AGENT_ENV)["interval"])
     if row["rule"] and (not is_beside(row["rule"]) or len(_acted(row)) != 1):
         return f"rule of the log is {shown(row['rule'])} beside {_acted(row)}; allowed: a system over paths, beside one control"
-    for name, most in (("path", scenario.paths - 1), ("level", LEVELS - 1)):
-        if name in _acted(row) and (len(row[name]) != decisions or not 0 <= min(row[name]) <= max(row[name]) <= most):
-            return f"{name} of the log is not {decisions} integers from 0 to {most}"
+    for name, largest in (("path", scenario.paths - 1), ("level", LEVELS - 1)):
+        if name in _acted(row) and (len(row[name]) != decisions or not 0 <= min(row[name]) <= max(row[name]) <= largest):
+            return f"{name} of the log is not {decisions} integers from 0 to {largest}"
     return ""
 
 

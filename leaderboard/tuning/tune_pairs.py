@@ -104,8 +104,8 @@ def tune_pairs(
         published[name] = Candidate(system, space_of(system, spaces), [alone[router].values | alone[receiver].values])
     for number, one in enumerate(others, 1):
         starts = {name: published[name]._replace(starts=[found[name].values]) if name in found else published[name] for name in left}
-        for name, here in _search(starts, task, one, f"{seed} {number}", folder).items():
-            found[name] = here._replace(trials=here.trials + (found[name].trials if name in found else first.trials))
+        for name, searched in _search(starts, task, one, f"{seed} {number}", folder).items():
+            found[name] = searched._replace(trials=searched.trials + (found[name].trials if name in found else first.trials))
         left = sorted(left, key=lambda name: -found[name].train)[: one.left]
     order = sorted(found, key=lambda name: (-found[name].worlds, -found[name].train))
     validated = {name: task.scores(with_values(published[name].published, found[name].values), "validation").tolist() for name in left}
@@ -129,8 +129,8 @@ def _alone(rules: Rules, spaces: Spaces, known: Mapping[str, Any]) -> dict[str, 
 
 def _search(candidates: Mapping[str, Candidate], task: CallTask, one: Round, seed: str, folder: Path) -> dict[str, Found]:
     """Search each candidate in a process of Ray."""
-    here = task._replace(worlds=one.worlds)
-    calls = [(of_name, here, one.trials, zlib.crc32(f"{seed} {name}".encode()), folder) for name, of_name in candidates.items()]
+    round_task = task._replace(worlds=one.worlds)
+    calls = [(of_name, round_task, one.trials, zlib.crc32(f"{seed} {name}".encode()), folder) for name, of_name in candidates.items()]
     found = each(search_candidate, calls)
     return {name: Found(values, best, one.trials, one.worlds) for name, (values, best) in zip(candidates, found, strict=True)}
 

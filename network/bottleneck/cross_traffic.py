@@ -40,7 +40,7 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
 LOST_AT_RANDOM, QUEUED = -2, -3  # beside DROPPED
-NOBODY, CAME_OUT = -1, -2
+NOBODY, DEPARTED = -1, -2
 _FILE_DRAWS = 1 << 40  # the draws of a connection before them are of the way back
 
 
@@ -92,7 +92,7 @@ def run_flows(dumbbell, s, until_us):
     """Play all events of all flows up to and at `until_us`.
 
     Returns:
-        NOBODY; or the flow whose turn it is where that is a call; or CAME_OUT where a packet of a call has left the fair queue.
+        NOBODY; or the flow whose turn it is where that is a call; or DEPARTED where a packet of a call has left the fair queue.
     """
     flow, schedule = dumbbell.flows.flow, dumbbell.queue.fair.schedule[s]
     while True:
@@ -103,7 +103,7 @@ def run_flows(dumbbell, s, until_us):
                 earliest, at_us = f, next_us
         if schedule.next_us <= at_us:
             if _let_out(dumbbell, s, schedule.next_us):
-                return np.int64(CAME_OUT)
+                return np.int64(DEPARTED)
             continue
         if earliest < 0 or flow[s, earliest].kind == CALL:
             return earliest
@@ -154,13 +154,13 @@ def calls_wait(dumbbell, s):
 def _let_out(dumbbell, s, now_us):
     """Put the next packet of the fair queue on the link; return True if it is of a call, whose account is not kept here."""
     fair = dumbbell.queue.fair
-    place = dequeue(fair, s, now_us)
-    if place == NOTHING:
+    index = dequeue(fair, s, now_us)
+    if index == NOTHING:
         return False
-    packet, schedule = fair.packets[s, place], fair.schedule[s]
+    packet, schedule = fair.packets[s, index], fair.schedule[s]
     departs_us = serve(dumbbell.queue.link[s], dumbbell.capacity, s, packet.entered_us, np.int64(packet.size_bytes))
     link_is_busy(fair, s, departs_us)
-    schedule.out_place, schedule.out_us = place, pass_outages(dumbbell.outages[s], departs_us)
+    schedule.out_index, schedule.out_us = index, pass_outages(dumbbell.outages[s], departs_us)
     f = np.int64(packet.flow) - 1
     if f < 0 or dumbbell.flows.flow[s, f].kind == CALL:
         return True

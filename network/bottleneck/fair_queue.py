@@ -67,7 +67,7 @@ SCHEDULE = np.dtype(
             ("last", "i8", (3,)),
             ("dropped", "i8"),
             ("marked", "i8"),
-            ("out_place", "i8"),  # of the packet that left last
+            ("out_index", "i8"),  # of the packet that left last
             ("out_us", "i8"),  # when it is behind the link and its outages
         ],
     )
@@ -103,8 +103,8 @@ def start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum):
         flow.first = flow.last = flow.following = NOTHING
         flow.bytes = flow.waiting = flow.credits = flow.list = 0
         clear_codel(flow.codel)
-    for place in range(ROOM + 1):
-        fair_queue.packets[s, place].following = place + 1
+    for index in range(ROOM + 1):
+        fair_queue.packets[s, index].following = index + 1
 
 
 @kernel
@@ -112,16 +112,16 @@ def enqueue(fair_queue, s, flow_number, number, size_bytes, capable, now_us, lim
     """Let a packet of a flow in, and drop what is too much."""
     schedule = fair_queue.schedule[s]
     f = flow_number if schedule.fair == 1 else 0
-    place = schedule.free
-    packet, flow = fair_queue.packets[s, place], fair_queue.flows[s, f]
+    index = schedule.free
+    packet, flow = fair_queue.packets[s, index], fair_queue.flows[s, f]
     schedule.free = packet.following
     packet.entered_us, packet.number, packet.size_bytes, packet.flow = now_us, number, size_bytes, flow_number
     packet.following, packet.capable, packet.marked = NOTHING, capable, 0
     if flow.first == NOTHING:
-        flow.first = place
+        flow.first = index
     else:
-        fair_queue.packets[s, flow.last].following = place
-    flow.last = place
+        fair_queue.packets[s, flow.last].following = index
+    flow.last = index
     flow.bytes += size_bytes
     fair_queue.flows[s, flow_number].waiting += 1
     if schedule.waiting == 0:
@@ -154,10 +154,10 @@ def dequeue(fair_queue, s, now_us):
             _remove_first(fair_queue, s, which)
             _append(fair_queue, s, _OLD, f)
             continue
-        place = _codel_dequeue(fair_queue, s, f, now_us)
-        if place != NOTHING:
-            flow.credits -= fair_queue.packets[s, place].size_bytes
-            return place
+        index = _codel_dequeue(fair_queue, s, f, now_us)
+        if index != NOTHING:
+            flow.credits -= fair_queue.packets[s, index].size_bytes
+            return index
         _remove_first(fair_queue, s, which)
         if which == _NEW:
             _append(fair_queue, s, _OLD, f)  # so that it cannot come back as new at once (RFC 8290 4.2)
@@ -204,36 +204,36 @@ def _longest(fair_queue, s):
 def _take(fair_queue, s, f):
     """Take the packet at the head of a flow's queue; its place is free, but not used before the next one enters."""
     schedule, flow = fair_queue.schedule[s], fair_queue.flows[s, f]
-    place = flow.first
-    if place == NOTHING:
+    index = flow.first
+    if index == NOTHING:
         return NOTHING
-    packet = fair_queue.packets[s, place]
+    packet = fair_queue.packets[s, index]
     flow.first = packet.following
     flow.bytes -= packet.size_bytes
     fair_queue.flows[s, packet.flow].waiting -= 1
     schedule.waiting -= 1
     schedule.bytes -= packet.size_bytes
     packet.following = schedule.free
-    schedule.free = place
-    return place
+    schedule.free = index
+    return index
 
 
 @kernel
 def _take_and_judge(fair_queue, s, f, now_us):
     """Take the head of a queue; return its place, and whether it may be dropped."""
     schedule, flow = fair_queue.schedule[s], fair_queue.flows[s, f]
-    place = _take(fair_queue, s, f)
-    if place == NOTHING:
+    index = _take(fair_queue, s, f)
+    if index == NOTHING:
         flow.codel.first_above_us = 0
-        return place, False
-    stayed_us = now_us - fair_queue.packets[s, place].entered_us
-    return place, is_above(flow.codel, stayed_us, flow.bytes, now_us, schedule.target_us, schedule.interval_us)
+        return index, False
+    stayed_us = now_us - fair_queue.packets[s, index].entered_us
+    return index, is_above(flow.codel, stayed_us, flow.bytes, now_us, schedule.target_us, schedule.interval_us)
 
 
 @kernel
-def _mark(fair_queue, s, place):
+def _mark(fair_queue, s, index):
     """Mark a packet; return False if it is not ECN-capable."""
-    packet = fair_queue.packets[s, place]
+    packet = fair_queue.packets[s, index]
     packet.marked = packet.capable
     fair_queue.schedule[s].marked += packet.capable
     return packet.capable == 1
@@ -243,25 +243,25 @@ def _mark(fair_queue, s, place):
 def _codel_dequeue(fair_queue, s, f, now_us):
     """Take the packet of a flow that leaves, by CoDel (RFC 8289 5.5, `deque`); return its place, or NOTHING."""
     schedule, codel = fair_queue.schedule[s], fair_queue.flows[s, f].codel
-    place, above = _take_and_judge(fair_queue, s, f, now_us)
+    index, above = _take_and_judge(fair_queue, s, f, now_us)
     if codel.dropping == 0:
         if above:
-            if not _mark(fair_queue, s, place):
+            if not _mark(fair_queue, s, index):
                 schedule.dropped += 1
-                place, _ = _take_and_judge(fair_queue, s, f, now_us)
+                index, _ = _take_and_judge(fair_queue, s, f, now_us)
             enter_dropping(codel, now_us, schedule.interval_us)
-        return place
+        return index
     if not above:
         codel.dropping = 0
     while codel.dropping == 1 and now_us >= codel.drop_next_us:
         codel.count += 1
-        if _mark(fair_queue, s, place):
+        if _mark(fair_queue, s, index):
             codel.drop_next_us = control_law_us(codel.drop_next_us, codel.count, schedule.interval_us)
-            return place
+            return index
         schedule.dropped += 1
-        place, above = _take_and_judge(fair_queue, s, f, now_us)
+        index, above = _take_and_judge(fair_queue, s, f, now_us)
         if above:
             codel.drop_next_us = control_law_us(codel.drop_next_us, codel.count, schedule.interval_us)
         else:
             codel.dropping = 0
-    return place
+    return index

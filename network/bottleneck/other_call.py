@@ -80,8 +80,8 @@ def require_rates(rates_kbps: tuple[float, float, float], whose: str) -> None:
     Raises:
         ValueError: naming them.
     """
-    start, least, most = rates_kbps
-    if not 1.0 <= least <= start <= most <= 1e6:
+    start, lowest, highest = rates_kbps
+    if not 1.0 <= lowest <= start <= highest <= 1e6:
         raise ValueError(f"rates_kbps = {rates_kbps} of {whose}: allowed is 1 <= least <= start <= largest <= 1e6")
 
 

@@ -22,8 +22,8 @@ from vcgym.network.kernels.jit import kernel
 
 DROPPED = -1
 NO_MARKS = 1 << 62
-MOST_QUEUED = 8192  # packets; a power of two
-_MASK = MOST_QUEUED - 1
+MAX_QUEUED = 8192  # packets; a power of two
+_MASK = MAX_QUEUED - 1
 _MILLION = 1_000_000
 _NO_LIMIT_BYTES = 1 << 40
 
@@ -52,14 +52,14 @@ class Queue(NamedTuple):
     """The queues of a batch of bottlenecks; first axis the bottleneck."""
 
     link: NDArray  # (bottlenecks,) of LINK
-    departs_us: NDArray[np.int64]  # (bottlenecks, MOST_QUEUED)
+    departs_us: NDArray[np.int64]  # (bottlenecks, MAX_QUEUED)
     sizes: NDArray[np.int32]  # bytes
     fair: FairQueue  # in use where a link says `by_events`
 
 
 def allocate_queue(bottlenecks: int, flows: int = 1) -> Queue:
     """Allocate the queues of `bottlenecks` links for up to `flows` flows each, none started."""
-    shape = (bottlenecks, MOST_QUEUED)
+    shape = (bottlenecks, MAX_QUEUED)
     return Queue(
         np.zeros(bottlenecks, LINK), np.zeros(shape, np.int64), np.zeros(shape, np.int32), allocate_fair_queue(bottlenecks, flows)
     )
@@ -71,9 +71,9 @@ def require_limits(limit_packets: int, limit_bytes: int | None = None) -> tuple[
     Raises:
         ValueError: a limit out of its range, a length of 0 included.
     """
-    for name, value, most in (("limit_packets", limit_packets, MOST_QUEUED), ("limit_bytes", limit_bytes, _NO_LIMIT_BYTES)):
-        if value is not None and not 1 <= value <= most:
-            raise ValueError(f"{name} = {value} of a queue: allowed is 1 to {most}")
+    for name, value, largest in (("limit_packets", limit_packets, MAX_QUEUED), ("limit_bytes", limit_bytes, _NO_LIMIT_BYTES)):
+        if value is not None and not 1 <= value <= largest:
+            raise ValueError(f"{name} = {value} of a queue: allowed is 1 to {largest}")
     return limit_packets, _NO_LIMIT_BYTES if limit_bytes is None else limit_bytes
 
 
@@ -117,9 +117,9 @@ def serve(link, capacity, s, now_us, size_bytes):
 @kernel
 def _ends_us(link, capacity, s):
     """Return the start time of the next capacity entry."""
-    following = link.place + 1
-    if following < capacity.entries[s]:
-        return link.cycle_us + capacity.times_us[capacity.first[s] + following]
+    next_entry = link.place + 1
+    if next_entry < capacity.entries[s]:
+        return link.cycle_us + capacity.times_us[capacity.first[s] + next_entry]
     return link.cycle_us + capacity.length_us[s] + capacity.times_us[capacity.first[s]]
 
 

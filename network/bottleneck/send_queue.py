@@ -6,8 +6,8 @@ from vcgym.network.kernels.jit import kernel
 
 VIDEO, AUDIO = 0, 1  # kinds, and priorities: the higher goes first where priority counts
 KINDS = 2
-MOST_WAITING = 1024  # a power of two
-_MASK = MOST_WAITING - 1
+MAX_WAITING = 1024  # a power of two
+_MASK = MAX_WAITING - 1
 
 ITEM = np.dtype(
     (
@@ -31,7 +31,7 @@ SEND_QUEUE = np.dtype(
             ("waiting", "i8"),
             ("bytes", "i8"),
             ("governs", "i8"),  # which rule of order, where several take turns
-            ("packets", ITEM, (MOST_WAITING,)),
+            ("packets", ITEM, (MAX_WAITING,)),
         ],
     )
 )
@@ -39,7 +39,7 @@ SEND_QUEUE = np.dtype(
 
 @kernel
 def clear_send_queue(queue, limit):
-    """Empty it; at most `limit` packets may wait, 1 to MOST_WAITING."""
+    """Empty it; at most `limit` packets may wait, 1 to MAX_WAITING."""
     queue.limit, queue.first, queue.waiting, queue.bytes, queue.governs = limit, 0, 0, 0, 0
 
 
@@ -62,8 +62,9 @@ def put(queue, created_us, expires_us, size_bytes, kind, frame):
 def take_out(queue, i):
     """Remove the i-th oldest packet; those before it move up."""
     queue.bytes -= item_at(queue, i).size_bytes
-    for place in range(i, 0, -1):
-        to, of = item_at(queue, place), item_at(queue, place - 1)
-        to.created_us, to.expires_us, to.size_bytes, to.kind, to.frame = of.created_us, of.expires_us, of.size_bytes, of.kind, of.frame
+    for index in range(i, 0, -1):
+        target, source = item_at(queue, index), item_at(queue, index - 1)
+        target.created_us, target.expires_us = source.created_us, source.expires_us
+        target.size_bytes, target.kind, target.frame = source.size_bytes, source.kind, source.frame
     queue.first = (queue.first + 1) & _MASK
     queue.waiting -= 1

@@ -23,7 +23,7 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
 TIMELINE, SERIES, ENCODER = 0, 1, 2
-_MOST_PARTS = 8
+_MAX_PARTS = 8
 
 VIDEO_SOURCE = np.dtype(
     (
@@ -33,14 +33,14 @@ VIDEO_SOURCE = np.dtype(
             ("frame_us", "i8"),  # from frame to frame
             ("packet_bytes", "i8"),
             ("parts", "i8"),  # of the timeline
-            ("part_us", "i8", (_MOST_PARTS,)),  # how long each lasts
-            ("mean_bytes", "f8", (_MOST_PARTS,)),
-            ("sd_bytes", "f8", (_MOST_PARTS,)),
+            ("part_us", "i8", (_MAX_PARTS,)),  # how long each lasts
+            ("mean_bytes", "f8", (_MAX_PARTS,)),
+            ("sd_bytes", "f8", (_MAX_PARTS,)),
             ("first", "i8"),  # of the series: where it stands in the pool, and its length
             ("entries", "i8"),
             ("lag_us", "f8"),
             ("step_bps", "f8"),
-            ("least_bps", "f8"),
+            ("min_bps", "f8"),
             ("spread", "f8"),
             ("key_every", "i8"),
             ("key_factor", "f8"),
@@ -97,8 +97,8 @@ def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
     require_within(which, frames_per_s=(0.1, 240.0), packet_bytes=(1, 65535))
     source["frame_us"], source["packet_bytes"] = round(1e6 / which.frames_per_s), which.packet_bytes
     if isinstance(which, Timeline):
-        if not 1 <= len(which.parts) <= _MOST_PARTS:
-            raise ValueError(f"Timeline.parts has {len(which.parts)} entries: allowed are 1 to {_MOST_PARTS}")
+        if not 1 <= len(which.parts) <= _MAX_PARTS:
+            raise ValueError(f"Timeline.parts has {len(which.parts)} entries: allowed are 1 to {_MAX_PARTS}")
         for i, (lasts_s, mean, sd) in enumerate(which.parts):
             if not (0.0 < lasts_s <= 1e6 and 1.0 <= mean <= 1e6 and 0.0 <= sd <= 1e6):
                 raise ValueError(f"Timeline.parts[{i}] = {which.parts[i]}: allowed are s above 0, a mean from 1, an sd from 0, up to 1e6")
@@ -112,7 +112,7 @@ def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
             key_factor=(1.0, 100.0),
         )  # fmt: skip
         source["model"], source["lag_us"] = ENCODER, which.lag_ms * 1000
-        source["step_bps"], source["least_bps"] = which.step_kbps * 1000, which.least_kbps * 1000
+        source["step_bps"], source["min_bps"] = which.step_kbps * 1000, which.least_kbps * 1000
         source["spread"], source["key_every"], source["key_factor"] = which.spread, which.key_every, which.key_factor
     return source
 
@@ -135,7 +135,7 @@ def require_sizes(sizes_bytes: ArrayLike) -> NDArray[np.int64]:
 @kernel
 def start_source(source, target_bps):
     """Begin a call; an encoder begins at its target."""
-    source.rate_bps, source.encoded_us = max(target_bps, source.least_bps), 0
+    source.rate_bps, source.encoded_us = max(target_bps, source.min_bps), 0
 
 
 @kernel
@@ -170,11 +170,11 @@ def _part_at(source, at_us):
 def _encode(source, frame, now_us, target_bps):
     """Return the mean size of this frame."""
     follows = 1.0 - math.exp(-(now_us - source.encoded_us) / source.lag_us) if source.lag_us > 0.0 else 1.0
-    source.rate_bps += follows * (max(target_bps, source.least_bps) - source.rate_bps)
+    source.rate_bps += follows * (max(target_bps, source.min_bps) - source.rate_bps)
     source.encoded_us = now_us
     rate_bps = source.rate_bps
     if source.step_bps > 0.0:
-        rate_bps = max(math.floor(rate_bps / source.step_bps) * source.step_bps, source.least_bps)
+        rate_bps = max(math.floor(rate_bps / source.step_bps) * source.step_bps, source.min_bps)
     mean = rate_bps * source.frame_us / 8e6
     if source.key_every > 1:
         usual = source.key_every / (source.key_every - 1.0 + source.key_factor)

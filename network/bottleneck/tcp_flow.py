@@ -22,7 +22,7 @@ from vcgym.network.kernels.jit import kernel
 
 PIPE = 8192  # segments under way; a power of two
 _MASK = PIPE - 1
-MOST_WINDOW = PIPE // 2  # segments, the receiver's window: leaves room for what a timeout sends again
+MAX_WINDOW = PIPE // 2  # segments, the receiver's window: leaves room for what a timeout sends again
 INITIAL_WINDOW = 10.0  # segments, RFC 6928
 RTO_LEAST_MARGIN_US = 200_000  # of the timeout above the smoothed round trip, as Linux has it; RFC 6298 2.4 has 1 s for the whole
 RTO_MAX_US = 60_000_000  # RFC 6298 2.5
@@ -106,7 +106,7 @@ def next_event_us(connection, pipe, s, f):
 @kernel
 def may_send(connection):
     """Return True if window and pipe have room for a segment."""
-    allowed = min(connection.window.cwnd + connection.extra, np.float64(MOST_WINDOW))
+    allowed = min(connection.window.cwnd + connection.extra, np.float64(MAX_WINDOW))
     in_pipe = connection.written - connection.read
     return connection.next_segment + 1 <= connection.first_missing + allowed and in_pipe < PIPE
 

@@ -1,9 +1,9 @@
-"""The link table of scenario `cloud`: public ping statistics between cloud regions, in the shape of the VCRoute paper's second setting.
+"""The link table of scenario `cloud`: public ping statistics between cloud regions for the VCRoute paper's second setting.
 
-The paper's places, and the regions that stand in for them (`REGIONS`): where the paper's cloud has a region that the public statistics
-lack, the nearest one that no other place has taken. Each link takes the run (min / avg / max / mdev of about 3600 pings, one a second) of
-the first cloud in `CLOUDS` that has it. The copy of the runs lacks a quarter of the pairs that are public: a link that it lacks is the best
-sum of two measured ones over a third region. Two places in one region are LOCAL_MS apart, assumed.
+`REGIONS` maps the paper's places to regions. If the public statistics lack a place's region, it is replaced by the nearest region that no
+other place uses. Each link uses the run (min / avg / max / mdev of about 3600 pings, one per second) of the first cloud in `CLOUDS` that
+has it. The copy of the runs lacks a quarter of the public pairs; a missing link is the best sum of two measured links over a third
+region. Two places in one region are LOCAL_MS apart (assumed).
 """
 
 import itertools
@@ -21,7 +21,7 @@ CLOUDS = ("aws", "gcp")
 RUN_PINGS = 3600
 LOCAL_MS = 2.0
 LOCAL_SPREAD_MS = 0.2
-# place: role, the paper's name for it, region of either cloud
+# place: role, name in the paper, region in each cloud
 REGIONS = {
     "TYO": ("endpoint", "Tokyo", {"aws": "ap-northeast-1", "gcp": "asia-northeast1"}),
     "CAN": ("endpoint", "Guangzhou (stand-in: Hong Kong)", {"aws": "ap-east-1", "gcp": "asia-east2"}),
@@ -52,7 +52,7 @@ def read_runs(root: Path) -> Runs:
     """Read the runs of `cloud_rtt/inter_region_ping.csv` under `root`.
 
     Raises:
-        DataError: the file is missing, or a row is not as it must be.
+        DataError: the file is missing or a row is malformed.
     """
     path = root / "cloud_rtt" / "inter_region_ping.csv"
     table = read_table(path, read_content(path))
@@ -65,7 +65,7 @@ def fit_cloud(root: Path) -> LinkTable:
     """Fit every ordered link among the eight places.
 
     Raises:
-        DataError: a file that is missing or broken, or a link that even a third region does not give.
+        DataError: a file is missing or broken, or a link is missing and no third region replaces it.
     """
     runs = read_runs(root)
     links = []
@@ -94,21 +94,21 @@ def fit_cloud(root: Path) -> LinkTable:
 
 
 def find_run(runs: Runs, source: str, destination: str) -> Run:
-    """Return the run that the link between two of the `REGIONS` takes; see the module.
+    """Return the run of the link between two of the `REGIONS`; see the module.
 
     Raises:
-        DataError: the runs lack it, and no third region gives it.
+        DataError: the runs lack it, and no third region replaces it.
     """
-    here, there = REGIONS[source][2], REGIONS[destination][2]
-    if any(here.get(cloud, 0) == there.get(cloud, 1) for cloud in CLOUDS):
+    source_region, destination_region = REGIONS[source][2], REGIONS[destination][2]
+    if any(source_region.get(cloud, 0) == destination_region.get(cloud, 1) for cloud in CLOUDS):
         return Run(LOCAL_MS, LOCAL_MS + LOCAL_SPREAD_MS, LOCAL_MS + 10.0 * LOCAL_SPREAD_MS, LOCAL_SPREAD_MS)
-    measured = _measured(runs, here, there)
+    measured = _measured(runs, source_region, destination_region)
     if measured is not None:
         return measured
     sums = []
     thirds = [names for _, _, names in REGIONS.values()] + [{cloud: region} for cloud, region in sorted({key[:2] for key in runs})]
     for third in thirds:
-        first, second = _measured(runs, here, third), _measured(runs, third, there)
+        first, second = _measured(runs, source_region, third), _measured(runs, third, destination_region)
         if first is not None and second is not None:
             low, avg, high = (a + b for a, b in zip(first[:3], second[:3], strict=True))
             sums.append(Run(low, avg, high, math.hypot(first.mdev_ms, second.mdev_ms)))
@@ -117,6 +117,6 @@ def find_run(runs: Runs, source: str, destination: str) -> Run:
     return min(sums, key=lambda run: run.avg_ms)
 
 
-def _measured(runs: Runs, here: dict[str, str], there: dict[str, str]) -> Run | None:
-    keys = ((cloud, here.get(cloud, ""), there.get(cloud, "")) for cloud in CLOUDS)
+def _measured(runs: Runs, source_region: dict[str, str], destination_region: dict[str, str]) -> Run | None:
+    keys = ((cloud, source_region.get(cloud, ""), destination_region.get(cloud, "")) for cloud in CLOUDS)
     return next((runs[key] for key in keys if key in runs), None)

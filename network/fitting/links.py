@@ -1,14 +1,14 @@
 """Per-link parameters in closed form from ping statistics, and the table of the ten WonderProxy places.
 
-Source: WonderProxy, "A day in the life of the Internet" (28 October 2020): every hour for two days, bursts of 30 pings between servers,
-each kept as min / avg / max / mdev of the round trip. What is fitted, per ordered link and in the round-trip domain:
+Source: WonderProxy, "A day in the life of the Internet" (28 October 2020): hourly bursts of 30 pings between servers for two days, each
+stored as min / avg / max / mdev of the round-trip time. Fitted per ordered link, to round-trip times:
 
-    median  Beta law on [min, max] with the mean and spread of the median burst: an ordinary hour
-    worst   Beta law on [min of two days, max of two days] for a bad hour, see `bad_hour`
-    queue   a base and a lognormal excess over it, see `queueing_excess`
-    hours   share of bad hours and level of the congestion in them, see `bad_hours`
+    median  Beta distribution on [min, max] with the mean and deviation of the median burst: an ordinary hour
+    worst   Beta distribution on [min of two days, max of two days] for a bad hour, see `bad_hour`
+    queue   base and lognormal excess, see `queueing_excess`
+    hours   share of bad hours and level of their congestion, see `bad_hours`
 
-Left out: everything below one burst (the statistics fix no correlation in time) and loss (no column of it).
+Left out: time structure within a burst (the statistics determine no correlation in time) and loss (not in the data).
 """
 
 import json
@@ -24,17 +24,17 @@ from vcgym.network.fitting.statistics_rows import Burst, Pooled, read_rows
 from vcgym.network.traces.cards import BadHour, BadHours, Beta, Card, Link, LinkTable, Place, Queue, canonical_sha256
 from vcgym.network.worlds import bad_hours as congestion
 
-HOURS = 48  # of the two days
-BAD_HOURS = 3  # of HOURS, declared: a two-day spread far above the median burst's is a few bad bursts
-FEWEST_BAD_HOURS = 1  # of HOURS, declared: fewer cannot be seen in hourly bursts, and more than BAD_HOURS would show in the median
+HOURS = 48  # in two days
+BAD_HOURS = 3  # of HOURS, declared: a few bad bursts explain a two-day deviation far above the median burst's
+MIN_BAD_HOURS = 1  # of HOURS, declared: hourly bursts cannot show fewer, and more than BAD_HOURS would show in the median
 BURST_PINGS = 30
 
-MEAN_SHARE = (0.001, 0.999)  # where in [low, high] a mean may lie
-VARIANCE_SHARE = (0.05, 0.95)  # of (mean - low) * (high - mean), the variance of a law with all its mass at the two ends
+MEAN_SHARE = (0.001, 0.999)  # allowed relative position of the mean in [low, high]
+VARIANCE_SHARE = (0.05, 0.95)  # of (mean - low) * (high - mean), the variance of a distribution on the two endpoints
 MIN_EXCESS_MS = 0.01
 MIN_LOG_SD = 0.05
 
-DIGITS = 6  # significant ones of what is shipped
+DIGITS = 6  # significant digits of shipped parameters
 SOURCE = (
     "WonderProxy, A day in the life of the Internet, 28 October 2020, "
     "https://wonderproxy.com/blog/a-day-in-the-life-of-the-internet/, via burst medians and two-day pooled statistics"
@@ -43,7 +43,7 @@ LICENCE = "fitted parameters only, under the licence of this project; the measur
 
 
 class Excess(NamedTuple):
-    """A bad hour relative to the median burst's average: shift of the mean, spread, of the maximum, level of congestion; and share."""
+    """A bad hour relative to the median burst's average: mean, deviation, maximum and congestion level; and the share of bad hours."""
 
     mean: float
     sd: float
@@ -53,14 +53,14 @@ class Excess(NamedTuple):
 
 
 def beta_by_moments(low_ms: float, high_ms: float, mean_ms: float, sd_ms: float) -> Beta:
-    """Return the Beta law on [low_ms, high_ms] with the given mean and standard deviation.
+    """Return the Beta distribution on [low_ms, high_ms] with the given mean and standard deviation.
 
     With m and v the mean and variance scaled to [0, 1]: a = m n, b = (1 - m) n, n = m (1 - m) / v - 1 (method of moments; Johnson, Kotz,
-    Balakrishnan, Continuous Univariate Distributions 2, chapter 25). Moments that no such law has are moved to the nearest that one has,
-    within MEAN_SHARE and VARIANCE_SHARE, and the result says `clamped`.
+    Balakrishnan, Continuous Univariate Distributions 2, chapter 25). Infeasible moments are clipped to the limits of MEAN_SHARE and
+    VARIANCE_SHARE, and the result has `clamped` set.
 
     Raises:
-        ValueError: low_ms not below high_ms.
+        ValueError: low_ms is not below high_ms.
     """
     if not low_ms < high_ms:
         raise ValueError(f"high_ms is {high_ms}; allowed: above low_ms {low_ms}")
@@ -74,11 +74,11 @@ def beta_by_moments(low_ms: float, high_ms: float, mean_ms: float, sd_ms: float)
 
 
 def bad_hour(median_avg_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -> tuple[float, float]:
-    """Return mean and standard deviation (ms) of the bad hours, if the other hours all sit at the median burst's average.
+    """Return mean and standard deviation (ms) of the bad hours, assuming that all other hours have the median burst's average.
 
     The pooled moments about that average are then BAD_HOURS / HOURS times those of a bad hour. A pooled mean below the median average
-    gives a shift of zero: a bad hour is not better than an ordinary one. A spread of zero means that the link had more than BAD_HOURS bad
-    ones.
+    gives a shift of zero, since a bad hour is not better than an ordinary one. A deviation of zero means that the link had more than
+    BAD_HOURS bad hours.
     """
     shift = pooled_mean_ms - median_avg_ms
     bad_shift = max(shift, 0.0) * HOURS / BAD_HOURS
@@ -90,8 +90,8 @@ def burst_moments() -> tuple[float, float]:
     """Return mean and mean square of the congestion delay in a bad hour, in units of its median level.
 
     The declared generator (`vcgym.network.worlds.bad_hours`): on for a time T uniform in [ON_MIN_S, ON_MAX_S], off for OFF_MEAN_S on
-    average; a lognormal level with log_sd LEVEL_LOG_SD; a linear rise over r, which takes r / 2 of the time from the mean and 2 r / 3 from
-    the mean square; fast variation by FAST_SHARE times a standard normal cut off at +-1, whose mean square is 1 - 2 phi(1) = 0.516. Left
+    average; a lognormal level with log_sd LEVEL_LOG_SD; a linear rise over r, which reduces the time by r / 2 in the mean and by 2 r / 3 in
+    the mean square; fast variation by FAST_SHARE times a standard normal clipped at +-1, whose mean square is 1 - 2 phi(1) = 0.516. Left
     out: the drain after a burst, which adds under 4 % of the mean at levels below 150 ms.
     """
     on_s = 0.5 * (congestion.ON_MIN_S + congestion.ON_MAX_S)
@@ -107,24 +107,24 @@ def burst_moments() -> tuple[float, float]:
 def bad_hours(median_avg_ms: float, median_mdev_ms: float, pooled_mean_ms: float, pooled_sd_ms: float) -> BadHours:
     """Fit the share of bad hours and their median level, so that ordinary and bad hours together have the pooled mean and deviation.
 
-    An ordinary hour has the median burst's average and deviation; a bad one adds bursts with the moments (c, q) of `burst_moments` times
-    the level L. With d = pooled mean - median average and Q = pooled variance + d^2 - median variance (the mean square of what bad hours
-    add), d = p c L and Q = p q L^2, so p = d^2 q / (c^2 Q) and L = sqrt(Q / (p q)). The share p is held within FEWEST_BAD_HOURS and
-    BAD_HOURS of HOURS; where it is, the result says `clamped`, Q is met and d is not.
+    An ordinary hour has the median burst's average and deviation; a bad hour adds bursts with the moments (c, q) of `burst_moments` times
+    the level L. With d = pooled mean - median average and Q = pooled variance + d^2 - median variance (the mean square of the addition),
+    d = p c L and Q = p q L^2, so p = d^2 q / (c^2 Q) and L = sqrt(Q / (p q)). The share p is clipped to MIN_BAD_HOURS..BAD_HOURS of HOURS.
+    If it is clipped, the result has `clamped` set, and Q is matched but not d.
     """
     c, q = burst_moments()
     shift = max(pooled_mean_ms - median_avg_ms, 0.0)
     square = max(pooled_sd_ms**2 + (pooled_mean_ms - median_avg_ms) ** 2 - median_mdev_ms**2, 0.0)
     wanted = shift**2 * q / (c * c * square) if square > 0.0 else 0.0
-    share = min(max(wanted, FEWEST_BAD_HOURS / HOURS), BAD_HOURS / HOURS)
+    share = min(max(wanted, MIN_BAD_HOURS / HOURS), BAD_HOURS / HOURS)
     return BadHours(share=share, level_ms=math.sqrt(square / (share * q)), clamped=share != wanted)
 
 
 def queueing_excess(min_ms: float, avg_ms: float, max_ms: float, pings: int = BURST_PINGS) -> Queue:
-    """Fit base and lognormal excess of one burst: mean excess avg - min, and max - min its median largest of `pings` samples.
+    """Fit base and lognormal excess of one burst: its mean is avg - min, and the median of its maximum over `pings` samples is max - min.
 
     With z the normal quantile at 0.5^(1/pings) and L = ln((max - min) / (avg - min)): log_sd solves L = z s - s^2 / 2, the smaller root
-    z - sqrt(z^2 - 2 L), or z where L is above the most a lognormal allows, z^2 / 2. Then log_mean = ln(avg - min) - log_sd^2 / 2. Floors:
+    z - sqrt(z^2 - 2 L), or z where L exceeds a lognormal's maximum, z^2 / 2. Then log_mean = ln(avg - min) - log_sd^2 / 2. Lower limits:
     MIN_EXCESS_MS and MIN_LOG_SD.
     """
     z = NormalDist().inv_cdf(0.5 ** (1.0 / pings))
@@ -137,8 +137,8 @@ def queueing_excess(min_ms: float, avg_ms: float, max_ms: float, pings: int = BU
 def fit_links(bursts: list[Burst], pooled: Mapping[tuple[str, str], Pooled]) -> list[Link]:
     """Fit every link that has a median burst.
 
-    A link without a two-day record gets, for its bad hours, the median over the measured links, relative to its own median burst's
-    average; it says `imputed`.
+    The bad hours of a link without a two-day record are the median over the measured links, relative to its own median burst's average;
+    the link has `imputed` set.
     """
     usual = _usual_excess(bursts, pooled)
     links = []
@@ -161,7 +161,7 @@ def fit_ten_places(root: Path) -> LinkTable:
     """Fit every ordered link among the ten places from the folder `wonderproxy` under `root`; see `fit_links`.
 
     Raises:
-        DataError: a file that is missing, or a row that is not as it must be.
+        DataError: a file is missing or a row is malformed.
     """
     places = read_rows(root, "ten_places.csv", Place)
     bursts = read_rows(root, "ten_places_burst_medians.csv", Burst)
@@ -177,8 +177,8 @@ def fit_ten_places(root: Path) -> LinkTable:
     )
 
 
-def link_table(places: list[Place], links: list[Link], **said: str) -> LinkTable:
-    """Make a table of fitted links, floats at six significant digits; `said` are name, description, source and licence of its card."""
+def link_table(places: list[Place], links: list[Link], **provenance: str) -> LinkTable:
+    """Make a table of fitted links with six significant digits; `provenance`: name, description, source and licence of its card."""
     body = _rounded(
         {
             "places": [place.model_dump() for place in places],
@@ -186,7 +186,7 @@ def link_table(places: list[Place], links: list[Link], **said: str) -> LinkTable
         }
     )
     units = "round-trip milliseconds; log_mean is the natural logarithm of milliseconds; a, b, log_sd without unit"
-    return LinkTable(card=Card(**said, sha256=canonical_sha256(body), kind="fitted", units=units), **body)
+    return LinkTable(card=Card(**provenance, sha256=canonical_sha256(body), kind="fitted", units=units), **body)
 
 
 def write_table(table: LinkTable, output: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rows of the ping statistics that links are fitted to: CSV files of the folder `wonderproxy` under the data root."""
+"""Rows of the ping statistics to which links are fitted: CSV files in the folder `wonderproxy` under the data root."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -38,10 +38,10 @@ class Pooled(BaseModel):
 
 
 def read_rows(root: Path, name: str, row_class: type[Row]) -> list[Row]:
-    """Read the rows of a CSV file (or .csv.gz) of the folder `wonderproxy`; places without codes go by their servers' numbers.
+    """Read the rows of a CSV file (or .csv.gz) in the folder `wonderproxy`; places without codes are named by server number.
 
     Raises:
-        DataError: a file that is missing, or a row that is not as it must be.
+        DataError: the file is missing or a row is malformed.
     """
     path = root / FOLDER / name
     table = read_table(path, read_content(path))

@@ -1,8 +1,8 @@
-"""Links of scenario `world`: every measured city of WonderProxy's pings as a user, data-centre cities as relays.
+"""Links of scenario `world`: users in every measured city of WonderProxy's pings, relays in data-centre cities.
 
-`fit_world` fits all links. What ships is a sample (`write_sample`): all links between users and data centres and among data centres, and
-the direct links of a stratified sample of pairs: three classes of the direct base round trip by three of what the best relayed path over
-the first ten data centres saves on the average round trip.
+`fit_world` fits all links. The package ships a sample (`write_sample`): all links between users and data centres and among data centres,
+and the direct links of a stratified sample of pairs. The strata are three classes of direct base round-trip time times three classes of
+average round-trip time saved by the best relayed path over the first ten data centres.
 """
 
 import csv
@@ -22,7 +22,7 @@ from vcgym.network.fitting.links import DIGITS, LICENCE, SOURCE, fit_links
 from vcgym.network.fitting.statistics_rows import FOLDER, Burst, Pooled, read_rows
 from vcgym.network.traces.cards import Card, Place, card_path
 from vcgym.network.worlds.links import LINK, row_of
-from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, FEWEST_RELAYS, MOST_RELAYS, WorldLinks, relays_of
+from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, MAX_RELAYS, MIN_RELAYS, WorldLinks, relays_of
 
 FILES = ("servers.csv", "all_pairs_burst_medians.csv.gz", "all_pairs_two_day_pooled.csv.gz")
 
@@ -32,7 +32,7 @@ PAIRS_PER_CELL = 100
 
 
 class Server(BaseModel):
-    """A row of `servers.csv`; some have no description."""
+    """A row of `servers.csv`; some rows have no description."""
 
     id: int = Field(ge=0)
     name: str
@@ -41,11 +41,11 @@ class Server(BaseModel):
 def fit_world(root: Path) -> WorldLinks:
     """Fit all links from the folder `wonderproxy` under `root`.
 
-    A pair may be drawn if every link of its call with MOST_RELAYS relays is known, and unless both its ends are among the ten places of
-    scenario `wonderproxy`, whose splits are its own.
+    A pair may be sampled if every link of its call with MAX_RELAYS relays is known. Pairs with both endpoints among the ten places of
+    scenario `wonderproxy` are excluded, since that scenario has its own splits.
 
     Raises:
-        DataError: a file that is missing, or a row that is not as it must be.
+        DataError: a file is missing or a row is malformed.
     """
     names = city_names(root)
     bursts = [_named(row, names) for row in read_rows(root, FILES[1], Burst)]
@@ -60,15 +60,15 @@ def fit_world(root: Path) -> WorldLinks:
     return WorldLinks(row, np.array([row_of(link) for link in fitted], LINK), pairs, digest.hexdigest())
 
 
-def relayed_share(root: Path, relays: int = FEWEST_RELAYS, by_more_than: float = 0.0) -> float:
-    """Return the share of measured pairs whose average round trip falls by more than a share over the best path with 1 or 2 relays."""
+def relayed_share(root: Path, relays: int = MIN_RELAYS, by_more_than: float = 0.0) -> float:
+    """Return the share of measured pairs whose best path with 1 or 2 relays saves more than `by_more_than` of the average round trip."""
     saved = _saved_shares(_averages(root), list(DATA_CENTRES[:relays]))
     return float(np.mean([share > by_more_than for share in saved.values()]))
 
 
 def sample_pairs(root: Path, world: WorldLinks) -> list[str]:
-    """Return up to PAIRS_PER_CELL pairs of each cell, in the order of a hash of their names."""
-    saved = _saved_shares(_averages(root), list(DATA_CENTRES[:FEWEST_RELAYS]))
+    """Return up to PAIRS_PER_CELL pairs of each stratum, in order of a hash of their names."""
+    saved = _saved_shares(_averages(root), list(DATA_CENTRES[:MIN_RELAYS]))
     cells: dict[tuple[int, int], list[str]] = {}
     for pair in sorted(world.pairs, key=lambda pair: hashlib.sha256(pair.encode()).digest()):
         sender, receiver = pair.split("-")
@@ -97,7 +97,7 @@ def write_sample(root: Path, output: Path) -> None:
         name="world_links",
         description=f"Fitted parameters of the links between {len(users) + len(DATA_CENTRES)} cities and {len(DATA_CENTRES)} data-centre "
         f"cities, and of the direct links of {len(pairs)} pairs (is_pair = 1): up to {PAIRS_PER_CELL} of each of nine cells, base round "
-        f"trip up to {RTT_CLASSES_MS[0]:g}, up to {RTT_CLASSES_MS[1]:g} ms and above, by what the best path over the first {FEWEST_RELAYS} "
+        f"trip up to {RTT_CLASSES_MS[0]:g}, up to {RTT_CLASSES_MS[1]:g} ms and above, by what the best path over the first {MIN_RELAYS} "
         f"data centres saves (nothing, up to {GAIN_CLASSES[1]:.0%}, more), in the order of a hash of the names",
         source=SOURCE,
         licence=LICENCE,
@@ -109,7 +109,7 @@ def write_sample(root: Path, output: Path) -> None:
 
 
 def city_names(root: Path) -> dict[str, str]:
-    """Return the city of each server, by its number; `server<number>` where none is stated."""
+    """Return the city of each server, by server number; `server<number>` if unknown."""
     return {str(server.id): server.name or f"server{server.id}" for server in read_rows(root, FILES[0], Server)}
 
 
@@ -124,26 +124,26 @@ def _named(row: Any, names: dict[str, str]) -> Any:
 
 def _is_complete(pair: str, row: dict[tuple[str, str], int]) -> bool:
     sender, receiver = pair.split("-")
-    nodes = relays_of(pair, MOST_RELAYS)
+    nodes = relays_of(pair, MAX_RELAYS)
     return all((sender, relay) in row and (relay, receiver) in row for relay in nodes) and all(hop in row for hop in permutations(nodes, 2))
 
 
 def _saved_shares(averages: dict[tuple[str, str], float], relays: list[str]) -> dict[tuple[str, str], float]:
-    """Return the share of each direct average that the best path over one or two of the relays saves (negative: it costs)."""
+    """Return the share of each direct average that the best path over one or two relays saves; negative if it is slower."""
     cities = sorted({city for link in averages for city in link})
     number = {city: i for i, city in enumerate(cities)}
     ms = np.full((len(cities), len(cities)), np.inf)
     for (a, b), value in averages.items():
         ms[number[a], number[b]] = value
     at = [number[relay] for relay in relays]
-    best = _least(ms[:, i, None] + ms[None, i] for i in at)
-    best = np.minimum(best, _least((ms[:, i] + ms[i, j])[:, None] + ms[None, j] for i, j in permutations(at, 2)))
+    best = _lowest(ms[:, i, None] + ms[None, i] for i in at)
+    best = np.minimum(best, _lowest((ms[:, i] + ms[i, j])[:, None] + ms[None, j] for i, j in permutations(at, 2)))
     return {(a, b): float(1.0 - best[number[a], number[b]] / value) for (a, b), value in averages.items()}
 
 
-def _least(tables: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _lowest(tables: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     tables = iter(tables)
-    least = next(tables).copy()
+    lowest = next(tables).copy()
     for table in tables:
-        np.minimum(least, table, out=least)
-    return least
+        np.minimum(lowest, table, out=lowest)
+    return lowest

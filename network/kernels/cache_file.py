@@ -1,7 +1,7 @@
-"""Compiled code on the disk, as good as it can be had: what is broken there is compiled anew, and what cannot be kept is not.
+"""Disk cache of compiled code that never raises: broken files are recompiled, and code that cannot be written is not cached.
 
-The files are numba's pickles, behind a SHA-256 of what follows. The hash finds accidents, not attacks: who may write to the folder may
-run code in whatever reads it.
+Each file is a SHA-256 followed by numba's pickle. The hash detects accidents, not attacks: anyone who may write to the folder can run
+code in the processes that read it.
 """
 
 import hashlib
@@ -20,10 +20,10 @@ _DIGEST_BYTES = 32
 
 
 class CheckedCacheFile(IndexDataCacheFile):
-    """numba's index and data files of one function, of which neither reading nor writing ever fails."""
+    """numba's index and data files of one function; reading and writing them never raise."""
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep compiled code, if the disk takes it."""
+        """Save compiled code; log a warning if that fails."""
         try:
             super().save(key, data)
         except OSError as error:
@@ -45,7 +45,7 @@ class CheckedCacheFile(IndexDataCacheFile):
         return hashlib.sha256(body).digest() + body
 
     def _read(self, path: str) -> Any:
-        """Return what a file holds; None if it is not there or broken."""
+        """Return the content of a file; None if the file is missing or broken."""
         try:
             content = Path(path).read_bytes()
         except FileNotFoundError:
@@ -64,7 +64,7 @@ _complained_of: set[Path] = set()
 
 
 def say_once(trouble: str) -> None:
-    """Say once per process what is wrong with the folder of compiled code."""
+    """Log one warning per process about the cache folder."""
     folder = cache_home() / "kernels"
     if folder not in _complained_of:
         _complained_of.add(folder)

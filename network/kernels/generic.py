@@ -1,7 +1,7 @@
-"""Functions whose version is chosen by the class of their first argument, in Python as inside compiled loops.
+"""Generic functions: the class of the first argument selects the version, in Python and inside compiled loops.
 
-A jitted function passed as an argument would never be found in numba's disk cache. The class of a NamedTuple is part of a kernel's
-signature: numba picks the version while compiling, and the kernel stays in the cache. Without the JIT the same names dispatch in Python.
+numba's disk cache never finds kernels that take a jitted function as an argument. But the class of a NamedTuple is part of a kernel's
+signature: numba selects the version at compile time, and the kernel is cached. Without the JIT the same names dispatch in Python.
 
 Example:
     >>> from typing import NamedTuple
@@ -46,20 +46,20 @@ class Generic(Protocol[P, R_co]):
         """Call the version of the first argument's class."""
 
     def register(self, *classes: type) -> Callable[[F], F]:
-        """Make the decorated function the version of these classes, as `functools.singledispatch` does.
+        """Register the decorated function as the version of these classes, as `functools.singledispatch` does.
 
         Raises:
-            TypeError: its arguments are not called as the generic function's are, or a class has a version already.
+            TypeError: its argument names differ from the generic function's, or a class has a version already.
         """
 
 
 def generic(*, abstract: bool = False, allocates: bool = False, inlined: bool = False) -> Callable[[Callable[P, R]], Generic[P, R]]:
-    """Return a decorator that gives a function versions by the class of its first argument.
+    """Return a decorator that makes a function generic in the class of its first argument.
 
     Args:
-        abstract: classes without a version are refused; otherwise the decorated function is theirs.
-        allocates: versions may make arrays; otherwise they compile without reference counts (`vcgym.network.kernels.jit.kernel`).
-        inlined: versions are inlined wherever they are called, as kernels are.
+        abstract: reject classes without a version; otherwise the decorated function is their version.
+        allocates: versions may allocate arrays; otherwise they compile without reference counts (`vcgym.network.kernels.jit.kernel`).
+        inlined: versions are inlined into their callers, as kernels are.
     """
 
     def make(function: Callable[P, R]) -> Generic[P, R]:
@@ -100,10 +100,10 @@ def generic(*, abstract: bool = False, allocates: bool = False, inlined: bool = 
 
 
 def class_constant(of_class: Callable[[type], C]) -> Callable[[Any], C]:
-    """Return a function of parameters that answers ``of_class(type(params))``, a constant inside kernels.
+    """Return a function of `params` with the value ``of_class(type(params))``, a constant inside kernels.
 
     Args:
-        of_class: may raise TypeError for a class that it does not know; a kernel is then refused while compiling.
+        of_class: may raise TypeError for an unknown class; compiling a kernel for that class then fails.
     """
 
     def constant_of(params: Any) -> C:
@@ -121,7 +121,7 @@ def class_constant(of_class: Callable[[type], C]) -> Callable[[Any], C]:
 
 
 def _class_of(numba_type: Any) -> type:
-    """Return the class of the NamedTuple that a numba type stands for, or that of None."""
+    """Return the NamedTuple class of a numba type, or the class of None."""
     cls: type = getattr(numba_type, "instance_class", type(None))
     return cls
 

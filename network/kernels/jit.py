@@ -1,10 +1,10 @@
-"""Decorator for compiled functions, the only one, with a disk cache that cannot go stale.
+"""The project's only decorators for compiled functions, with a disk cache that cannot go stale.
 
-numba keys a cached function by its own file only: editing a callee, or an implementation picked by type, would leave the cached caller as
-it was. Here the folder of compiled code is named by a hash of all code that can end up in it: the import closures of the function's module
-and of the modules of all classes among the types of its arguments (`vcgym.network.kernels.sources`). An implementation picked by type has
-to stand in the module of the type, or in one that the caller imports. So editing a rule compiles what runs that rule, and editing a comment
-or a docstring compiles nothing.
+numba keys a cached function by its own file only, so editing a callee, or an implementation selected by type, leaves a stale caller in the
+cache. Here the cache folder is named by a hash of all code that can be compiled into it: the import closures of the function's module and
+of the modules of all classes among its argument types (`vcgym.network.kernels.sources`). An implementation selected by type must be in the
+module of the type, or in a module that the caller imports. So editing a rule recompiles only the functions that run it, and editing a
+comment or a docstring recompiles nothing.
 """
 
 import hashlib
@@ -29,15 +29,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(function: F) -> F:
     """Compile `function` in nopython mode, cached on disk, releasing the GIL, with IEEE arithmetic (no fastmath).
 
-    A kernel works on memory that its caller owns: it neither allocates nor keeps arrays, so numba need not count references to them. That
-    would cost an atomic operation for each array and call, many times the work on one packet. Kernels are inlined into each other.
+    A kernel works on memory that its caller owns: it neither allocates nor keeps arrays, so numba need not count references. Counting costs
+    an atomic operation per array and call, many times the work on one packet. Kernels are inlined into each other.
     Several threads may run one kernel on disjoint sessions. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
     """
     return _compile(function, forceinline=True, _nrt=False)
 
 
 def allocating_kernel(function: F) -> F:
-    """Compile as `kernel` does, for a function that makes arrays, or calls one that does."""
+    """Compile as `kernel` does, for a function that allocates arrays or calls one that does."""
     return _compile(function, _nrt=True)
 
 
@@ -50,7 +50,7 @@ def _compile(function: F, **options: bool) -> F:
 
 
 class _Locator(_CacheLocator):
-    """Folder and file name of a function's compiled code, without time stamps and line numbers."""
+    """Folder and file name of a function's compiled code, independent of time stamps and line numbers."""
 
     def __init__(self, function: Any, path: str) -> None:
         self._py_file, self._function = path, function  # numba names the file in warnings
@@ -64,10 +64,10 @@ class _Locator(_CacheLocator):
         return str(self.folder)
 
     def get_source_stamp(self) -> str:
-        return ""  # the folder's name tells
+        return ""  # the folder's name identifies the sources
 
     def get_disambiguator(self) -> str:
-        """Return a hash of the byte code: functions of one name are told apart by it."""
+        """Return a hash of the byte code, which distinguishes functions of the same name."""
         return hashlib.sha256(_code_text(self._function.__code__, self._function.__doc__).encode()).hexdigest()[:12]
 
 
@@ -81,7 +81,7 @@ class _Implementation(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """numba's cache of one function, pointed at the folder of the code that an overload follows from."""
+    """numba's cache of one function, with a folder per overload that is named by the hash of its sources."""
 
     _impl_class = _Implementation
 
@@ -96,7 +96,7 @@ class _Cache(FunctionCache):
             say_once(f"is not kept: {error.strerror or error}")
 
     def _entered(self, sig: Any) -> bool:
-        """Enter the overload's folder; return False if some of its code stands in no file, so that nothing can be cached."""
+        """Switch to the overload's folder; return False if some of its code is in no file, so that it cannot be cached."""
         try:
             code = code_hash(frozenset([self._py_func.__module__, *modules_of(normalize_signature(sig)[0])]))
         except LookupError:

@@ -6,12 +6,12 @@ from typing import Any
 
 
 def plugin_names(group: str) -> tuple[str, ...]:
-    """Return the names that installed packages offer in a group, such as `vcgym.rewards`."""
+    """Return the names of a group's entry points in all installed packages; a group is, for example, `vcgym.rewards`."""
     return tuple(sorted(plugin.name for plugin in entry_points(group=group)))
 
 
 def load_plugin(group: str, name: str) -> Any:
-    """Return the object that a package offers under this name, or None."""
+    """Return the object of the entry point with this name, or None."""
     for plugin in entry_points(group=group, name=name):
         return plugin.load()
     return None
@@ -19,10 +19,10 @@ def load_plugin(group: str, name: str) -> Any:
 
 @cache
 def plugin_modules(path: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return the modules of all objects that packages offer to vcgym, by the objects' names.
+    """Return the modules of all entry points for vcgym, by entry-point name.
 
     Args:
-        path: `sys.path`, on which the packages are found.
+        path: `sys.path`, where packages are searched.
     """
     found: dict[str, list[str]] = {}
     offered = entry_points()

@@ -1,4 +1,4 @@
-"""Refuses parameters that lie outside what formulas and kernels allow, before any work starts."""
+"""Range checks of parameters, made before any work starts."""
 
 import enum
 from typing import Any, NamedTuple
@@ -7,11 +7,11 @@ import numpy as np
 
 
 def require_within(params: NamedTuple, **ranges: tuple[float, float]) -> None:
-    """Check each named field of `params` against its closed range, and each choice against its members.
+    """Check each named field of `params` against its closed range, and each enum or bool field against its members.
 
     Raises:
         TypeError: a field is not a number.
-        ValueError: a field is not a number of its range, as NaN never is, or a choice is none of its members.
+        ValueError: a number is NaN or outside its range, or a choice is not a member.
     """
     for field, kind in type(params).__annotations__.items():
         is_choice = kind is bool or (isinstance(kind, type) and issubclass(kind, enum.Enum))
@@ -28,10 +28,10 @@ def require_within(params: NamedTuple, **ranges: tuple[float, float]) -> None:
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse a value that is not among the allowed ones.
+    """Check that a value is among the allowed ones.
 
     Raises:
-        ValueError: naming the field, the value and what is allowed.
+        ValueError: it is not; the message names the field, the value and the allowed values.
     """
     if value not in allowed:
         raise ValueError(f"{name} = {value!r}: allowed are {', '.join(allowed)}")

@@ -1,7 +1,7 @@
-"""The smallest value in a part of a ring, the newest one of several.
+"""Index of the minimum in a part of a ring; among equal values the newest.
 
-A ring is an array whose length is a power of two; number n stands in place n modulo the length. Each pass is a straight loop over at most
-two runs of places, which the compiler turns into vector instructions.
+A ring is an array whose length is a power of two; item n is stored at index n modulo the length. Each pass loops over at most two
+contiguous runs, which the compiler vectorises.
 """
 
 import numpy as np
@@ -13,8 +13,8 @@ _NOWHERE = -1
 
 @kernel
 def newest_smallest(ring, first, end):
-    """Return the newest of the smallest values among the numbers first..end-1: at least one, at most as many as the ring is long."""
-    turn = first & -ring.size  # the number in place 0
+    """Return the number of the newest minimum among items first..end-1: at least one item, at most the length of the ring."""
+    turn = first & -ring.size  # the item at index 0
     old, new = ring[first - turn : end - turn], ring[: max(end - turn - ring.size, 0)]
     smallest = min(_smallest(old), _smallest(new))
     newest = _last(new, smallest)
@@ -24,14 +24,14 @@ def newest_smallest(ring, first, end):
 @kernel
 def _smallest(values):
     smallest = np.int64(np.iinfo(np.int64).max)
-    for place in range(values.size):
-        smallest = min(smallest, np.int64(values[place]))
+    for index in range(values.size):
+        smallest = min(smallest, np.int64(values[index]))
     return smallest
 
 
 @kernel
 def _last(values, value):
     last = _NOWHERE
-    for place in range(values.size):
-        last = place if values[place] == value else last
+    for index in range(values.size):
+        last = index if values[index] == value else last
     return last

@@ -1,4 +1,4 @@
-"""Counter-based random draws: a value is a pure function of (seed, link, slot, purpose), never of what was drawn before.
+"""Counter-based random draws: a value is a pure function of (seed, link, slot, purpose), independent of earlier draws.
 
 A stream is named by `stream_key(seed, link, purpose)`; its n-th draw is output n of SplitMix64 started at that key (Steele, Lea, Flood:
 Fast splittable pseudorandom number generators, OOPSLA 2014; constants from their section 5 and from Stafford's variant 13).
@@ -17,7 +17,7 @@ _MIX_B = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11, _S32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11), np.uint64(32)
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2^-53
 
-# Purposes. One number per kind of draw; a new kind gets a new number, an old one is never reused.
+# Purposes: one number per kind of draw. Never reuse a number.
 QUEUEING = 1
 LOSS = 2
 BURST = 3
@@ -71,7 +71,7 @@ def uniform(key, counter):
 
 @kernel
 def normal_quantile(p):
-    """Return the inverse of the standard normal distribution function for 0 < p < 1 (Acklam 2003)."""
+    """Return the quantile of the standard normal distribution for 0 < p < 1 (Acklam 2003)."""
     if p < 0.02425:
         q = math.sqrt(-2.0 * math.log(p))
         return _tail(q)

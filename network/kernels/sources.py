@@ -1,7 +1,7 @@
-"""Hashes of code: syntax trees without docstrings, and what a module imports, directly or not.
+"""Hashes of code: of syntax trees without docstrings, over the import closure of a module.
 
-Comments, docstrings and line breaks change no hash. The import closure of a module holds every module that it loads, imports inside
-functions included; modules of the standard library and of installed packages are left out, unless they are asked for.
+Comments, docstrings and line breaks change no hash. The import closure of a module contains every module that it loads, including imports
+inside functions. Modules of the standard library and of installed packages are excluded unless they are requested.
 """
 
 import ast
@@ -32,11 +32,11 @@ def _read_rooms() -> dict[str, bytes]:
 
 
 SOURCES = _read_rooms()
-"""Content of modules by name, those of vcgym read when the process starts: files may be edited while it runs its old code."""
+"""Content of modules by name; those of vcgym are read at process start, because files may be edited while the old code runs."""
 
 
 def reread(module: str, path: Path) -> None:
-    """Read a module again; called while it is executed, so that one that is edited and reloaded counts as it is now."""
+    """Read a module again. Modules call it while they execute, so that an edited and reloaded module is hashed with its new content."""
     content = path.read_bytes() if path.is_file() else None
     if content is not None and SOURCES.get(module) != content:
         SOURCES[module] = content
@@ -48,7 +48,7 @@ class Source(NamedTuple):
 
     Attributes:
         digest: SHA-256 of the syntax tree without docstrings, in hex.
-        imports: dotted names of what it imports: modules, and attributes of modules.
+        imports: dotted names of imported modules and of imported attributes of modules.
     """
 
     digest: str
@@ -56,14 +56,14 @@ class Source(NamedTuple):
 
 
 def cache_home() -> Path:
-    """Return the folder of everything that may be deleted at any time: NUMBA_CACHE_DIR, else vcgym in the user's cache folder."""
+    """Return the cache folder, which may be deleted at any time: NUMBA_CACHE_DIR, else vcgym in the user's cache folder."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "vcgym"
 
 
 @cache
 def code_hash(modules: frozenset[str]) -> str:
-    """Return sixteen hex digits of the sources of `modules` and of all that they import.
+    """Return sixteen hex digits: a hash of the sources of `modules` and of their imports, direct or indirect.
 
     Raises:
         LookupError: one of `modules` has no source file.
@@ -75,7 +75,7 @@ def code_hash(modules: frozenset[str]) -> str:
 
 
 def closure(modules: Iterable[str]) -> dict[str, Source]:
-    """Return the sources of `modules` and of all that they import, by the names of the modules.
+    """Return the sources of `modules` and of their imports, direct or indirect, by module name.
 
     Raises:
         LookupError: one of `modules` has no source file.
@@ -102,7 +102,7 @@ def closure(modules: Iterable[str]) -> dict[str, Source]:
 
 
 def _read(module: str) -> bytes | None:
-    """Return the content of a module; None if it has no source file or `module` is no module."""
+    """Return the content of a module; None if it has no source file or does not exist."""
     if module not in SOURCES and module.partition(".")[0] != "vcgym":
         path = _file(module)
         if path is not None:
@@ -129,7 +129,7 @@ def _file(module: str) -> Path | None:
 
 @cache
 def _parsed(content: bytes, module: str) -> Source:
-    """Parse a module; the outcome is kept by the hash of the content, since parsing takes far longer than reading."""
+    """Parse a module. The result is cached by the hash of the content, since parsing takes far longer than reading."""
     name = hashlib.sha256(repr((sys.version, module)).encode() + content).hexdigest()
     path = cache_home() / "sources" / name[:2] / name
     try:
@@ -149,7 +149,7 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
 
 
 def _is_text(node: ast.stmt) -> bool:
-    """Return True for a docstring and for a string that documents what stands above it."""
+    """Return True for a docstring and for a string that documents the statement above it."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
@@ -166,7 +166,7 @@ def _imports(tree: ast.Module, module: str) -> Iterable[str]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file in one step, if the disk takes it."""
+    """Write a file atomically, if possible."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

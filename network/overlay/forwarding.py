@@ -144,9 +144,9 @@ def _measure(one, packet, now_us):
     one.delay_us += delay_us
     if packet.copy == 0:
         size = int(packet.kind != MEDIA)
-        one.least_us[size] = min(one.least_us[size], delay_us)
+        one.min_us[size] = min(one.min_us[size], delay_us)
         one.alone += 1
-        one.excess_us += delay_us - one.least_us[size]
+        one.excess_us += delay_us - one.min_us[size]
 
 
 @kernel

@@ -75,11 +75,11 @@ def offer(links, rings, clock, number, now_us, packet):
     took_us = work // link.rate_bps
     link.free_us += took_us
     link.used = work - took_us * link.rate_bps
-    place = link.first + (link.entered & link.mask)
-    rings[place] = packet
-    rings[place].arrives_us = link.free_us + (1 if link.used > 0 else 0) + link.propagation_us
+    index = link.first + (link.entered & link.mask)
+    rings[index] = packet
+    rings[index].arrives_us = link.free_us + (1 if link.used > 0 else 0) + link.propagation_us
     if link.entered == link.taken:
-        set_next(clock, number, rings[place].arrives_us)
+        set_next(clock, number, rings[index].arrives_us)
     link.entered += 1
     link.bytes += packet.size_bytes
     return True
@@ -89,8 +89,8 @@ def offer(links, rings, clock, number, now_us, packet):
 def take(links, rings, clock, number):
     """Return the packet that arrives first at the end of a link, and set the link's next event."""
     link = links[number]
-    place = link.first + (link.taken & link.mask)
+    index = link.first + (link.taken & link.mask)
     link.taken += 1
-    following = rings[link.first + (link.taken & link.mask)].arrives_us if link.taken < link.entered else np.int64(NEVER_US)
-    set_next(clock, number, following)
-    return rings[place]
+    next_us = rings[link.first + (link.taken & link.mask)].arrives_us if link.taken < link.entered else np.int64(NEVER_US)
+    set_next(clock, number, next_us)
+    return rings[index]

@@ -51,7 +51,7 @@ MEASURED = np.dtype(
             ("delay_us", "i8"),  # sum
             ("alone", "i8"),  # received, those that no other copy of the same packet was sent ahead of
             ("excess_us", "i8"),  # sum of their delays beyond the smallest so far of packets of this size
-            ("least_us", "i8", (2,)),  # smallest delay so far, of media and of messages
+            ("min_us", "i8", (2,)),  # smallest delay so far, of media and of messages
         ],
     )
 )
@@ -188,7 +188,7 @@ def start_network(net, seed):
     for row in net.measured:
         for one in row:
             one.sent = one.expected = one.received = one.lost = one.delay_us = one.alone = one.excess_us = 0
-            one.least_us[0] = one.least_us[1] = NEVER_US
+            one.min_us[0] = one.min_us[1] = NEVER_US
     for row in net.heard:
         for one in row:
             one.packets = one.delay_us = one.longest_us = one.late = 0

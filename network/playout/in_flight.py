@@ -1,9 +1,9 @@
 """Packets in flight: a calendar that hands them out in order of arrival.
 
-A calendar of `SLOTS` days, one for each 10-ms slot. Day k has what is there by the beginning of slot k and was not a slot before, as a
-short list. Sending puts a node in front of its day's list; a day is sorted by (arrival, order of sending) when it comes. So both cost O(1)
-where arrivals are spread, or come as they were sent, with no heap. Node n < SLOTS is the media packet sent in a slot that is n modulo
-SLOTS; node SLOTS + n is the probe sent in it.
+A calendar queue of `SLOTS` buckets, one for each 10-ms slot. Bucket k lists the packets that arrive after the start of slot k - 1 and no
+later than the start of slot k. `push` prepends a node to its bucket's list; `sort_bucket` sorts a bucket by (arrival, order of sending)
+when its slot begins. Both cost O(1) if arrivals are spread out or in order, and need no heap. Node n < SLOTS is the media packet of the
+slot that is n modulo SLOTS; node SLOTS + n is the probe sent in that slot.
 """
 
 import numpy as np
@@ -11,70 +11,70 @@ import numpy as np
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
-SLOTS = 4096  # a power of two; bounds a delay to 41 s, and how long a packet is waited for
+SLOTS = 4096  # a power of two; limits delays, and the wait for a packet, to 41 s
 _MASK = SLOTS - 1
 _NONE = -1
 
-WIRE = np.dtype(
+IN_FLIGHT = np.dtype(
     [
-        ("in_flight", "i8"),
+        ("count", "i8"),
         ("arrival_us", "i8", (2 * SLOTS,)),  # by node
         ("next_node", "i4", (2 * SLOTS,)),
         ("path", "i2", (2 * SLOTS,)),
-        ("head", "i4", (SLOTS,)),  # by day
+        ("head", "i4", (SLOTS,)),  # by bucket
     ]
 )
 
 
 @kernel
-def clear_wire(wire):
-    """Forget everything in flight."""
-    wire.head[:] = _NONE
-    wire.in_flight = 0
+def clear_in_flight(in_flight):
+    """Remove all packets."""
+    in_flight.head[:] = _NONE
+    in_flight.count = 0
 
 
 @kernel
-def push(wire, slot, node, path, delay_us):
-    """Send `node` in `slot`, to arrive after `delay_us` > 0; False (and nothing sent) if it would arrive beyond the calendar."""
-    days = (np.uint64(delay_us) + np.uint64(SLOT_US - 1)) // np.uint64(SLOT_US)
-    if days >= np.uint64(SLOTS):
+def push(in_flight, slot, node, path, delay_us):
+    """Send `node` in `slot` with a delay of `delay_us` > 0. Return False, and send nothing, if the arrival is beyond the calendar."""
+    buckets = (np.uint64(delay_us) + np.uint64(SLOT_US - 1)) // np.uint64(SLOT_US)
+    if buckets >= np.uint64(SLOTS):
         return False
-    day = (slot + np.int64(days)) & _MASK
-    wire.arrival_us[node] = slot * SLOT_US + delay_us
-    wire.path[node] = path
-    wire.next_node[node] = wire.head[day]
-    wire.head[day] = node
-    wire.in_flight += 1
+    bucket = (slot + np.int64(buckets)) & _MASK
+    in_flight.arrival_us[node] = slot * SLOT_US + delay_us
+    in_flight.path[node] = path
+    in_flight.next_node[node] = in_flight.head[bucket]
+    in_flight.head[bucket] = node
+    in_flight.count += 1
     return True
 
 
 @kernel
-def sort_day(wire, slot):
-    """Put day `slot` in order, once, before it is emptied."""
-    node = wire.head[slot & _MASK]
-    if node == _NONE or wire.next_node[node] == _NONE:
+def sort_bucket(in_flight, slot):
+    """Sort the bucket of `slot`. Call it once, before the first `pop` of that slot."""
+    node = in_flight.head[slot & _MASK]
+    if node == _NONE or in_flight.next_node[node] == _NONE:
         return
     first = _NONE
     while node != _NONE:
-        following = wire.next_node[node]
-        # What was sent last comes first here, so that of equal arrivals the later one put in stands before.
-        before, here = _NONE, first
-        while here != _NONE and wire.arrival_us[here] < wire.arrival_us[node]:
-            before, here = here, wire.next_node[here]
-        wire.next_node[node] = here
+        next_node = in_flight.next_node[node]
+        # The list is in reverse order of sending, so a node inserted later goes before nodes with an equal arrival.
+        before, after = _NONE, first
+        while after != _NONE and in_flight.arrival_us[after] < in_flight.arrival_us[node]:
+            before, after = after, in_flight.next_node[after]
+        in_flight.next_node[node] = after
         if before == _NONE:
             first = node
         else:
-            wire.next_node[before] = node
-        node = following
-    wire.head[slot & _MASK] = first
+            in_flight.next_node[before] = node
+        node = next_node
+    in_flight.head[slot & _MASK] = first
 
 
 @kernel
-def pop(wire, slot):
-    """Return the next node of day `slot`, which has been sorted, or -1. Every day is emptied before the next one begins."""
-    node = wire.head[slot & _MASK]
+def pop(in_flight, slot):
+    """Remove and return the next node of the sorted bucket of `slot`; -1 if it is empty. Empty each bucket before the next slot begins."""
+    node = in_flight.head[slot & _MASK]
     if node != _NONE:
-        wire.head[slot & _MASK] = wire.next_node[node]
-        wire.in_flight -= 1
+        in_flight.head[slot & _MASK] = in_flight.next_node[node]
+        in_flight.count -= 1
     return node

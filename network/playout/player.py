@@ -1,17 +1,17 @@
-"""The clocked player: what the ear hears of a stream, in ticks of 10 ms. Our own model of a time-stretching jitter buffer.
+"""The clocked player: plays a stream in ticks of 10 ms. Our own model of a time-stretching jitter buffer.
 
-Media is cut into units of 10 ms, counted from the smallest sent time. At each tick the player plays the next unit m, or conceals it if it
-is not there. Its offset P = t - m (tick time minus media time of the unit) is drawn toward a target P*:
+Media is cut into units of 10 ms, counted from the smallest sent time. At each tick the player plays the next unit m, or conceals it if
+its packets have not arrived. The offset P = t - m (tick time minus media time of the unit) is steered toward a target P*:
 
     arrival input    P* = min over the last 2000 ms of media of (arrived - sent), plus the receiver's level
     emission input   P* = max over the last 2000 ms of media of (emitted - sent)
 
-P grows at once when nothing is left to play (underrun: conceal, m stays) and otherwise moves by 10 ms at most once per 100 ms. While more
-than 1000 ms too large it jumps.
+P grows at once when nothing is left to play (underrun: conceal, m stays). Otherwise it moves by 10 ms at most once per 100 ms. If P
+exceeds P* by more than 1000 ms, it jumps to P*.
 
-Who drives a player reports what comes in order of time: each unit with `unit_there`, then the new target with `aim`. Before going past
-`tick_us`, once everything up to and including that instant is reported, it calls `tick`. The window's delays are the driver's to keep.
-Left out: pitch, energy, comfort noise, and the time an operation itself takes.
+The caller reports arrivals in order of time: each unit with `unit_there`, then the new target with `set_target`. It calls `tick` when
+everything up to and including `tick_us` has been reported. The caller keeps the window of delays.
+Left out: pitch, energy, comfort noise, and the duration of a stretch operation.
 """
 
 from typing import NamedTuple
@@ -23,17 +23,17 @@ from vcgym.network.kernels.jit import kernel
 
 UNIT_US = 10_000  # media per unit, and time from tick to tick
 OPERATION_US = 100_000  # from one stretch operation to the next
-JUMP_US = 1_000_000  # an offset this far above its target is given up at once
+JUMP_US = 1_000_000  # an offset this far above its target jumps to it at once
 NEVER_US = 2**63 - 1
 _BEFORE_ALL_US = -(2**62)
 
-# What a tick was.
+# Kinds of ticks.
 PLAYED = 0
-FAST = 1  # played, two units in one tick
-STRETCHED = 2  # slowed down: the unit is played at a later tick
+FAST = 1  # two units played in one tick
+STRETCHED = 2  # slowed down: the unit is played one tick later
 CONCEALED = 3
 SILENT = 4  # nothing was sent for this time
-ENDED = 5  # no tick: the last unit that was sent is over
+ENDED = 5  # no tick: the last unit of the stream has been played
 
 NO_MEDIA = -1
 
@@ -46,9 +46,9 @@ CLOCK = np.dtype(
             ("origin_us", "i8"),  # sent time of unit 0
             ("units", "i8"),  # length of the stream
             ("next_unit", "i8"),  # m, -1 before the first tick
-            ("newest_unit", "i8"),  # largest unit that is there, -1 before the first
+            ("newest_unit", "i8"),  # largest unit received, -1 before the first
             ("underrun_ticks", "i8"),  # concealed ticks of the running underrun
-            ("first_us", "i8"),  # when the first unit was there; NEVER_US before
+            ("first_us", "i8"),  # arrival of the first unit; NEVER_US before
             ("operation_us", "i8"),  # tick of the last stretch operation
             ("target_us", "i8"),  # P*
         ],
@@ -60,7 +60,7 @@ class Player(NamedTuple):
     """State of S players; the first axis is the session."""
 
     clock: np.recarray  # (S,) of CLOCK
-    # (S, a power of two): packets still to come of the unit in its place, modulo the length; 0: it is there; NO_MEDIA: none was sent
+    # (S, a power of two), by unit modulo the length: packets of the unit still missing; 0: complete; NO_MEDIA: none was sent
     awaited: npt.NDArray[np.int32]
 
 
@@ -69,8 +69,7 @@ def allocate_player(sessions: int, units: int) -> Player:
 
     Args:
         sessions: S.
-        units: how many units are kept in mind at once, from the one being played to the last one sent. The driver sees to it that no more
-            are needed.
+        units: ring capacity in units, from the one being played to the last one sent; the caller guarantees that it suffices.
     """
     places = 1 << max(units, 1).bit_length()
     return Player(clock=np.zeros(sessions, CLOCK).view(np.recarray), awaited=np.zeros((sessions, places), np.int32))
@@ -78,7 +77,7 @@ def allocate_player(sessions: int, units: int) -> Player:
 
 @kernel
 def start_player(player, s, origin_us, units):
-    """Start row `s` on a stream of `units` units from `origin_us` on, of which none has been sent."""
+    """Start row `s` on a stream of `units` units, the first one sent at `origin_us`. No unit has been sent yet."""
     clock = player.clock[s]
     clock.tick_us = NEVER_US
     clock.origin_us = origin_us
@@ -93,9 +92,9 @@ def start_player(player, s, origin_us, units):
 
 @kernel
 def expect_unit(player, s, unit):
-    """Count the first packet of `unit` as sent. False if the player is so far behind that its place is still in use.
+    """Count the first packet of `unit` as sent. Return False if the player is so far behind that the ring is full.
 
-    In an underrun as long as that, m moves on by a unit, which the concealment already heard pays for.
+    In an underrun of that length, m advances by one unit, charged to concealment that was already played.
     """
     awaited, clock = player.awaited, player.clock[s]
     if clock.next_unit >= 0 and unit - clock.next_unit >= awaited.shape[1]:
@@ -117,18 +116,18 @@ def unit_there(player, s, unit, now_us):
 
 
 @kernel
-def aim(player, s, now_us, level_us, window_us):
-    """Set the target, after all that a packet brings has been reported.
+def set_target(player, s, now_us, level_us, window_us):
+    """Set the target P*, after all effects of an arrival have been reported.
 
-    The clock starts at the first tick no earlier than the instant at which the first unit was there plus the level in force at that
-    instant, after all that came then; a level that changes while the start is waited for does not move it.
+    The clock starts at the first tick at or after the arrival of the first unit plus the level in force once all packets of that instant
+    have been reported. A later change of the level does not move the start.
 
     Args:
         player: state.
         s: session.
-        now_us: when the packet came.
+        now_us: arrival time of the packet.
         level_us: lag or target level of the receiver after this packet, >= 0; 0 with emission input.
-        window_us: smallest delay of the window (arrival input), or the largest (emission input).
+        window_us: smallest delay of the window (arrival input), or its largest delay (emission input).
     """
     clock = player.clock[s]
     clock.target_us = window_us + level_us
@@ -138,16 +137,16 @@ def aim(player, s, now_us, level_us, window_us):
 
 @kernel
 def tick(player, s):
-    """Play the tick at `tick_us`, which must not be NEVER_US, and set the time of the next one.
+    """Play the tick at `tick_us`, which must not be NEVER_US, and set `tick_us` to the next tick.
 
     Returns:
         kind: PLAYED, FAST, STRETCHED, CONCEALED, SILENT or ENDED.
-        unit: the unit m that the tick stands for. PLAYED plays it, FAST plays it and the next one, the others play nothing. -1 at ENDED.
+        unit: the unit m of this tick. PLAYED plays it, FAST plays it and the next one, the other kinds play nothing. -1 at ENDED.
         offset_us: P at this tick, tick time minus media time of `unit`. 0 at ENDED.
     """
     clock, awaited = player.clock[s], player.awaited
     now_us, unit = clock.tick_us, clock.next_unit
-    # At rest, which is nearly always, the rules below come to this.
+    # Shortcut for the common case; the rules below give the same result.
     if clock.underrun_ticks == 0 and 0 <= unit <= clock.newest_unit and awaited[s, unit & (awaited.shape[1] - 1)] == 0:
         offset_us = _offset_us(clock, now_us)
         if clock.target_us <= offset_us < clock.target_us + UNIT_US:
@@ -178,25 +177,25 @@ def _tick_by_rule(clock, awaited, s, now_us):
 
 @kernel
 def _sound(clock, awaited, s, now_us):
-    """Play a tick that is not silent: move m to its unit; return its kind and by how many units m moves after it."""
-    there = _earliest_there(clock, awaited, s, clock.next_unit)
-    if there < 0:
+    """Play a tick that is not silent: move m to its unit; return the kind and the number of units by which m advances afterwards."""
+    present = _earliest_there(clock, awaited, s, clock.next_unit)
+    if present < 0:
         clock.underrun_ticks += 1
         return CONCEALED, 0
     resumed = clock.underrun_ticks > 0
-    clock.next_unit += min(clock.underrun_ticks, there - clock.next_unit)  # concealment already heard pays for a hole
+    clock.next_unit += min(clock.underrun_ticks, present - clock.next_unit)  # concealment already heard pays for a hole
     clock.underrun_ticks = 0
-    if clock.next_unit < there:
+    if clock.next_unit < present:
         return CONCEALED, 1
     if _offset_us(clock, now_us) > clock.target_us + JUMP_US:
         clock.next_unit = _latest_there(clock, awaited, s, (now_us - clock.target_us - clock.origin_us) // UNIT_US)
     if resumed or now_us - clock.operation_us < OPERATION_US:
         return PLAYED, 1
-    offset_us, following = _offset_us(clock, now_us), clock.next_unit + 1
+    offset_us, next_unit = _offset_us(clock, now_us), clock.next_unit + 1
     if offset_us < clock.target_us:
         clock.operation_us = now_us
         return STRETCHED, 0
-    if offset_us >= clock.target_us + UNIT_US and following <= clock.newest_unit and awaited[s, following & (awaited.shape[1] - 1)] == 0:
+    if offset_us >= clock.target_us + UNIT_US and next_unit <= clock.newest_unit and awaited[s, next_unit & (awaited.shape[1] - 1)] == 0:
         clock.operation_us = now_us
         return FAST, 2
     return PLAYED, 1
@@ -204,20 +203,20 @@ def _sound(clock, awaited, s, now_us):
 
 @kernel
 def _skip_silence(clock, awaited, s, now_us):
-    """Leave the underrun behind when playing has reached silence, and pass over silent units while the offset is a unit too large."""
+    """End the underrun once playback has reached silence, and skip silent units while the offset exceeds its target by a unit or more."""
     reached = clock.next_unit + clock.underrun_ticks
     if awaited[s, reached & (awaited.shape[1] - 1)] != NO_MEDIA:
         return
     clock.next_unit = reached
     clock.underrun_ticks = 0
-    # The last unit of a stream was sent, so the search for one that is not silent ends.
+    # The last unit of a stream is never silent, so this search ends.
     while awaited[s, clock.next_unit & (awaited.shape[1] - 1)] == NO_MEDIA and _offset_us(clock, now_us) >= clock.target_us + UNIT_US:
         clock.next_unit += 1
 
 
 @kernel
 def _earliest_there(clock, awaited, s, unit):
-    """Return the first unit from `unit` on that is there, -1 if none."""
+    """Return the first complete unit from `unit` on, -1 if there is none."""
     while unit <= clock.newest_unit:
         if awaited[s, unit & (awaited.shape[1] - 1)] == 0:
             return unit
@@ -227,7 +226,7 @@ def _earliest_there(clock, awaited, s, unit):
 
 @kernel
 def _latest_there(clock, awaited, s, unit):
-    """Return the last unit up to `unit` that is there; the caller knows of one."""
+    """Return the last complete unit up to `unit`; at least one must exist."""
     unit = min(unit, clock.newest_unit)
     while awaited[s, unit & (awaited.shape[1] - 1)] != 0:
         unit -= 1

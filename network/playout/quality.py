@@ -6,9 +6,9 @@ Ta is the mouth-to-ear delay (here the playout offset of the clocked player), p 
 ITU-T G.107 (R, Ie_eff in 7.5, MOS in Annex B), ITU-T G.113 Appendix I (Ie = 0 and Bpl = 25.1 of G.711 with packet loss
 concealment), Cole and Rosenbluth, "Voice over IP performance monitoring", 2001 (the reduced form of Id).
 
-Left out: Idd, the delay impairment with perfect echo control (G.107 7.4), codec delay (add it to Ta), every noise and echo term other
-than at its default, the advantage factor.
-Every function takes floats or numpy arrays alike, in Python and inside other kernels.
+Left out: Idd, the delay impairment with perfect echo control (G.107 7.4); codec delay (add it to Ta); noise and echo terms that differ
+from their defaults; the advantage factor.
+Every function accepts floats or numpy arrays, in Python and inside kernels.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ IE_MAX = 95.0  # G.107 7.5
 IE_G711 = 0.0  # G.113 Appendix I
 BPL_G711_CONCEALED = 25.1
 CONCEALED_PRICE = 378.5  # slope of Ie_eff at p = 0, per unit of share: 100 * 95 / 25.1
-LOSS_PRICE = 10.0  # of the event reward, in units of 100 ms: one packet lost weighs as much as one second of delay
+LOSS_PRICE = 10.0  # event reward of a lost packet, in units of 100 ms: as much as one second of delay
 
 
 @allocating_kernel
@@ -40,7 +40,7 @@ def loss_impairment(p_percent, ie=IE_G711, bpl=BPL_G711_CONCEALED, burst_r=1.0):
         p_percent: concealed share in percent, 0..100.
         ie: equipment impairment of the codec without loss.
         bpl: packet-loss robustness of the codec.
-        burst_r: mean run of concealment over the mean run that random loss of the same share has; 1 is random loss.
+        burst_r: mean run length of concealment divided by the mean run length under random loss of the same share; 1 is random loss.
     """
     return ie + (IE_MAX - ie) * p_percent / (p_percent / burst_r + bpl)
 
@@ -55,7 +55,7 @@ def rating(ta_ms, concealed_share):
 def mos(r):
     """Return the mean opinion score (1..4.5) of a rating: 1 + 0.035 R + 7e-6 R (R - 60)(100 - R), R limited to 0..100 (G.107 Annex B).
 
-    The cubic dips below 1 for 0 < R < 6.5; no one can answer less than 1, so 1 is the floor.
+    The cubic falls below 1 for 0 < R < 6.5; the result is clipped at 1, the lowest opinion score.
     """
     r = np.minimum(np.maximum(r, 0.0), 100.0)
     return np.maximum(1.0, 1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r))
@@ -63,7 +63,7 @@ def mos(r):
 
 @allocating_kernel
 def impairment_sum(offset_us_sum, excess_us_sum):
-    """Return the sum of the reduced Id over ticks, from the sums of their offsets P and of max(0, P - 177.3 ms), in us."""
+    """Return the sum of the reduced Id over ticks, given the sum of their offsets P and the sum of max(0, P - 177.3 ms), both in us."""
     return (REDUCED_SLOPE_PER_MS * offset_us_sum + REDUCED_KNEE_SLOPE_PER_MS * excess_us_sum) / 1000.0
 
 
@@ -71,7 +71,7 @@ def impairment_sum(offset_us_sum, excess_us_sum):
 def emodel_return(ticks, impairment, concealed):
     """Return the sum of reward `emodel` over ticks that are not silent: (93.2 - Id(P) - 378.5 if concealed) / 100 each.
 
-    Linear in what is concealed, unlike R, so that rewards of steps of any length add up to those of the call.
+    Unlike R it is linear in the concealed share, so the rewards of steps of any length add up to the return of the call.
 
     Args:
         ticks: number of ticks that are not silent.
@@ -83,5 +83,5 @@ def emodel_return(ticks, impairment, concealed):
 
 @allocating_kernel
 def emission_reward(end_to_end_us):
-    """Return reward `event` of one emitted packet: minus its end-to-end delay in units of 100 ms. One lost or late earns -LOSS_PRICE."""
+    """Return reward `event` of an emitted packet: its negative end-to-end delay in units of 100 ms. A lost or late packet: -LOSS_PRICE."""
     return -end_to_end_us / 100_000.0

@@ -1,18 +1,18 @@
-"""The receiver's queue: which packets come out, in which order, when. One packet per 10-ms slot; times are send times of the call.
+"""The receiver's queue: holds packets and emits them in order. One packet per 10-ms slot; times are send times of the call.
 
-Watermark (VCRoute paper, Algorithm 1): on each arrival the watermark becomes max(watermark, timestamp - lag) and every packet at or below
-it is emitted in order; a packet strictly below it on arrival is discarded. (The listing emits on <, the paper's example on <=; <= is ours
-too.)
+Watermark (VCRoute paper, Algorithm 1): on each arrival the watermark becomes max(watermark, timestamp - lag), and all packets at or below
+it are emitted in order. A packet that arrives strictly below it is discarded. (The paper's listing emits on <, its example on <=; we use
+<=.)
 
 Count buffer (VCRoute paper, Figures 3 and 6): insert, then emit the smallest while at least N packets are held, N = ceil(target /
-10 ms) + 1, so that the steady wait equals the target; a packet below the last one emitted is discarded.
+10 ms) + 1, so that the steady-state wait equals the target. A packet below the last one emitted is discarded.
 
-Published count buffer (the code published with that paper): first emit the smallest while held * 10 ms > target, then insert, so that the
-steady wait is the target and a packet more, rounded down to whole packets; nothing is discarded on arrival. A packet that is then emitted
-behind a newer one counts as missed, not as emitted: it takes a place in the queue and its turn, and nothing else.
+Published count buffer (the code published with that paper): first emit the smallest while held * 10 ms > target, then insert. So the
+steady-state wait is the target plus one packet, rounded down to whole packets. Nothing is discarded on arrival. A packet emitted behind a
+newer one is stale: it occupies a position in the queue and an emission, but counts as missed.
 
-The `event` accounting is kept here: a packet is paid for when it is emitted, and a missing one when the watermark (or the last emitted
-packet) passes it.
+The `event` accounting is done here: a packet is counted when it is emitted, or as missed when the watermark (or the last emitted packet)
+passes it.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 
 WATERMARK, COUNT, PUBLISHED = 0, 1, 2
-START_LEVEL_US = 80_000  # NetEQ's start delay (libwebrtc delay_manager), used before anything is known
+START_LEVEL_US = 80_000  # NetEQ's start delay (libwebrtc delay_manager), used before the first arrival
 NEVER = -1
 _BEGINNING_US = -(1 << 60)
 _MASK = SLOTS - 1
@@ -33,12 +33,12 @@ RECEIVER = np.dtype(
         ("passed", "i8"),  # every packet below it has been emitted or given up
         ("watermark_us", "i8"),
         ("held", "i8"),
-        ("stale", "i8"),  # of the held, those that a published count buffer will emit behind a newer one
+        ("stale", "i8"),  # held packets that a published count buffer will emit behind a newer one
         ("level_us", "i8"),
         ("last_arrival_us", "i8"),
-        ("delay_us_sum", "i8"),  # of the emitted
+        ("delay_us_sum", "i8"),  # sum over the emitted packets
         ("emitted", "i8"),
-        ("missed", "i8"),  # passed without having been emitted
+        ("missed", "i8"),  # passed but not emitted
         ("standing", "i1", (SLOTS,)),  # by packet modulo SLOTS
     ]
 )
@@ -46,7 +46,7 @@ RECEIVER = np.dtype(
 
 @kernel
 def start_receiver(receiver):
-    """Empty the queue and the accounts."""
+    """Empty the queue and reset the counters."""
     receiver.passed = 0
     receiver.watermark_us = _BEGINNING_US
     receiver.held = 0
@@ -68,7 +68,7 @@ def is_late(receiver, packet, mechanism):
 
 @kernel
 def packets_held(target_us, packet_us):
-    """Return the packets a count buffer holds before it lets one go: a packet waits `target_us`, rounded up to whole packets."""
+    """Return the number of packets that a count buffer holds before it emits one: the target in packets, rounded up, plus one."""
     return -(-target_us // packet_us) + 1
 
 
@@ -84,23 +84,23 @@ def _emit(receiver, log, s, packet, now_us):
 
 @kernel
 def _pass_packet(receiver, log, s, now_us):
-    """Move `passed` over one packet: emit it if it is held, give it up if it is awaited. No branch: which of them, nobody can foresee."""
+    """Advance `passed` by one packet: emit it if held, count it as missed if awaited. Branch-free, since the outcome is unpredictable."""
     packet = receiver.passed
     standing = receiver.standing[packet & _MASK]
-    held = 1 if standing == _HELD else 0
+    is_held = 1 if standing == _HELD else 0
     receiver.standing[packet & _MASK] = _OUT
-    receiver.held -= held
-    receiver.emitted += held
-    receiver.delay_us_sum += (now_us - packet * SLOT_US) * held
+    receiver.held -= is_held
+    receiver.emitted += is_held
+    receiver.delay_us_sum += (now_us - packet * SLOT_US) * is_held
     receiver.missed += 1 if standing == _AWAITED else 0
     receiver.passed += 1
-    if packet < log.shape[1] and held == 1:
+    if packet < log.shape[1] and is_held == 1:
         log[s, packet].emitted_us = now_us
 
 
 @kernel
 def expect(receiver, log, s, packet, now_us):
-    """Count a packet as sent. The one SLOTS before it, 41 s, is awaited no more: held, it is emitted; awaited, it is given up."""
+    """Count a packet as sent. The packet SLOTS (41 s) before it is emitted if held, and counted as missed if still awaited."""
     if packet - receiver.passed >= SLOTS:
         _pass_packet(receiver, log, s, now_us)
     receiver.standing[packet & _MASK] = _AWAITED
@@ -119,14 +119,14 @@ def _emit_smallest(receiver, log, s, now_us):
 
 @kernel
 def accept(receiver, log, s, packet, now_us, level_us, mechanism):
-    """Take in a packet that is not late: insert it, move the watermark (or count), emit what is due.
+    """Process an arriving packet that is not late: insert it, move the watermark, emit the packets that are due.
 
     Args:
         receiver: RECEIVER record.
-        log: records with a field emitted_us, (sessions, packets), or (sessions, 0) to keep none.
+        log: records with a field emitted_us, (sessions, packets), or (sessions, 0) for no log.
         s: row of the log.
-        packet: its number; it was sent at ``packet * SLOT_US``.
-        now_us: now.
+        packet: packet number; it was sent at ``packet * SLOT_US``.
+        now_us: current time.
         level_us: lag or target in force from now on, >= 0.
         mechanism: WATERMARK, COUNT or PUBLISHED.
     """
@@ -143,7 +143,7 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism):
         receiver.watermark_us = max(receiver.watermark_us, packet * SLOT_US - level_us)
         while receiver.passed * SLOT_US < receiver.watermark_us:
             _pass_packet(receiver, log, s, now_us)
-        # At the watermark exactly: emitted if it is here, still welcome if it is not.
+        # A packet exactly at the watermark is emitted if held, and may still arrive otherwise.
         if receiver.passed * SLOT_US == receiver.watermark_us and receiver.standing[receiver.passed & _MASK] == _HELD:
             _emit(receiver, log, s, receiver.passed, now_us)
     elif mechanism == COUNT:
@@ -154,7 +154,7 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism):
 
 @kernel
 def flush(receiver, log, s, packets):
-    """End the stream of `packets` packets: emit what is held at the time of the last arrival, outside the latency statistics."""
+    """End a stream of `packets` packets: emit all held packets at the time of the last arrival, excluded from the delay statistics."""
     while receiver.passed < packets:
         packet = receiver.passed
         if receiver.standing[packet & _MASK] == _HELD:

@@ -1,7 +1,7 @@
-"""Smallest delay over the last 2000 ms of a stream of one packet per 10-ms slot, whatever order the packets come in.
+"""Minimum delay over the last 2000 ms of a stream of one packet per 10-ms slot; packets may arrive in any order.
 
-A ring by slot, and the place of the smallest value. Only when that one falls out of the window are the others looked through again: once in
-a window's time on steady paths, at every packet at worst, while delays rise without a pause.
+A ring indexed by slot, with the index of its minimum. The ring is searched again only when the minimum leaves the window: once per window
+on steady paths; at worst, while delays rise steadily, at every packet.
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ SLOT_WINDOW = np.dtype(
     (
         np.record,
         [
-            ("newest", "i8"),  # newest slot of which the packet has come, -1 before the first
-            ("best", "i8"),  # the newest slot that has the smallest delay
+            ("newest", "i8"),  # newest slot whose packet has arrived, -1 before the first
+            ("best", "i8"),  # the newest slot with the minimum delay
             ("best_us", "i8"),
             ("delay_us", "i4", (SLOTS,)),  # by slot modulo the length
         ],
@@ -29,7 +29,7 @@ SLOT_WINDOW = np.dtype(
 
 @kernel
 def clear_slot_window(window):
-    """Forget every packet."""
+    """Remove all packets."""
     window.newest = -1
     window.best = -1
     window.best_us = _ABSENT_US
@@ -37,13 +37,13 @@ def clear_slot_window(window):
 
 @kernel
 def expect_slot(window, slot):
-    """Count the packet of `slot`, the next one, as sent, in place of the one SLOTS before it; exact for delays below 38.9 s."""
+    """Count the packet of `slot`, the next one, as sent; it replaces the one SLOTS before. Exact for delays below 38.9 s."""
     window.delay_us[slot & _MASK] = _ABSENT_US
 
 
 @kernel
 def smallest_delay_us(window, slot, delay_us):
-    """Take in the packet of `slot`, which was expected; the smallest delay of the slots from newest - 200 on. An older one is left out."""
+    """Add the delay of an expected `slot`, unless it is before newest - 200; return the minimum delay of the slots from newest - 200 on."""
     window.newest = max(window.newest, slot)
     if slot < window.newest - WINDOW_SLOTS:
         return window.best_us

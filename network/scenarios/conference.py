@@ -68,13 +68,13 @@ def draw_conference(scenario: str, seed: int, parties: int, seconds: float) -> C
     """Return a world of the environment.
 
     Args:
-        scenario: "dumbbell", with 300 to 800 kbps each way, or "random" (`random_topology`), the bottleneck in the core or at the edge.
-        seed: of all draws.
-        parties: 4 for the dumbbell, 3 to 12 for random networks.
-        seconds: length.
+        scenario: "dumbbell", with 300 to 800 kbps each way, or "random" (`random_topology`), with a bottleneck in the core or at the edge.
+        seed: seed of all draws.
+        parties: number of parties: 4 for the dumbbell, 3 to 12 for random networks.
+        seconds: length of the conference.
 
     Raises:
-        ValueError: an unknown scenario, or a number of parties that it has not.
+        ValueError: an unknown scenario, or a number of parties that it does not support.
     """
     one_of("scenario", scenario, SCENARIOS)
     drawn = _drawn(seed)

@@ -1,6 +1,6 @@
-"""Recipes: the interface through which `vcgym.network.scenarios.scenario.Scenario` samples worlds. One recipe, one file of this folder.
+"""Recipes: the interface through which `vcgym.network.scenarios.scenario.Scenario` samples worlds. Each recipe is a file of this folder.
 
-A class of recipes from outside plays as ``scenario=MyRecipe``, or by name as an entry point of the group `vcgym.scenarios`.
+Your own recipe class is used with ``scenario=MyRecipe``, or by name as an entry point of the group `vcgym.scenarios`.
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +26,7 @@ class Settings:
 
     @property
     def share_of_rtt(self) -> float:
-        """Return the share of a measured round trip that counts as one way: all of it in mode paper, as in the paper's own log."""
+        """Return the share of a measured round trip that counts as one-way delay: all of it in mode paper, as in the paper's own log."""
         return 1.0 if self.mode == "paper" else 0.5
 
 
@@ -35,17 +35,17 @@ class Layout:
     """Paths of a scenario, the same for every pair."""
 
     path_names: tuple[str, ...]
-    path_links: NDArray[np.int64]  # (paths, most links of a path), padded with NO_LINK; empty for a replay
-    card: str  # sha256 of the data behind it
+    path_links: NDArray[np.int64]  # (paths, maximum links of a path), padded with NO_LINK; empty for a replay
+    card: str  # sha256 of the data
 
 
 class Recipe(ABC):
     """A scenario in one mode.
 
     Attributes:
-        modes: those it can be played in.
-        strata: what may be drawn, with its weight in a suite; the weights add up to 1.
-        by_name: strata that are drawn only when asked for.
+        modes: supported modes.
+        strata: strata with their weights in a suite; the weights sum to 1.
+        by_name: strata that are sampled only on request.
         layout: see `Layout`.
     """
 
@@ -64,4 +64,4 @@ class Recipe(ABC):
 
     @abstractmethod
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Sample the parameters of one world, as its mode's `World.start` takes them."""
+        """Sample the parameters of one world, as required by its mode's `World.start`."""

@@ -1,16 +1,16 @@
-"""Scenarios: recipes that sample worlds. A world follows from (scenario, mode, split, seed) and, where given, the pair and the stratum.
+"""Scenarios: recipes that sample worlds. (scenario, mode, split, seed) and optionally pair and stratum determine a world.
 
-    wonderproxy      ten places of the WonderProxy pings: 5 endpoints x 5 users, the other four endpoints relay (17 paths)
+    wonderproxy      ten places of the WonderProxy pings: 5 endpoints x 5 users; the other four endpoints relay (17 paths)
     world            any two of 215 measured cities, 10 data-centre cities relay (101 paths); world-11 ... world-19: up to 362 paths
-    table1           four cities of Table I of the VCRoute paper, its loss included: 12 pairs, two relays (5 paths)
-    cloud            public statistics between cloud regions in the shape of the paper's second setting: 5 x 3, four relay (17 paths)
+    table1           four cities of Table I of the VCRoute paper, including loss: 12 pairs, two relays (5 paths)
+    cloud            public statistics between cloud regions in the paper's second setting: 5 x 3, four relays (17 paths)
     synthetic-9 ...  9, 90 or 900 independent paths, the paper's scale study
-    stress           what goes wrong on purpose, over the places of wonderproxy (17 paths)
-    replay           measured traces of any importer, one a path
+    stress           deliberate faults over the places of wonderproxy (17 paths)
+    replay           measured traces of any importer, one per path
     leo              replay of five measured satellite series under the data root
 
-Each is one file of `vcgym.network.scenarios`; docs/scenarios.md says what is measured, declared and assumed. Splits are of pairs, of seeds
-and, for series, of time. Worlds of the test split are for the leaderboard alone (`vcgym.network.scenarios.splits`).
+Each is one file of `vcgym.network.scenarios`; docs/scenarios.md lists what is measured, declared and assumed. Splits are by pair, by seed
+and, for series, by time. Only the leaderboard may use worlds of the test split (`vcgym.network.scenarios.splits`).
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ from vcgym.network.scenarios.splits import SPLITS, check_split
 from vcgym.network.worlds.correlated import MAX_TAU_MS
 from vcgym.network.worlds.links import BURSTS
 from vcgym.network.worlds.world import World, WorldDraw
-from vcgym.network.worlds.world_links import FEWEST_RELAYS, MOST_RELAYS
+from vcgym.network.worlds.world_links import MAX_RELAYS, MIN_RELAYS
 
 __all__ = ["MODES", "TAU_MS", "Scenario", "one_of"]
 
@@ -47,8 +47,8 @@ RecipeMaker = Callable[[Settings], Recipe]  # a class of Recipe, or a partial of
 
 _RECIPES: dict[str, RecipeMaker] = {
     "wonderproxy": WonderProxy,
-    "world": partial(WorldCities, relays=FEWEST_RELAYS),
-    **{f"world-{n}": partial(WorldCities, relays=n) for n in range(FEWEST_RELAYS + 1, MOST_RELAYS + 1)},
+    "world": partial(WorldCities, relays=MIN_RELAYS),
+    **{f"world-{n}": partial(WorldCities, relays=n) for n in range(MIN_RELAYS + 1, MAX_RELAYS + 1)},
     "table1": Table1,
     "cloud": Cloud,
     **{f"synthetic-{n}": partial(Synthetic, paths=n) for n in (9, 90, 900)},
@@ -59,7 +59,7 @@ _RECIPES: dict[str, RecipeMaker] = {
 
 
 def modes_of(maker: RecipeMaker) -> tuple[str, ...]:
-    """Return the modes that a recipe can be played in."""
+    """Return the modes that a recipe supports."""
     recipe: Any = getattr(maker, "func", maker)
     modes: tuple[str, ...] = recipe.modes
     return modes
@@ -78,15 +78,15 @@ class Scenario:
     """Scenario in one mode.
 
     Args:
-        name: a key of `MODES` or of a plug-in; or a class of `Recipe` from anywhere, made with `Settings`.
+        name: a key of `MODES` or of a plug-in; or any subclass of `Recipe`, which is constructed with `Settings`.
         mode: one of its modes.
         packets: length of the calls, in slots.
-        data: folder of measured data. `leo` needs it (None: the environment variable VCGYM_DATA); `world` draws from all measured pairs
-            instead of the shipped sample if it is given. Without effect elsewhere.
-        burst: of mode paper: which measured burst of a link its draws are fitted to, worst or median. Without effect in other modes.
-        tau_ms: of mode correlated: correlation time of queueing, declared, 0 (independent slots) to 60,000 ms; studies sweep 0, 50, 200
-            and 1000. Without effect in other modes.
-        traces: of scenario replay: a folder or files, see `vcgym.network.scenarios.paths.replay`.
+        data: folder of measured data. `leo` needs it (None: the environment variable VCGYM_DATA). With it, `world` samples from all
+            measured pairs instead of the shipped sample. Ignored elsewhere.
+        burst: mode paper only: the measured burst to which the draws of a link are fitted, worst or median.
+        tau_ms: mode correlated only: correlation time of queueing, declared, 0 (independent slots) to 60,000 ms; studies sweep 0, 50, 200
+            and 1000.
+        traces: scenario replay only: a folder or files, see `vcgym.network.scenarios.paths.replay`.
 
     Raises:
         ValueError: an unknown name, mode or burst, tau_ms out of range, or traces for another scenario.
@@ -126,7 +126,7 @@ class Scenario:
 
     @property
     def strata(self) -> dict[str, float]:
-        """Return the strata of worlds, with their declared weights."""
+        """Return the strata and their declared weights."""
         return self.recipe.strata
 
     def world(self, sessions: int) -> World:
@@ -148,10 +148,10 @@ class Scenario:
         """Sample one world.
 
         Args:
-            split: which pairs, times and seeds it may use.
+            split: split that supplies pairs, times and seeds.
             seed: any integer >= 0; the same seed in another split is another world.
-            pair: of that split; None: drawn.
-            stratum: one of `strata`, or, of a correlated world over measured links, `natural`; None: drawn by weight.
+            pair: a pair of that split; None: sampled.
+            stratum: one of `strata`, or `natural` for a correlated world over measured links; None: sampled by weight.
 
         Raises:
             ValueError: an unknown split, pair or stratum, or the test split outside the leaderboard.

@@ -1,7 +1,7 @@
 """Cards of data files, the folder of measured data, and the shipped per-link parameters.
 
-A card travels with every data file: source, licence, kind and a hash of the content. A hash that differs is refused, so a result row that
-names the hash names the numbers it came from.
+Every data file has a card: source, licence, kind and a hash of the content. A file whose hash differs is rejected, so the hash in a
+result row identifies the data.
 """
 
 import functools
@@ -17,20 +17,20 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 DATA_VARIABLE = "VCGYM_DATA"
 CARD_ENDING = ".card.json"
 MAX_MESSAGE = 300  # characters of an error
-_ROOM = {"value": 90, "allowed": 60, "file": 60, "where": 60}  # characters that each part of a longer error keeps, first shortened first
+_ROOM = {"value": 90, "allowed": 60, "file": 60, "where": 60}  # characters kept per part of a longer error, in order of shortening
 
 Kind = Literal["measured", "synthesised", "fitted"]
 Milliseconds = Annotated[float, Field(ge=0.0, le=60_000.0)]
 
 
 class DataError(ValueError):
-    """Data that is not there or not as it must be.
+    """Missing or malformed data.
 
     Args:
-        file: the file or setting it came from.
+        file: file or setting of the value.
         where: line and field.
-        value: what stands there.
-        allowed: what may stand there.
+        value: value found.
+        allowed: allowed values.
     """
 
     def __init__(self, file: str | Path, where: str, value: object, allowed: str) -> None:
@@ -39,12 +39,12 @@ class DataError(ValueError):
     def __str__(self) -> str:
         file, where, value, allowed = self.args
         parts = {"file": file, "where": where, "value": repr(value), "allowed": allowed}
-        over = sum(map(len, parts.values())) + len(":  is ; allowed: ") - MAX_MESSAGE
-        for name, room in _ROOM.items():
+        excess = sum(map(len, parts.values())) + len(":  is ; allowed: ") - MAX_MESSAGE
+        for name, kept_characters in _ROOM.items():
             text = parts[name]
-            if over > 0 and len(text) > room:
-                kept = max(room, len(text) - over)
-                over -= len(text) - kept
+            if excess > 0 and len(text) > kept_characters:
+                kept = max(kept_characters, len(text) - excess)
+                excess -= len(text) - kept
                 parts[name] = f"...{text[3 - kept :]}" if name == "file" else f"{text[: kept - 3]}..."
         return "{file}: {where} is {value}; allowed: {allowed}".format_map(parts).replace("\n", " ")
 
@@ -54,7 +54,7 @@ class _Record(BaseModel):
 
 
 class Card(_Record):
-    """Description of one data file; `sha256` is over its content (of a gzip file: unpacked)."""
+    """Description of one data file; `sha256` is the hash of its content (for a gzip file: uncompressed)."""
 
     name: str
     description: str
@@ -66,7 +66,7 @@ class Card(_Record):
 
 
 def data_root(root: str | None = None) -> Path:
-    """Return the folder of the measured data, absolute: `root` if given, else the environment variable VCGYM_DATA.
+    """Return the absolute path of the folder of measured data: `root` if given, else the environment variable VCGYM_DATA.
 
     Raises:
         DataError: neither is set, or the folder does not exist.
@@ -82,15 +82,15 @@ def data_root(root: str | None = None) -> Path:
 
 
 def card_path(path: Path) -> Path:
-    """Return the path of the card of the data file `path`: beside it."""
+    """Return the path of the card of the data file `path`, in the same folder."""
     return path.with_name(f"{path.name}{CARD_ENDING}")
 
 
 def read_card(path: Path) -> Card:
-    """Read the card in a file of its own.
+    """Read a card file.
 
     Raises:
-        DataError: it cannot be read, or is none.
+        DataError: the file cannot be read or is not a card.
     """
     try:
         return Card.model_validate_json(path.read_bytes())
@@ -99,10 +99,10 @@ def read_card(path: Path) -> Card:
 
 
 def card_beside(path: Path, content: bytes) -> Card:
-    """Return the card of a data file: that at its `card_path`, checked against `content`; without one, a card that says so.
+    """Return the card at the `card_path` of a data file, checked against `content`; if there is none, a card that says so.
 
     Raises:
-        DataError: the card cannot be read, or its hash is not that of `content`.
+        DataError: the card cannot be read, or its hash differs from that of `content`.
     """
     sha256 = hashlib.sha256(content).hexdigest()
     beside = card_path(path)
@@ -132,7 +132,7 @@ class Place(_Record):
 
 
 class Beta(_Record):
-    """Round-trip time low_ms + (high_ms - low_ms) * X with X of the Beta law (a, b); `clamped` if the moments had to give way."""
+    """Round-trip time low_ms + (high_ms - low_ms) * X, X ~ Beta(a, b); `clamped` if the measured moments were infeasible."""
 
     low_ms: Milliseconds
     high_ms: Milliseconds
@@ -156,7 +156,7 @@ class BadHour(Beta):
 class BadHours(_Record):
     """Two-state hours: `share` of a link's hours are bad, with congestion bursts of median level `level_ms` on top of an ordinary hour.
 
-    `clamped` if the share that the measured mean and spread ask for lies outside what is allowed; `imputed` as in `BadHour`.
+    `clamped` if the share fitted to the measured mean and deviation was outside its limits; `imputed` as in `BadHour`.
     """
 
     share: Annotated[float, Field(ge=0.0, le=1.0)]
@@ -175,7 +175,7 @@ class Queue(_Record):
 
 
 class Link(_Record):
-    """Ordered pair of places. Fields a table does not have are None; `loss` is a share of packets."""
+    """Ordered pair of places. Fields that a table lacks are None; `loss` is a share of packets."""
 
     source: str
     destination: str
@@ -188,7 +188,7 @@ class Link(_Record):
 
 
 class Carded(_Record):
-    """A JSON document that holds its own card."""
+    """A JSON document that contains its own card."""
 
     card: Card
 
@@ -197,7 +197,7 @@ CardedT = TypeVar("CardedT", bound=Carded)
 
 
 class LinkTable(Carded):
-    """Places and every ordered link between them, in the round-trip domain."""
+    """Places and every ordered link between them; delays are round-trip times."""
 
     places: tuple[Place, ...]
     links: tuple[Link, ...]
@@ -222,7 +222,7 @@ class LinkTable(Carded):
 
 
 def canonical_sha256(body: dict[str, Any]) -> str:
-    """Hash of a JSON document without its card: keys sorted, no spaces, so that layout does not count."""
+    """Hash a JSON document without its card: with sorted keys and no spaces, so that the layout does not matter."""
     return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()).hexdigest()
 
 
@@ -231,7 +231,7 @@ def load_links(name: str) -> LinkTable:
     """Load the shipped link table `name` (`wonderproxy_ten_places`, `table1` or `cloud`).
 
     Raises:
-        DataError: no such table, a field that is wrong, or content that does not match the card's hash.
+        DataError: the table does not exist, a field is invalid, or the content does not match the card's hash.
     """
     file = importlib.resources.files("vcgym.data").joinpath(f"{name}.json")
     if not file.is_file():
@@ -240,7 +240,7 @@ def load_links(name: str) -> LinkTable:
 
 
 def parse_links(file: str, text: str) -> LinkTable:
-    """Validate the JSON text of a link table; `file` is what errors name. See `load_links`."""
+    """Validate the JSON text of a link table; errors name `file`. See `load_links`."""
     return parse_carded(LinkTable, file, text)
 
 
@@ -249,11 +249,11 @@ def parse_carded(kind: type[CardedT], file: str, text: str) -> CardedT:
 
     Args:
         kind: the document's class.
-        file: what errors name.
+        file: file name for errors.
         text: the document.
 
     Raises:
-        DataError: a field that is wrong, or content that does not match the card's hash.
+        DataError: a field is invalid, or the content does not match the card's hash.
     """
     try:
         document = kind.model_validate_json(text)

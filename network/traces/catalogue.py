@@ -1,4 +1,4 @@
-"""Catalogue of data files: their cards, and checks of their content against them."""
+"""Catalogue of data files and their cards, and checks of content against cards."""
 
 import hashlib
 import importlib.resources
@@ -20,11 +20,11 @@ class Entry(NamedTuple):
     """Data file.
 
     Attributes:
-        name: its path below the folder it was found in.
-        path: where it lies.
-        size_bytes: on the disk; 0 where a card has lost its file.
-        sha256: of its content now, as its card counts it; empty without a card, or where a card has lost its file.
-        card: None if it has none.
+        name: path relative to the searched folder.
+        path: path of the file.
+        size_bytes: size on disk; 0 if the card's file is missing.
+        sha256: hash of the current content, computed as for its card; empty if the card or its file is missing.
+        card: card of the file, or None.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
     @property
     def state(self) -> str:
-        """Return how the content stands to the card: as said, differs, missing, no card."""
+        """Return the checksum status: "as said", "differs", "missing" or "no card"."""
         if self.card is None:
             return "no card"
         if not self.sha256:
@@ -44,15 +44,15 @@ class Entry(NamedTuple):
 
 
 def shipped() -> Path:
-    """Return the folder of the data that comes with the package."""
+    """Return the folder of the data shipped with the package."""
     return Path(str(importlib.resources.files("vcgym.data")))
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """Yield every data file below `folder`, by name; hidden files, read-me files, Python files and the list of sources left out.
+    """Yield every data file below `folder` in order of name, without hidden, read-me and Python files and the list of sources.
 
     Raises:
-        DataError: a card, or a file with a card, that cannot be read.
+        DataError: a card, or a file with a card, cannot be read.
     """
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
@@ -65,10 +65,10 @@ def entries(folder: Path) -> Iterator[Entry]:
 
 
 def verify(found: Iterable[Entry]) -> tuple[int, int]:
-    """Compare every content with its card; return how many match, and how many have no card.
+    """Compare every file with its card; return the number that match and the number without a card.
 
     Raises:
-        DataError: naming the first file that differs or is missing.
+        DataError: a file differs or is missing; the message names the first one.
     """
     as_said = without = 0
     for entry in found:
@@ -96,7 +96,7 @@ def _entry(name: str, path: Path) -> Entry:
 
 
 def _json_object(path: Path) -> dict[str, object]:
-    """Return the object in a JSON file; empty if it is something else."""
+    """Return the object in a JSON file; an empty one if the file holds anything else."""
     if path.suffix != ".json":
         return {}
     try:

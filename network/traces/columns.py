@@ -1,6 +1,6 @@
-"""Tables of measured files: CSV read in blocks of rows, and the numbers of all blocks joined.
+"""Tables of measured files: CSV read in blocks of rows, with the numbers of all blocks concatenated.
 
-A cell of text takes ten times the memory of its number, so no more than one block of cells is held at a time.
+A text cell takes ten times the memory of its number, so only one block of cells is in memory at a time.
 """
 
 import csv
@@ -16,11 +16,11 @@ from vcgym.network.traces.reading import TraceError, lines, numbers
 Arrays = tuple[NDArray[Any], ...]
 
 _BLOCK_CELLS = 2**16
-_TABLE_CELLS = 2**20  # of a table that is held as text
+_TABLE_CELLS = 2**20  # maximum of a table kept as text
 
 
 class Table(NamedTuple):
-    """Rows of a file as text: for each column its cells, and the line each row ended on."""
+    """Rows of a file as text: the cells of each column, and the last line of each row."""
 
     path: Path
     header: list[str]
@@ -34,17 +34,17 @@ class Table(NamedTuple):
         return self.columns[self.header.index(column)]
 
     def line_numbers(self) -> NDArray[np.int32]:
-        """Return the line each row ended on, int32 (rows,)."""
+        """Return the last line of each row, int32 (rows,)."""
         return np.array(self.lines, np.int32)
 
     def pick(self, mask: NDArray[np.bool_]) -> "Table":
-        """Return the rows where `mask` is true."""
+        """Return the rows with a true `mask`."""
         at = np.flatnonzero(mask).tolist()
         columns = [[column[i] for i in at] for column in self.columns]
         return self._replace(columns=columns, lines=[self.lines[i] for i in at])
 
     def numbers(self, column: str, low: float, high: float, *, may_be_empty: bool = False) -> NDArray[np.float64]:
-        """Return column `column`, float64 (rows,); an empty cell is NaN where it may be empty."""
+        """Return column `column`, float64 (rows,); with `may_be_empty` an empty cell is NaN."""
         cells = self.cells(column)
         if not may_be_empty or "" not in cells:
             return numbers(self.path, column, cells, self.lines, low, high)
@@ -64,12 +64,12 @@ class Table(NamedTuple):
 
 
 def read_table(path: Path, content: bytes) -> Table:
-    """Read a short CSV file whose first line names the columns; every row must have them all, and the last must end in a line break.
+    """Read a short CSV file with column names in the first line; every row must have all columns, and the last must end in a line break.
 
-    A file cut off at the end of a row looks whole: only a card beside it (its hash) can tell.
+    A file truncated at the end of a row looks complete; only the hash of a card reveals it.
 
     Raises:
-        TraceError: another file, or one of more than a million cells.
+        TraceError: the file is malformed or has more than a million cells.
     """
     header, rows = _header_and_rows(path, content)
     whole = Table(path, header, [[] for _ in header], [])
@@ -83,27 +83,27 @@ def read_table(path: Path, content: bytes) -> Table:
 
 
 def read_header(path: Path, content: bytes) -> list[str]:
-    """Return the names of the columns of a CSV file like that of `read_table`."""
+    """Return the column names of a CSV file in the format of `read_table`."""
     return _header_and_rows(path, content)[0]
 
 
 def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Arrays]) -> list[Any]:
-    """Read a CSV file like that of `read_table`, of any length.
+    """Read a CSV file of any length in the format of `read_table`.
 
     Args:
-        path: named in errors.
-        content: of the file.
-        numbers_of: takes the arrays that are wanted from a block of rows, one entry per row.
+        path: file name for errors.
+        content: content of the file.
+        numbers_of: converts a block of rows to the wanted arrays, one entry per row.
 
     Returns:
-        Those arrays, of all rows.
+        The arrays over all rows.
     """
     return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content))))
 
 
 def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]]]) -> Iterator[Table]:
-    """Yield rows, each with its line, in tables of at least `_BLOCK_CELLS` cells but for the last."""
-    # One flat list of cells: a list per row would keep the garbage collector busy for three quarters of the time.
+    """Yield the rows, given with their lines, as tables of at least `_BLOCK_CELLS` cells; the last may be smaller."""
+    # One flat list of cells: with a list per row the garbage collector would take three quarters of the time.
     flat: list[str] = []
     ended_on: list[int] = []
 
@@ -121,7 +121,7 @@ def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]
 
 
 def joined(blocks: Iterable[Arrays]) -> list[Any]:
-    """Join arrays that come in blocks, without ever holding one twice."""
+    """Concatenate blocks of arrays without ever keeping an array twice in memory."""
     grown: list[bytearray] = []
     kinds: list[np.dtype[Any]] = []
     for block in blocks:
@@ -144,7 +144,7 @@ def _header_and_rows(path: Path, content: bytes) -> tuple[list[str], Iterator[tu
 
 
 def _rows(path: Path, reader: Any, header: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows below the header with their lines, empty lines passed over; refuse a table that has none."""
+    """Yield the rows below the header with their lines, skipping empty lines; reject a table without rows."""
     none = True
     for row in _checked(path, reader):
         if row and len(row) != len(header):

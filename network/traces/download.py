@@ -1,7 +1,7 @@
-"""Measured sets that lie elsewhere, and how to fetch one from its first public address.
+"""Download of measured data sets from their original public addresses.
 
-Nothing is fetched unless a person asks for it. A set whose hash nobody has stated gets the hash of what came, in its card, so that a later
-change is seen.
+Nothing is fetched without an explicit request. If no hash is published for a set, its card records the hash of the download, which reveals
+later changes.
 """
 
 import hashlib
@@ -23,16 +23,16 @@ _PIECE_BYTES = 2**20
 
 
 class Source(BaseModel):
-    """A set as it was published.
+    """A published data set.
 
     Attributes:
-        name: what it is asked for by.
-        file: where it goes, below the data root.
-        url: its address.
-        max_bytes: more is not accepted.
-        sha256: of its content (of a gzip file: unpacked); None where nobody has stated it.
-        format: how `vcgym-data do=import` reads it; None: it is not a series or a table of pings.
-        description, source, licence, kind, units: what its card will say.
+        name: name used to request it.
+        file: path of the download below the data root.
+        url: address.
+        max_bytes: maximum accepted size.
+        sha256: hash of its content (for a gzip file: uncompressed); None if none is published.
+        format: format for `vcgym-data do=import`; None: it is neither a series nor a table of pings.
+        description, source, licence, kind, units: fields of its card.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,17 +50,17 @@ class Source(BaseModel):
 
 
 def sources() -> dict[str, Source]:
-    """Return the known sets by name."""
+    """Return the known data sets by name."""
     listed = TypeAdapter(list[Source]).validate_json((shipped() / "sources.json").read_bytes())
     return {source.name: source for source in listed}
 
 
 def download(source: Source, root: Path) -> Path:
-    """Fetch `source` into the data root, write its card and return its path. It is there whole, or not at all.
+    """Fetch `source` into the data root, write its card and return its path. A failed download leaves no file.
 
     Raises:
-        DataError: the file is there already, no connection, an answer that is not the file, more than `max_bytes`, a body cut off, content
-            of another hash.
+        DataError: the file exists already, there is no connection, the response is not the file, exceeds `max_bytes` or is truncated, or
+            its hash differs.
     """
     path = root / source.file
     refuse_existing(path)

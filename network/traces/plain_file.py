@@ -1,4 +1,4 @@
-"""Whole files: read up to a size, no device and no pipe; replaced in one step, so that a reader sees the old file or the new one."""
+"""Regular files: reading with a size limit, rejecting devices and pipes; atomic replacement, so that readers see the old or new file."""
 
 import json
 import os
@@ -11,21 +11,21 @@ from vcgym.network.traces.cards import DataError
 
 MAX_JSON_BYTES = 1 << 20
 MAX_NESTING = 50
-MIN_FREE_BYTES = 1 << 26  # for checkpoints, results and a page
+MIN_FREE_BYTES = 1 << 26  # enough for checkpoints, results and a page
 
 
 def read_plain(path: Path, max_bytes: int, *, links: bool = True) -> bytes:
-    """Return the content of a plain file.
+    """Return the content of a regular file.
 
     Args:
-        path: of the file.
-        max_bytes: allowed size.
-        links: a link to a plain file is followed.
+        path: path of the file.
+        max_bytes: maximum size.
+        links: follow a symbolic link to a regular file.
 
     Raises:
-        DataError: the file cannot be opened, is no plain file, or is larger.
+        DataError: the file cannot be opened, is not a regular file, or is larger.
     """
-    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW)  # a pipe must not be waited for
+    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW)  # do not wait for a pipe
     allowed = f"a plain file of at most {max_bytes} bytes{'' if links else ', no link'}"
     try:
         handle = os.open(path, flags)
@@ -38,7 +38,7 @@ def read_plain(path: Path, max_bytes: int, *, links: bool = True) -> bytes:
         content = b""
         if status.st_size <= max_bytes:
             with os.fdopen(handle, "rb", closefd=False) as file:
-                content = file.read(status.st_size + 1)  # one byte more shows a file that grows while it is read
+                content = file.read(status.st_size + 1)  # an extra byte reveals a file that grows while it is read
     finally:
         os.close(handle)
     size = max(status.st_size, len(content))
@@ -53,7 +53,7 @@ def parse_json(path: Path, content: bytes) -> dict[str, Any]:
     """Return the JSON object in the content of `path`.
 
     Raises:
-        DataError: it is not UTF-8 text, not JSON, not an object, or nested too deeply.
+        DataError: the content is not UTF-8 text, not JSON, not an object, or nested too deeply.
     """
     try:
         found = json.loads(content)
@@ -80,10 +80,10 @@ def read_json(path: Path, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write `content` to `path`, making its folder; it lies on the disk before it takes the place of the old file.
+    """Write `content` to `path` and create its folder; the content is flushed to disk before it replaces the old file.
 
     Raises:
-        OSError: it cannot be written, as on a full disk; it names `path`, the old file stays, and nothing is left of the new one.
+        OSError: it cannot be written, for example on a full disk. The error names `path`; the old file stays, and no draft remains.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -94,19 +94,19 @@ def replace_file(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         draft.replace(path)
     except OSError as error:
-        error.filename = str(path)  # writing names none, and the draft means nothing to a user
+        error.filename = str(path)  # the error of a write names no file, and the draft's name would not help a user
         raise
     finally:
         draft.unlink(missing_ok=True)
 
 
 def require_space(folder: Path) -> None:
-    """Refuse to begin work in a folder, which need not be there yet, whose disk is all but full.
+    """Check that the disk of a folder, which need not exist yet, has enough free space.
 
     Raises:
-        DataError: naming the folder and the free bytes.
+        DataError: it has not; the message names the folder and the free bytes.
     """
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    free = shutil.disk_usage(there).free
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
     if free < MIN_FREE_BYTES:
         raise DataError(folder, "free space of the disk in bytes", free, f"at least {MIN_FREE_BYTES}")

@@ -1,7 +1,7 @@
-"""Reading measured files that others wrote: bounded unpacking, lines of UTF-8 text, numbers.
+"""Reading of measured files from outside: bounded decompression, lines of UTF-8 text, numbers.
 
-Nothing is guessed: what is not understood is refused with file, line, field, value and what is allowed. Nothing is held as text but the
-line, or the block of lines, that is being read (`vcgym.network.traces.columns`).
+Nothing is guessed: invalid input is rejected with file, line, field, value and allowed values. Only the line or block of lines being read
+is kept as text (`vcgym.network.traces.columns`).
 """
 
 import codecs
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain
 
-MAX_CONTENT_BYTES = 2**28  # unpacked; a gzip file may grow a thousandfold
+MAX_CONTENT_BYTES = 2**28  # uncompressed; a gzip file may grow a thousandfold
 MAX_LINES = 10_000_000  # a day of probes every 10 ms has 8.64 million
 MAX_LINE_CHARACTERS = 2**16
 UNIT_US = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
@@ -32,11 +32,11 @@ _BYTES_AT_ONCE = 2**16
 
 
 class TraceError(DataError):
-    """A measured file or trace that cannot be used; names file, line or index, field, value and what is allowed."""
+    """Unusable measured file or trace; names file, line or index, field, value and allowed values."""
 
 
 def read_content(path: Path, limit_bytes: int = MAX_CONTENT_BYTES) -> bytes:
-    """Read a file, unpacked if its name ends in .gz or .xz; more than `limit_bytes` is refused before it fills the memory."""
+    """Read a file and decompress it if its name ends in .gz or .xz; reject more than `limit_bytes` before it fills the memory."""
     try:
         content = read_plain(path, max(limit_bytes, MAX_CONTENT_BYTES))
         if path.suffix == ".gz":
@@ -55,10 +55,10 @@ def read_content(path: Path, limit_bytes: int = MAX_CONTENT_BYTES) -> bytes:
 
 
 def lines(path: Path, content: bytes) -> Iterator[str]:
-    """Yield the lines of UTF-8 text one by one, each with its line break; a byte-order mark is left out.
+    """Yield the lines of UTF-8 text, each with its line break, without a byte-order mark.
 
     Raises:
-        TraceError: what is no UTF-8 text, more than `MAX_LINES` lines, a line of more than `MAX_LINE_CHARACTERS`.
+        TraceError: invalid UTF-8, more than `MAX_LINES` lines, or a line of more than `MAX_LINE_CHARACTERS`.
     """
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
     count = 0
@@ -76,10 +76,10 @@ def lines(path: Path, content: bytes) -> Iterator[str]:
 
 
 def _no_text(path: Path, content: bytes) -> TraceError:
-    """Return the error that names the first bytes which are no UTF-8 text."""
+    """Return the error for the first bytes that are not UTF-8 text."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, len(content) + 1, _BYTES_AT_ONCE):
-        before = start - len(decoder.getstate()[0])  # bytes of a character that the last piece began
+        before = start - len(decoder.getstate()[0])  # bytes of a character that began in the previous chunk
         piece = content[start : start + _BYTES_AT_ONCE]
         try:
             decoder.decode(piece, final=start + _BYTES_AT_ONCE > len(content))
@@ -91,7 +91,7 @@ def _no_text(path: Path, content: bytes) -> TraceError:
 
 
 def number(path: Path, where: str, text: str, low: float, high: float) -> float:
-    """Return the number in `text`, plain or with an exponent, a point before its decimals; refuse NaN and what is out of [low, high]."""
+    """Return the number in `text`, in decimal or exponent notation with a decimal point; reject NaN and values outside [low, high]."""
     value = float(text) if _NUMBER.fullmatch(text) else None
     if value is None or not low <= value <= high:
         raise TraceError(path, where, text, f"a number from {low:.15g} to {high:.15g}")
@@ -105,12 +105,12 @@ def numbers(path: Path, field: str, cells: Sequence[str], lines: Sequence[int], 
             values = np.array(cells, np.float64)
             if np.all((low <= values) & (values <= high)):
                 return values
-    # Something is wrong: the cells one by one, to name the first.
+    # A cell is wrong: parse one by one to name the first.
     return np.array([number(path, f"line {line}, {field}", cell, low, high) for cell, line in zip(cells, lines, strict=True)])
 
 
 def refuse_falling(path: Path, column: str, values: NDArray[Any], lines: NDArray[np.int32], *, may_stand: bool = True) -> None:
-    """Refuse `values` (n,) of a column if one is below the one before it, or equal to it; `lines` (n,) are their lines in the file."""
+    """Reject `values` (n,) of a column that fall or, unless `may_stand`, repeat; `lines` (n,) are their lines in the file."""
     before, after = values[:-1], values[1:]
     falls = after < before if may_stand else after <= before
     if falls.any():

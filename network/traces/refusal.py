@@ -1,4 +1,4 @@
-"""Refusals in one line: a value cut to a readable length, and what is wrong with a document, field by field."""
+"""One-line error texts: values truncated to a readable length, and the invalid fields of a document."""
 
 from pydantic import ValidationError
 
@@ -8,24 +8,24 @@ _MAX_FAULTS = 3
 
 
 def shown(value: object, limit: int = MAX_SHOWN) -> str:
-    """Return `value` as Python writes it, in ASCII, cut to about `limit` characters."""
-    # A long text is cut before it is written out: it may have a gigabyte.
+    """Return the ASCII representation of `value`, truncated to about `limit` characters."""
+    # A long text, perhaps a gigabyte, is truncated before it is converted.
     text = ascii(value[: limit + 1] if isinstance(value, str | bytes) else value)
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def one_line(text: str, limit: int = MAX_LINE) -> str:
-    """Return a text as one line of at most `limit` characters; what is left out is from the middle."""
+    """Return a text as one line of at most `limit` characters, shortened in the middle."""
     line, tail = " ".join(text.split()), limit // 3
     return line if len(line) <= limit else f"{line[: limit - tail - 5]} ... {line[-tail:]}"
 
 
 def faults(error: ValidationError, where: str = "") -> str:
-    """Return the first faults that pydantic found: field, value and allowed range, in one line.
+    """Return the first faults that pydantic found, in one line: field, value and allowed range.
 
     Args:
-        error: of the validation.
-        where: the field that was validated, if it is part of another.
+        error: the validation error.
+        where: name of the validated field, if it is part of another document.
     """
     found = error.errors(include_url=False, include_context=False)
     lines = [_fault(".".join([*filter(None, [where]), *map(str, one["loc"])]), one["input"], one["msg"]) for one in found[:_MAX_FAULTS]]
@@ -34,6 +34,6 @@ def faults(error: ValidationError, where: str = "") -> str:
 
 def _fault(field: str, value: object, message: str) -> str:
     own = message.removeprefix("Value error, ")
-    if own != message:  # a validator of ours names field and value
+    if own != message:  # our own validators name field and value
         return own
     return f"{field or 'content'} is {shown(value)}; {message.replace('Input should be', 'allowed:')}"

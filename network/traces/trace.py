@@ -1,7 +1,7 @@
-"""Measured series of delays: validation and 10-ms slots.
+"""Measured series of delays: validation and conversion to 10-ms slots.
 
-A trace keeps what was measured, one entry per probe in order of sending. `to_slots` turns it into what a world replays;
-`vcgym.network.traces.trace_file` reads and writes it.
+A trace has one entry per probe in order of sending. `to_slots` converts it for replay; `vcgym.network.traces.trace_file` reads and writes
+it.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.reading import TraceError
 
-MAX_DELAY_US = 60_000_000  # a longer "delay" is a wrong unit or a broken clock
-MAX_SPAN_US = 86_400_000_000  # one day: a longer span is a wrong unit
+MAX_DELAY_US = 60_000_000  # a longer delay indicates a wrong unit or a broken clock
+MAX_SPAN_US = 86_400_000_000  # one day; a longer span indicates a wrong unit
 MAX_TIME_US = 2**53  # whole microseconds are exact in a float64 below this
 MAX_PROBES = MAX_SPAN_US // SLOT_US
 
@@ -26,9 +26,9 @@ class Trace:
 
     Attributes:
         name: name in errors and result rows.
-        sent_us: int64 (n,), starts at 0, never falls.
-        one_way_delay_us: int64 (n,), delay in [0, MAX_DELAY_US], or LOST. A ping gives the round trip: it stands here undivided, and
-            `to_slots` takes the share of it that counts as one way.
+        sent_us: int64 (n,), starts at 0, never decreases.
+        one_way_delay_us: int64 (n,), delay in [0, MAX_DELAY_US], or LOST. For a ping this is the full round-trip time; `to_slots` takes the
+            one-way share.
         card: source, licence, hash.
         round_trip: False if the delay was measured one way.
 
@@ -66,13 +66,13 @@ class Trace:
 def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> NDArray[np.int64]:
     """Return one delay per slot of send time.
 
-    A slot holds the last answered value sent in it. A slot in which only lost probes were sent is LOST. A slot in which nothing was sent
-    holds the last known value (before the first known one: LOST).
+    A slot has the value of the last answered probe sent in it. A slot with only lost probes is LOST. A slot without probes repeats the last
+    known value (LOST before the first one).
 
     Args:
         trace: n probes.
         slot_us: width of a slot, 1,000 to 1,000,000 microseconds.
-        rtt_share: share of a round trip that counts as one way, above 0 and at most 1. A one-way delay counts in full.
+        rtt_share: share of a round-trip time that counts as one-way delay, above 0 and at most 1. A one-way delay counts in full.
 
     Returns:
         int64 (last send time // slot_us + 1,): delay in whole microseconds, or LOST.
@@ -85,19 +85,19 @@ def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> ND
     slot = trace.sent_us // slot_us
     answered = trace.one_way_delay_us != LOST
     value = np.full(slot[-1] + 1, LOST, np.int64)
-    # With a repeated index the last assignment stays, and the trace is in order of sending.
+    # With repeated indices numpy keeps the last assignment, here the last probe sent.
     value[slot[answered]] = np.rint(trace.one_way_delay_us[answered] * share).astype(np.int64)
     known = value != LOST
-    holder = np.maximum.accumulate(np.where(known, np.arange(len(value)), -1))
-    held = np.where(holder >= 0, value[holder], LOST)
+    last_known = np.maximum.accumulate(np.where(known, np.arange(len(value)), -1))
+    filled = np.where(last_known >= 0, value[last_known], LOST)
     only_lost = np.zeros(len(value), bool)
     only_lost[slot[~answered]] = True
-    held[only_lost & ~known] = LOST
-    return held
+    filled[only_lost & ~known] = LOST
+    return filled
 
 
 def refuse_long(file: Path, column: str, sent_us: NDArray[np.int64], lines: NDArray[np.int32]) -> None:
-    """Refuse send times from 0 on, in order, that reach beyond a day; `lines` (n,) are theirs in the file."""
+    """Reject sorted send times, starting at 0, that span more than a day; `lines` (n,) are their lines in the file."""
     if sent_us[-1] > MAX_SPAN_US:
         at = int(np.searchsorted(sent_us, MAX_SPAN_US, "right"))
         raise TraceError(file, f"line {lines[at]}, {column}, us after the first", int(sent_us[at]), f"at most {MAX_SPAN_US}")
@@ -113,11 +113,11 @@ def from_replies(
     delay_us: NDArray[np.int64],
     round_trip: bool = True,
 ) -> Trace:
-    """Make a trace of answered probes: numbers missing in `seq` are lost, spaced evenly between their neighbours; all sorted by send time.
+    """Make a trace from answered probes; numbers missing in `seq` are lost and spaced evenly between their neighbours.
 
     Args:
         name: name of the trace.
-        file: file that errors name.
+        file: file name for errors.
         card: card of the file.
         lines: (n,) line of each answered probe in the file.
         seq: (n,) numbers of the answered probes, each once.

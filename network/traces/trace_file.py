@@ -1,9 +1,9 @@
-"""Files of traces: the one reader of whatever can be replayed, and the writer that importers use. A card lies beside each file.
+"""Trace files: the reader of everything that can be replayed, and the writer for importers. Each file has a card in the same folder.
 
 A file is CSV, plain or gzip, in one of two forms:
 
-    sent_ms and rtt_ms, or sent_ms and one_way_delay_ms    what importers write, to the microsecond; an empty delay is a lost probe
-    t_ms, rtt_ms and perhaps seq                           replies of a ping by arrival
+    sent_ms and rtt_ms, or sent_ms and one_way_delay_ms    written by importers, to the microsecond; an empty delay is a lost probe
+    t_ms, rtt_ms and optionally seq                        ping replies in order of arrival
 """
 
 import gzip
@@ -28,7 +28,7 @@ def write_trace(trace: Trace, path: Path) -> Card:
     """Write `trace` to the new file `path` (`*.csv.gz`), with a card that names its origin, and return the card.
 
     Raises:
-        DataError: another ending, or a file of that name.
+        DataError: the name has another ending, or the file exists.
     """
     if not path.name.endswith(ENDING):
         raise DataError(path, "name of the file", path.name, f"a name ending in {ENDING}")
@@ -42,7 +42,7 @@ def read_trace(path: Path) -> Trace:
     """Read the trace in a file of either form.
 
     Raises:
-        DataError: a file that is missing or broken, does not match its card, or makes no `Trace`.
+        DataError: the file is missing or broken, does not match its card, or is not a valid `Trace`.
     """
     content = read_content(path)
     header, name = read_header(path, content), path.name.removesuffix(ENDING)
@@ -69,12 +69,12 @@ def read_trace(path: Path) -> Trace:
 
 
 def _from_arrivals(name: str, path: Path, content: bytes, card: Card) -> Trace:
-    """Make a trace of replies by arrival.
+    """Make a trace from replies in order of arrival.
 
-    The send time is t_ms - rtt_ms; the few replies that overtook another (t_ms still rises, send time falls) are sorted back into send
-    order. A lost ping is a row without rtt_ms or, with seq, a missing number. It has no send time of its own (the t_ms of such a row is
-    when the sender gave up, and is not used): it is spaced evenly, by number, between its answered neighbours. Without seq each row counts
-    as one ping, and a loss that left no row cannot be seen. Pings lost before the first or after the last answered one are left out.
+    The send time is t_ms - rtt_ms; replies that overtook others are sorted into send order. A lost ping is a row without rtt_ms or, with
+    seq, a missing number. Its send time is unknown (the t_ms of such a row is the sender's timeout and is ignored), so lost pings are
+    spaced evenly, by number, between their answered neighbours. Without seq each row counts as one ping, and a loss without a row is
+    invisible. Pings lost before the first or after the last answered one are left out.
     """
 
     def numbers_of(block: Table) -> Arrays:
@@ -96,7 +96,7 @@ def _from_arrivals(name: str, path: Path, content: bytes, card: Card) -> Trace:
 
 
 def csv_content(header: Iterable[str], rows: Iterable[str]) -> bytes:
-    """Return the content of a CSV file, made row by row."""
+    """Return the content of a CSV file, built row by row."""
     content = bytearray(f"{','.join(header)}\n".encode())
     for row in rows:
         content += row.encode()
@@ -105,10 +105,10 @@ def csv_content(header: Iterable[str], rows: Iterable[str]) -> bytes:
 
 
 def write_with_card(path: Path, content: bytes, origin: Card, units: str) -> Card:
-    """Write `content` to the new file `path`, packed if its name ends in .gz, and beside it a card that names `origin`.
+    """Write `content` to the new file `path`, compressed if its name ends in .gz, and its card, which names `origin`.
 
     Raises:
-        DataError: a file of that name, or one that cannot be written.
+        DataError: the file exists or cannot be written.
     """
     card = Card(
         name=path.name.split(".")[0],
@@ -127,15 +127,15 @@ def write_with_card(path: Path, content: bytes, origin: Card, units: str) -> Car
 
 
 def write_card(path: Path, card: Card) -> None:
-    """Write the card of `path` beside it."""
+    """Write the card of `path` to the same folder."""
     write_new(card_path(path), (card.model_dump_json(indent=1) + "\n").encode())
 
 
 def write_new(path: Path, content: bytes) -> None:
-    """Write a file that must not be there yet, and its folder: whole, or not at all.
+    """Write a new file atomically and create its folder.
 
     Raises:
-        DataError: it is there, or it cannot be written.
+        DataError: the file exists or cannot be written.
     """
     refuse_existing(path)
     part = path.with_name(f".part-{path.name}")
@@ -151,7 +151,7 @@ def write_new(path: Path, content: bytes) -> None:
 
 
 def refuse_existing(path: Path) -> None:
-    """Refuse a file that is there already."""
+    """Raise DataError if the file exists already."""
     if path.exists():
         raise DataError(path, "file", "there already", "a new file; nothing is overwritten")
 

@@ -1,7 +1,7 @@
-"""Comparison of shipped parameters with the measurements that they were fitted to, by samples of the worlds themselves.
+"""Comparison of shipped parameters with the measurements they were fitted to, by sampling the worlds.
 
-The links of a table are put side by side, each a path of its own, in the round-trip domain; pings are read off the world one a second (mode
-correlated) or one a slot (mode paper, where slots are independent), 30 to a burst, and compared with the measured bursts. Two days are
+Each link of a table becomes a path of one world, with round-trip times as delays. Pings are sampled from the world once per second (mode
+correlated) or once per slot (mode paper, where slots are independent), 30 per burst, and compared with the measured bursts. Two days are
 ordinary and bad hours in the fitted shares.
 """
 
@@ -26,14 +26,14 @@ from vcgym.network.worlds.world import World, WorldDraw, blocks
 from vcgym.network.worlds.world_links import load_sample
 
 BURSTS_DRAWN = 60
-FEWEST_BURSTS = 3
-WORLD_LINKS = 200  # direct links of the sample that are drawn
+MIN_BURSTS = 3
+WORLD_LINKS = 200  # number of direct links sampled
 PING_SLOTS = 1_000_000 // SLOT_US
 _SEED = 1
 
 
 class FitRow(NamedTuple):
-    """Statistic of one law over all links, ms: medians over links, and median and 90th percentile of the absolute error."""
+    """Statistic of one distribution over all links, ms: medians over links, and median and 90th percentile of the absolute error."""
 
     scenario: str
     law: str
@@ -49,14 +49,14 @@ class _Known(NamedTuple):
     rows: NDArray[Any]  # dtype LINK
     bursts: NDArray[np.float64]  # (links, 4): medians of min, avg, max, mdev
     days: NDArray[np.float64]  # (links, 4): two-day min, mean, max, sd; nan if not measured
-    pings: int = BURST_PINGS  # of a burst
+    pings: int = BURST_PINGS  # per burst
 
 
 def fit_report(name: str, root: Path) -> list[FitRow]:
-    """Return the rows of scenario wonderproxy, world or cloud against the statistics under `root`.
+    """Return the comparison of scenario wonderproxy, world or cloud with the statistics under `root`.
 
     Raises:
-        DataError: a file that is missing or broken.
+        DataError: a file is missing or broken.
     """
     known = {"wonderproxy": _ten_places, "world": _world, "cloud": _cloud}[name](root)
     ordinary = _correlated(known.rows, bad=False)
@@ -70,8 +70,8 @@ def fit_report(name: str, root: Path) -> list[FitRow]:
 
 
 def _pings(world: World, every: int, pings: int = BURST_PINGS) -> NDArray[np.float64]:
-    """Return pings in ms, (links, bursts, pings), one of `every` slots; BURSTS_DRAWN bursts of the usual length, fewer longer ones."""
-    bursts = max(BURSTS_DRAWN * BURST_PINGS // pings, FEWEST_BURSTS)
+    """Return pings in ms, (links, bursts, pings), one per `every` slots; BURSTS_DRAWN bursts of the usual length, fewer if longer."""
+    bursts = max(BURSTS_DRAWN * BURST_PINGS // pings, MIN_BURSTS)
     slots = bursts * pings * every
     taken, first = [], 0
     for block in blocks(world, slots):
@@ -106,14 +106,14 @@ def _row(name: str, law: str, statistic: str, measured: NDArray[np.float64], dra
 
 
 def _burst_rows(name: str, law: str, measured: NDArray[np.float64], pings: NDArray[np.float64]) -> list[FitRow]:
-    """Compare the median over the sampled bursts of min, average, largest and deviation with the measured medians."""
+    """Compare the medians of min, average, maximum and deviation over the sampled bursts with the measured medians."""
     drawn = (pings.min(axis=2), pings.mean(axis=2), pings.max(axis=2), pings.std(axis=2))
     names = ("min", "avg", f"max of {pings.shape[2]}", "mdev")
     return [_row(name, law, names[i], measured[:, i], np.median(drawn[i], axis=1)) for i in range(4)]
 
 
 def _worst_rows(name: str, known: _Known, measured: NDArray[np.bool_]) -> list[FitRow]:
-    """Compare the bad hour as the two days imply it with samples of mode paper."""
+    """Compare the bad hour derived from the two days with samples of mode paper."""
     pings = _pings(_paper(known.rows[measured], "worst"), 1).reshape(int(measured.sum()), -1)
     days, avg = known.days[measured], known.bursts[measured, 1]
     hour = np.array([bad_hour(a, mean, sd) for a, (_, mean, _, sd) in zip(avg, days, strict=True)])

@@ -1,7 +1,7 @@
-"""Time structure of delays, measured and drawn side by side.
+"""Comparison of the time structure of measured and sampled delays.
 
-Of a series of one delay per 10-ms slot: autocorrelation with the mean of each 10-s window taken away, so that slow shifts of level do not
-count; share of slots whose packet is overtaken by the next; lengths of runs above the series' 95th percentile.
+For a series of one delay per 10-ms slot: the autocorrelation after subtracting the mean of each 10-s window, which removes slow shifts of
+level; the share of slots whose packet is overtaken by the next; the lengths of runs above the series' 95th percentile.
 """
 
 from pathlib import Path
@@ -35,10 +35,10 @@ class StructureRow(NamedTuple):
 
 
 def time_structure(delay_us: NDArray[np.int64], overtaken: float | None = None, name: str = "") -> StructureRow:
-    """Return the structure of one delay per slot (LOST: the last one holds); `overtaken` if known better than from the slots."""
+    """Return the structure of a series of one delay per slot (LOST repeats the last one); pass `overtaken` if known more exactly."""
     got = np.flatnonzero(delay_us != LOST)
     arrivals_us = got * SLOT_US + delay_us[got].astype(np.int64)
-    ms = _held(delay_us) / 1000.0
+    ms = _filled(delay_us) / 1000.0
     windows = ms[: len(ms) // WINDOW_SLOTS * WINDOW_SLOTS].reshape(-1, WINDOW_SLOTS)
     centred = windows - windows.mean(axis=1, keepdims=True)
     variance = (centred**2).mean()
@@ -55,7 +55,7 @@ def measured_structure(root: Path) -> list[StructureRow]:
     """Return the rows of the 10-ms series under `root`.
 
     Raises:
-        DataError: a series that is missing or broken.
+        DataError: a series is missing or broken.
     """
     rows = []
     for trace in map(read_trace, leo.files(root, SERIES)):
@@ -80,6 +80,6 @@ def drawn_structure(mode: str, stratum: str | None, tau_ms: float = TAU_MS, slot
     return StructureRow(label, correlation, overtaken, mean_ms, p90_ms)
 
 
-def _held(delay_us: NDArray[np.int64]) -> NDArray[np.int64]:
-    place = np.maximum.accumulate(np.where(delay_us != LOST, np.arange(len(delay_us)), -1))
-    return delay_us[place[np.argmax(place >= 0) :]]
+def _filled(delay_us: NDArray[np.int64]) -> NDArray[np.int64]:
+    last_known = np.maximum.accumulate(np.where(delay_us != LOST, np.arange(len(delay_us)), -1))
+    return delay_us[last_known[np.argmax(last_known >= 0) :]]

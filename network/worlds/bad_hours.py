@@ -1,12 +1,12 @@
-"""Bad hours and losses of the links of a correlated world.
+"""Bad hours and losses of links in a correlated world.
 
-A link that is bad between two slots has congestion bursts (declared, see docs/scenarios.md): on for 3-10 s (uniform), off for 13 s on
-average (exponential); level lognormal, where no other median is given with 90 % within 40-150 ms; linear rise over 0.2-1.5 s; drain 0.3 s
-per s; fast variation of +-35 % that follows the link's queueing x; loss 1 % while on, 0.05 % while off, independent from slot to slot.
+During a bad hour a link has congestion bursts (declared, see docs/scenarios.md): on for 3-10 s (uniform), off for 13 s on average
+(exponential); level lognormal, by default with 90 % within 40-150 ms; linear rise over 0.2-1.5 s; drain 0.3 s per s; fast variation of
++-35 % that follows the link's queueing x; loss 1 % while on, 0.05 % while off, independent between slots.
 
-A link that is not bad loses a share p of its packets (assumed: the Gilbert-Elliott model with a good state that loses nothing and a bad
-one that loses all; Gilbert, Bell System Technical Journal 39, 1960). In each slot the state is drawn anew with probability 1 / L, bad with
-probability p, else it stays. So p is lost whatever L, and a run of losses has L / (1 - p) slots on average: L = 1 is independent loss.
+Outside bad hours a link loses a share p of its packets (assumed: the Gilbert-Elliott model; its good state loses nothing, its bad state
+everything; Gilbert, Bell System Technical Journal 39, 1960). In each slot the state is resampled with probability 1 / L, and is then bad
+with probability p. So the loss is p for every L, and a run of losses has L / (1 - p) slots on average. L = 1 is independent loss.
 """
 
 import math
@@ -35,7 +35,7 @@ _ONE, _HALF = np.float32(1.0), np.float32(0.5)
 
 
 class BadHours(NamedTuple):
-    """Parameters and running state; first axis the session, second the link. Each int64, but those of `_FLOATS`."""
+    """Parameters and running state; first axis: session, second: link. All are int64 except `_FLOATS`."""
 
     bad_from: NDArray[np.int64]
     bad_to: NDArray[np.int64]
@@ -43,7 +43,7 @@ class BadHours(NamedTuple):
     loss: NDArray[np.float64]
     loss_run: NDArray[np.float64]  # L
     lost: NDArray[np.int64]  # state of the loss model, 0 or 1
-    phases: NDArray[np.int64]  # how many there have been, bursts and pauses
+    phases: NDArray[np.int64]  # number of phases so far, bursts and pauses
     on: NDArray[np.int64]
     until: NDArray[np.int64]
     level_us: NDArray[np.int64]
@@ -55,7 +55,7 @@ _FLOATS = ("bad_level_ms", "loss", "loss_run")
 
 
 def allocate_bad_hours(sessions: int, links: int) -> BadHours:
-    """Allocate the state of `sessions` by `links` links, zeros."""
+    """Allocate the state of `sessions` times `links` links, zeros."""
     shape = sessions, links
     arrays: dict[str, Any] = {name: np.zeros(shape, float if name in _FLOATS else np.int64) for name in BadHours._fields}
     return BadHours(**arrays)
@@ -110,7 +110,7 @@ def _add_burst(hours, s, link, rising, x, row_us):
 
 @kernel
 def _lose_alone(key, first_slot, chance, row_us):
-    """Sample independent losses; return whether the last slot loses."""
+    """Sample independent losses; return True if the last slot is lost."""
     for i in range(row_us.size):
         row_us[i] |= _LOST_BIT if rng.uniform(key, first_slot + i) < chance else _NONE
     return 1 if rng.uniform(key, first_slot + row_us.size - 1) < chance else 0
@@ -129,7 +129,7 @@ def _lose_in_runs(lost, key, first_slot, chance, run, row_us):
 
 @kernel
 def bad_hours_row(hours, s, link, seed, first_slot, x, row_us):
-    """Add bursts and losses of one block to the row `row_us` (int32) of a link, whose queueing is `x`: stretch by stretch of one kind."""
+    """Add bursts and losses of one block, phase by phase, to the row `row_us` (int32) of a link with queueing `x`."""
     losses = rng.stream_key(seed, link, rng.LOSS)
     begin = 0
     while begin < BLOCK_SLOTS:

@@ -1,6 +1,6 @@
-"""Mode `correlated`: half the round trip, queueing with a declared correlation time, bursts in bad hours, first-in-first-out within a path.
+"""Mode `correlated`: half the round trip, queueing with a declared correlation time, bursts in bad hours, FIFO order on each path.
 
-Delay of link l in slot k, one way:  base_l f_k + exp(mu_l + sigma_l x_k) + burst_k,  x an AR(1) process with unit variance and
+One-way delay of link l in slot k:  base_l f_k + exp(mu_l + sigma_l x_k) + burst_k,  where x is an AR(1) process with unit variance and
 correlation exp(-10 ms / tau): a Gaussian copula with lognormal margins; with tau = 0 each x is drawn for itself. The margins are fitted to
 measured ping bursts (data/README.md); the correlation time is declared, since ping statistics fix nothing below one second. A lognormal has
 no bound, but queueing is at most 2.1 s here (declared: no ping behind the shipped statistics took longer).
@@ -46,13 +46,13 @@ _MAX_MS = MAX_LINK_US / 1000.0
 _NORMAL = normal_table().astype(np.float32)
 _EXP2 = [np.float32(math.log(2.0) ** n / math.factorial(n)) for n in range(8)]
 _C1, _C2, _C3, _C4, _C5, _C6, _C7 = _EXP2[1:]
-_LOWEST, _HIGHEST = np.float32(-20.0), np.float32(21.0)  # 2^-20 us rounds to nothing, 2^21 us is the most queueing
+_LOWEST, _HIGHEST = np.float32(-20.0), np.float32(21.0)  # 2^-20 us rounds to zero, 2^21 us is the largest queueing
 _ONE, _HALF, _BIAS, _FRACTION = np.float32(1.0), np.float32(0.5), np.int32(127), np.int32(23)
 _MAX_LINK_US = np.int32(MAX_LINK_US)
 
 
 class Rows(NamedTuple):
-    """Parameters and running state; first axis the session, second the link (last_delay_us: the path; events: the event)."""
+    """Parameters and running state; first axis: session, second: link (last_delay_us: path; events: event)."""
 
     seed: NDArray[np.uint64]
     block: NDArray[np.int64]
@@ -74,7 +74,7 @@ class Rows(NamedTuple):
 
 @kernel
 def exp2(y):
-    """Return 2^y (float32), 2^-20 to 2^26; below and above it stays there."""
+    """Return 2^y (float32), clipped to 2^-20..2^26."""
     y = min(max(y, _LOWEST), _HIGHEST)
     octave = np.floor(y + _HALF)
     f = y - octave
@@ -84,7 +84,7 @@ def exp2(y):
 
 @kernel
 def _shift(rows, s, link, block):
-    """Return the slot of the block from which a new level of the base holds, BLOCK_SLOTS for none, and that level."""
+    """Return the slot within the block at which the base level shifts (BLOCK_SLOTS for none), and the new level."""
     key = rng.stream_key(rows.seed[s], link, rng.SHIFT)
     if rng.uniform(key, 3 * block) >= rows.shift_chance[s]:
         return BLOCK_SLOTS, rows.level[s, link]
@@ -93,7 +93,7 @@ def _shift(rows, s, link, block):
 
 @kernel
 def _follow(rows, s, link, x):
-    """Make row `link` of `x`, independent draws, an AR(1) process that goes on where the last block ended."""
+    """Turn the independent draws in row `link` of `x` into an AR(1) process that continues the last block."""
     persistence, fresh, now = rows.persistence[s, link], rows.fresh[s, link], rows.x[s, link]
     for i in range(BLOCK_SLOTS):
         now = persistence * now + fresh * x[link, i]
@@ -103,7 +103,7 @@ def _follow(rows, s, link, x):
 
 @kernel
 def _follow_four(rows, s, link, x):
-    """Do the same for four links from `link` on: each waits for its own last value, so four take little longer than one."""
+    """Do the same for four links from `link` on. The recursions are independent of each other, so four take little longer than one."""
     persistence, fresh, now = rows.persistence[s], rows.fresh[s], rows.x[s]
     a, b, c, d = link, link + 1, link + 2, link + 3
     kept_a, kept_b, kept_c, kept_d = persistence[a], persistence[b], persistence[c], persistence[d]
@@ -132,7 +132,7 @@ def _gaussians(rows, s, first_slot, x):
 
 @kernel
 def _queueing_row(rows, s, link, x, row_us):
-    """Write base and queueing of one link, whose Gaussian is `x`."""
+    """Write base plus queueing of one link with Gaussian process `x`."""
     log2_mean, log2_sd = rows.log2_mean[s, link], rows.log2_sd[s, link]
     shift, level = _shift(rows, s, link, rows.block[s])
     before = np.int32(min(rows.base_ms[s, link] * rows.level[s, link] * 1000.0 + 0.5, MAX_LINK_US))
@@ -145,9 +145,9 @@ def _queueing_row(rows, s, link, x, row_us):
 
 @kernel
 def next_block(rows, s, path_links, x, link_us, out):
-    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on.
+    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and advance the state.
 
-    To be written over: x float32 and link_us int32, both (links, BLOCK_SLOTS).
+    Scratch buffers: x float32 and link_us int32, both (links, BLOCK_SLOTS).
     """
     first_slot = rows.block[s] * BLOCK_SLOTS
     _gaussians(rows, s, first_slot, x)
@@ -189,9 +189,9 @@ class CorrelatedWorld(World):
     """Correlated worlds of `sessions` calls over the same path layout; see `vcgym.network.worlds.world.World`.
 
     Args:
-        sessions: how many.
+        sessions: number of sessions.
         path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
-        events: room for that many declared events in each world.
+        events: capacity for declared events in each world.
     """
 
     def __init__(self, sessions: int, path_links: NDArray[np.int64], events: int = 0) -> None:
@@ -217,7 +217,7 @@ class CorrelatedWorld(World):
         Per link (arrays, or one number for all): base_ms, log_mean and log_sd (of ms), loss, bad_from and bad_to (slots), loss_run (L,
         default 1), bad_level_ms (median level of the bursts of a bad hour, default LEVEL_MS). Per world: tau_ms, shift_every_s (default
         SHIFT_EVERY_S; infinite: never), shift_size (default SHIFT_SIZE), skew_ppm (default 0), events (a sequence of
-        `vcgym.network.worlds.events.Event`, default none), lossless (default False; True: the same delays, those of lost slots too).
+        `vcgym.network.worlds.events.Event`, default none), lossless (default False; True: the same delays, also in slots that are lost).
         """
         rows, given = self.rows, draw.parameters
         rows.seed[row] = draw.seed

@@ -1,8 +1,7 @@
-"""Declared events: what a stress world does to a link between two slots, on top of what the link does by itself.
+"""Declared events: changes that a stress world makes to a link between two slots, on top of the link's own behaviour.
 
-Enough for a route that flaps (steps, `add_ms`), a congestion that builds up (`slope_ms_per_s`), a day and a night (slopes), a step of 30 s,
-an outage that loses (`loss` 1) or that holds packets and releases them together (`hold`), and a relay that fails (`loss` 1 on each of its
-links).
+They can express route flaps (steps, `add_ms`), growing congestion (`slope_ms_per_s`), day and night (slopes), a step of 30 s, an outage
+that loses packets (`loss` 1) or holds them and releases them together (`hold`), and a relay failure (`loss` 1 on each of its links).
 """
 
 import math
@@ -25,12 +24,12 @@ class Event(NamedTuple):
 
     Attributes:
         link: index of the link.
-        from_slot: first slot; negative ones lie in the history.
-        to_slot: first slot after.
-        add_ms: added to the delay in the first slot; may be negative, a delay stays within 0 and 60 s.
-        slope_ms_per_s: how fast that changes until the event ends.
-        loss: probability, 0 to 1, that a packet is lost on top of the link's own losses; independent from slot to slot.
-        hold: nothing leaves the link before the event ends; what it kept leaves then, all together.
+        from_slot: first slot; negative slots belong to the history.
+        to_slot: last slot + 1.
+        add_ms: added to the delay in the first slot; may be negative. The delay is clipped to 0..60 s.
+        slope_ms_per_s: rate of change of the added delay until the event ends.
+        loss: probability, 0 to 1, of a loss in addition to the link's own losses; independent between slots.
+        hold: True: the link holds all packets until the event ends and then releases them together.
     """
 
     link: int
@@ -46,19 +45,19 @@ EVENT = np.dtype((np.record, [(name, "i8" if name in ("link", "from_slot", "to_s
 
 
 def allocate_events(sessions: int, capacity: int) -> NDArray[np.void]:
-    """Allocate `capacity` events a session, (sessions, capacity) of EVENT; an event of no slots does nothing."""
+    """Allocate (sessions, capacity) of EVENT; an event with zero slots has no effect."""
     return np.zeros((sessions, capacity), EVENT)
 
 
-def put_events(room: NDArray[np.void], events: Sequence[Event], links: int) -> None:
-    """Write a world's events, in the order in which they are applied, into its row (capacity,) of `allocate_events`.
+def put_events(rows: NDArray[np.void], events: Sequence[Event], links: int) -> None:
+    """Write a world's events, in order of application, into its row (capacity,) of `allocate_events`.
 
     Raises:
-        ValueError: more than there is room for, or a field out of its range.
+        ValueError: more events than the capacity, or a field out of range.
     """
-    if len(events) > len(room):
-        raise ValueError(f"{len(events)} events: allowed are 0 to {len(room)}, the room given to the world")
-    room[...] = np.zeros((), EVENT)
+    if len(events) > len(rows):
+        raise ValueError(f"{len(events)} events: allowed are 0 to {len(rows)}, the room given to the world")
+    rows[...] = np.zeros((), EVENT)
     for number, event in enumerate(events):
         where = f"events[{number}]"
         checked(f"{where}.link", event.link, 0, links - 1)
@@ -69,12 +68,12 @@ def put_events(room: NDArray[np.void], events: Sequence[Event], links: int) -> N
         checked(f"{where}.add_ms", event.add_ms, -MAX_ADD_MS, MAX_ADD_MS)
         checked(f"{where}.slope_ms_per_s", event.slope_ms_per_s, -MAX_ADD_MS, MAX_ADD_MS)
         checked(f"{where}.loss", event.loss, 0.0, 1.0)
-        room[number] = tuple(event)
+        rows[number] = tuple(event)
 
 
 @kernel
 def apply_events(events, s, seed, first_slot, link_us):
-    """Change the rows of links (links, BLOCK_SLOTS) of one block by the events of session `s`."""
+    """Apply the events of session `s` to the link rows (links, BLOCK_SLOTS) of one block."""
     for e in range(events.shape[1]):
         event = events[s, e]
         losses = rng.stream_key(seed, event.link, rng.EVENT)
@@ -82,7 +81,7 @@ def apply_events(events, s, seed, first_slot, link_us):
             before = link_us[event.link, slot - first_slot]
             lost = before >= LOST_BIT or rng.uniform(losses, slot) < event.loss
             added_ms = event.add_ms + event.slope_ms_per_s * ((slot - event.from_slot) * (SLOT_US * 1e-6))
-            # A slope over years is still a number: cut before it becomes an integer.
+            # A slope over years overflows an integer, so clip the float first.
             added_us = math.floor(min(max(added_ms, -MAX_ADD_MS), MAX_ADD_MS) * 1000.0 + 0.5)
             delay_us = max(int(before & (LOST_BIT - 1)) + int(added_us), 0)
             if event.hold:

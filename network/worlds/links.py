@@ -1,6 +1,6 @@
-"""Links as rows of numbers, and what the modes paper and correlated make of them.
+"""Links as rows of numbers, and the parameters that modes paper and correlated derive from them.
 
-A row (dtype `LINK`) holds the fitted law of one link in the round-trip domain; `nan` stands where a law is not known.
+A row (dtype `LINK`) holds the fitted distribution of one link, in round-trip times; `nan` marks an unknown parameter.
 """
 
 import functools
@@ -23,7 +23,7 @@ LINK = np.dtype(
 
 
 def row_of(link: Link) -> tuple[float, ...]:
-    """Return the row of a link of a table; a link without statistics of bad hours has none (share 0)."""
+    """Return a table's link as a row; a link without statistics of bad hours gets share 0."""
     laws = (tuple(getattr(law, name) for name in _LAW) if law is not None else (math.nan,) * 4 for law in (link.median, link.worst))
     hours = link.bad_hours
     return (
@@ -33,7 +33,7 @@ def row_of(link: Link) -> tuple[float, ...]:
 
 
 def paper_parameters(rows: NDArray[Any], burst: str, share_of_rtt: float) -> dict[str, Any]:
-    """Return the parameters of `PaperWorld`: a quantile table per link of the Beta law of `burst`, else of the other, else of queueing."""
+    """Return the parameters of `PaperWorld`: per link a quantile table of its Beta law for `burst`, else the other burst, else queueing."""
     other = BURSTS[1 - BURSTS.index(burst)]
     tables = []
     for row in rows:
@@ -56,6 +56,6 @@ def correlated_parameters(rows: NDArray[Any], tau_ms: float, share_of_rtt: float
     }
 
 
-# A table takes about as long to make as a call to play, and the links between relays are the same for every pair.
+# Making a table takes about as long as playing a call, and all pairs share the links between relays.
 _beta_quantiles = functools.lru_cache(maxsize=4096)(beta_table)
 _queue_quantiles = functools.lru_cache(maxsize=4096)(lognormal_table)

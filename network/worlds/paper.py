@@ -1,7 +1,7 @@
-"""Mode `paper`: independent draws per packet and link, the round-trip time used as one-way, nothing that keeps packets in order.
+"""Mode `paper`: independent draws per packet and link, the round-trip time used as one-way delay, no ordering constraint.
 
-What the authors' own packet log shows: one ping burst's min/mean/max/deviation stretched to 30,000 independent Beta draws. A later packet
-overtakes an earlier one as often as the spread allows; this decides every result about disorder, so the mode is printed with each.
+The authors' own packet log shows this model: min/mean/max/deviation of one ping burst, expanded to 30,000 independent Beta draws. Packets
+overtake each other as often as the spread allows. This dominates every result about reordering, so each result names its mode.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ _HALF, _LOST_BIT = np.float32(0.5), np.int32(LOST_BIT)
 
 
 class Rows(NamedTuple):
-    """Parameters and running state; first axis the session, second the link."""
+    """Parameters and running state; first axis: session, second: link."""
 
     seed: NDArray[np.uint64]
     block: NDArray[np.int64]
@@ -40,9 +40,9 @@ class Rows(NamedTuple):
 
 @kernel
 def next_block(rows, s, path_links, draws_us, link_us, out):
-    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on.
+    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and advance the state.
 
-    To be written over: draws_us float32 (BLOCK_SLOTS,), link_us int32 (links, BLOCK_SLOTS).
+    Scratch buffers: draws_us float32 (BLOCK_SLOTS,), link_us int32 (links, BLOCK_SLOTS).
     """
     first_slot = rows.block[s] * BLOCK_SLOTS
     for link in range(rows.loss.shape[1]):
@@ -74,7 +74,7 @@ class PaperWorld(World):
     """Paper worlds of `sessions` calls over the same path layout; see `vcgym.network.worlds.world.World`.
 
     Args:
-        sessions: how many.
+        sessions: number of sessions.
         path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
     """
 
@@ -91,7 +91,7 @@ class PaperWorld(World):
         )
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Take the parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES`, loss (links,), lossless (default False)."""
+        """Set the parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES`, loss (links,), lossless (default False)."""
         rows = self.rows
         rows.seed[row] = draw.seed
         rows.lossless[row] = draw.parameters.get("lossless", False)

@@ -1,7 +1,7 @@
 """Paths over hops: endpoint -> 0, 1 or 2 relays -> user (VCRoute paper, II-C and VI-A; users never relay).
 
-Nodes of one call are numbered 0 = sender, 1..n = relays, n + 1 = receiver. Paths stand in a fixed order, so that an index means the same
-everywhere: direct, then one relay by number, then two relays in lexicographic order.
+Nodes of one call are numbered 0 = sender, 1..n = relays, n + 1 = receiver. The order of paths is fixed, so that an index means the same
+everywhere: the direct path, then one relay by number, then two relays in lexicographic order.
 """
 
 from itertools import pairwise, permutations
@@ -17,7 +17,7 @@ def relay_sequences(relays: int) -> list[tuple[int, ...]]:
     """Return the relays crossed by each path, in path order.
 
     Args:
-        relays: how many relays the call may use, >= 0.
+        relays: number of relays of the call, >= 0.
 
     Returns:
         ``1 + n + n (n - 1)`` tuples of relay numbers 1..n; the first is empty (the direct path).
@@ -32,7 +32,7 @@ def relay_sequences(relays: int) -> list[tuple[int, ...]]:
 
 
 def links_and_paths(relays: int) -> tuple[list[tuple[int, int]], NDArray[np.int64]]:
-    """Return the directed links in use and the links of each path.
+    """Return the directed links of a call and the links of each path.
 
     Returns:
         The links as (from node, to node), in order of first use by the paths; and an int64 array (paths, 3) of link indices, padded with

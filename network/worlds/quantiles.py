@@ -1,8 +1,8 @@
-"""Quantile tables: a distribution as its values at fixed probabilities, so that one draw costs one look-up.
+"""Quantile tables: a distribution stored as its values at fixed probabilities, so that a draw costs one look-up.
 
-The probabilities (`PROBABILITIES`) lie densest at both ends: t = 2 min(p, 1 - p) + 2^-OCTAVES has CELLS equal cells in each of its
-octaves, so that a tail is as true, relative to its own size, as the middle. The place of a draw in the table is then read off the exponent
-and the first bits of t as a float32, without a branch; between two points a value is linear in p.
+The probabilities (`PROBABILITIES`) are densest at both ends: t = 2 min(p, 1 - p) + 2^-OCTAVES has CELLS equal cells in each octave, so the
+relative accuracy in the tails equals that in the middle. The table index of a draw is the exponent and the leading bits of t as a float32,
+found without a branch; between two points values are interpolated linearly in p.
 
 The Beta distribution function is the regularised incomplete beta function by its continued fraction (Abramowitz and Stegun 26.5.8,
 evaluated by Lentz's method).
@@ -19,7 +19,7 @@ from vcgym.network.kernels.rng import normal_quantile
 
 OCTAVES = 16
 CELLS = 32  # per octave
-_SIDE_POINTS = OCTAVES * CELLS + 2  # up to the median and one more: t ends at 1 + 2^-OCTAVES
+_SIDE_POINTS = OCTAVES * CELLS + 2  # one point beyond the median: t ends at 1 + 2^-OCTAVES
 TABLE_POINTS = 2 * _SIDE_POINTS
 _MAX_TERMS = 500
 _TINY = 1e-300
@@ -62,10 +62,10 @@ def _probabilities() -> NDArray[np.float64]:
 
 # Probability of each table point, float64 (TABLE_POINTS,): the lower side from 0 up to the median, then the upper side from 1 down to it.
 PROBABILITIES = _probabilities()
-# The same for a law without bounds: its ends stand at 2^-25 and 1 - 2^-25, about the means of what lies beyond the next points.
+# The same for an unbounded distribution: the ends are 2^-25 and 1 - 2^-25, near the means of the tails beyond the next points.
 OPEN_PROBABILITIES = np.clip(PROBABILITIES, 2.0**-25, 1.0 - 2.0**-25)
 
-# The same cells, in bits of a float32 (23 of them a fraction) made from a 31-bit integer m = t 2^31.
+# The same cells, in bits of a float32 (23 fraction bits) made from a 31-bit integer m = t 2^31.
 _MAGNITUDE = np.int32(0x7FFFFFFF)
 _FIRST = np.float32(2.0 ** (31 - OCTAVES))
 _FIRST_BITS = np.int32((127 + 31 - OCTAVES) << 23)
@@ -78,7 +78,7 @@ _NO_OFFSET = np.int32(0)
 
 @kernel
 def draw_row(table, key, first_slot, out):
-    """Sample independent values of slots `first_slot`, ... of stream `key` into `out` (float32) by `table` (float32, TABLE_POINTS)."""
+    """Sample independent values for slots `first_slot`, ... into `out` (float32), from stream `key` and `table` (float32, TABLE_POINTS)."""
     bits_of = out.view(np.int32)
     for i in range(out.size):
         bits = rng.bits32(key, first_slot + i)
@@ -110,7 +110,7 @@ def _fill_beta(table, probabilities, low, high, a, b):
 
 
 def beta_table(low: float, high: float, a: float, b: float) -> NDArray[np.float64]:
-    """Return the quantiles of a Beta(a, b) stretched to [low, high] at `PROBABILITIES`."""
+    """Return the quantiles at `PROBABILITIES` of a Beta(a, b) scaled to [low, high]."""
     table = np.empty(TABLE_POINTS)
     _fill_beta(table, PROBABILITIES, low, high, a, b)
     table[0], table[_SIDE_POINTS] = low, high
@@ -118,7 +118,7 @@ def beta_table(low: float, high: float, a: float, b: float) -> NDArray[np.float6
 
 
 def normal_table() -> NDArray[np.float64]:
-    """Return the quantiles of the standard normal law at `OPEN_PROBABILITIES`."""
+    """Return the quantiles of the standard normal distribution at `OPEN_PROBABILITIES`."""
     return np.array([normal_quantile(p) for p in OPEN_PROBABILITIES])
 
 
@@ -128,16 +128,16 @@ def lognormal_table(base: float, log_mean: float, log_sd: float) -> NDArray[np.f
 
 
 def refuse_disorder(name: str, tables: NDArray[np.float64]) -> None:
-    """Refuse tables (..., TABLE_POINTS) whose values do not rise with `PROBABILITIES`.
+    """Check that the values of tables (..., TABLE_POINTS) do not decrease with `PROBABILITIES`.
 
     Raises:
-        ValueError: naming the first point that is out of order.
+        ValueError: they decrease; the message names the first such point.
     """
     lower, upper = tables[..., :_SIDE_POINTS], tables[..., : _SIDE_POINTS - 1 : -1]
     for part, side in (("lower", lower), ("upper", upper)):
         falls = np.diff(side) < 0.0
         if falls.any():
-            place = np.argwhere(falls)[0]
+            index = np.argwhere(falls)[0]
             raise ValueError(
-                f"{name}, {part} side, falls after {place.tolist()}: allowed are values that rise with `quantiles.PROBABILITIES`"
+                f"{name}, {part} side, falls after {index.tolist()}: allowed are values that rise with `quantiles.PROBABILITIES`"
             )

@@ -1,7 +1,7 @@
-"""Mode `replay`: path k is measured series k of a pair from a seeded offset, first-in-first-out within a path.
+"""Mode `replay`: path k replays measured series k of a pair from a seeded offset, in FIFO order on each path.
 
-A series is one value per 10-ms slot (`vcgym.network.traces.trace`), LOST where a reply is missing. The history is the segment before the
-call.
+A series has one value per 10-ms slot (`vcgym.network.traces.trace`), LOST where a reply is missing. The history is the segment before
+the call.
 """
 
 from typing import NamedTuple
@@ -15,17 +15,17 @@ from vcgym.network.worlds.world import HISTORY_BLOCKS, MIN_DELAY_US, World, Worl
 
 
 class Rows(NamedTuple):
-    """Parameters and running state; first axis the session, second the path."""
+    """Parameters and running state; first axis: session, second: path."""
 
     block: NDArray[np.int64]
     pair: NDArray[np.int64]  # index into `series`
     offset: NDArray[np.int64]  # index of slot 0 in the series of each path
-    last_delay_us: NDArray[np.int64]  # in the slot before
+    last_delay_us: NDArray[np.int64]  # in the previous slot
 
 
 @kernel
 def next_block(rows, s, series, out):
-    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and move on; past the end of a series nothing arrives."""
+    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and advance the state; past the end of a series all is lost."""
     first_slot, pair = rows.block[s] * BLOCK_SLOTS, rows.pair[s]
     for p in range(out.shape[0]):
         last = rows.last_delay_us[s, p]
@@ -60,7 +60,7 @@ class ReplayWorld(World):
         self.rows = Rows(block, pair, *(np.zeros((sessions, self.paths), np.int64) for _ in range(2)))
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Take the parameters: pair, an index; and offset (paths,), the slot 0 of each series, at least HISTORY_BLOCKS * BLOCK_SLOTS."""
+        """Set the parameters: pair, an index; offset (paths,), index of slot 0 in each series, at least HISTORY_BLOCKS * BLOCK_SLOTS."""
         self.rows.pair[row] = checked("pair", draw.parameters["pair"], 0, len(self._series) - 1)
         self.rows.offset[row] = checked("offset", draw.parameters["offset"], HISTORY_BLOCKS * BLOCK_SLOTS, self._series.shape[2])
         self.rows.last_delay_us[row] = 0

@@ -1,8 +1,8 @@
-"""Strata of correlated worlds: which links are in a bad hour during a call. Declared; the data fix levels and tails only.
+"""Strata of correlated worlds: the links that have a bad hour during a call. Declared; the data determine levels and tails only.
 
-Source and destination explain most of the variance of measured badness, so it sits at nodes more than at links: what routing can avoid
-(`best-link`, `many-links`, `relay-node`), what it cannot (`user-node`), and a bad hour that begins or ends inside the call
-(`transition`). The natural mix (`NATURAL`) draws the bad hours of each link with the share that was fitted to it.
+Source and destination explain most of the variance of measured bad hours, so these belong to nodes more than to links. Routing can avoid
+some (`best-link`, `many-links`, `relay-node`) but not others (`user-node`); in `transition` a bad hour begins or ends during the call.
+The natural mix (`NATURAL`) samples the bad hours of each link with the share fitted to that link.
 """
 
 from typing import Any
@@ -29,15 +29,15 @@ def declared_bad_hours(
     packets: int,
     draws: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sample the first and last + 1 slot of each link's bad hour in a declared stratum, (0, 0) where there is none.
+    """Sample the first and last + 1 slot of each link's bad hour in a declared stratum; (0, 0) for a link without one.
 
     Args:
         stratum: a key of `STRATA`.
         base_ms: base delay of each link, the receiver's access last.
-        links: (from node, to node) of each link but the access; node 0 sends, the highest one receives.
-        path_links: (paths, most links of a path), the access in the last column.
-        packets: length of the call, slots.
-        draws: of the world.
+        links: (from node, to node) of each link except the access; node 0 sends, the highest node receives.
+        path_links: (paths, maximum links of a path), the access in the last column.
+        packets: length of the call in slots.
+        draws: random generator of the world.
     """
     bad = _bad_links(stratum, base_ms, links, path_links, draws)
     begin, end = -ALWAYS, ALWAYS
@@ -48,7 +48,7 @@ def declared_bad_hours(
 
 
 def natural_bad_hours(share: NDArray[np.float64], draws: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sample the same, with each link's hours bad by its fitted `share`, links and hours independent; the call begins within an hour."""
+    """Sample the same from each link's fitted `share` of bad hours, links and hours independent; the call starts within an hour."""
     border = int(draws.integers(1, HOUR_SLOTS + 1))
     before, after = draws.random((2, len(share))) < share
     begin = np.where(before, -ALWAYS, np.where(after, border, 0))

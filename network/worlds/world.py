@@ -1,12 +1,12 @@
-"""A world: what each path would do to a packet in each slot, whoever sends it.
+"""A world: the delay or loss of a packet on each path in each slot, independent of the policy.
 
 `delay_us[s, path, slot % BLOCK_SLOTS]` is the one-way delay (int32 microseconds, at least 1) of a packet sent on `path` in the 10-ms
-slot, or `LOST`. Tables hold one block per session. A block follows from (world, seed, block) and the running state of the world alone: it
-can be made without playing the call, and two policies on one seed meet one world. Slots below zero are the history, before the call.
+slot, or `LOST`. Tables hold one block per session. A block depends only on (world, seed, block) and the running state of the world: it can
+be generated without playing the call, and two policies with the same seed see the same world. Negative slots are the history.
 
-A mode (paper, correlated, replay) is a NamedTuple of per-session arrays with a kernel that writes the next block; this module holds what
-they share. Links are drawn one row of a block after the other, an int32 per slot: the delay, at most `MAX_LINK_US`, and the bit `LOST_BIT`
-where the link loses its packet. A path is the sum of its rows, in which that bit cannot be reached by delays alone.
+A mode (paper, correlated, replay) is a NamedTuple of per-session arrays with a kernel that writes the next block; this module contains the
+shared parts. Each link is sampled as a row of int32 per slot: the delay, at most `MAX_LINK_US`, with the bit `LOST_BIT` set if the link
+loses the packet. A path is the sum of its rows; delays alone cannot reach that bit.
 """
 
 from abc import ABC, abstractmethod
@@ -24,16 +24,16 @@ MIN_DELAY_US = 1
 MAX_LINK_US = 60_000_000
 MAX_LINKS_ON_PATH = 4
 LOST_BIT = 1 << 28
-FAR_SLOT = 1 << 40  # farther from the start of a call than any slot
+FAR_SLOT = 1 << 40  # beyond any slot of a call
 
 _LOST, _LOST_BIT, _DELAY_BITS = np.int32(LOST), np.int32(LOST_BIT), np.int32(LOST_BIT - 1)
 _MIN_DELAY_US, _SLOT_US = np.int32(MIN_DELAY_US), np.int32(SLOT_US)
 _STRETCH_SLOTS = 64
-_PPM_US = SLOT_US * 1e-6  # what one part per million adds from slot to slot
+_PPM_US = SLOT_US * 1e-6  # delay that one part per million adds per slot
 
 
 class WorldDraw(NamedTuple):
-    """Drawn world: identity for the result row and the mode's parameters of its links or series."""
+    """Sampled world: identity for the result row and the mode's parameters of its links or series."""
 
     pair: str
     stratum: str
@@ -42,28 +42,28 @@ class WorldDraw(NamedTuple):
 
 
 def checked(name: str, value: Any, low: float, high: float) -> NDArray[np.float64]:
-    """Return a parameter of a world as floats.
+    """Return a world parameter as floats after a range check.
 
     Raises:
-        ValueError: a value that is not a number from `low` to `high`.
+        ValueError: a value is not a number from `low` to `high`.
     """
     values = np.asarray(value, np.float64)
     wrong = ~((values >= low) & (values <= high))
     if wrong.any():
-        place = f"[{', '.join(map(str, np.argwhere(wrong)[0]))}]" if values.ndim else ""
-        raise ValueError(f"{name}{place} = {values[wrong][0]}: allowed is {low} to {high}")
+        index = f"[{', '.join(map(str, np.argwhere(wrong)[0]))}]" if values.ndim else ""
+        raise ValueError(f"{name}{index} = {values[wrong][0]}: allowed is {low} to {high}")
     return values
 
 
 class World(ABC):
-    """The face of a mode towards the session loop; a mode fills in `_begin` and `fill`.
+    """Interface of a mode for the session loop; a mode implements `_begin` and `fill`.
 
     Attributes:
-        paths: how many there are.
-        delay_us: int32 (sessions, paths, BLOCK_SLOTS), the block that is loaded.
-        loaded: int32 (blocks, sessions, paths, BLOCK_SLOTS), all blocks that are loaded; `delay_us` is the first.
-        history: (sessions, paths, 3): n, mean ms, sd ms of the history of what was started last in each row.
-        rows: NamedTuple of arrays, parameters and running state; first axis the session.
+        paths: number of paths.
+        delay_us: int32 (sessions, paths, BLOCK_SLOTS), the loaded block.
+        loaded: int32 (blocks, sessions, paths, BLOCK_SLOTS), all loaded blocks; `delay_us` is the first.
+        history: (sessions, paths, 3): n, mean ms, sd ms of the history of the world last started in each row.
+        rows: NamedTuple of arrays, parameters and running state; first axis: session.
     """
 
     rows: Any
@@ -75,10 +75,10 @@ class World(ABC):
         self.history = np.zeros((sessions, paths, 3))
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
-        """Put a drawn world at `row`, play its history, load block 0; returns the history (paths, 3): n, mean ms, sd ms.
+        """Start a sampled world in `row`: play its history, load block 0. Return the history (paths, 3): n, mean ms, sd ms.
 
         Raises:
-            ValueError: a parameter of the draw is out of its range.
+            ValueError: a parameter of the draw is out of range.
         """
         self.rows.block[row] = -HISTORY_BLOCKS
         self._begin(row, draw)
@@ -92,7 +92,7 @@ class World(ABC):
 
     @abstractmethod
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Set the parameters of `row`, and its state before the first slot of the history."""
+        """Set the parameters of `row` and its state before the first slot of the history."""
 
     @abstractmethod
     def fill(self, which: NDArray[np.int64]) -> None:
@@ -100,16 +100,16 @@ class World(ABC):
 
 
 class DrawnRows(NamedTuple):
-    """Running state of a `DrawnWorld`: none."""
+    """Empty running state of a `DrawnWorld`."""
 
 
 class DrawnWorld(World):
-    """Whole calls drawn beforehand and loaded together, so that playing them again costs no drawing.
+    """Whole calls sampled beforehand and loaded together, so that playing them again costs no sampling.
 
     Args:
-        world: `rows` of it have just been started. It is drawn to its end here and not to be used after.
-        rows: the rows that are played.
-        blocks: how many blocks a call has, >= 1.
+        world: world whose `rows` have just been started. It is sampled to its end here; do not use it afterwards.
+        rows: the rows to be played.
+        blocks: number of blocks of a call, >= 1.
     """
 
     def __init__(self, world: World, rows: NDArray[np.int64], blocks: int) -> None:
@@ -122,17 +122,17 @@ class DrawnWorld(World):
             self.loaded[block] = world.delay_us
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
-        """Return the history of what was drawn for `row`, whatever `draw` says."""
+        """Return the history of the world sampled for `row`; `draw` is ignored."""
         return self.history[row].copy()
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Do nothing: every block is loaded."""
+        """Do nothing; every block is loaded."""
 
     def fill(self, which: NDArray[np.int64]) -> None:
-        """Refuse: every block is loaded.
+        """Raise an error, since every block is loaded.
 
         Raises:
-            ValueError: no more blocks were drawn.
+            ValueError: always; no further blocks were sampled.
         """
         raise ValueError(f"block = {len(self.loaded)}: allowed is 0 to {len(self.loaded) - 1}, as drawn beforehand")
 
@@ -149,7 +149,7 @@ def number_of_links(path_links: NDArray[np.int64]) -> int:
 
 
 def blocks(world: World, slots: int) -> Iterator[NDArray[np.int32]]:
-    """Yield blocks (paths, BLOCK_SLOTS) of row 0, which has just been started, from slot 0 on: at least `slots` of them together."""
+    """Yield blocks (paths, BLOCK_SLOTS) of the just started row 0, from slot 0 on, until they cover at least `slots` slots."""
     for block in range(-(-slots // BLOCK_SLOTS)):
         if block:
             world.fill(np.array([0]))
@@ -158,7 +158,7 @@ def blocks(world: World, slots: int) -> Iterator[NDArray[np.int32]]:
 
 @kernel
 def sum_paths(link_us, path_links, out):
-    """Add rows of links (links, BLOCK_SLOTS) up to rows of paths (paths, BLOCK_SLOTS), lost bits included."""
+    """Sum link rows (links, BLOCK_SLOTS) to path rows (paths, BLOCK_SLOTS), including lost bits."""
     paths, slots = out.shape
     for p in range(paths):
         first = path_links[p, 0]
@@ -173,7 +173,7 @@ def sum_paths(link_us, path_links, out):
 
 @kernel
 def add_skew(out, first_slot, skew_ppm):
-    """Add the skew of a receiver's clock that gains `skew_ppm` on the sender's since slot 0: each delay seems that much longer."""
+    """Add the skew of a receiver's clock that gains `skew_ppm` on the sender's from slot 0 on; it lengthens the measured delays."""
     step_us = skew_ppm * _PPM_US
     for p in range(out.shape[0]):
         for i in range(out.shape[1]):
@@ -184,7 +184,7 @@ def add_skew(out, first_slot, skew_ppm):
 
 @kernel
 def forget_losses(out):
-    """Take the lost bits out of sums of paths: what each packet's delay is, or would have been."""
+    """Clear the lost bits of path sums, which leaves the delay that each packet has or would have had."""
     for p in range(out.shape[0]):
         for i in range(out.shape[1]):
             out[p, i] &= _DELAY_BITS
@@ -192,7 +192,7 @@ def forget_losses(out):
 
 @kernel
 def settle_independent(out):
-    """Turn sums of paths into delays: at least MIN_DELAY_US, or LOST."""
+    """Turn path sums into delays: at least MIN_DELAY_US, or LOST."""
     for p in range(out.shape[0]):
         for i in range(out.shape[1]):
             out[p, i] = _LOST if out[p, i] >= _LOST_BIT else max(out[p, i], _MIN_DELAY_US)
@@ -200,10 +200,10 @@ def settle_independent(out):
 
 @kernel
 def settle_in_order(out, last_delay_us):
-    """Turn sums of paths into delays, first-in-first-out within a path.
+    """Turn path sums into delays, in FIFO order on each path.
 
-    First-in-first-out is defined as though every slot were sent on the path: adding hops at the send slot is not FIFO by itself, so it is
-    applied again here. `last_delay_us` (paths,) is the delay in the slot before, carried over from block to block; a lost slot has one too.
+    The order is enforced as if a packet were sent in every slot on the path, because a sum of hop delays at the send slot is not FIFO.
+    `last_delay_us` (paths,) is the delay in the previous slot, carried over between blocks; a lost slot has one too.
     """
     for p in range(out.shape[0]):
         last = last_delay_us[p]
@@ -214,7 +214,7 @@ def settle_in_order(out, last_delay_us):
 
 @kernel
 def _settle_stretch(row_us, last):
-    """Settle some slots of one path; where none overtakes, as nearly always, they need not be gone through one after the other."""
+    """Enforce the order in some slots of one path; the sequential loop is skipped in the usual case that no packet overtakes another."""
     overtakes = np.int32((row_us[0] & _DELAY_BITS) < np.int32(last - _SLOT_US))
     for i in range(1, row_us.size):
         before, now = np.int32(row_us[i - 1] & _DELAY_BITS), np.int32(row_us[i] & _DELAY_BITS)
@@ -232,13 +232,13 @@ def _settle_stretch(row_us, last):
 
 @kernel
 def add_to_history(block, sums):
-    """Add one block (paths, slots) to `sums` (paths, 3): count, sum and sum of squares of the delays in ms, lost slots left out."""
+    """Add one block (paths, slots) to `sums` (paths, 3): count, sum and sum of squares of the delays in ms, without lost slots."""
     for p in range(block.shape[0]):
         n, total, squares = sums[p, 0], sums[p, 1], sums[p, 2]
         for i in range(block.shape[1]):
-            here = block[p, i] != LOST
-            ms = block[p, i] / 1000.0 if here else 0.0
-            n += 1.0 if here else 0.0
+            arrives = block[p, i] != LOST
+            ms = block[p, i] / 1000.0 if arrives else 0.0
+            n += 1.0 if arrives else 0.0
             total += ms
             squares += ms * ms
         sums[p, 0], sums[p, 1], sums[p, 2] = n, total, squares

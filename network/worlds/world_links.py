@@ -1,4 +1,4 @@
-"""Links between the cities of scenario `world`, and which pairs, relays and splits follow from the cities' names."""
+"""Links between the cities of scenario `world`; the cities' names determine pairs, relays and splits."""
 
 import functools
 import hashlib
@@ -14,14 +14,14 @@ from vcgym.network.traces.columns import read_table
 from vcgym.network.traces.reading import read_content
 from vcgym.network.worlds.links import LINK
 
-# Cities with data centres of large clouds, widely spread ones first. A pair's relays are the first of them that are not its own ends.
+# Cities with data centres of large clouds, widely spread ones first. A pair's relays are the first cities that are not its endpoints.
 DATA_CENTRES = (
     "Washington", "London", "Tokyo", "Singapore", "LosAngeles", "Amsterdam", "HongKong", "Melbourne", "Dallas", "Santiago", "Stockholm",
     "Milan", "Pune", "SanJose", "Dublin", "Osaka", "Toronto", "CapeTown", "Dubai", "Madrid", "Warsaw",
 )  # fmt: skip
-FEWEST_RELAYS, MOST_RELAYS = 10, len(DATA_CENTRES) - 2
+MIN_RELAYS, MAX_RELAYS = 10, len(DATA_CENTRES) - 2
 SAMPLE = "world_links.csv.gz"
-_LARGEST = 1e6  # of a number in the sample
+_LARGEST = 1e6  # largest number allowed in the sample
 COLUMNS = ("source", "destination", "is_pair", *(LINK.names or ()))
 
 
@@ -30,8 +30,8 @@ class WorldLinks(NamedTuple):
 
     Attributes:
         row: number of each known link (source, destination).
-        links: dtype `LINK`, by that number.
-        pairs: sender-receiver names that may be drawn, in a fixed order.
+        links: dtype `LINK`, by link number.
+        pairs: sender-receiver names that may be sampled, in a fixed order.
         card: sha256 of the data.
     """
 
@@ -42,13 +42,13 @@ class WorldLinks(NamedTuple):
 
 
 def relays_of(pair: str, count: int) -> list[str]:
-    """Return the first `count` data centres that are not an end of the pair."""
+    """Return the first `count` data centres that are not endpoints of the pair."""
     ends = pair.split("-")
     return [city for city in DATA_CENTRES if city not in ends][:count]
 
 
 def split_of(pair: str) -> str:
-    """Return the split of a pair: 3, 1 and 1 of every five by a hash of its two cities, so that both directions are in one split."""
+    """Return the split of a pair, in proportions 3 : 1 : 1 by a hash of its two cities, so that both directions are in one split."""
     number = int.from_bytes(hashlib.sha256("-".join(sorted(pair.split("-"))).encode()).digest()[:8], "big")
     return ("train", "train", "train", "validation", "test")[number % 5]
 
@@ -58,7 +58,7 @@ def load_sample() -> WorldLinks:
     """Load the shipped sample of pairs; see `vcgym.network.fitting.world`.
 
     Raises:
-        DataError: content that does not match its card, or is not as it must be.
+        DataError: the content is malformed or does not match its card.
     """
     with importlib.resources.as_file(importlib.resources.files("vcgym.data").joinpath(SAMPLE)) as path:
         content = read_content(path)
@@ -66,10 +66,10 @@ def load_sample() -> WorldLinks:
 
 
 def parse_sample(path: Path, content: bytes, card: str) -> WorldLinks:
-    """Read the sample's CSV; `path` is what errors name.
+    """Parse the sample's CSV; `path` appears in errors.
 
     Raises:
-        DataError: naming line, value and what is allowed.
+        DataError: a malformed line; the message names line, value and allowed values.
     """
     table = read_table(path, content)
     if tuple(table.header) != COLUMNS:

@@ -15,7 +15,7 @@ from vcgym.predictors.study.rows import Rows
 
 Holdout = Literal["random", "time", "pair"]
 
-FEWEST_PAIRS = 3
+MIN_PAIRS = 3
 TEST_SHARE = 0.2
 CHECK_SHARE = 0.1  # of what is left: to stop early by
 
@@ -35,10 +35,10 @@ def partition(rows: Rows, holdout: Holdout, seed: int) -> Partition:
         ValueError: fewer than three pairs to hold out from, or a part without rows.
     """
     draws = np.random.default_rng(seed)
-    held = _held_out(rows, holdout, TEST_SHARE, draws)
-    rest = rows.take(~held)
+    held_out = _held_out(rows, holdout, TEST_SHARE, draws)
+    rest = rows.take(~held_out)
     checked = _held_out(rest, holdout, CHECK_SHARE, draws)
-    parts = Partition(rest.take(~checked), rest.take(checked), rows.take(held))
+    parts = Partition(rest.take(~checked), rest.take(checked), rows.take(held_out))
     if not all(len(part) for part in parts):
         raise ValueError(f"holdout {holdout!r} of {len(rows)} rows leaves a part empty; allowed are more rows, of at least three pairs")
     return parts
@@ -46,9 +46,9 @@ def partition(rows: Rows, holdout: Holdout, seed: int) -> Partition:
 
 def _held_out(rows: Rows, holdout: Holdout, share: float, draws: np.random.Generator) -> NDArray[np.bool_]:
     if holdout == "random":
-        held = np.zeros(len(rows), bool)
-        held[draws.permutation(len(rows))[: round(share * len(rows))]] = True
-        return held
+        held_out = np.zeros(len(rows), bool)
+        held_out[draws.permutation(len(rows))[: round(share * len(rows))]] = True
+        return held_out
     if holdout == "time":
         session, packet = rows["session"], rows["packet"]
         first = np.flatnonzero(np.diff(session, prepend=-1))

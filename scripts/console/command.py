@@ -141,11 +141,11 @@ def _text(error: BaseException) -> str:
 
 def _meant(text: str, known: Sequence[str]) -> str:
     """Return what was probably meant, as the end of an error: one of the names that the error allows, or one of the keys."""
-    said = re.match(r"(\S+) is no key of", text) or re.search(r"'([^']+)'.*\ballowed(?: are)?:? ?(.+)$", text)
-    if said is None:
+    refused = re.match(r"(\S+) is no key of", text) or re.search(r"'([^']+)'.*\ballowed(?: are)?:? ?(.+)$", text)
+    if refused is None:
         return ""
-    allowed = known if said.re.groups == 1 else [name.strip("'") for name in said[2].split(", ")]
-    close = [name for name in get_close_matches(said[1], allowed, 1) if name != said[1]]
+    allowed = known if refused.re.groups == 1 else [name.strip("'") for name in refused[2].split(", ")]
+    close = [name for name in get_close_matches(refused[1], allowed, 1) if name != refused[1]]
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -33,10 +33,10 @@ def usage(name: str, module: str) -> str:
     """
     tree = _tree(f"vcgym.scripts.{module}")
     kind = next(node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "command").args[1]
-    said = yaml.safe_load((_HOME / "conf" / f"{name}.yaml").read_text(encoding="utf-8"))
+    yaml_keys = yaml.safe_load((_HOME / "conf" / f"{name}.yaml").read_text(encoding="utf-8"))
     title = f"vcgym-{name.replace('_', '-')}"
-    keys = [_entry(*key) for key in _keys(_class(f"vcgym.scripts.{module}", ast.unparse(kind)), said)]
-    groups = [_entry(*group) for group in _groups(said)]
+    keys = [_entry(*key) for key in _keys(_class(f"vcgym.scripts.{module}", ast.unparse(kind)), yaml_keys)]
+    groups = [_entry(*group) for group in _groups(yaml_keys)]
     parts = [_doc(tree), f"  {title} key=value ...", "Keys:\n" + "\n".join(keys), *(["Choices:\n" + "\n".join(groups)] if groups else [])]
     return "\n\n".join(parts) + f"\n\n{title} -m key=1,2 runs once for each value. --cfg job prints the config as it is composed.\n"
 
@@ -51,9 +51,9 @@ def _entry(name: str, allowed: str, default: str, meaning: str) -> str:
     return "\n".join([head, *textwrap.wrap(meaning, 110, initial_indent="      ", subsequent_indent="      ")])
 
 
-def _groups(said: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+def _groups(yaml_keys: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     """Yield the groups of files that a command chooses from."""
-    for default in said.get("defaults", []):
+    for default in yaml_keys.get("defaults", []):
         if not isinstance(default, dict) or next(iter(default)).startswith("override"):
             continue
         ((group, choice),) = default.items()
@@ -61,7 +61,7 @@ def _groups(said: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         yield group, ", ".join(names), str(choice or "null"), ""
 
 
-def _keys(found: tuple[ast.Module, ast.ClassDef], said: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
+def _keys(found: tuple[ast.Module, ast.ClassDef], yaml_keys: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
     """Yield name, what is allowed, default and meaning of each key of a config."""
     tree, node = found
     meanings = dict(re.findall(r"^    (\w+): (.+?)(?=^    \w+: |\Z|^\w)", _doc(node) + "\n", re.MULTILINE | re.DOTALL))
@@ -73,12 +73,12 @@ def _keys(found: tuple[ast.Module, ast.ClassDef], said: dict[str, Any], prefix: 
         inner = next((_config(tree, one) for one in ast.walk(field.annotation) if isinstance(one, ast.Name) and _config(tree, one)), None)
         fields = [one for one in inner[1].body if isinstance(one, ast.AnnAssign)] if inner else []
         if inner and len(fields) <= _FEW and "dict" not in ast.unparse(field.annotation):
-            below = said.get(name)
+            below = yaml_keys.get(name)
             yield from _keys(inner, below if isinstance(below, dict) else {}, f"{prefix}{name}.")
         elif inner:
             yield f"{prefix}{name}.KEY", f"keys of {inner[1].name}", "...", meaning or _doc(inner[1]).split("\n")[0]
         else:
-            default = said[name] if name in said else _default(field.value)
+            default = yaml_keys[name] if name in yaml_keys else _default(field.value)
             yield f"{prefix}{name}", _allowed(tree, field.annotation), "null" if default is None else str(default), meaning or (
                 _doc(node).split("\n")[0] if prefix else ""
             )  # fmt: skip
@@ -94,13 +94,13 @@ def _allowed(tree: ast.Module, node: ast.expr) -> str:
         return _allowed(tree, alias)
     if not isinstance(node, ast.Subscript):
         return _WORDS.get(ast.unparse(node), ast.unparse(node))
-    of, inside = ast.unparse(node.value), node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if of == "Annotated":
+    name_of, inside = ast.unparse(node.value), node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if name_of == "Annotated":
         bounds = [f"{_BOUNDS[one.arg]} {ast.unparse(one.value)}" for one in getattr(inside[1], "keywords", []) if one.arg in _BOUNDS]
         return " ".join([_allowed(tree, inside[0]), ", ".join(bounds)]).strip()
-    if of == "Literal":
+    if name_of == "Literal":
         return ", ".join(_allowed(tree, one) for one in inside)
-    return f"mapping to {_allowed(tree, inside[1])}" if of == "dict" else f"list of {_allowed(tree, inside[0])}"
+    return f"mapping to {_allowed(tree, inside[1])}" if name_of == "dict" else f"list of {_allowed(tree, inside[0])}"
 
 
 def _default(value: ast.expr | None) -> Any:
@@ -125,8 +125,8 @@ def _config(tree: ast.Module, node: ast.Name) -> tuple[ast.Module, ast.ClassDef]
         if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == node.id and isinstance(one.value, ast.BinOp):
             return _config(tree, ast.Name(ast.unparse(one.value).split(" | ")[0]))  # of configs that a group chooses from, its default
         if isinstance(one, ast.ImportFrom) and one.module and one.module.startswith("vcgym.") and node.id in (n.name for n in one.names):
-            there = _tree(one.module)
-            return _config(there, node)
+            module_tree = _tree(one.module)
+            return _config(module_tree, node)
     return None
 
 

@@ -21,8 +21,8 @@ from vcgym.network.playout.player import (
     STRETCHED,
     UNIT_US,
     Player,
-    aim,
     allocate_player,
+    set_target,
     start_player,
     tick,
     unit_there,
@@ -185,7 +185,7 @@ def _arrive(player, window, sent_us, media_us, arrived_us, discarded, level_us):
     if not discarded:
         _take_in(player, sent_us, media_us, arrived_us)
     window_add(window, 0, sent_us, arrived_us - sent_us)
-    aim(player, 0, arrived_us, level_us, window_minimum(window, 0))
+    set_target(player, 0, arrived_us, level_us, window_minimum(window, 0))
 
 
 @kernel
@@ -193,7 +193,7 @@ def _emit(player, window, sent_us, media_us, emitted_us):
     """The receiver emits a packet (emission input)."""
     _take_in(player, sent_us, media_us, emitted_us)
     window_add(window, 0, sent_us, sent_us - emitted_us)
-    aim(player, 0, emitted_us, 0, -window_minimum(window, 0))
+    set_target(player, 0, emitted_us, 0, -window_minimum(window, 0))
 
 
 @allocating_kernel

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, SenderNews
+from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, SenderStatus
 
 
 def drawn_reports(seed, count=400):
-    """Reports as (packets told of, `SenderNews`, time); the last packet of each has arrived."""
+    """Reports as (packets told of, `SenderStatus`, time); the last packet of each has arrived."""
     draws = np.random.default_rng(seed)
     now_us, packet, queue_us, sent, captured, frames = 0, 0, 0.0, 0, 0, 0
     reports, loses, waiting = [], 0.0, []
@@ -32,7 +32,7 @@ def drawn_reports(seed, count=400):
         known_us = now_us + 330_000
         if told:
             packets = [PacketFeedback(n, size, at, arrived, known_us, marked) for n, size, at, arrived, marked in waiting[:told]]
-            news = SenderNews(int(draws.integers(0, 1500)), captured, sent, frames, frame_bytes, 33_333)
+            news = SenderStatus(int(draws.integers(0, 1500)), captured, sent, frames, frame_bytes, 33_333)
             reports.append((packets, news, known_us))
             waiting = waiting[told:]
     return reports

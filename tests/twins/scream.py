@@ -144,7 +144,7 @@ class PlainScreamV2(PlainAcks):
         self.rate, self.least, self.most = start, least, most
         self.ref_wnd, self.ref_wnd_i, self.inflected, self.congested = p.min_window_bytes, 1.0, 0.0, 0.0
         self.qdelay_avg = self.averaged = self.alpha = self.alpha_at = 0.0
-        self.counts, self.most_flight, self.flight_prev, self.trip_began = [0, 0], 0, 0, 0.0
+        self.counts, self.max_flight, self.flight_prev, self.trip_began = [0, 0], 0, 0, 0.0
         self.frames, self.ratios = 0, []
 
     def report(self, packets, news):
@@ -179,8 +179,8 @@ class PlainScreamV2(PlainAcks):
             smoothed = self.p.delay_gain * self.qdelay + (1 - self.p.delay_gain) * self.qdelay_avg
             self.qdelay_avg, self.averaged = self.qdelay if self.qdelay < self.qdelay_avg else smoothed, now
         if now - self.trip_began >= self.s_rtt:
-            self.flight_prev, self.most_flight, self.trip_began = self.most_flight, 0, now
-        self.most_flight = max(self.most_flight, self.before)
+            self.flight_prev, self.max_flight, self.trip_began = self.max_flight, 0, now
+        self.max_flight = max(self.max_flight, self.before)
 
     def back_off(self, active, now):
         p = self.p
@@ -214,6 +214,6 @@ class PlainScreamV2(PlainAcks):
         scale = max(max(0.1, min(1.0, 0.02 * segments)) if active else 0.1, min(1.0, scale))
         step = acked * min(1.0, 1 / segments) * min(1.0, self.s_rtt / (p.virtual_rtt_ms * 1000)) ** 2 * scale
         step *= 1 + p.growth * segments * min(1.0, (now - self.congested) / 1e6 / p.post_congestion_s) * scale
-        allowed = p.mss_bytes + max(self.most_flight, self.flight_prev) * p.head_room
+        allowed = p.mss_bytes + max(self.max_flight, self.flight_prev) * p.head_room
         if self.ref_wnd + step <= allowed and self.rate < self.most:
             self.ref_wnd += step

@@ -23,9 +23,9 @@ HOLD, INCREASE, DECREASE = 0, 1, 2
 
 BETA = 0.85  # draft-02 5.5
 GROWTH = 1.08  # the same, per second
-LEAST_BPS = 5_000.0
+MIN_BPS = 5_000.0
 _SPREADS = 3.0
-_LEAST_VARIANCE, _MOST_VARIANCE = 0.4, 2.5
+_MIN_VARIANCE, _MAX_VARIANCE = 0.4, 2.5
 _NONE = -1.0
 
 AIMD = np.dtype(
@@ -47,7 +47,7 @@ AIMD = np.dtype(
 def start_aimd(aimd, start_bps, now_us):
     """Begin with a target."""
     aimd.state, aimd.target_bps, aimd.changed_us = HOLD, start_bps, now_us
-    aimd.received_bps, aimd.capacity_kbps, aimd.variance = start_bps, _NONE, _LEAST_VARIANCE
+    aimd.received_bps, aimd.capacity_kbps, aimd.variance = start_bps, _NONE, _MIN_VARIANCE
 
 
 @kernel
@@ -66,7 +66,7 @@ def control(aimd, variant, usage, received_bps, rtt_us, now_us, beta=BETA, growt
     elif aimd.state == DECREASE:
         _decrease(aimd, variant, beta)
         aimd.state, aimd.changed_us = HOLD, now_us
-    aimd.target_bps = max(aimd.target_bps, LEAST_BPS)
+    aimd.target_bps = max(aimd.target_bps, MIN_BPS)
     return aimd.target_bps
 
 
@@ -108,9 +108,9 @@ def _increase(aimd, variant, rtt_us, now_us, growth):
     else:
         more_bps = aimd.target_bps * (growth ** min(dt_s, 1.0) - 1.0)
         more_bps = max(more_bps, 1000.0) if variant == WEBRTC else more_bps
-    most_bps = 1.5 * aimd.received_bps + (10_000.0 if variant == WEBRTC else 0.0)
-    if aimd.target_bps < most_bps:
-        aimd.target_bps = min(aimd.target_bps + more_bps, most_bps)
+    max_bps = 1.5 * aimd.received_bps + (10_000.0 if variant == WEBRTC else 0.0)
+    if aimd.target_bps < max_bps:
+        aimd.target_bps = min(aimd.target_bps + more_bps, max_bps)
 
 
 @kernel
@@ -134,7 +134,7 @@ def _estimate_webrtc(aimd, received_kbps):
         aimd.capacity_kbps = _NONE
     aimd.capacity_kbps = received_kbps if aimd.capacity_kbps < 0.0 else 0.95 * aimd.capacity_kbps + 0.05 * received_kbps
     off = (aimd.capacity_kbps - received_kbps) ** 2 / max(aimd.capacity_kbps, 1.0)
-    aimd.variance = min(max(0.95 * aimd.variance + 0.05 * off, _LEAST_VARIANCE), _MOST_VARIANCE)
+    aimd.variance = min(max(0.95 * aimd.variance + 0.05 * off, _MIN_VARIANCE), _MAX_VARIANCE)
 
 
 @kernel

@@ -25,7 +25,7 @@ from vcgym.baselines.rate.gcc.kalman import KALMAN, add_scalar, clear_kalman
 from vcgym.baselines.rate.gcc.loss import HIGH, LOSS, LOW, control_draft, control_webrtc, count, start_loss
 from vcgym.baselines.rate.gcc.overuse import DETECTOR, K_DOWN_DRAFT, K_DOWN_WEBRTC, K_UP_DRAFT, K_UP_WEBRTC, OVERUSE, clear_detector, judge
 from vcgym.baselines.rate.gcc.received_rate import RECEIVED, clear_received, receive
-from vcgym.baselines.rate.gcc.trendline import MOST_COUNTED, TRENDLINE, add_variation, clear_trendline
+from vcgym.baselines.rate.gcc.trendline import MAX_COUNTED, TRENDLINE, add_variation, clear_trendline
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
@@ -178,7 +178,7 @@ def _trend_webrtc(params, gcc, departures_ms):
 @_trend.register(GccDraft)
 def _trend_draft(params, gcc, departures_ms):
     trend = add_scalar(gcc.kalman, gcc.groups.variation_us / 1000.0, departures_ms, params.noise_share)
-    gcc.trendline.n = min(gcc.trendline.n + 1, MOST_COUNTED)
+    gcc.trendline.n = min(gcc.trendline.n + 1, MAX_COUNTED)
     return gcc.trendline.n * trend, trend
 
 

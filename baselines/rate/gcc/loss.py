@@ -15,7 +15,7 @@ import numpy as np
 from vcgym.network.kernels.jit import kernel
 
 LOW, HIGH = 0.02, 0.10  # draft-02 6; 26 and 256 / 50 of 256 in libwebrtc
-_LEAST_PACKETS = 20
+_MIN_PACKETS = 20
 _HISTORY = 128  # targets of the last second, at most one per 10 ms
 _SECOND_US = 1_000_000
 _CUT_EVERY_US = 300_000
@@ -74,7 +74,7 @@ def control_draft(loss, low=LOW, high=HIGH):
 @kernel
 def control_webrtc(loss, delay_bps, rtt_us, now_us, low=LOW, high=HIGH):
     """Return the target after a report; `delay_bps`: the delay-based one."""
-    if loss.packets >= _LEAST_PACKETS:
+    if loss.packets >= _MIN_PACKETS:
         loss.share = np.float64((loss.lost * 256) // loss.packets) / 256.0
         loss.share_us, loss.cut = now_us, 0
         loss.packets = loss.lost = 0

@@ -14,7 +14,7 @@ from vcgym.network.kernels.jit import kernel
 SMOOTHING = 0.9
 SAMPLES = 20
 GAIN = 4.0
-MOST_COUNTED = 60
+MAX_COUNTED = 60
 _SATURATES = 1000
 
 TRENDLINE = np.dtype(
@@ -53,7 +53,7 @@ def add_variation(trend, variation_ms, at_ms):
     trend.n = min(trend.n + 1, _SATURATES)
     if trend.n >= SAMPLES:
         _fit(trend)
-    return min(trend.n, MOST_COUNTED) * trend.slope * GAIN
+    return min(trend.n, MAX_COUNTED) * trend.slope * GAIN
 
 
 @kernel

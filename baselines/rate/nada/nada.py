@@ -38,7 +38,7 @@ from vcgym.baselines.rule import Control, allocate, decide, init, pacing, reads_
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
-_MOST_SHAPED = 0.05  # RFC 8698 5.2.1
+_MAX_SHAPED = 0.05  # RFC 8698 5.2.1
 
 
 @rule(Control.RATE)
@@ -161,8 +161,8 @@ def _update(params, state, s, record):
 
 
 @see_sender.register(Nada)
-def _see_sender(params, state, s, news):
-    state.nada[s].waiting_bytes = news.waiting_bytes
+def _see_sender(params, state, s, status):
+    state.nada[s].waiting_bytes = status.waiting_bytes
 
 
 @decide.register(Nada)
@@ -174,10 +174,10 @@ def _decide(params, state, s, now_us):
 
 
 @pacing.register(Nada)
-def _pacing(params, state, s, usual):
+def _pacing(params, state, s, default):
     nada = state.nada[s]
     encoder_bps = max(nada.min_bps, nada.r_ref_bps - _shaped_bps(params, nada, params.encoder_yields))
-    return usual * min(nada.max_bps, nada.r_ref_bps + _shaped_bps(params, nada, params.sending_rises)) / encoder_bps
+    return default * min(nada.max_bps, nada.r_ref_bps + _shaped_bps(params, nada, params.sending_rises)) / encoder_bps
 
 
 @report_every_us.register(Nada)
@@ -193,7 +193,7 @@ def _reads_marks(params, state, s):
 @kernel
 def _shaped_bps(params, nada, beta):
     """Return diff_v or diff_s (RFC 8698 5.2.1)."""
-    return min(_MOST_SHAPED * nada.r_ref_bps, beta * 8.0 * nada.waiting_bytes * params.frames_per_s)
+    return min(_MAX_SHAPED * nada.r_ref_bps, beta * 8.0 * nada.waiting_bytes * params.frames_per_s)
 
 
 @kernel

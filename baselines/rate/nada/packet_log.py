@@ -94,19 +94,19 @@ def _forget_oldest(log):
 @kernel
 def queuing_us(log):
     """Return d_queue; the log must hold a packet."""
-    least_us = log.arrived[(log.after - 1) % _PLACES].delay_us
+    min_us = log.arrived[(log.after - 1) % _PLACES].delay_us
     for i in range(max(log.first, log.after - NEWEST), log.after):
-        least_us = min(least_us, log.arrived[i % _PLACES].delay_us)
-    return least_us - log.base_us
+        min_us = min(min_us, log.arrived[i % _PLACES].delay_us)
+    return min_us - log.base_us
 
 
 @kernel
 def round_trip_us(log):
     """Return rtt; the log must hold a packet."""
-    least_us = log.arrived[(log.after - 1) % _PLACES].rtt_us
+    min_us = log.arrived[(log.after - 1) % _PLACES].rtt_us
     for i in range(max(log.first, log.after - NEWEST), log.after):
-        least_us = min(least_us, log.arrived[i % _PLACES].rtt_us)
-    return least_us
+        min_us = min(min_us, log.arrived[i % _PLACES].rtt_us)
+    return min_us
 
 
 @kernel

@@ -100,10 +100,10 @@ def _base_us(acks, now_us):
         acks.base_us[0] = acks.delay_us
         acks.minute, acks.minutes = minute, min(acks.minutes + 1, _MINUTES)
     acks.base_us[0] = min(acks.base_us[0], acks.delay_us)
-    least_us = acks.base_us[0]
+    min_us = acks.base_us[0]
     for i in range(acks.minutes):
-        least_us = min(least_us, acks.base_us[i])
-    return least_us
+        min_us = min(min_us, acks.base_us[i])
+    return min_us
 
 
 @kernel

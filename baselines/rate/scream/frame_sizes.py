@@ -21,12 +21,12 @@ def clear_frames(frames):
 
 
 @kernel
-def see_frame(frames, news, rate_bps):
-    """Take in the newest frame if it is new; `news`: of the sender, `rate_bps`: what the encoder was asked for."""
-    if news.frames == frames.seen:
+def see_frame(frames, status, rate_bps):
+    """Take in the newest frame if it is new; `status`: of the sender, `rate_bps`: what the encoder was asked for."""
+    if status.frames == frames.seen:
         return
-    frames.seen = news.frames
-    size = 8e6 * news.frame_bytes / (rate_bps * news.frame_us)
+    frames.seen = status.frames
+    size = 8e6 * status.frame_bytes / (rate_bps * status.frame_us)
     if size > 1.0:
         frames.relative[frames.larger % _KEPT] = size
         frames.larger += 1

@@ -55,7 +55,7 @@ def note_event(media, event):
 
 
 @kernel
-def adjust(params, media, fast, trend, memory, news, acked_bytes, min_bps, max_bps, now_us):
+def adjust(params, media, fast, trend, memory, status, acked_bytes, min_bps, max_bps, now_us):
     """Adjust the rate if it is time.
 
     Args:
@@ -64,7 +64,7 @@ def adjust(params, media, fast, trend, memory, news, acked_bytes, min_bps, max_b
         fast: 1 in fast increase.
         trend: qdelay_trend.
         memory: qdelay_trend_mem.
-        news: of the sender.
+        status: of the sender.
         acked_bytes: since the call's beginning.
         min_bps: bound of the call.
         max_bps: the other.
@@ -73,18 +73,18 @@ def adjust(params, media, fast, trend, memory, news, acked_bytes, min_bps, max_b
     took_us = now_us - media.adjusted_us
     if took_us < params.adjust_ms * 1000.0:
         return
-    current_bps = 8e6 * max(news.sent_bytes - media.sent_bytes, acked_bytes - media.acked_bytes) / took_us
-    captured_bps = 8e6 * (news.captured_bytes - media.captured_bytes) / took_us
+    current_bps = 8e6 * max(status.sent_bytes - media.sent_bytes, acked_bytes - media.acked_bytes) / took_us
+    captured_bps = 8e6 * (status.captured_bytes - media.captured_bytes) / took_us
     media.captured_bps[media.samples % _SAMPLES] = captured_bps
     media.samples += 1
-    media.adjusted_us, media.sent_bytes, media.acked_bytes = now_us, news.sent_bytes, acked_bytes
-    media.captured_bytes = news.captured_bytes
+    media.adjusted_us, media.sent_bytes, media.acked_bytes = now_us, status.sent_bytes, acked_bytes
+    media.captured_bytes = status.captured_bytes
     if media.event != NOTHING:
         media.last_max_bps = media.bps
         media.bps *= params.beta_rate if media.event == LOSS else params.beta_mark
         media.event = NOTHING
     else:
-        queued_bits = 8.0 * news.waiting_bytes
+        queued_bits = 8.0 * status.waiting_bytes
         media.bps = _changed(params, media, fast, trend, current_bps, queued_bits)
         media.bps = min(media.bps, max(current_bps, captured_bps, _median(media)) * (2.0 - memory))
     media.bps = min(max(media.bps, min_bps), max_bps)

@@ -30,8 +30,8 @@ from vcgym.network.kernels.jit import kernel
 _ALPHA_EVERY_US = 10_000
 _INFLECTS_EVERY_US = 250_000
 _LONG_US = 5_000_000
-_LEAST_BACKOFF = 0.25
-_LEAST_SCALE = 0.1
+_MIN_BACKOFF = 0.25
+_MIN_SCALE = 0.1
 
 WINDOW = np.dtype(
     (
@@ -47,9 +47,9 @@ WINDOW = np.dtype(
             ("alpha_us", "i8"),
             ("delivered", "i8"),  # packets since
             ("marked", "i8"),
-            ("most_bytes", "i8"),  # max_bytes_in_flight
-            ("most_before_bytes", "i8"),  # max_bytes_in_flight_prev
-            ("most_us", "i8"),  # when this round trip began
+            ("max_bytes", "i8"),  # max_bytes_in_flight
+            ("max_before_bytes", "i8"),  # max_bytes_in_flight_prev
+            ("max_us", "i8"),  # when this round trip began
         ],
     )
 )
@@ -59,8 +59,8 @@ WINDOW = np.dtype(
 def clear_reference(window, min_window_bytes):
     """Begin with the least window."""
     window.bytes, window.inflection_bytes, window.queuing_us, window.alpha = min_window_bytes, 1.0, 0.0, 0.0
-    window.inflected_us = window.congested_us = window.averaged_us = window.alpha_us = window.most_us = 0
-    window.delivered = window.marked = window.most_bytes = window.most_before_bytes = 0
+    window.inflected_us = window.congested_us = window.averaged_us = window.alpha_us = window.max_us = 0
+    window.delivered = window.marked = window.max_bytes = window.max_before_bytes = 0
 
 
 @kernel
@@ -75,9 +75,9 @@ def average(params, window, acks, now_us):
         rises = acks.queuing_us >= window.queuing_us
         window.queuing_us += (params.delay_gain if rises else 1.0) * (acks.queuing_us - window.queuing_us)
         window.averaged_us = now_us
-    if now_us - window.most_us >= acks.rtt_us:
-        window.most_before_bytes, window.most_bytes, window.most_us = window.most_bytes, acks.before_bytes, now_us
-    window.most_bytes = max(window.most_bytes, acks.before_bytes)
+    if now_us - window.max_us >= acks.rtt_us:
+        window.max_before_bytes, window.max_bytes, window.max_us = window.max_bytes, acks.before_bytes, now_us
+    window.max_bytes = max(window.max_bytes, acks.before_bytes)
 
 
 @kernel
@@ -114,8 +114,8 @@ def shrink(params, window, acks, target_us, l4s_active, now_us):
 def _yield_to_marks(params, window, now_us):
     backoff = window.alpha / 2.0 * max(0.8, 1.0 - 2.0 * params.mss_bytes / window.bytes)
     if now_us - window.congested_us > _LONG_US:
-        window.bytes = min(window.bytes, np.float64(window.most_before_bytes))
-        backoff, window.alpha = max(backoff, _LEAST_BACKOFF), _LEAST_BACKOFF
+        window.bytes = min(window.bytes, np.float64(window.max_before_bytes))
+        backoff, window.alpha = max(backoff, _MIN_BACKOFF), _MIN_BACKOFF
     window.bytes *= 1.0 - backoff
 
 
@@ -124,8 +124,8 @@ def increment(params, window, acks, l4s_active, now_us):
     """Return by how many bytes a report lets the window grow."""
     segments = window.bytes / params.mss_bytes
     scale = (4.0 * (window.bytes - window.inflection_bytes) / window.inflection_bytes) ** 2
-    least = max(_LEAST_SCALE, min(1.0, segments / 50.0)) if l4s_active else _LEAST_SCALE
-    scale = max(least, min(1.0, scale))
+    lowest = max(_MIN_SCALE, min(1.0, segments / 50.0)) if l4s_active else _MIN_SCALE
+    scale = max(lowest, min(1.0, scale))
     quiet = min(1.0, (now_us - window.congested_us) * 1e-6 / params.post_congestion_s)
     short = min(1.0, acks.rtt_us / (params.virtual_rtt_ms * 1000.0))
     by_one = (acks.new_bytes - acks.new_marked_bytes) * min(1.0, 1.0 / segments) * short * short * scale
@@ -136,6 +136,6 @@ def increment(params, window, acks, l4s_active, now_us):
 def grow(params, window, acks, l4s_active, at_most, now_us):
     """Let the window grow after a report, if so much is under way; `at_most`: the rate is at the call's largest."""
     grown = window.bytes + increment(params, window, acks, l4s_active, now_us)
-    most_bytes = params.mss_bytes + params.head_room * max(window.most_bytes, window.most_before_bytes)
-    if grown <= most_bytes and not at_most:
+    max_bytes = params.mss_bytes + params.head_room * max(window.max_bytes, window.max_before_bytes)
+    if grown <= max_bytes and not at_most:
         window.bytes = grown

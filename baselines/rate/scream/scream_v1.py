@@ -20,7 +20,7 @@ from vcgym.baselines.rate.scream.congestion_window import CWND, LOSS, NOTHING, c
 from vcgym.baselines.rate.scream.media_rate import MEDIA_RATE, adjust, clear_media_rate, note_event
 from vcgym.baselines.rate.scream.queuing_target import TARGET, adjust_target, clear_target, count_round_trip
 from vcgym.baselines.rate.scream.trend import TREND, clear_trend, follow
-from vcgym.baselines.records import SenderNews
+from vcgym.baselines.records import SenderStatus
 from vcgym.baselines.rule import (
     Control,
     allocate,
@@ -148,10 +148,10 @@ def _update(params, state, s, record):
 
 
 @see_sender.register(ScreamV1)
-def _see_sender(params, state, s, news):
+def _see_sender(params, state, s, status):
     scream = state.scream[s]
-    scream.waiting_bytes, scream.captured_bytes = news.waiting_bytes, news.captured_bytes
-    scream.acks.sent_bytes = news.sent_bytes
+    scream.waiting_bytes, scream.captured_bytes = status.waiting_bytes, status.captured_bytes
+    scream.acks.sent_bytes = status.sent_bytes
 
 
 @decide.register(ScreamV1)
@@ -172,7 +172,7 @@ def _window_bytes(params, state, s):
 
 
 @pacing.register(ScreamV1)
-def _pacing(params, state, s, usual):
+def _pacing(params, state, s, default):
     scream = state.scream[s]
     if scream.acks.rtt_us == 0.0:
         return max(params.min_pacing_bps / scream.media.bps, 1.0)
@@ -211,8 +211,8 @@ def _on_report(params, scream, now_us):
         adjust_target(target, acks.queuing_us, params.target_low_ms, params.target_high_ms)
     resume(params, cwnd, trend.trend, now_us)
     note_event(scream.media, event)
-    news = SenderNews(scream.waiting_bytes, scream.captured_bytes, acks.sent_bytes, 0, 0, 0)
+    status = SenderStatus(scream.waiting_bytes, scream.captured_bytes, acks.sent_bytes, 0, 0, 0)
     adjust(
-        params, scream.media, cwnd.fast, trend.trend, trend.memory, news, acks.acked_bytes, scream.min_bps, scream.max_bps, now_us
+        params, scream.media, cwnd.fast, trend.trend, trend.memory, status, acks.acked_bytes, scream.min_bps, scream.max_bps, now_us
     )
     clear_report(acks)

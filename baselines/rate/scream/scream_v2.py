@@ -39,7 +39,7 @@ from vcgym.baselines.rule import (
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
-_SMALL, _MOST_OFF = 0.1, 0.8  # 4.3
+_SMALL, _MAX_OFF = 0.1, 0.8  # 4.3
 _REPORT_BITS, _REPORTS_SHARE = 800.0, 0.02  # 5
 _MIN_REPORTS_PER_S, _MAX_REPORTS_PER_S = 30.0, 1000.0
 
@@ -145,10 +145,10 @@ def _update(params, state, s, record):
 
 
 @see_sender.register(ScreamV2)
-def _see_sender(params, state, s, news):
+def _see_sender(params, state, s, status):
     scream = state.scream[s]
-    scream.acks.sent_bytes = news.sent_bytes
-    see_frame(scream.frames, news, scream.rate_bps)
+    scream.acks.sent_bytes = status.sent_bytes
+    see_frame(scream.frames, status, scream.rate_bps)
 
 
 @decide.register(ScreamV2)
@@ -168,7 +168,7 @@ def _window_bytes(params, state, s):
 
 
 @pacing.register(ScreamV2)
-def _pacing(params, state, s, usual):
+def _pacing(params, state, s, default):
     rate_bps = state.scream[s].rate_bps
     return params.pacing_head_room * max(params.min_pacing_bps, rate_bps) / rate_bps
 
@@ -192,7 +192,7 @@ def _reads_marks(params, state, s):
 @kernel
 def target_rate_bps(params, window_bytes, rtt_us, ratio, l4s_active):
     """Return the rate of a window (4.3); `ratio`: what was under way over the window."""
-    part = 1.0 - min(max(params.mss_bytes / window_bytes - _SMALL, 0.0), _MOST_OFF)
+    part = 1.0 - min(max(params.mss_bytes / window_bytes - _SMALL, 0.0), _MAX_OFF)
     if ratio > params.under_way_limit and not l4s_active:
         part /= min(params.most_lowered, ratio / params.under_way_limit)
     return 8e6 * window_bytes / rtt_us * part

@@ -64,18 +64,18 @@ def packet_fate(intervals, packet, sent_us, lost, rtt_us, size_bytes, received_b
     """
     intervals.newest_packet = packet
     if lost:
-        place = intervals.after % _WAITING
-        intervals.waiting_packet[place], intervals.waiting_us[place] = packet, sent_us
-        intervals.waiting_arrived[place] = intervals.arrived
+        index = intervals.after % _WAITING
+        intervals.waiting_packet[index], intervals.waiting_us[index] = packet, sent_us
+        intervals.waiting_arrived[index] = intervals.arrived
         intervals.after += 1
         intervals.first = max(intervals.first, intervals.after - _WAITING)
         return 0
     intervals.arrived += 1
     begins = 0
     while intervals.first < intervals.after and intervals.waiting_arrived[intervals.first % _WAITING] + LATER <= intervals.arrived:
-        place = intervals.first % _WAITING
+        index = intervals.first % _WAITING
         intervals.first += 1
-        begins += _lose(intervals, intervals.waiting_packet[place], intervals.waiting_us[place], rtt_us, size_bytes, received_bps)
+        begins += _lose(intervals, intervals.waiting_packet[index], intervals.waiting_us[index], rtt_us, size_bytes, received_bps)
     return begins
 
 

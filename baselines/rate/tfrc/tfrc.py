@@ -30,7 +30,7 @@ from vcgym.network.kernels.ranges import require_within
 _BACKOFF_S = 64.0  # RFC 5348 4.3, t_mbi
 _INITIAL_BYTES = 4380.0  # RFC 3390
 _FIRST_TIMER_US = 2_000_000  # RFC 5348 4.2
-_LEAST_RTT_US = 1_000
+_MIN_RTT_US = 1_000
 _KEEPS = 0.9
 
 
@@ -67,7 +67,7 @@ STATE = np.dtype(
             ("decided_us", "i8"),  # the same of the one decided on
             ("timer_us", "i8"),
             ("arrived_bytes", "i8"),  # of the report in hand
-            ("least_rtt_us", "i8"),
+            ("min_rtt_us", "i8"),
             ("sent_us", "i8"),  # newest packet known to have been sent
             ("before_idle_bps", "f8"),
             ("intervals", INTERVALS),
@@ -97,7 +97,7 @@ def _init(params, state, s, start, key):
     tfrc.x_recv_bps, tfrc.before_idle_bps = 0.0, 0.0
     tfrc.reports = tfrc.doubled_us = tfrc.arrived_bytes = tfrc.sent_us = 0
     tfrc.known_us = tfrc.decided_us = -1
-    tfrc.timer_us, tfrc.least_rtt_us = _FIRST_TIMER_US, NEVER_US
+    tfrc.timer_us, tfrc.min_rtt_us = _FIRST_TIMER_US, NEVER_US
     clear_intervals(tfrc.intervals)
 
 
@@ -105,11 +105,11 @@ def _init(params, state, s, start, key):
 def _update(params, state, s, record):
     tfrc = state.tfrc[s]
     if record.known_us != tfrc.known_us:
-        tfrc.known_us, tfrc.arrived_bytes, tfrc.least_rtt_us = record.known_us, 0, NEVER_US
+        tfrc.known_us, tfrc.arrived_bytes, tfrc.min_rtt_us = record.known_us, 0, NEVER_US
     lost = record.arrived_us < 0
     if not lost:
         tfrc.arrived_bytes += record.size_bytes
-        tfrc.least_rtt_us = min(tfrc.least_rtt_us, record.known_us - record.sent_us)
+        tfrc.min_rtt_us = min(tfrc.min_rtt_us, record.known_us - record.sent_us)
     tfrc.sent_us = max(tfrc.sent_us, record.sent_us)
     tfrc.size_bytes = _KEEPS * tfrc.size_bytes + (1.0 - _KEEPS) * record.size_bytes
     packet_fate(tfrc.intervals, record.packet, record.sent_us, lost, tfrc.rtt_us, tfrc.size_bytes, tfrc.x_recv_bps)
@@ -127,7 +127,7 @@ def _decide(params, state, s, now_us):
 
 @report_every_us.register(Tfrc)
 def _report_every_us(params, state, s, default_us):
-    return max(np.int64(state.tfrc[s].rtt_us), np.int64(_LEAST_RTT_US))
+    return max(np.int64(state.tfrc[s].rtt_us), np.int64(_MIN_RTT_US))
 
 
 @wake_us.register(Tfrc)
@@ -149,8 +149,8 @@ def _least_bps(tfrc):
 
 @kernel
 def _on_report(tfrc, params, now_us):
-    if tfrc.least_rtt_us < NEVER_US:
-        sample = np.float64(tfrc.least_rtt_us)
+    if tfrc.min_rtt_us < NEVER_US:
+        sample = np.float64(tfrc.min_rtt_us)
         keeps = params.rtt_keeps if tfrc.reports > 0 else 0.0
         tfrc.rtt_us = keeps * tfrc.rtt_us + (1.0 - keeps) * sample
     if tfrc.reports > 0:
@@ -167,8 +167,8 @@ def _on_silence(tfrc, params, now_us):
     p = loss_event_rate(tfrc.intervals, params.intervals)
     idle = params.idle_rule != IdleRule.NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us
     if p == 0.0 or tfrc.reports == 0:
-        least_bps = initial_bps(tfrc) if idle else _least_bps(tfrc)
-        tfrc.x_bps = max(tfrc.x_bps / 2.0, min(least_bps, tfrc.x_bps))
+        min_bps = initial_bps(tfrc) if idle else _least_bps(tfrc)
+        tfrc.x_bps = max(tfrc.x_bps / 2.0, min(min_bps, tfrc.x_bps))
     else:
         x_calc_bps = throughput_bps(tfrc.size_bytes, tfrc.rtt_us * 1e-6, p)
         tfrc.x_recv_bps = tfrc.x_recv_bps / 2.0 if x_calc_bps > 2.0 * tfrc.x_recv_bps else x_calc_bps / 4.0
@@ -179,18 +179,18 @@ def _on_silence(tfrc, params, now_us):
 @kernel
 def _recompute(tfrc, params, now_us):
     p = loss_event_rate(tfrc.intervals, params.intervals)
-    most_bps = 2.0 * tfrc.x_recv_bps
+    max_bps = 2.0 * tfrc.x_recv_bps
     if params.idle_rule != IdleRule.NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us:
-        most_bps = max(most_bps, initial_bps(tfrc))
+        max_bps = max(max_bps, initial_bps(tfrc))
         tfrc.before_idle_bps = max(tfrc.before_idle_bps, tfrc.x_bps)
     if p > 0.0:
         x_calc_bps = throughput_bps(tfrc.size_bytes, tfrc.rtt_us * 1e-6, p)
-        tfrc.x_bps = max(min(x_calc_bps, most_bps), _least_bps(tfrc))
+        tfrc.x_bps = max(min(x_calc_bps, max_bps), _least_bps(tfrc))
         tfrc.before_idle_bps = 0.0
     elif now_us - tfrc.doubled_us >= tfrc.rtt_us:
         restarts = params.idle_rule == IdleRule.FASTER_RESTART and tfrc.x_bps < tfrc.before_idle_bps
         growth = 4.0 if restarts else 2.0
-        tfrc.x_bps = max(min(growth * tfrc.x_bps, growth / 2.0 * most_bps), initial_bps(tfrc))
+        tfrc.x_bps = max(min(growth * tfrc.x_bps, growth / 2.0 * max_bps), initial_bps(tfrc))
         tfrc.doubled_us = now_us
 
 

@@ -48,15 +48,15 @@ class DelayState(NamedTuple):
     underrun: Histogram
     reorder: Histogram
     interval_ms: np.ndarray  # when the resampling interval began
-    most_ms: np.ndarray  # largest relative delay since
+    max_ms: np.ndarray  # largest relative delay since
     underrun_ms: np.ndarray  # target of the underrun optimiser
     target_ms: np.ndarray
 
 
-def allocate_delay(sessions: int, room: int) -> DelayState:
-    """Return rows to be started by `reset_delay`; `room` as for `allocate_history`."""
+def allocate_delay(sessions: int, capacity: int) -> DelayState:
+    """Return rows to be started by `reset_delay`; `capacity` as for `allocate_history`."""
     columns = (np.zeros(sessions, np.int64) for _ in range(4))
-    return DelayState(allocate_history(sessions, room), allocate_histogram(sessions), allocate_histogram(sessions), *columns)
+    return DelayState(allocate_history(sessions, capacity), allocate_histogram(sessions), allocate_histogram(sessions), *columns)
 
 
 @kernel
@@ -66,7 +66,7 @@ def reset_delay(state, s):
     reset_histogram(state.underrun, s)
     reset_histogram(state.reorder, s)
     state.interval_ms[s] = _NONE_MS
-    state.most_ms[s] = 0
+    state.max_ms[s] = 0
     state.underrun_ms[s] = START_DELAY_MS
     state.target_ms[s] = START_DELAY_MS
 
@@ -108,8 +108,8 @@ def _optimize_underrun(params, state, s, now_ms, delay_ms):
         if state.interval_ms[s] == _NONE_MS:
             state.interval_ms[s] = now_ms
         ended = now_ms - state.interval_ms[s] > params.resample_interval_ms
-        sample_ms = state.most_ms[s]
-        state.most_ms[s] = delay_ms if ended else max(state.most_ms[s], delay_ms)
+        sample_ms = state.max_ms[s]
+        state.max_ms[s] = delay_ms if ended else max(state.max_ms[s], delay_ms)
         if not ended:
             return
         state.interval_ms[s] = now_ms

@@ -38,9 +38,9 @@ class ArrivalHistory(NamedTuple):
     fast_length: np.ndarray
 
 
-def allocate_history(sessions: int, room: int) -> ArrivalHistory:
-    """Return rows to be started by `reset_history`; `room`: how many timestamps 2000 ms can hold, both ends included."""
-    rings, columns = ([np.zeros(shape, np.int64) for _ in range(4)] for shape in ((sessions, room), sessions))
+def allocate_history(sessions: int, capacity: int) -> ArrivalHistory:
+    """Return rows to be started by `reset_history`; `capacity`: how many timestamps 2000 ms can hold, both ends included."""
+    rings, columns = ([np.zeros(shape, np.int64) for _ in range(4)] for shape in ((sessions, capacity), sessions))
     return ArrivalHistory(*rings[:2], *columns[:2], *rings[2:], *columns[2:])
 
 
@@ -74,67 +74,67 @@ def take_in(history, s, timestamp, arrived_ms, samples, samples_per_ms):
     Raises:
         ValueError: more different timestamps within 2000 ms than there is room for.
     """
-    room = history.timestamp.shape[1]
+    capacity = history.timestamp.shape[1]
     length = history.length[s]
     if length > 0 and timestamp + WINDOW_MS * samples_per_ms < newest_timestamp(history, s):
         return False
-    place = length
-    while place > 0 and history.timestamp[s, (history.first[s] + place - 1) % room] > timestamp:
-        place -= 1
-    if place > 0:
-        before = (history.first[s] + place - 1) % room
+    index = length
+    while index > 0 and history.timestamp[s, (history.first[s] + index - 1) % capacity] > timestamp:
+        index -= 1
+    if index > 0:
+        before = (history.first[s] + index - 1) % capacity
         if history.timestamp[s, before] + history.samples[s, before] >= timestamp + samples:
             return False
         if history.timestamp[s, before] == timestamp:
             return True
-    if place == length:
+    if index == length:
         _forget_older(history, s, timestamp - WINDOW_MS * samples_per_ms)
         _remember_fast(history, s, timestamp, arrived_ms, samples_per_ms)
-        place = history.length[s]
-    _insert(history, s, place, timestamp, samples)
+        index = history.length[s]
+    _insert(history, s, index, timestamp, samples)
     return True
 
 
 @kernel
 def _forget_older(history, s, oldest):
-    room = history.timestamp.shape[1]
+    capacity = history.timestamp.shape[1]
     while history.length[s] > 0 and history.timestamp[s, history.first[s]] < oldest:
-        history.first[s] = (history.first[s] + 1) % room
+        history.first[s] = (history.first[s] + 1) % capacity
         history.length[s] -= 1
     while history.fast_length[s] > 0 and history.fast_timestamp[s, history.fast_first[s]] < oldest:
-        history.fast_first[s] = (history.fast_first[s] + 1) % room
+        history.fast_first[s] = (history.fast_first[s] + 1) % capacity
         history.fast_length[s] -= 1
 
 
 @kernel
 def _remember_fast(history, s, timestamp, arrived_ms, samples_per_ms):
     """Put the newest packet behind those that are strictly faster; the others can never be ref again."""
-    room = history.timestamp.shape[1]
+    capacity = history.timestamp.shape[1]
     delay = arrived_ms * samples_per_ms - timestamp
     length = history.fast_length[s]
     while length > 0:
-        last = (history.fast_first[s] + length - 1) % room
+        last = (history.fast_first[s] + length - 1) % capacity
         if delay > history.fast_arrived_ms[s, last] * samples_per_ms - history.fast_timestamp[s, last]:
             break
         length -= 1
-    if length == room:
+    if length == capacity:
         raise ValueError("arrival history: no room for one more timestamp in 2000 ms; allowed are packets at least packet_ms apart")
-    last = (history.fast_first[s] + length) % room
+    last = (history.fast_first[s] + length) % capacity
     history.fast_timestamp[s, last] = timestamp
     history.fast_arrived_ms[s, last] = arrived_ms
     history.fast_length[s] = length + 1
 
 
 @kernel
-def _insert(history, s, place, timestamp, samples):
-    room = history.timestamp.shape[1]
-    if history.length[s] == room:
+def _insert(history, s, index, timestamp, samples):
+    capacity = history.timestamp.shape[1]
+    if history.length[s] == capacity:
         raise ValueError("arrival history: no room for one more timestamp in 2000 ms; allowed are packets at least packet_ms apart")
-    for entry in range(history.length[s], place, -1):
-        target, source = (history.first[s] + entry) % room, (history.first[s] + entry - 1) % room
+    for entry in range(history.length[s], index, -1):
+        target, source = (history.first[s] + entry) % capacity, (history.first[s] + entry - 1) % capacity
         history.timestamp[s, target] = history.timestamp[s, source]
         history.samples[s, target] = history.samples[s, source]
-    target = (history.first[s] + place) % room
+    target = (history.first[s] + index) % capacity
     history.timestamp[s, target] = timestamp
     history.samples[s, target] = samples
     history.length[s] += 1

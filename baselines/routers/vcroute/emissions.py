@@ -56,20 +56,20 @@ def start_emissions(emissions):
     emissions.passed = 0
     emissions.watermark_us = _BEGINNING_US
     emissions.last = _NOBODY
-    for place in range(AWAITED):
-        emissions.expected[place].packet = _NOBODY
+    for index in range(AWAITED):
+        emissions.expected[index].packet = _NOBODY
 
 
 @kernel
 def expect_emission(emissions, packet, path, transmit_ms, jitter_ms, forecast_ms):
     """Remember a packet that leaves on `path`."""
-    mine = emissions.expected[packet & _MASK]
-    mine.packet = packet
-    mine.path = path
-    mine.here = 0
-    mine.transmit_ms = transmit_ms
-    mine.jitter_ms = jitter_ms
-    mine.forecast_ms = forecast_ms
+    entry = emissions.expected[packet & _MASK]
+    entry.packet = packet
+    entry.path = path
+    entry.here = 0
+    entry.transmit_ms = transmit_ms
+    entry.jitter_ms = jitter_ms
+    entry.forecast_ms = forecast_ms
 
 
 @kernel
@@ -77,9 +77,9 @@ def settle_last(emissions, lag_us):
     """Move the watermark by the lag that the last arrival set. What it lets go can then be taken with `next_emitted`."""
     if emissions.last == _NOBODY or emissions.last_late == 1:
         return
-    mine = emissions.expected[emissions.last & _MASK]
-    if mine.packet == emissions.last and mine.path == emissions.last_path:
-        mine.here = 1
+    entry = emissions.expected[emissions.last & _MASK]
+    if entry.packet == emissions.last and entry.path == emissions.last_path:
+        entry.here = 1
     emissions.watermark_us = max(emissions.watermark_us, emissions.last * SLOT_US - lag_us)
 
 
@@ -87,15 +87,15 @@ def settle_last(emissions, lag_us):
 def next_emitted(emissions):
     """Return the index in the table of the next packet that the last arrival let go; -1: no more. It came out as that packet arrived."""
     while emissions.passed * SLOT_US <= emissions.watermark_us:
-        place = emissions.passed & _MASK
-        mine = emissions.expected[place]
-        is_here = mine.packet == emissions.passed and mine.here == 1
+        index = emissions.passed & _MASK
+        entry = emissions.expected[index]
+        is_here = entry.packet == emissions.passed and entry.here == 1
         if emissions.passed * SLOT_US == emissions.watermark_us and not is_here:
             return -1  # at the watermark exactly it is still welcome
         emissions.passed += 1
         if is_here:
-            mine.here = 0
-            return place
+            entry.here = 0
+            return index
     return -1
 
 

@@ -43,10 +43,10 @@ import numpy as np
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.routers.draws import bar
+from vcgym.baselines.routers.draws import upper_bound
 from vcgym.baselines.routers.history import imputed_means, imputed_variances
 from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, has_converged, refresh, require_top_k, start_kept, watch
-from vcgym.baselines.routers.vcroute.screening import AIM, Bars, allocate_bars, lowest_draw, start_aim
+from vcgym.baselines.routers.vcroute.screening import SCREEN_LIMIT, Screening, allocate_screening, lowest_draw, start_limit
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -95,7 +95,7 @@ CALL = np.dtype(
         [
             ("key", "u8"),
             ("kept", KEPT),
-            ("aim", AIM),
+            ("screen_limit", SCREEN_LIMIT),
             ("unheard", "i4", (_RING,)),  # path decided for a packet not heard of, by packet modulo the ring; -1: none
         ],
     )
@@ -121,7 +121,7 @@ class VCRouteState(NamedTuple):
 
     call: np.recarray  # (sessions,) of CALL
     arm: np.recarray  # (sessions, paths) of ARM
-    bars: Bars
+    screening: Screening
     jitter: np.recarray  # of the rule that computes the lag
 
 
@@ -141,7 +141,7 @@ def _allocate(params, sessions, paths):
     return VCRouteState(
         np.zeros(sessions, CALL).view(np.recarray),
         np.zeros((sessions, paths), ARM).view(np.recarray),
-        allocate_bars(sessions, paths),
+        allocate_screening(sessions, paths),
         allocate(params.jitter, sessions, paths),
     )
 
@@ -171,7 +171,7 @@ def _init(params, state, s, start, key):
         arm.newest_sent_us = -1
     state.call[s].key = stream_key(key, 0, POLICY)
     state.call[s].unheard[:] = -1
-    start_aim(state.call[s].aim)
+    start_limit(state.call[s].screen_limit)
     init(params.jitter, state.jitter, s, start, key)
 
 
@@ -227,8 +227,8 @@ def learn(params, state, s, path, x_ms):
         tau = max(params.tau_prior_per_ms2, params.discount * tau)
     arm.mu_ms, arm.tau = update_posterior(arm.mu_ms, tau, arm.tau0, x_ms)
     arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
-    if state.bars.bar.shape[1] > 0:
-        state.bars.bar[s, path] = bar(state.call[s].aim.limit_ms, arm.mu_ms, arm.sd_ms)
+    if state.screening.upper_bound.shape[1] > 0:
+        state.screening.upper_bound[s, path] = upper_bound(state.call[s].screen_limit.limit_ms, arm.mu_ms, arm.sd_ms)
 
 
 @kernel

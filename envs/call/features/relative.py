@@ -19,7 +19,7 @@ from vcgym.envs.call.features.path import PATH, PATH_WIDTH
 from vcgym.envs.call.features.scales import LIMIT
 from vcgym.network.kernels.jit import kernel
 
-MOST_SLOTS = 2
+MAX_SLOTS = 2
 HALF_LIFE_S = 20.0
 PER_20_MS = 5.0  # from 100 ms
 PER_200_MS = 5.0  # from seconds
@@ -36,7 +36,7 @@ SLOT_FEATURES = (
 SLOT = columns(SLOT_FEATURES)
 SLOT_WIDTH = len(SLOT_FEATURES)
 
-# Features of the call that are compressed: the factor before, and the unit that this makes. Others stay as they are.
+# Features of the call that are compressed: the factor before, and the unit that this makes. OtherCalls stay as they are.
 _DELAY, _SHARE = (PER_20_MS, "20 ms, compressed"), (100.0, "percent, compressed")
 _COMPRESSED = {"record_age": (PER_200_MS, "200 ms, compressed"), "transit_jitter": _DELAY, "late_share": _SHARE, "missing_share": _SHARE}
 _COMPRESSED |= {feature.name: _DELAY for feature in CALL_FEATURES if feature.name.startswith("excess")}
@@ -53,7 +53,7 @@ def relative_call_features() -> tuple[Feature, ...]:
 
 def slot_count(paths: int) -> int:
     """Return how many slots there are over `paths` paths."""
-    return min(paths, MOST_SLOTS)
+    return min(paths, MAX_SLOTS)
 
 
 class Slots(NamedTuple):

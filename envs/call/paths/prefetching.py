@@ -48,9 +48,9 @@ def ask_for_beginnings(calls, s, lines):
 def ask_for_places(calls, tables, s, by_slot, feed_rows, delay_us):
     """Ask for the places that call `s`, whose beginnings are here, touches next: in rings `by_slot`, feed, player and world."""
     call = calls[s]
-    place = call.slot & (SLOTS - 1)
+    index = call.slot & (SLOTS - 1)
     for first, width in by_slot:
-        prefetch(calls, s, first + place * width)
+        prefetch(calls, s, first + index * width)
     prefetch(calls, s, feed_rows[0] + (call.feed.written & (RECORDS - 1)) * feed_rows[1])
     prefetch(tables.player.clock, s, 0)
     prefetch(tables.player.awaited, s, (call.slot & (tables.player.awaited.shape[1] - 1)) * 4)

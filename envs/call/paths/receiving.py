@@ -7,13 +7,13 @@ from vcgym.baselines.rule import COMMANDED, OUTSIDE, buffer_type, decide, decide
 from vcgym.envs.call.controllers import level_at
 from vcgym.envs.call.counters import count_tick
 from vcgym.envs.call.paths.feed import RECORDS, append, in_force
-from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS, LEVEL, OVER
-from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, GOES_ON, RING_FULL, arrive, asks_agent, is_draining, sent_onto_path_us
+from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS, FINISHED, LEVEL
+from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, RUNNING, arrive, asks_agent, is_draining, sent_onto_path_us
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout import player as players
-from vcgym.network.playout.in_flight import SLOTS, pop, sort_day
+from vcgym.network.playout.in_flight import SLOTS, pop, sort_bucket
 from vcgym.network.playout.receiver import accept, flush, is_late
 from vcgym.network.playout.slot_window import smallest_delay_us
 
@@ -46,9 +46,9 @@ def record_in_hand(call, receiver):
     """Return the media packet that has just arrived, as the receiver sees it."""
     node = call.waiting_node
     packet = _slot_of(call, node)
-    arrived_us = call.wire.arrival_us[node]
+    arrived_us = call.in_flight.arrival_us[node]
     late = 1 if is_late(call.receiver, packet, buffer_type(receiver)) else 0
-    path = int(call.wire.path[node])
+    path = int(call.in_flight.path[node])
     return Record(MEDIA, packet, path, packet * SLOT_US, arrived_us, arrived_us, call.receiver.level_us, late)
 
 
@@ -73,7 +73,7 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
         accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, buffer_type(receiver))
         players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
     fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
-    players.aim(tables.player, s, seen.arrived_us, level_us, fastest_us)
+    players.set_target(tables.player, s, seen.arrived_us, level_us, fastest_us)
     if not is_told:
         return True
     lost = call.feedback_loss
@@ -88,13 +88,13 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
 def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
     """Take in everything that arrives up to now; return DECIDE if an agent at the receiver must answer first."""
     while True:
-        node = pop(call.wire, call.slot)
+        node = pop(call.in_flight, call.slot)
         if node < 0:
-            return GOES_ON
+            return RUNNING
         if node >= SLOTS:
             slot = _slot_of(call, node)
-            at_us = call.wire.arrival_us[node]
-            path = int(call.wire.path[node])
+            at_us = call.in_flight.arrival_us[node]
+            path = int(call.in_flight.path[node])
             if not _tell(call, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):
                 return RING_FULL
             continue
@@ -123,7 +123,7 @@ def _tick(tables, call, s, now_us):
 @kernel
 def _drain(tables, call, s):
     """Play a slot after the last packet; return True when everything has come out."""
-    if call.wire.in_flight == 0:
+    if call.in_flight.count == 0:
         flush(call.receiver, tables.log, s, call.packets)
         return tables.player.clock[s].tick_us == players.NEVER_US
     return False
@@ -134,12 +134,12 @@ def _arrive(receiving, calls, sender, s, roles):
     receiver, call, tables = receiving.receiver, calls.rows[s], calls.tables
     captures, now_us = call.slot < call.packets, call.slot * SLOT_US
     sends = captures or is_draining(sender, s, call.slot, call.packets)
-    if call.phase == OVER:
+    if call.phase == FINISHED:
         return DONE
     if sends and call.slot // BLOCK_SLOTS - call.block >= calls.delay_us.shape[0]:
         return BLOCK
     if call.phase == ARRIVALS:
-        sort_day(call.wire, call.slot)
+        sort_bucket(call.in_flight, call.slot)
     elif decided(receiver) == OUTSIDE and call.phase == LEVEL:
         seen = record_in_hand(call, receiver)
         level_us = level_at(receiver, receiving.state, s, seen, tables.answers[s].level_us)
@@ -148,7 +148,7 @@ def _arrive(receiving, calls, sender, s, roles):
         call.phase = ARRIVALS
     if call.phase == ARRIVALS:
         why = _take_arrivals(receiver, receiving.state, sender, tables, call, s, roles.is_told)
-        if why != GOES_ON:
+        if why != RUNNING:
             call.phase = LEVEL
             return why
         _tick(tables, call, s, now_us)
@@ -156,6 +156,6 @@ def _arrive(receiving, calls, sender, s, roles):
             call.phase = ANSWERED
             return DECIDE
     if not sends and _drain(tables, call, s):
-        call.phase = OVER
+        call.phase = FINISHED
         return DONE
-    return GOES_ON
+    return RUNNING

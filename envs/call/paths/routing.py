@@ -9,8 +9,8 @@ from vcgym.envs.call.counters import count_sent
 from vcgym.envs.call.paths.feed import command, in_force, read_next, unread
 from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS
 from vcgym.envs.call.stages import (
-    GOES_ON,
     RING_FULL,
+    RUNNING,
     asks_agent,
     capture,
     depart,
@@ -98,7 +98,7 @@ def send(calls, s, packet, path, arrives_us):
         False, and the packet is lost, if it would arrive beyond the calendar.
     """
     call = calls.rows[s]
-    fits = arrives_us == LOST or push(call.wire, packet, packet & (SLOTS - 1), path, arrives_us - packet * SLOT_US)
+    fits = arrives_us == LOST or push(call.in_flight, packet, packet & (SLOTS - 1), path, arrives_us - packet * SLOT_US)
     count_sent(call.counters, calls.tables.log, s, packet, path, arrives_us if fits else LOST)
     return fits
 
@@ -128,7 +128,7 @@ def _probe(calls, s, path, is_told):
         call.counters.probes_sent += 1
         delay = delay_on(calls, s, probed)
         if is_told and delay != LOST:
-            return push(call.wire, packet, SLOTS + (packet & (SLOTS - 1)), probed, delay)
+            return push(call.in_flight, packet, SLOTS + (packet & (SLOTS - 1)), probed, delay)
     return True
 
 
@@ -136,7 +136,7 @@ def _probe(calls, s, path, is_told):
 def _depart(routing, calls, sender, s, roles):
     call = calls.rows[s]
     if call.slot >= call.packets:
-        return GOES_ON
+        return RUNNING
     now_us = call.slot * SLOT_US
     if roles.is_asked and call.phase == ANSWERED:
         sets_path = decided(routing.router) != INSIDE
@@ -147,7 +147,7 @@ def _depart(routing, calls, sender, s, roles):
         return RING_FULL
     path = in_force(call.to_sender, now_us)
     reveal(sender, calls, routing, s, path)
-    return GOES_ON if _capture(calls, sender, s, path, roles.is_told) else RING_FULL
+    return RUNNING if _capture(calls, sender, s, path, roles.is_told) else RING_FULL
 
 
 class NoSender(NamedTuple):
@@ -172,7 +172,7 @@ def _capture_at_once(sender, calls, s, path):
 
 @leave.register(NoSender)
 def _leave(sender, calls, routing, s):
-    return GOES_ON
+    return RUNNING
 
 
 @is_draining.register(NoSender)

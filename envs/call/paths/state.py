@@ -18,12 +18,12 @@ from vcgym.envs.call.paths.feed import COMMANDS, FEED
 from vcgym.envs.call.paths.prefetching import ask_for_beginnings, ask_for_places, beginnings, ring
 from vcgym.envs.call.stages import end_slot, look_ahead
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.playout.in_flight import WIRE
+from vcgym.network.playout.in_flight import IN_FLIGHT
 from vcgym.network.playout.player import Player
 from vcgym.network.playout.receiver import RECEIVER
 from vcgym.network.playout.slot_window import SLOT_WINDOW
 
-ARRIVALS, LEVEL, ANSWERED, OVER = 0, 1, 2, 3  # where a call goes on
+ARRIVALS, LEVEL, ANSWERED, FINISHED = 0, 1, 2, 3  # where a call goes on
 
 CALL = np.dtype(
     (
@@ -39,7 +39,7 @@ CALL = np.dtype(
             ("probe_turn", "i8"),  # index of this slot in the schedule of probes
             ("seed", "u8"),
             ("feedback_loss", "f8"),
-            ("wire", WIRE),
+            ("in_flight", IN_FLIGHT),
             ("receiver", RECEIVER),
             ("window", SLOT_WINDOW),  # of the delays that the player aims by
             ("feed", FEED),  # to the router's location
@@ -56,7 +56,8 @@ BEGINNINGS = beginnings(CALL)
 _BY_SLOT = tuple(
     ring(CALL, part, name)
     for part, name in (
-        ("wire", "arrival_us"), ("wire", "next_node"), ("wire", "path"), ("wire", "head"), ("receiver", "standing"), ("window", "delay_us"),
+        ("in_flight", "arrival_us"), ("in_flight", "next_node"), ("in_flight", "path"), ("in_flight", "head"), ("receiver", "standing"),
+        ("window", "delay_us"),
     )
 )  # fmt: skip
 FEED_ROWS = ring(CALL, "feed", "rows")

@@ -69,7 +69,7 @@ def _earned(reward, state, accounts, s):
     sender, now = accounts.senders[s], state[s]
     bytes_, delay_us, delivered, missing = now.bytes, now.delay_us, now.delivered, now.missing
     _count(sender, now)
-    until_us = sender.ends_us if is_done(sender) else sender.senses.report_us
+    until_us = sender.ends_us if is_done(sender) else sender.stats.report_us
     span_us = until_us - now.until_us
     now.until_us = until_us
     before = now.parts[0] + now.parts[1] + now.parts[2] + now.parts[3]

@@ -11,7 +11,7 @@ from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
-from vcgym.envs.call.sender.other_calls import Others, allocate_others, begin_others, link_of
+from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
 from vcgym.envs.call.sender.state import LOGGED, NO_QUEUE, SENDER, Tables
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
@@ -19,7 +19,7 @@ from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, sta
 from vcgym.network.bottleneck.discipline import start_discipline
 from vcgym.network.bottleneck.flow import CALL, FLOW, describe_flow
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
-from vcgym.network.bottleneck.queue import MOST_QUEUED, allocate_queue, require_limits, start_link
+from vcgym.network.bottleneck.queue import MAX_QUEUED, allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link
 from vcgym.network.bottleneck.sources import Series
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
@@ -109,7 +109,7 @@ class SendingBatch(Batch):
                 raise ValueError(f"rate = {rate!r} with same = True: allowed are rules that are no oracles")
         self.rate, self.order, self.pacing, self.calls = for_kernels(rate), for_kernels(order), pacing, calls
         self.same, self.reverse = same, reverse
-        self.traces = {id(trace): place for place, trace in enumerate(traces)}
+        self.traces = {id(trace): index for index, trace in enumerate(traces)}
         self.series, sizes = {}, [np.ones(1, np.int64)]
         for which in series:
             self.series[id(which)] = sum(map(len, sizes))
@@ -163,7 +163,7 @@ class SendingBatch(Batch):
             dumbbell.flows.flow[row, f] = described[f] if f < len(described) else nothing
         start_flows(dumbbell, row, seed)
         back = NO_QUEUE if link.reverse is None else self._start_reverse(row, link.reverse, seed)
-        if isinstance(others, Others):
+        if isinstance(others, OtherCalls):
             begin_others(others, row, link, self.pacing, self.series, back)
         begin_sender(self.senders, row, link, self.pacing, self.series)
         self.senders["bottleneck"][row], self.senders["reverse"][row] = row, back
@@ -176,7 +176,7 @@ class SendingBatch(Batch):
             raise ValueError(f"trace {reverse.trace.name} of `reverse` is not among those the batch was made for")
         dumbbell.flows.seed[back] = seed
         choose_trace(dumbbell.capacity, back, self.traces[id(reverse.trace)], 0)
-        start_link(dumbbell.queue, dumbbell.capacity, back, *require_limits(MOST_QUEUED, reverse.queue_bytes))
+        start_link(dumbbell.queue, dumbbell.capacity, back, *require_limits(MAX_QUEUED, reverse.queue_bytes))
         return back
 
     def key(self, row: int) -> np.uint64:
@@ -208,10 +208,10 @@ class SendingBatch(Batch):
         if calls:
             totals = _totals(others.senders)
         for call, (f, flow) in enumerate(calls):
-            own, place = link_of(link, f), row * others.calls + call
-            if own is not None:
-                log = others.tables.log[place, : others.senders["packets"][place]].copy()
-                found.append(PlayedFlow(own, log, totals, place, flow.starts_s, flow.backwards))
+            flow_link, index = link_of(link, f), row * others.calls + call
+            if flow_link is not None:
+                log = others.tables.log[index, : others.senders["packets"][index]].copy()
+                found.append(PlayedFlow(flow_link, log, totals, index, flow.starts_s, flow.backwards))
         return found
 
     def log_of_other(self, row: int, call: int) -> NDArray[np.void]:
@@ -221,14 +221,14 @@ class SendingBatch(Batch):
             ValueError: a call that is not there.
         """
         others = self.tables.others
-        there = int(np.count_nonzero(self.tables.dumbbell.flows.flow["kind"][row] == CALL))
-        if not 0 <= call < there:
-            raise ValueError(f"call = {call} of row {row}: {there} other calls are there, counted from 0")
-        assert isinstance(others, Others)
-        place = row * others.calls + call
-        log = others.tables.log[place, : others.senders["packets"][place]].copy()
+        present = int(np.count_nonzero(self.tables.dumbbell.flows.flow["kind"][row] == CALL))
+        if not 0 <= call < present:
+            raise ValueError(f"call = {call} of row {row}: {present} other calls are there, counted from 0")
+        assert isinstance(others, OtherCalls)
+        index = row * others.calls + call
+        log = others.tables.log[index, : others.senders["packets"][index]].copy()
         for name in ("created_us", "sent_us", "arrived_us"):
-            log[name] += np.where(log[name] >= 0, others.senders["begins_us"][place], 0)
+            log[name] += np.where(log[name] >= 0, others.senders["begins_us"][index], 0)
         return log
 
 

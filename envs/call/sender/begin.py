@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.records import RateLimits
 from vcgym.baselines.rule import init, pacing, reads_marks, window_bytes
-from vcgym.envs.call.features.sender.state import clear_senses
+from vcgym.envs.call.features.sender.state import clear_stats
 from vcgym.envs.call.sender.capturing import skip_pauses
 from vcgym.envs.call.sender.state import NO_QUEUE
 from vcgym.network.bottleneck.send_queue import KINDS, clear_send_queue
@@ -30,13 +30,13 @@ def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: 
         series: by id of a series of frame sizes, where it stands among all.
     """
     sender = senders[row]
-    sender["target_bps"], sender["least_bps"], sender["most_bps"] = (1000.0 * rate for rate in link.rates_kbps)
+    sender["target_bps"], sender["min_bps"], sender["max_bps"] = (1000.0 * rate for rate in link.rates_kbps)
     for name in ("forward", "backward", "expiry"):
         sender[f"{name}_us"] = round(getattr(link, f"{name}_ms") * 1000)
-    sender["loss"], sender["report_loss"], sender["usual_pacing"] = link.loss, link.report_loss, pacing
+    sender["loss"], sender["report_loss"], sender["default_pacing"] = link.loss, link.report_loss, pacing
     sender["ends_us"] = sender["until_us"] = round(link.seconds * 1e6)
     sender["counts_from_us"] = round(link.counts_from_s * 1e6)
-    sender["usual_us"] = sender["report_us"] = round(link.report_every_ms * 1000)
+    sender["default_report_every_us"] = sender["report_us"] = round(link.report_every_ms * 1000)
     audio = link.audio
     sender["audio_every_us"] = 0 if audio is None else round(audio.interval_ms * 1000)
     sender["audio_bytes"] = 0 if audio is None else audio.size_bytes
@@ -56,10 +56,10 @@ def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: 
 def begin_rule(senders: NDArray[np.void], row: int, rate: Any, state: Any, history: NDArray[np.float64]) -> None:
     """Start the rule that sets the rate of a row that has begun; history (rows, 1, 3) receives start, minimum and maximum bit/s."""
     sender = senders[row]
-    history[row, 0] = [sender["target_bps"], sender["least_bps"], sender["most_bps"]]
+    history[row, 0] = [sender["target_bps"], sender["min_bps"], sender["max_bps"]]
     sender["ecn"] = reads_marks(rate, state, row)
     _init_rate(rate, state, row, history, rule_key(senders, row))
-    sender["pacing"], sender["window_bytes"] = pacing(rate, state, row, sender["usual_pacing"]), window_bytes(rate, state, row)
+    sender["pacing"], sender["window_bytes"] = pacing(rate, state, row, sender["default_pacing"]), window_bytes(rate, state, row)
 
 
 def rule_key(senders: NDArray[np.void], row: int) -> np.uint64:
@@ -73,9 +73,9 @@ def _restart(senders, s, seed):
     sender.seed = seed
     sender.now_us = sender.phase = sender.reports = sender.made = sender.audio_number = sender.frame = 0
     sender.chance_us = sender.packets = sender.reported = 0
-    sender.sent_bytes = sender.told_bytes = sender.captured_bytes = sender.frame_bytes = 0
+    sender.sent_bytes = sender.reported_bytes = sender.captured_bytes = sender.frame_bytes = 0
     sender.rtt_us = 0.0
-    clear_senses(sender.senses)
+    clear_stats(sender.stats)
     skip_pauses(sender)
     start_source(sender.source, sender.target_bps)
     for kind in range(KINDS):

@@ -69,11 +69,11 @@ def _enqueue(sender, order, size_bytes, kind, frame):
     sender.captured_bytes += size_bytes
     expires_us = sender.now_us + sender.expiry_us
     if queue.waiting >= queue.limit:
-        place = choose_victim(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))
-        if place == REJECT:
+        victim = choose_victim(order, queue, kind, expires_us, sender.now_us, int(sender.rtt_us))
+        if victim == REJECT:
             counts[kind].rejected += counted(sender, sender.now_us)
             return
-        item = item_at(queue, place)
+        item = item_at(queue, victim)
         counts[item.kind].rejected += counted(sender, item.created_us)
-        take_out(queue, place)
+        take_out(queue, victim)
     put(queue, sender.now_us, expires_us, size_bytes, kind, frame)

@@ -3,35 +3,35 @@
 from typing import Any, NamedTuple
 
 from vcgym.envs.call.sender.in_flight import ring_index
-from vcgym.network.bottleneck.cross_traffic import CAME_OUT, run_flows
+from vcgym.network.bottleneck.cross_traffic import DEPARTED, run_flows
 from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
 
 
-class Alone(NamedTuple):
+class NoOtherCalls(NamedTuple):
     """Absence of other calls."""
 
 
 @generic(abstract=True)
-def run_beside(others: Any, sender: Any, tables: Any, s: int, until_us: int) -> None:
+def run_cross_traffic(others: Any, sender: Any, tables: Any, s: int, until_us: int) -> None:
     """Play all events beside the first call of bottleneck `s`, up to and at `until_us`."""
 
 
-@run_beside.register(Alone)
+@run_cross_traffic.register(NoOtherCalls)
 def _alone(others, sender, tables, s, until_us):
-    while run_flows(tables.dumbbell, s, until_us) == CAME_OUT:
-        come_out(sender, tables, s)
+    while run_flows(tables.dumbbell, s, until_us) == DEPARTED:
+        deliver(sender, tables, s)
 
 
 @kernel
-def come_out(sender, tables, row):
-    """Note that the fair queue has let out a packet of a call, which has counted as lost so far."""
+def deliver(sender, tables, row):
+    """Record the departure of a call's packet from the fair queue; until then it counts as lost."""
     fair = tables.dumbbell.queue.fair
     schedule = fair.schedule[sender.bottleneck]
-    packet = fair.packets[sender.bottleneck, schedule.out_place]
+    packet = fair.packets[sender.bottleneck, schedule.out_index]
     arrived_us = schedule.out_us - sender.begins_us + sender.forward_us
-    place = ring_index(packet.number)
-    tables.flight.arrived_us[row, place] = arrived_us
-    tables.flight.marked[row, place] = packet.marked
+    index = ring_index(packet.number)
+    tables.flight.arrived_us[row, index] = arrived_us
+    tables.flight.marked[row, index] = packet.marked
     if packet.number < tables.log.shape[1]:
         tables.log[row, packet.number].arrived_us = arrived_us

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, SenderNews
+from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, SenderStatus
 from vcgym.baselines.rule import (
     COMMANDED,
     NEVER_US,
@@ -38,9 +38,9 @@ from vcgym.baselines.rule import (
     window_bytes,
 )
 from vcgym.baselines.schedulers.scheduler import choose
-from vcgym.envs.call.features.sender.state import feel_packet, feel_report
+from vcgym.envs.call.features.sender.state import on_feedback, on_report
 from vcgym.envs.call.sender.capturing import audio_us, capture_due, video_us
-from vcgym.envs.call.sender.cross_traffic import run_beside
+from vcgym.envs.call.sender.cross_traffic import run_cross_traffic
 from vcgym.envs.call.sender.in_flight import (
     LOST,
     MAX_IN_FLIGHT,
@@ -51,14 +51,14 @@ from vcgym.envs.call.sender.in_flight import (
     ring_index,
 )
 from vcgym.envs.call.sender.state import NO_QUEUE, REPORTS, Tables, counted
-from vcgym.envs.call.stages import DECIDE, DONE, GOES_ON, PAUSED, leave
+from vcgym.envs.call.stages import DECIDE, DONE, PAUSED, RUNNING, leave
 from vcgym.network.bottleneck.cross_traffic import calls_wait, carry
 from vcgym.network.bottleneck.queue import DROPPED, is_marked, offer
 from vcgym.network.bottleneck.send_queue import item_at, take_out
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
-_SET_UP, _GOES_ON, _RATE_ANSWERED, _ORDER_ANSWERED, _DONE = 0, 1, 2, 3, 4
+_SET_UP, _RUNNING, _RATE_ANSWERED, _ORDER_ANSWERED, _DONE = 0, 1, 2, 3, 4
 
 REPORT_BYTES = 80  # headers and the arrivals of 50 ms at 1 Mbit/s, as RFC 8888 writes them
 _REPORTS_MASK = REPORTS - 1
@@ -81,8 +81,8 @@ def _send(sender, tables, s, i):
     if out_us >= 0:
         arrived_us = np.int64(NOT_YET) if followed_by_paths(tables.departures) else out_us + sender.forward_us
     if followed_by_paths(tables.departures):
-        place = ring_index(sender.packets)
-        tables.departures.out_us[s, place], tables.departures.number[s, place] = out_us, item.frame
+        index = ring_index(sender.packets)
+        tables.departures.out_us[s, index], tables.departures.number[s, index] = out_us, item.frame
     on_send(tables.flight, s, sender.packets, item, sender.now_us, arrived_us, marked)
     if sender.packets < tables.log.shape[1]:
         logged = tables.log[s, sender.packets]
@@ -109,19 +109,19 @@ def _order(sender, tables, s, answer):
 
 
 @kernel
-def settle_packet(sender, flight, s, place):
+def settle_packet(sender, flight, s, index):
     """Count the outcome of a packet."""
-    if not counted(sender, flight.created_us[s, place]):
+    if not counted(sender, flight.created_us[s, index]):
         return
-    counts = sender.counts[flight.kind[s, place]]
-    arrived_us = flight.arrived_us[s, place]
+    counts = sender.counts[flight.kind[s, index]]
+    arrived_us = flight.arrived_us[s, index]
     if arrived_us == LOST:
         counts.lost += 1
         return
     counts.delivered += 1
-    counts.on_time += arrived_us <= flight.expires_us[s, place]
-    counts.bytes_delivered += flight.size_bytes[s, place]
-    counts.delay_us += arrived_us - flight.created_us[s, place]
+    counts.on_time += arrived_us <= flight.expires_us[s, index]
+    counts.bytes_delivered += flight.size_bytes[s, index]
+    counts.delay_us += arrived_us - flight.created_us[s, index]
 
 
 @kernel
@@ -131,7 +131,7 @@ def _report(sender, tables, s, rate, rate_state):
     sender.reports += 1
     if sender.reverse == NO_QUEUE:
         report_us = sender.report_us
-        sender.report_us = report_us + report_every_us(rate, rate_state, s, sender.usual_us)
+        sender.report_us = report_us + report_every_us(rate, rate_state, s, sender.default_report_every_us)
     else:
         report_us = sender.made_us[number & _REPORTS_MASK]
     if sender.report_loss > 0.0 and rng.uniform(rng.stream_key(sender.seed, 0, rng.FEEDBACK), number) < sender.report_loss:
@@ -139,28 +139,28 @@ def _report(sender, tables, s, rate, rate_state):
     past = reported_by(flight, s, sender.reported, sender.packets, report_us)
     if past == sender.reported:
         return False
-    least_rtt_us = np.int64(NEVER_US)
-    feel_report(sender.senses, report_us)
+    min_rtt_us = np.int64(NEVER_US)
+    on_report(sender.stats, report_us)
     for packet in range(sender.reported, past):
-        place = ring_index(packet)
-        arrived_us = flight.arrived_us[s, place]
-        there = LOST != arrived_us <= report_us
-        sent_us, size = flight.sent_us[s, place], flight.size_bytes[s, place]
-        marked = int(flight.marked[s, place] if there else 0)
-        feedback = PacketFeedback(packet, size, sent_us, int(arrived_us if there else NOT_ARRIVED), now_us, marked)
+        index = ring_index(packet)
+        arrived_us = flight.arrived_us[s, index]
+        arrived = LOST != arrived_us <= report_us
+        sent_us, size = flight.sent_us[s, index], flight.size_bytes[s, index]
+        marked = int(flight.marked[s, index] if arrived else 0)
+        feedback = PacketFeedback(packet, size, sent_us, int(arrived_us if arrived else NOT_ARRIVED), now_us, marked)
         if decided(rate) != OUTSIDE:
             update(rate, rate_state, s, feedback)
-        feel_packet(sender.senses, feedback)
-        sender.told_bytes += size
+        on_feedback(sender.stats, feedback)
+        sender.reported_bytes += size
         if followed_by_paths(tables.departures):
-            tables.departures.told_us[s, place], tables.departures.known_us[s, place] = feedback.arrived_us, now_us
+            tables.departures.told_us[s, index], tables.departures.known_us[s, index] = feedback.arrived_us, now_us
         else:
-            settle_packet(sender, flight, s, place)
-        if there:
-            least_rtt_us = min(least_rtt_us, now_us - sent_us)
+            settle_packet(sender, flight, s, index)
+        if arrived:
+            min_rtt_us = min(min_rtt_us, now_us - sent_us)
     sender.reported = past
-    if least_rtt_us < NEVER_US:
-        sample = np.float64(least_rtt_us)
+    if min_rtt_us < NEVER_US:
+        sample = np.float64(min_rtt_us)
         sender.rtt_us = sample if sender.rtt_us == 0.0 else _RTT_KEEPS * sender.rtt_us + (1.0 - _RTT_KEEPS) * sample
     return True
 
@@ -180,27 +180,27 @@ def _send_report(sender, tables, s, rate, rate_state):
     """Send a report through the bottleneck of the way back; if it is dropped, the next one tells of its packets."""
     out_us = offer(tables.dumbbell.queue, tables.dumbbell.capacity, sender.reverse, sender.begins_us + sender.now_us, REPORT_BYTES)
     if out_us != DROPPED and sender.made - sender.reports < REPORTS:
-        place = sender.made & _REPORTS_MASK
-        sender.made_us[place], sender.back_us[place] = sender.report_us, out_us - sender.begins_us + sender.backward_us
+        index = sender.made & _REPORTS_MASK
+        sender.made_us[index], sender.back_us[index] = sender.report_us, out_us - sender.begins_us + sender.backward_us
         sender.made += 1
-    sender.report_us += report_every_us(rate, rate_state, s, sender.usual_us)
+    sender.report_us += report_every_us(rate, rate_state, s, sender.default_report_every_us)
 
 
 @kernel
 def set_target(sender, rate_bps):
     """Ask the encoder and the pacer for a rate, within the call's range."""
-    sender.target_bps = min(max(np.float64(rate_bps), sender.least_bps), sender.most_bps)
+    sender.target_bps = min(max(np.float64(rate_bps), sender.min_bps), sender.max_bps)
 
 
 @kernel
 def _ask(sender, tables, s, rate, rate_state):
     see_capacity(rate, rate_state, s, tables.dumbbell.capacity, sender.now_us)
-    news = SenderNews(
+    status = SenderStatus(
         sender.queue.bytes, sender.captured_bytes, sender.sent_bytes, sender.frame, sender.frame_bytes, sender.source.frame_us
     )
-    see_sender(rate, rate_state, s, news)
+    see_sender(rate, rate_state, s, status)
     set_target(sender, decide(rate, rate_state, s, sender.now_us))
-    sender.pacing = pacing(rate, rate_state, s, sender.usual_pacing)
+    sender.pacing = pacing(rate, rate_state, s, sender.default_pacing)
     sender.window_bytes = window_bytes(rate, rate_state, s)
 
 
@@ -214,7 +214,7 @@ def _in_flight(sender, departures, s):
 @kernel
 def _window_is_open(sender):
     """Return True if the oldest packet that waits may be under way besides those that no report has told of."""
-    return sender.sent_bytes - sender.told_bytes + item_at(sender.queue, 0).size_bytes <= sender.window_bytes
+    return sender.sent_bytes - sender.reported_bytes + item_at(sender.queue, 0).size_bytes <= sender.window_bytes
 
 
 @kernel
@@ -250,7 +250,7 @@ def _finish(sender, tables, s):
 
 @kernel
 def take_turn(sender, tables, s, rate, rate_state, order, at_us):
-    """Play the next event of the call itself, at `at_us`; return why the call has to wait, or GOES_ON."""
+    """Play the next event of the call itself, at `at_us`; return why the call has to wait, or RUNNING."""
     sender.now_us = at_us
     is_back = _report_us(sender) <= at_us
     if at_us >= sender.until_us and not followed_by_paths(tables.departures):
@@ -278,7 +278,7 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
         return DECIDE
     else:
         _order(sender, tables, s, choose(order, sender.queue, at_us, int(sender.rtt_us)))
-    return GOES_ON
+    return RUNNING
 
 
 @kernel
@@ -292,15 +292,15 @@ def play_sender(sender, tables, s, rate, rate_state, order):
             set_target(sender, sender.answer_bps)
     elif sender.phase == _ORDER_ANSWERED:
         _order(sender, tables, s, sender.answer_order)
-    sender.phase = _GOES_ON
+    sender.phase = _RUNNING
     while True:
         at_us = next_us(sender, tables.departures, rate, rate_state, s)
-        run_beside(tables.others, sender, tables, s, at_us)
+        run_cross_traffic(tables.others, sender, tables, s, at_us)
         while at_us >= sender.ends_us and calls_wait(tables.dumbbell, s):  # the end waits for what is in the fair queue
-            run_beside(tables.others, sender, tables, s, tables.dumbbell.queue.fair.schedule[s].next_us)
+            run_cross_traffic(tables.others, sender, tables, s, tables.dumbbell.queue.fair.schedule[s].next_us)
         _note_target(sender, tables, s, at_us)
         why = take_turn(sender, tables, s, rate, rate_state, order, at_us)
-        if why != GOES_ON:
+        if why != RUNNING:
             return why
 
 

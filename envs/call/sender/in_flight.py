@@ -62,11 +62,11 @@ def allocate_flight(sessions: int) -> Flight:
 @kernel
 def on_send(flight, s, packet, item, sent_us, arrived_us, marked):
     """Note packet number `packet`, which leaves the sender."""
-    place = packet & _MASK
-    flight.created_us[s, place], flight.expires_us[s, place] = item.created_us, item.expires_us
-    flight.sent_us[s, place], flight.arrived_us[s, place] = sent_us, arrived_us
-    flight.size_bytes[s, place], flight.kind[s, place] = item.size_bytes, item.kind
-    flight.marked[s, place] = 1 if marked else 0
+    index = packet & _MASK
+    flight.created_us[s, index], flight.expires_us[s, index] = item.created_us, item.expires_us
+    flight.sent_us[s, index], flight.arrived_us[s, index] = sent_us, arrived_us
+    flight.size_bytes[s, index], flight.kind[s, index] = item.size_bytes, item.kind
+    flight.marked[s, index] = 1 if marked else 0
 
 
 @kernel

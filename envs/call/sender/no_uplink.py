@@ -32,7 +32,7 @@ class SenderStages(Protocol):
     senders: NDArray[Any]
 
     def refuse(self, split: str, kind: str | None) -> None:
-        """Refuse a split or a kind of world that there is not.
+        """Refuse an unknown split or world type.
 
         Raises:
             ValueError: naming the value and what is allowed.

@@ -3,11 +3,11 @@
 In each slot, after the decisions of that slot: commands that have reached the sender take effect, the sender's events
 (vcgym.envs.call.sender.events) are played to the end of the slot, and each packet that comes out of the bottleneck in it takes the path in
 force at that instant, for as long as the path takes in this slot. Within a path packets keep their order where the world's mode says so. An
-audio packet goes onto the wire of the call, where it belongs to the slot of its capture; a video packet is on time or not.
+audio packet goes onto the calendar of the call, where it belongs to the slot of its capture; a video packet is on time or not.
 
 Reports reach the sender after the control delay of the call, rounded up to whole slots, so that nothing they tell is still to come out.
-Probes go onto their paths past the bottleneck. What is on its way for longer than the wire holds (41 s after its capture) is lost; as long
-after the last capture the sender stops.
+Probes go onto their paths past the bottleneck. A packet that the calendar cannot hold (41 s after its capture) is lost; as long after the
+last capture the sender stops.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from vcgym.envs.call.paths.routing import delay_on, send
 from vcgym.envs.call.sender.events import play_sender, set_target, settle_packet
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
 from vcgym.envs.call.sender.state import Tables
-from vcgym.envs.call.stages import GOES_ON, asks_agent, capture, is_draining, leave, pass_on, sent_onto_path_us
+from vcgym.envs.call.stages import RUNNING, asks_agent, capture, is_draining, leave, pass_on, sent_onto_path_us
 from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
@@ -30,7 +30,7 @@ from vcgym.network.playout.in_flight import SLOTS
 
 STATUSES = 512  # the sender's features on their way to the location, one for each decision; a power of two
 
-OWN = np.dtype(
+REMOTE = np.dtype(
     (
         np.record,
         [
@@ -48,7 +48,7 @@ OWN = np.dtype(
 class Uplink(NamedTuple):
     """A sender before the paths of a call; first axis of arrays the session."""
 
-    own: NDArray  # (sessions,) of OWN
+    remote: NDArray  # (sessions,) of REMOTE
     senders: NDArray  # (sessions,) of SENDER
     tables: Tables
     rate: Any
@@ -66,12 +66,12 @@ def _asks_agent(stage):
 
 @pass_on.register(Uplink)
 def _pass_on(sender, s, now_us):
-    own = sender.own[s]
+    remote = sender.remote[s]
     if decided(sender.rate) == COMMANDED:
-        bps = own.answer_bps if own.answer_bps > 0 else own.rate.latest
-        if command(own.rate, bps, now_us) < 0:
+        bps = remote.answer_bps if remote.answer_bps > 0 else remote.rate.latest
+        if command(remote.rate, bps, now_us) < 0:
             return False
-    return decided(sender.order) != COMMANDED or command(own.order, own.answer_order, now_us) >= 0
+    return decided(sender.order) != COMMANDED or command(remote.order, remote.answer_order, now_us) >= 0
 
 
 @is_draining.register(Uplink)
@@ -92,20 +92,20 @@ def _capture(sender, calls, s, path):
 
 @leave.register(Uplink)
 def _leave(sender, calls, routing, s):
-    call, own, row = calls.rows[s], sender.own[s], sender.senders[s]
+    call, remote, row = calls.rows[s], sender.remote[s], sender.senders[s]
     if call.slot >= call.packets and not is_draining(sender, s, call.slot, call.packets):
-        return GOES_ON
+        return RUNNING
     now_us = call.slot * SLOT_US
     if decided(sender.rate) == COMMANDED:
-        set_target(row, in_force(own.rate, now_us))
+        set_target(row, in_force(remote.rate, now_us))
     if decided(sender.order) == COMMANDED:
-        row.queue.governs = in_force(own.order, now_us)
+        row.queue.governs = in_force(remote.order, now_us)
     row.until_us = now_us + SLOT_US
     play_sender(row, sender.tables, s, sender.rate, sender.rate_state, sender.order)
     _depart(sender, calls, routing, s)
     _settle(row, sender.tables, s)
     _send_status(sender, call, s)
-    return GOES_ON
+    return RUNNING
 
 
 @kernel
@@ -114,20 +114,20 @@ def _depart(sender, calls, routing, s):
     row, flight, departures = sender.senders[s], sender.tables.flight, sender.tables.departures
     call = calls.rows[s]
     while departures.next[s] < row.packets:
-        place = ring_index(departures.next[s])
-        if flight.arrived_us[s, place] != LOST:
-            out_us = departures.out_us[s, place]
+        index = ring_index(departures.next[s])
+        if flight.arrived_us[s, index] != LOST:
+            out_us = departures.out_us[s, index]
             if out_us >= row.until_us:
                 return
             path = in_force(call.to_sender, out_us)
             arrives_us = _arrives_us(sender, s, path, out_us, delay_on(calls, s, path))
-            if flight.kind[s, place] == AUDIO:
-                packet = departures.number[s, place]
+            if flight.kind[s, index] == AUDIO:
+                packet = departures.number[s, index]
                 sender.out_us[s, packet & (SLOTS - 1)] = out_us
                 reveal_delay(routing.router, routing.state, s, path, arrives_us - out_us if arrives_us != LOST else LOST)
                 if not send(calls, s, packet, path, arrives_us):
                     arrives_us = np.int64(LOST)
-            flight.arrived_us[s, place] = arrives_us
+            flight.arrived_us[s, index] = arrives_us
         departures.next[s] += 1
 
 
@@ -137,7 +137,7 @@ def _arrives_us(sender, s, path, out_us, delay):
     if delay == LOST:
         return np.int64(LOST)
     arrives_us = out_us + delay
-    if sender.own[s].keeps_order:
+    if sender.remote[s].keeps_order:
         arrives_us = max(arrives_us, sender.last_us[s, path])
         sender.last_us[s, path] = arrives_us
     return arrives_us
@@ -148,26 +148,26 @@ def _settle(sender, tables, s):
     """Count the outcome of each packet, once it and all before it have arrived or been lost."""
     departures = tables.departures
     while departures.settled[s] < departures.next[s]:
-        place = ring_index(departures.settled[s])
-        if tables.flight.arrived_us[s, place] > sender.until_us:
+        index = ring_index(departures.settled[s])
+        if tables.flight.arrived_us[s, index] > sender.until_us:
             return
-        settle_packet(sender, tables.flight, s, place)
+        settle_packet(sender, tables.flight, s, index)
         departures.settled[s] += 1
 
 
 @kernel
 def _send_status(uplink, call, s):
     """Send the sender's features to the agent's location, if they will be the newest there at a decision."""
-    there = call.slot + 1 + uplink.own[s].status_slots
-    if there % call.interval == 0:
-        write_sender(uplink.senders[s], uplink.statuses[s, (there // call.interval) & (STATUSES - 1)])
+    arrival_slot = call.slot + 1 + uplink.remote[s].status_slots
+    if arrival_slot % call.interval == 0:
+        write_sender(uplink.senders[s], uplink.statuses[s, (arrival_slot // call.interval) & (STATUSES - 1)])
 
 
 @kernel
 def prepare(uplink, s, to_sender_us):
     """Forget what is under way; all that the location knows is how the sender begins."""
-    own = uplink.own[s]
-    own.status_slots = -(-to_sender_us // SLOT_US)
+    remote = uplink.remote[s]
+    remote.status_slots = -(-to_sender_us // SLOT_US)
     uplink.last_us[s, :] = 0
     for i in range(STATUSES):
         write_sender(uplink.senders[s], uplink.statuses[s, i])

@@ -1,7 +1,7 @@
 """Other calls beside the first call of a bottleneck, each with its own sources, send queue, rules of rate and order, pacer and reports.
 
-They are senders like the first, in rows of their own, and are flows in one order of time with all others: each has its turns among the
-events of the flows, by the instant of its next event, of equals by the number of the flow. A call that begins later has a clock of its own,
+They are senders like the first, in rows of their own, and are flows in one order of time with all others: events of all
+flows are ordered by next event time, ties by flow number. A call that begins later has a clock of its own,
 which begins with it.
 """
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from vcgym.baselines.other_calls import NamedOrder, NamedRate
 from vcgym.baselines.rule import allocate, for_kernels
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender
-from vcgym.envs.call.sender.cross_traffic import Alone, come_out, run_beside
+from vcgym.envs.call.sender.cross_traffic import NoOtherCalls, deliver, run_cross_traffic
 from vcgym.envs.call.sender.events import next_us, take_turn
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
 from vcgym.envs.call.sender.state import LOGGED, SENDER, Tables
-from vcgym.envs.call.stages import GOES_ON
-from vcgym.network.bottleneck.cross_traffic import CAME_OUT, NOBODY, Dumbbell, run_flows
+from vcgym.envs.call.stages import RUNNING
+from vcgym.network.bottleneck.cross_traffic import DEPARTED, NOBODY, Dumbbell, run_flows
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
@@ -44,7 +44,7 @@ def _by_name(orders, row):
     return NamedOrder(orders.which[row])
 
 
-class Others(NamedTuple):
+class OtherCalls(NamedTuple):
     """The other calls of a batch; first axis bottleneck x calls."""
 
     calls: int  # at most beside each first call
@@ -58,7 +58,7 @@ class Others(NamedTuple):
 
 def allocate_others(
     dumbbell: Dumbbell, sessions: int, calls: int, frame_bytes: NDArray[np.int64], log_packets: int = 0, same: tuple[Any, Any] | None = None
-) -> Others | Alone:  # fmt: skip
+) -> OtherCalls | NoOtherCalls:  # fmt: skip
     """Room for up to `calls` calls beside the first one of each session.
 
     Args:
@@ -70,16 +70,16 @@ def allocate_others(
         same: rate rule and scheduler of the first call, where the others have them too; None: they go by name.
     """
     if calls == 0:
-        return Alone()
+        return NoOtherCalls()
     rows = sessions * calls
     log = np.zeros((rows, log_packets), LOGGED)
     tables = Tables(dumbbell, allocate_flight(rows), allocate_departures(0), frame_bytes, log, np.zeros((rows, 0)))
     rate, orders = (NamedRate(), ByName(np.zeros(rows, np.int64))) if same is None else same
     state, history = allocate(rate, rows, 1), np.zeros((rows, 1, 3))
-    return Others(calls, np.zeros(rows, SENDER), tables, for_kernels(rate), state, history, for_kernels(orders))
+    return OtherCalls(calls, np.zeros(rows, SENDER), tables, for_kernels(rate), state, history, for_kernels(orders))
 
 
-def begin_others(others: Others, s: int, link: SharedLink, pacing: float, series: dict[int, int], back: int) -> None:
+def begin_others(others: OtherCalls, s: int, link: SharedLink, pacing: float, series: dict[int, int], back: int) -> None:
     """Begin all other calls of a world over bottleneck `s`, whose flows have been started.
 
     Args:
@@ -93,61 +93,61 @@ def begin_others(others: Others, s: int, link: SharedLink, pacing: float, series
     flows = others.tables.dumbbell.flows.flow[s]
     places = [f for f, flow in enumerate(link.flows) if isinstance(flow, OtherCall)]
     for call, f in enumerate(places):
-        of, row = link.flows[f], s * others.calls + call
-        assert isinstance(of, OtherCall)
-        own = link_of(link, f)
+        other, row = link.flows[f], s * others.calls + call
+        assert isinstance(other, OtherCall)
+        other_link = link_of(link, f)
         flows[f]["call"] = call
-        if own is None:
+        if other_link is None:
             flows[f]["next_us"] = NEVER_US
             continue
-        begin_sender(others.senders, row, own, pacing if of.rate == SAME else of.pacing, series)
+        begin_sender(others.senders, row, other_link, pacing if other.rate == SAME else other.pacing, series)
         sender = others.senders[row]
         sender["bottleneck"], sender["flow"], sender["begins_us"] = s, f + 1, flows[f]["starts_us"]
         sender["reverse"] = back
-        if of.backwards:
+        if other.backwards:
             sender["bottleneck"], sender["reverse"] = back, s
-        if of.rate != SAME:
-            others.orders.which[row], others.rate_state.which[row] = ORDERS[of.order], RATES[of.rate]
+        if other.rate != SAME:
+            others.orders.which[row], others.rate_state.which[row] = ORDERS[other.order], RATES[other.rate]
         begin_rule(others.senders, row, others.rate, others.rate_state, others.history)
 
 
 def link_of(link: SharedLink, f: int) -> SharedLink | None:
     """Return the world as the other call at place `f` of the flows sees it, in its own time; None: it is over before it begins."""
-    of = link.flows[f]
-    assert isinstance(of, OtherCall)
-    seconds = min(of.stops_s, link.seconds) - of.starts_s
+    other = link.flows[f]
+    assert isinstance(other, OtherCall)
+    seconds = min(other.stops_s, link.seconds) - other.starts_s
     if seconds <= 0.0:
         return None
     return link._replace(
-        seed=int(rng.stream_key(np.uint64(link.seed), f + 1, rng.OTHER_CALL)), forward_ms=of.forward_ms, backward_ms=of.backward_ms,
-        loss=of.loss, audio=of.audio, video=of.video, rates_kbps=of.rates_kbps, seconds=seconds,
-        counts_from_s=max(link.counts_from_s - of.starts_s, 0.0),
-        pauses_s=tuple((begins_s - of.starts_s, ends_s - of.starts_s) for begins_s, ends_s in of.pauses_s),
+        seed=int(rng.stream_key(np.uint64(link.seed), f + 1, rng.OTHER_CALL)), forward_ms=other.forward_ms, backward_ms=other.backward_ms,
+        loss=other.loss, audio=other.audio, video=other.video, rates_kbps=other.rates_kbps, seconds=seconds,
+        counts_from_s=max(link.counts_from_s - other.starts_s, 0.0),
+        pauses_s=tuple((begins_s - other.starts_s, ends_s - other.starts_s) for begins_s, ends_s in other.pauses_s),
     )  # fmt: skip
 
 
-@run_beside.register(Others)
-def _run_beside(others, sender, tables, s, until_us):
+@run_cross_traffic.register(OtherCalls)
+def _run_cross_traffic(others, sender, tables, s, until_us):
     dumbbell = tables.dumbbell
     f = run_flows(dumbbell, s, until_us)
     while f != NOBODY:
-        if f == CAME_OUT:
-            _come_out(others, sender, tables, s)
+        if f == DEPARTED:
+            _deliver(others, sender, tables, s)
         else:
             _take_turn(others, dumbbell.flows.flow[s, f], s)
         f = run_flows(dumbbell, s, until_us)
 
 
 @kernel
-def _come_out(others, sender, tables, s):
-    """Give the packet that has come out to the call whose it is."""
+def _deliver(others, sender, tables, s):
+    """Deliver the packet that has left the fair queue to its call."""
     fair = tables.dumbbell.queue.fair
-    flow = np.int64(fair.packets[s, fair.schedule[s].out_place].flow)
+    flow = np.int64(fair.packets[s, fair.schedule[s].out_index].flow)
     if flow == 0:
-        come_out(sender, tables, s)
+        deliver(sender, tables, s)
     else:
         row = s * others.calls + tables.dumbbell.flows.flow[s, flow - 1].call
-        come_out(others.senders[row], others.tables, row)
+        deliver(others.senders[row], others.tables, row)
 
 
 @kernel
@@ -158,4 +158,4 @@ def _take_turn(others, flow, s):
     order = scheduler_of(others.orders, row)
     why = take_turn(sender, others.tables, row, others.rate, others.rate_state, order, at_us)
     following_us = next_us(sender, others.tables.departures, others.rate, others.rate_state, row)
-    flow.next_us = NEVER_US if why != GOES_ON else sender.begins_us + following_us
+    flow.next_us = NEVER_US if why != RUNNING else sender.begins_us + following_us

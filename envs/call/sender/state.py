@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.envs.call.features.sender.state import SENSES
-from vcgym.envs.call.sender.cross_traffic import Alone
+from vcgym.envs.call.features.sender.state import FEEDBACK_STATS
+from vcgym.envs.call.sender.cross_traffic import NoOtherCalls
 from vcgym.envs.call.sender.in_flight import Departures, Flight
 from vcgym.network.bottleneck.cross_traffic import Dumbbell
 from vcgym.network.bottleneck.other_call import MAX_PAUSES
@@ -48,7 +48,7 @@ SENDER = np.dtype(
             ("ecn", "i8"),  # 1: its packets are ECN-capable
             ("loss", "f8"),
             ("report_loss", "f8"),
-            ("usual_us", "i8"),  # from report to report, unless the rule says otherwise
+            ("default_report_every_us", "i8"),  # from report to report, unless the rule says otherwise
             ("report_us", "i8"),  # the receiver collects until then
             ("reports", "i8"),  # that are back, or lost
             ("reverse", "i8"),  # the bottleneck that they pass, or NO_QUEUE
@@ -64,16 +64,16 @@ SENDER = np.dtype(
             ("has_video", "i8"),
             ("frame", "i8"),
             ("chance_us", "i8"),  # the next transmission opportunity
-            ("usual_pacing", "f8"),  # chances come so many times as fast as the target; 0: by packets of mean size, at the target
+            ("default_pacing", "f8"),  # chances come so many times as fast as the target; 0: by packets of mean size, at the target
             ("pacing", "f8"),  # the same as the rate's rule has it now
             ("window_bytes", "i8"),  # as many may be under way
             ("sent_bytes", "i8"),
-            ("told_bytes", "i8"),  # of them, told of
+            ("reported_bytes", "i8"),  # of them, told of
             ("captured_bytes", "i8"),
             ("frame_bytes", "i8"),  # of the newest frame
             ("target_bps", "f8"),
-            ("least_bps", "f8"),
-            ("most_bps", "f8"),
+            ("min_bps", "f8"),
+            ("max_bps", "f8"),
             ("mean_bytes", "f8"),
             ("rtt_us", "f8"),  # smoothed; 0: no report yet
             ("packets", "i8"),  # sent so far
@@ -82,7 +82,7 @@ SENDER = np.dtype(
             ("answer_order", "i8"),
             ("source", VIDEO_SOURCE),
             ("queue", SEND_QUEUE),
-            ("senses", SENSES),
+            ("stats", FEEDBACK_STATS),
             ("counts", COUNTS, (KINDS,)),
         ],
     )
@@ -102,7 +102,7 @@ class Tables(NamedTuple):
     series: np.ndarray  # frame sizes of all series
     log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
     targets: np.ndarray  # (sessions, seconds) mean target of each second of the call, bit/s
-    others: Any = Alone()  # calls beside the first
+    others: Any = NoOtherCalls()  # calls beside the first
 
 
 @kernel

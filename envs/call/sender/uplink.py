@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.call.features.layout import Part
-from vcgym.envs.call.features.sender.records import FATE_WIDTH, FATES_SHOWN
+from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS
 from vcgym.envs.call.features.sender.remote import observe_remote, remote_features
-from vcgym.envs.call.features.sender.remote_records import show_told
+from vcgym.envs.call.features.sender.remote_records import show_remote_feedback
 from vcgym.envs.call.features.sender.sender import RATE_WIDTH
 from vcgym.envs.call.paths.feed import clear_commands
 from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
-from vcgym.envs.call.sender.onto_paths import OWN, STATUSES, Uplink, prepare
+from vcgym.envs.call.sender.onto_paths import REMOTE, STATUSES, Uplink, prepare
 from vcgym.network.bottleneck.discipline import Codel, FqCodel
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -33,10 +33,10 @@ AUDIO_PER_SLOT = Audio(size_bytes=134, interval_ms=SLOT_US / 1000.0)
 
 @kernel
 def _start(uplink, s, start_bps, to_sender_us):
-    own = uplink.own[s]
-    clear_commands(own.rate, start_bps, to_sender_us)
-    clear_commands(own.order, 0, to_sender_us)
-    own.answer_bps = own.answer_order = 0
+    remote = uplink.remote[s]
+    clear_commands(remote.rate, start_bps, to_sender_us)
+    clear_commands(remote.order, 0, to_sender_us)
+    remote.answer_bps = remote.answer_order = 0
     uplink.tables.departures.next[s] = uplink.tables.departures.settled[s] = 0
     prepare(uplink, s, to_sender_us)
 
@@ -76,11 +76,11 @@ class UplinkBatch:
         self.sending = SendingBatch(
             sessions, *controllers, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls, followed_by_paths=True
         )
-        own = np.zeros(sessions, OWN)
-        own["keeps_order"] = keeps_order
+        remote = np.zeros(sessions, REMOTE)
+        remote["keeps_order"] = keeps_order
         self.senders = self.sending.senders
         self.inside: Uplink = Uplink(
-            own,
+            remote,
             self.sending.senders,
             self.sending.tables,
             self.sending.rate,
@@ -123,25 +123,25 @@ class UplinkBatch:
     def answer(self, rate: NDArray[np.float64], is_position: bool, order: NDArray[np.int64]) -> None:
         senders = self.sending.senders
         if is_position:
-            rate = senders["least_bps"] * (senders["most_bps"] / senders["least_bps"]) ** rate
-        self.inside.own["answer_bps"] = np.rint(rate)
-        self.inside.own["answer_order"] = order
+            rate = senders["min_bps"] * (senders["max_bps"] / senders["min_bps"]) ** rate
+        self.inside.remote["answer_bps"] = np.rint(rate)
+        self.inside.remote["answer_order"] = order
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
         observe_remote(self.inside, calls, rows, self.sets_rate, self.orders, out)
 
     def records(self) -> dict[str, spaces.Space[Any]]:
         return {
-            "fates": spaces.Box(-1, np.iinfo(np.int64).max, (FATES_SHOWN, FATE_WIDTH), np.int64),
-            "fates_count": spaces.Box(0, FATES_SHOWN, (), np.int64),
+            "feedback": spaces.Box(-1, np.iinfo(np.int64).max, (MAX_FEEDBACK_ROWS, FEEDBACK_WIDTH), np.int64),
+            "feedback_count": spaces.Box(0, MAX_FEEDBACK_ROWS, (), np.int64),
             "rates": spaces.Box(0.0, 1e9, (1, 3), np.float64),
         }
 
     def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        shown["fates"][rows] = 0
+        shown["feedback"][rows] = 0
         shown["rates"][rows] = self.sending.history[rows]
-        if not show_told(self.inside, calls, rows, self._told, shown["fates"], shown["fates_count"]):
-            raise OverflowError(f"more than {FATES_SHOWN} packets have been told of since the last decision: use a smaller interval")
+        if not show_remote_feedback(self.inside, calls, rows, self._told, shown["feedback"], shown["feedback_count"]):
+            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets have been told of since the last decision: use a smaller interval")
 
     def outcomes(self) -> dict[str, NDArray[Any]]:
         """Video on time, audio that never left, both as shares of what was captured; mean delay of video in ms; kind of the world."""
@@ -155,8 +155,8 @@ class UplinkBatch:
         }
 
     def living(self) -> dict[str, Any]:
-        own = {"uplink.history": self.sending.history, "uplink.told": self._told}
-        return own | {"uplink": self.inside._replace(rate=(), order=())}
+        arrays = {"uplink.history": self.sending.history, "uplink.told": self._told}
+        return arrays | {"uplink": self.inside._replace(rate=(), order=())}
 
     def kind(self, row: int) -> str:
         return self._kinds[row]

@@ -87,8 +87,8 @@ def decode(
             positions[:, -1] if with_rate else none.astype(np.float64),
             np.argmax(columns[:, after_rate:], axis=1) if orders else none,
         )
-    following = iter(columns.astype(np.int64).T)
-    path, lag, rate, order = (next(following) if one else none for one in (with_path, with_lag, with_rate, orders))
+    next_column = iter(columns.astype(np.int64).T)
+    path, lag, rate, order = (next(next_column) if one else none for one in (with_path, with_lag, with_rate, orders))
     if form == "exact":
         return Decided(path, lag, rate.astype(np.float64), order)
     if slots is not None:

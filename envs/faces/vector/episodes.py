@@ -83,7 +83,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)
         self._max_steps, self._steps = max_episode_steps, np.zeros(num_envs, np.int64)
-        self._over = np.zeros(num_envs, bool)
+        self._done = np.zeros(num_envs, bool)
 
     @abstractmethod
     def _refuse_options(self, **options: Any) -> None:
@@ -179,9 +179,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             seeds[row], begun[row] = seed, True
             begin_row(self.reward, self._rewarded, self.accounts, row)
         self._begun(rows)
-        self._over[rows], self._steps[rows] = False, 0
+        self._done[rows], self._steps[rows] = False, 0
         self.batch.shares.each(partial(self._begin_share, fresh), rows)
-        return _of({"seed": seeds, **self._worlds()}, begun)
+        return _masked({"seed": seeds, **self._worlds()}, begun)
 
     def _begin_share(self, fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
         self.batch.advance(rows)
@@ -197,29 +197,29 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             ValueError: an action outside the space.
         """
         mode = self.metadata["autoreset_mode"]
-        if (self._episodes < 0).any() or (mode is AutoresetMode.DISABLED and self._over.any()):
+        if (self._episodes < 0).any() or (mode is AutoresetMode.DISABLED and self._done.any()):
             raise ResetNeeded(
-                f"sessions {np.flatnonzero((self._episodes < 0) | self._over).tolist()} must be reset before they are stepped"
+                f"sessions {np.flatnonzero((self._episodes < 0) | self._done).tolist()} must be reset before they are stepped"
             )
-        starting = np.flatnonzero(self._over)
-        running = np.flatnonzero(~self._over)
+        starting = np.flatnonzero(self._done)
+        running = np.flatnonzero(~self._done)
         self._answer(checked_actions(actions, self.action_space), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
         self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), running)
         infos = self._begin(starting, fresh) if len(starting) else {}
         if truncated.any():
-            infos = _joined(_of(self._outcomes(), truncated), infos)
-        over = np.flatnonzero(truncated)
-        if mode is AutoresetMode.SAME_STEP and len(over):
+            infos = _joined(_masked(self._outcomes(), truncated), infos)
+        done = np.flatnonzero(truncated)
+        if mode is AutoresetMode.SAME_STEP and len(done):
             infos = {
-                "final_obs": self._objects(observations, over),
+                "final_obs": self._objects(observations, done),
                 "_final_obs": truncated.copy(),
                 "final_info": infos,
                 "_final_info": truncated.copy(),
-            } | self._begin(over, fresh)
+            } | self._begin(done, fresh)
         else:
-            self._over = truncated.copy()
+            self._done = truncated.copy()
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
 
     def _step_share(
@@ -245,10 +245,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         by_part = {name: np.empty_like(value) for name, value in self._shown.items()}
         return by_part, by_part
 
-    def _objects(self, observations: Any, over: NDArray[np.int64]) -> NDArray[np.object_]:
+    def _objects(self, observations: Any, done: NDArray[np.int64]) -> NDArray[np.object_]:
         """Return copies of the last observations of the sessions that are done, as gymnasium's object array."""
         last = np.full(self.num_envs, None, dtype=object)
-        for row in over:
+        for row in done:
             last[row] = {k: v[row].copy() for k, v in observations.items()} if isinstance(observations, dict) else observations[row].copy()
         return last
 
@@ -268,11 +268,11 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Raise ValueError if a value of a state, by the names of `_everything`, is out of range."""
 
     def _everything(self) -> dict[str, Any]:
-        own = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_steps", "_over", "_rewarded")}
-        return own | {f"env._shown.{name}": value for name, value in self._shown.items()} | self._living()
+        arrays = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_steps", "_done", "_rewarded")}
+        return arrays | {f"env._shown.{name}": value for name, value in self._shown.items()} | self._living()
 
 
-def _of(values: dict[str, NDArray[Any]], rows: NDArray[np.bool_]) -> dict[str, Any]:
+def _masked(values: dict[str, NDArray[Any]], rows: NDArray[np.bool_]) -> dict[str, Any]:
     """Return infos that hold the values of `rows` alone, as gymnasium masks them."""
     infos: dict[str, Any] = {name: np.where(rows, value, np.zeros_like(value)) for name, value in values.items()}
     return infos | {f"_{name}": rows.copy() for name in values}

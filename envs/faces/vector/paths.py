@@ -235,9 +235,9 @@ class PathsVectorEnv(EpisodeVectorEnv):
 
     def _take_world_names(self, names: list[str]) -> None:
         named = [name.split("\t") if name else None for name in names]
-        self.batch.draws = [WorldDraw(of[0], of[1], int(of[2]), {}) if of else None for of in named]
-        for row, of in enumerate(named):
-            self.uplink.take_kind(row, of[3] if of else "")
+        self.batch.draws = [WorldDraw(parts[0], parts[1], int(parts[2]), {}) if parts else None for parts in named]
+        for row, parts in enumerate(named):
+            self.uplink.take_kind(row, parts[3] if parts else "")
 
 
 def _added_features(agent: CallAgentSettings, controls: Controls) -> Added | NoFeatures:

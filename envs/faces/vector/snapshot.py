@@ -63,11 +63,11 @@ def restore(
     Raises:
         ValueError: the state of an env of other arguments; an array is missing, unknown, of another shape or dtype, or out of range.
     """
-    said = state["arguments"].tobytes().decode(errors="replace") if "arguments" in state else "no arguments"
-    if said != arguments:
-        same = next((n for n, (one, other) in enumerate(zip(said, arguments, strict=False)) if one != other), 0)
+    found = state["arguments"].tobytes().decode(errors="replace") if "arguments" in state else "no arguments"
+    if found != arguments:
+        same = next((n for n, (one, other) in enumerate(zip(found, arguments, strict=False)) if one != other), 0)
         start = max(0, same - _BEFORE)
-        raise ValueError(f"state of another env: ...{shown(said[start:], _SHOWN)}; allowed: ...{shown(arguments[start:], _SHOWN)}")
+        raise ValueError(f"state of another env: ...{shown(found[start:], _SHOWN)}; allowed: ...{shown(arguments[start:], _SHOWN)}")
     arrays = _flat(living)
     wanted_names = set(arrays) | {"arguments", "draws", "generator"}
     if set(state) != wanted_names:

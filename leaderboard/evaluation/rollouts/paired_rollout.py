@@ -21,17 +21,17 @@ def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, ...]], sessi
 
 
 @unlock_test_split()
-def every_pair(scenario: Scenario, seeds: int, least: int = 1) -> list[WorldDraw]:
+def every_pair(scenario: Scenario, seeds: int, min_seeds: int = 1) -> list[WorldDraw]:
     """Worlds of each pair of a scenario, whatever the split: for claims about a whole scenario, with nothing trained.
 
     Args:
         scenario: to draw from.
         seeds: worlds per pair.
-        least: more per pair where there would be fewer worlds in all.
+        min_seeds: more per pair where there would be fewer worlds in all.
     """
-    pairs = [(split, place, pair) for split in SPLITS for place, pair in enumerate(scenario.pairs(split))]
-    seeds = max(seeds, -(-least // len(pairs)))
-    return [scenario.draw(split, place * seeds + n, pair) for split, place, pair in pairs for n in range(seeds)]
+    pairs = [(split, index, pair) for split in SPLITS for index, pair in enumerate(scenario.pairs(split))]
+    seeds = max(seeds, -(-min_seeds // len(pairs)))
+    return [scenario.draw(split, index * seeds + n, pair) for split, index, pair in pairs for n in range(seeds)]
 
 
 def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], threads: int = 1) -> NDArray[np.float64]:
@@ -56,10 +56,10 @@ def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], thre
     def play_rows(rows: NDArray[np.int64]) -> NDArray[np.float64]:
         took_s = np.zeros(len(batches))
         while True:
-            for place, batch in enumerate(batches):
+            for index, batch in enumerate(batches):
                 began = time.perf_counter()
                 waiting = batch.play_loaded(rows)  # the same rows in every batch: calls are equally long
-                took_s[place] += time.perf_counter() - began
+                took_s[index] += time.perf_counter() - began
             if not len(waiting):
                 return took_s
             world.fill(waiting)

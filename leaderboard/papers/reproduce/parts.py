@@ -14,7 +14,7 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import every_pair
 from vcgym.leaderboard.kept import kept
 from vcgym.leaderboard.papers.vcroute.forecasts import SYSTEM, forecast_worlds
-from vcgym.leaderboard.papers.vcroute.outcomes import LEAST_WORLDS, Setting, play_worlds
+from vcgym.leaderboard.papers.vcroute.outcomes import MIN_WORLDS, Setting, play_worlds
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
@@ -52,7 +52,7 @@ def settings_of(scenario: str) -> list[Setting]:
     return [*found, Setting(REPLAY, scenario, "leo", "replay")] if scenario == "wonderproxy" else found
 
 
-def parts_of(setting: Setting, seeds: int, packets: int, least: int = LEAST_WORLDS) -> Iterator[PlayedPart]:
+def parts_of(setting: Setting, seeds: int, packets: int, least: int = MIN_WORLDS) -> Iterator[PlayedPart]:
     """Return all worlds of a setting, `seeds` for each pair and `least` at least, a few to a part."""
     scenario = setting.worlds(packets_of(setting, packets))
     draws = every_pair(scenario, seeds, least)

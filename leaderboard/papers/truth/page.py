@@ -14,7 +14,7 @@ import pyarrow as pa
 from vcgym.leaderboard.papers.judge import CANNOT, HIGHER, LARGER, REPRODUCED, REVERSED, SMALLER, judge
 from vcgym.leaderboard.papers.truth.ranking import ranking
 from vcgym.leaderboard.papers.vcroute.measures import Material, MissingError, measured, of_pairs
-from vcgym.leaderboard.papers.vcroute.outcomes import LEAST_WORLDS, STATISTICS, Setting
+from vcgym.leaderboard.papers.vcroute.outcomes import MIN_WORLDS, STATISTICS, Setting
 from vcgym.leaderboard.papers.vcroute.statements import REFERENCE, Change, Value, VCRouteStatement, load_claims, scenario_of
 from vcgym.leaderboard.report.table import markdown_table, signed
 from vcgym.leaderboard.report.template import render
@@ -34,46 +34,46 @@ def page(results: Results, seeds: int, packets: int) -> str:
     percent = {"delay": 5.0, "loss": 1.0, "slight": 100.0 * NEGLIGIBLE_DELAY, "rare": 100.0 * NEGLIGIBLE_LOSS}
     sections = []
     for title, family in (("WonderProxy", "wonderproxy"), ("Cloud", "cloud"), ("Scale", "synthetic-")):
-        here = [(setting, Material(None, table, None)) for setting, table in results if setting.about.startswith(family)]
-        looked_at = {setting.about for setting, _ in here}
+        played = [(setting, Material(None, table, None)) for setting, table in results if setting.about.startswith(family)]
+        looked_at = {setting.about for setting, _ in played}
         statements = [one for one in load_claims() if scenario_of(one) in looked_at]
         claims = [one for one in statements if isinstance(one.measure, Change)]
         numbers = [one for one in statements if isinstance(one.measure, Value)]
         if claims:
-            sections += [f"## {title}\n", *(_claims(claims, here, accounting) for accounting in ACCOUNTINGS)]
+            sections += [f"## {title}\n", *(_claims(claims, played, accounting) for accounting in ACCOUNTINGS)]
         if numbers:
-            sections += [_numbers(numbers, here, accounting) for accounting in ACCOUNTINGS]
-        sections += [_systems(here)] if here else []
-    content = {**percent, "seeds": seeds, "packets": packets, "least": LEAST_WORLDS, "sections": [*sections, *ranking(results)]}
+            sections += [_numbers(numbers, played, accounting) for accounting in ACCOUNTINGS]
+        sections += [_systems(played)] if played else []
+    content = {**percent, "seeds": seeds, "packets": packets, "least": MIN_WORLDS, "sections": [*sections, *ranking(results)]}
     return render(Path(__file__).with_name("truth.md.j2"), **content)
 
 
-def _claims(claims: Iterable[VCRouteStatement], here: Played, accounting: str) -> str:
+def _claims(claims: Iterable[VCRouteStatement], played: Played, accounting: str) -> str:
     heading = f"### Claims, {accounting}\n\n"
-    rows = [[_said(one), one.published, *_cells(one, here, accounting, claim_cell)] for one in claims]
-    return heading + markdown_table(["claim", "published", *_labels(here)], rows, text=("claim", "published"))
+    rows = [[_said(one), one.published, *_cells(one, played, accounting, claim_cell)] for one in claims]
+    return heading + markdown_table(["claim", "published", *_labels(played)], rows, text=("claim", "published"))
 
 
-def _numbers(numbers: Iterable[VCRouteStatement], here: Played, accounting: str) -> str:
+def _numbers(numbers: Iterable[VCRouteStatement], played: Played, accounting: str) -> str:
     heading = f"### Numbers, {accounting}: ours beside the published, bold where within\n\n"
-    rows = [[_named(one), one.published, *_cells(one, here, accounting, number_cell)] for one in numbers]
-    return heading + markdown_table(["number", "published", *_labels(here)], rows, text=("number", "published"))
+    rows = [[_named(one), one.published, *_cells(one, played, accounting, number_cell)] for one in numbers]
+    return heading + markdown_table(["number", "published", *_labels(played)], rows, text=("number", "published"))
 
 
-def _labels(here: Played) -> list[str]:
-    return list(dict.fromkeys(setting.label for setting, _ in here))
+def _labels(played: Played) -> list[str]:
+    return list(dict.fromkeys(setting.label for setting, _ in played))
 
 
 def _cells(
-    statement: VCRouteStatement, here: Played, accounting: str, cell: Callable[[VCRouteStatement, Estimate], str]
+    statement: VCRouteStatement, played: Played, accounting: str, cell: Callable[[VCRouteStatement, Estimate], str]
 ) -> list[str]:  # fmt: skip
     """Return the cell of each label; "" where the setting has none of the pairs that are meant."""
     found = {}
-    for setting, material in here:
+    for setting, material in played:
         if setting.about == scenario_of(statement):
             with suppress(MissingError):
                 found[setting.label] = cell(statement, measured(statement.measure, material, accounting))
-    return [found.get(label, "") for label in _labels(here)]
+    return [found.get(label, "") for label in _labels(played)]
 
 
 def _said(statement: VCRouteStatement) -> str:
@@ -131,10 +131,10 @@ def number_cell(statement: VCRouteStatement, ours: Estimate) -> str:
     return f"**{value}**" if verdict == REPRODUCED else value
 
 
-def _systems(here: Played) -> str:
+def _systems(played: Played) -> str:
     """Return the means of every system in every setting, and their differences to the reference."""
     rows = []
-    for setting, material in here:
+    for setting, material in played:
         paired = pair_worlds(of_pairs(material.results, "*"))
         where = f"{setting.scenario}, {setting.label} ({paired.row.shape[1]})"
         rows += [[where, system, *_means(paired, system)] for system in paired.systems]

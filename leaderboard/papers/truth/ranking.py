@@ -24,13 +24,13 @@ RANKED_BY = {
 
 def ranking(results: Sequence[tuple[Setting, pa.Table]]) -> list[str]:
     """Markdown parts: per measure a table of ranks, systems by settings; nothing where its scenario was not played."""
-    here = [(setting, table) for setting, table in results if setting.about == ABOUT]
-    if not here:
+    chosen = [(setting, table) for setting, table in results if setting.about == ABOUT]
+    if not chosen:
         return []
     parts = [f"## How the ranking moves with the correlation time\n\n![What each system gains, by correlation time]({PICTURE})\n"]
     for metric, what in RANKED_BY.items():
         better = CALL.metric[metric].better
-        places = {setting.label: {line.system: line for line in rank(pair_worlds(table), metric, better)} for setting, table in here}
+        places = {setting.label: {line.system: line for line in rank(pair_worlds(table), metric, better)} for setting, table in chosen}
         systems = sorted(next(iter(places.values())))
         rows = [[system, *(lines[system].ranks for lines in places.values())] for system in systems]
         heading = f"### Rank by {what}: interquartile mean over worlds, a range where they do not tell\n\n"
@@ -40,24 +40,24 @@ def ranking(results: Sequence[tuple[Setting, pa.Table]]) -> list[str]:
 
 def picture(results: Sequence[tuple[Setting, pa.Table]]) -> str:
     """SVG of what each system gains on `REFERENCE`, by correlation time, with 95 % intervals; "" where no correlated worlds were played."""
-    here = [(setting, pair_worlds(table)) for setting, table in results if setting.about == ABOUT and setting.mode == "correlated"]
-    if not here:
+    chosen = [(setting, pair_worlds(table)) for setting, table in results if setting.about == ABOUT and setting.mode == "correlated"]
+    if not chosen:
         return ""
-    drawn = strokes(dict.fromkeys(set(here[0][1].systems) - {REFERENCE}, "rule"))
+    drawn = strokes(dict.fromkeys(set(chosen[0][1].systems) - {REFERENCE}, "rule"))
     with style():
         figure = Figure(figsize=(10.5, 3.4), layout="constrained", facecolor="white")
         for axes, (metric, what) in zip(figure.subplots(1, len(RANKED_BY)), RANKED_BY.items(), strict=True):
-            changes = [differences(paired, metric, REFERENCE) for _, paired in here]
-            for place, (system, stroke) in enumerate(drawn.items()):
+            changes = [differences(paired, metric, REFERENCE) for _, paired in chosen]
+            for index, (system, stroke) in enumerate(drawn.items()):
                 value, low, high = np.array([change[system] for change in changes]).T
                 # Taus stand evenly spaced: they span three decades and begin at 0. Systems stand side by side.
-                x = np.arange(len(here)) + 0.12 * (place - (len(drawn) - 1) / 2)
+                x = np.arange(len(chosen)) + 0.12 * (index - (len(drawn) - 1) / 2)
                 bars = np.maximum(0.0, (value - low, high - value))
                 axes.errorbar(x, value, bars, color=stroke.colour, marker="o", markersize=3.5, linewidth=1.2, label=system)
             axes.axhline(0.0, color="#444444", linewidth=0.8)
             unit = CALL.metric[metric].unit
             axes.set_title(f"{what}{', ' + unit if unit else ''}, against {REFERENCE}", loc="left", fontsize=10.0)
-            axes.set_xticks(range(len(here)), [f"{setting.arguments['tau_ms']:g}" for setting, _ in here])
+            axes.set_xticks(range(len(chosen)), [f"{setting.arguments['tau_ms']:g}" for setting, _ in chosen])
             axes.set_xlabel("correlation time, ms")
             axes.grid(color="#dddddd", linewidth=0.6)
             axes.spines[:].set_visible(False)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.envs.call.logging_router import UNHEARD, Noted
+from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import play_together
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
@@ -38,8 +38,8 @@ FIGURES: Mapping[str, Callable[..., Any]] = {
 
 def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: System, threads: int) -> pa.Table:
     """Return one row per call: pair, sums as `FIGURES` takes them, ends of the delays, and packets within each of `RELATIVE_ERRORS`."""
-    noted = Noted(system.router, scenario.packets)
-    batch = CallBatch(scenario, len(draws), noted, system.receiver, log=True)
+    logging = LoggingRouter(system.router, scenario.packets)
+    batch = CallBatch(scenario, len(draws), logging, system.receiver, log=True)
     play_together([batch], draws, threads)
     played, notes = batch.played(), batch.router_state.notes
     sent_us = np.arange(scenario.packets, dtype=np.int64) * played.packet_us

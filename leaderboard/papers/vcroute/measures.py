@@ -114,7 +114,7 @@ def _cost(measure: p.Cost, material: Material, accounting: str) -> Estimate:
 
 @measured.register
 def _path(measure: p.PublishedPath, material: Material, accounting: str) -> Estimate:
-    return _mean_of(_of_system(material, measure.pair, DIRECT), lambda rows: _path_means(rows, _place(measure, material)))
+    return _mean_of(_of_system(material, measure.pair, DIRECT), lambda rows: _path_means(rows, _path_index(measure, material)))
 
 
 @measured.register
@@ -213,7 +213,7 @@ def _path_means(rows: pa.Table, path: int) -> np.ndarray:
     return np.array([means[path] for means in rows["path_mean_ms"].to_pylist()])
 
 
-def _place(measure: p.PublishedPath, material: Material) -> int:
+def _path_index(measure: p.PublishedPath, material: Material) -> int:
     """Index of the path over a relay; nodes of a call are the sender, the other endpoints in order, the receiver."""
     if measure.via is None:
         return 0

@@ -18,7 +18,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
 TAUS_MS = (0.0, 50.0, 200.0, 1000.0)
-LEAST_WORLDS = 30  # of a scenario with few pairs
+MIN_WORLDS = 30  # of a scenario with few pairs
 
 _PER_PACKET = ("path", "arrived_us", "emitted_us", "flushed", "played_us")
 
@@ -76,12 +76,12 @@ def play(setting: Setting, systems: Mapping[str, System], seeds: int, packets: i
     Args:
         setting: what kind of worlds.
         systems: by name.
-        seeds: worlds for each pair; more where there would be fewer than `LEAST_WORLDS`.
+        seeds: worlds for each pair; more where there would be fewer than `MIN_WORLDS`.
         packets: length of the calls.
         threads: how many threads share the worlds.
     """
     scenario = setting.worlds(packets)
-    return play_worlds(scenario, every_pair(scenario, seeds, LEAST_WORLDS), systems, threads)
+    return play_worlds(scenario, every_pair(scenario, seeds, MIN_WORLDS), systems, threads)
 
 
 def play_worlds(scenario: Scenario, draws: Sequence[WorldDraw], systems: Mapping[str, System], threads: int) -> pa.Table:

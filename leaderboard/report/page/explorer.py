@@ -10,7 +10,7 @@ from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.results.cdf import GRID_MS, Cdfs, DelayCdf
 
 STEP_MS = 20
-MOST_PAIRS = 24  # of a scenario, in alphabetical order
+MAX_PAIRS = 24  # of a scenario, in alphabetical order
 _STRIDE = int(STEP_MS / (GRID_MS[1] - GRID_MS[0]))
 FIGURES = {
     "wonderproxy": "As the paper's Figures 9 to 11, on the pairs of this suite",
@@ -34,10 +34,10 @@ def curves(cdfs: Cdfs, board: str, systems: list[str], of_accounting: str) -> li
         {
             "scenario": scenario,
             "note": FIGURES.get(scenario.partition("-")[0], ""),
-            "left_out": max(0, len(pairs) - MOST_PAIRS),
+            "left_out": max(0, len(pairs) - MAX_PAIRS),
             "pairs": [
                 {"pair": pair, "curves": [_curve(by_system[name]) if name in by_system else [] for name in systems]}
-                for pair, by_system in list(pairs.items())[:MOST_PAIRS]
+                for pair, by_system in list(pairs.items())[:MAX_PAIRS]
             ],
         }
         for scenario, pairs in found.items()
@@ -71,11 +71,11 @@ def sessions(timelines: list[dict[str, Any]], systems: list[str]) -> list[dict[s
 
 
 def _line(row: dict[str, Any]) -> dict[str, Any]:
-    runs = [next(places) for _, places in groupby(range(len(row["path"])), lambda place: row["path"][place])]
+    runs = [next(places) for _, places in groupby(range(len(row["path"])), lambda index: row["path"][index])]
     return {
         "median": row["delay_median_ms"],
         "most": row["delay_most_ms"],
-        "missing": {place: count for place, count in enumerate(row["missing"]) if count},
-        "runs": [[place, row["path"][place]] for place in runs],
+        "missing": {index: count for index, count in enumerate(row["missing"]) if count},
+        "runs": [[index, row["path"][index]] for index in runs],
         "changes": sum(row["path_changes"]),
     }

@@ -79,8 +79,8 @@ def _systems(board: Board, roles: dict[str, str]) -> Panel:
 
 
 def _lane(line: Line, found: Estimate, words: str, scale: Scale, roles: dict[str, str]) -> Lane:
-    name, place = line.standing.system, scale.interval(found)
-    return Lane(name, meaning(name), [Mark(roles.get(name, "other"), name, place, words)] if place else [])
+    name, interval = line.standing.system, scale.interval(found)
+    return Lane(name, meaning(name), [Mark(roles.get(name, "other"), name, interval, words)] if interval else [])
 
 
 def _strata(board: Board, roles: dict[str, str]) -> Panel:
@@ -92,7 +92,7 @@ def _strata(board: Board, roles: dict[str, str]) -> Panel:
     lanes = []
     for one in board.strata:
         found = [(name, one.to_published[name]) for name in names]
-        marks = [Mark(roles[name], name, place, change(board, value)) for name, value in found if (place := scale.interval(value))]
+        marks = [Mark(roles[name], name, interval, change(board, value)) for name, value in found if (interval := scale.interval(value))]
         lanes.append(Lane(f"{one.name} ({one.worlds})", STRATA.get(one.name, f"{one.worlds} worlds of this stratum"), marks))
     axis = f"{board.columns.primary.label} above {board.published}, in each stratum (worlds)"
     return Panel("Where", axis, _ticks(scale, board.columns.primary.factor), lanes)

@@ -58,8 +58,8 @@ def robust(estimates: Sequence[Estimate], better: int = 1, min_step: float = 1.0
         return Scale(0.0, 1.0)
     quartiles = np.percentile(values, (25.0, 75.0))
     fence = max(min_step, 1.5 * float(quartiles[1] - quartiles[0]))
-    least, most = float(quartiles[0]) - fence, max(float(quartiles[1]) + fence, float(values.max()))
-    ends = [end for estimate in estimates for end in estimate if end == end and least <= estimate.value]
-    low, high = max(min(ends), least), min(max(ends), most)
+    low_fence, high_fence = float(quartiles[0]) - fence, max(float(quartiles[1]) + fence, float(values.max()))
+    ends = [end for estimate in estimates for end in estimate if end == end and low_fence <= estimate.value]
+    low, high = max(min(ends), low_fence), min(max(ends), high_fence)
     margin = max(0.05 * min_step, 0.04 * (high - low))
     return Scale(low - margin, high + margin)

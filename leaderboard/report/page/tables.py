@@ -78,11 +78,11 @@ def bodies(results: pa.Table, board: Board) -> list[Body]:
 
 
 def _stratum_body(results: pa.Table, board: Board, stratum: Stratum) -> Body:
-    here, columns = results.filter(pc.field("stratum") == stratum.name), board.columns
+    of_stratum, columns = results.filter(pc.field("stratum") == stratum.name), board.columns
     rows = []
     for line in sorted(board.lines, key=lambda line: -np.nan_to_num(stratum.centres[line.standing.system].value)):
         system = line.standing.system
-        of_system = here.filter(pc.field("system") == system)
+        of_system = of_stratum.filter(pc.field("system") == system)
         values = {metric.name: _centre(metric, of_system) for metric in columns.numbers}
         ranks = stratum.standings[system].ranks
         rank = f"tied {ranks}" if "-" in ranks else ranks
@@ -133,7 +133,7 @@ def _body(board: Board, name: str, worlds: int, lines: list[_Row]) -> Body:
             "about": meaning(system),
             "family": of_family,
             "stands": system in stand,
-            "variants": families.count(of_family) - 1 if families.index(of_family) == place else 0,
+            "variants": families.count(of_family) - 1 if families.index(of_family) == index else 0,
             "beside": _beside(board, row),
             "value": _value(primary, row.line),
             "rank": row.rank,
@@ -145,7 +145,7 @@ def _body(board: Board, name: str, worlds: int, lines: list[_Row]) -> Body:
             ],
             "bands": " / ".join(f"{100.0 * share:.0f}" for share in row.bands.values()),
         }
-        for place, (row, system, of_family) in enumerate(zip(lines, order, families, strict=True))
+        for index, (row, system, of_family) in enumerate(zip(lines, order, families, strict=True))
     ]
     low, high = (f"{primary.factor * end:.1f}" for end in scale)
     return Body(name, worlds, (low, high), rows)

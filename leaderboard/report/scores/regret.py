@@ -13,7 +13,7 @@ def regrets(paired: Paired, metric: str, oracle: str) -> dict[str, Estimate]:
     """
     if oracle not in paired.systems:
         raise ValueError(f"oracle {oracle!r} not among the systems {list(paired.systems)}")
-    place = paired.systems.index(oracle)
+    index = paired.systems.index(oracle)
     found = sample(paired, metric)
-    spread = resample(*found, lambda values: mean(values[place] - values), noise=found.values[place] - found.values)
+    spread = resample(*found, lambda values: mean(values[index] - values), noise=found.values[index] - found.values)
     return dict(zip(paired.systems, spread.estimates(), strict=True))

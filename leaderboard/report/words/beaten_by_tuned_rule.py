@@ -66,8 +66,8 @@ def markdown(ranked: Sequence[Board]) -> str:
 
 
 def _compare(board: Board) -> BeatenByTunedRule:
-    beside = [line for line in board.lines if line.standing.system != board.bar.system]
-    others = tuple(Comparison(line.standing.system, line.kind, line.value.to_bar) for line in beside if line.value.to_bar is not None)
+    lines = [line for line in board.lines if line.standing.system != board.bar.system]
+    others = tuple(Comparison(line.standing.system, line.kind, line.value.to_bar) for line in lines if line.value.to_bar is not None)
     return BeatenByTunedRule(board.mode, board.columns.primary, board.bar, others)
 
 

@@ -23,11 +23,11 @@ def change(board: Board, found: Estimate) -> str:
 def _first(board: Board) -> str:
     first, label = board.lines[0], board.columns.primary.label
     tied = sum(line.standing.rank_low == 1 for line in board.lines[1:])
-    place = f"is ahead, tied for first with {tied} of {len(board.lines) - 1} others," if tied else "is first,"
-    said = [f"{first.standing.system} {place} with {_level(board, first)} over {board.worlds} worlds: {_beside(board, first)}"]
+    standing = f"is ahead, tied for first with {tied} of {len(board.lines) - 1} others," if tied else "is first,"
+    sentences = [f"{first.standing.system} {standing} with {_level(board, first)} over {board.worlds} worlds: {_beside(board, first)}"]
     if board.axis is not None and board.axis.has_room and first.standing.system != board.published:
-        said.append(f"That is {format_score(first.value.score or board.axis.room)} % of the {label} that hindsight could have gained.")
-    return " ".join(said)
+        sentences.append(f"That is {format_score(first.value.score or board.axis.room)} % of the {label} that hindsight could have gained.")
+    return " ".join(sentences)
 
 
 def _where(board: Board) -> str:
@@ -39,8 +39,8 @@ def _where(board: Board) -> str:
         return "All these worlds are of one stratum."
     (most, best), (least, worst) = leads[0], leads[-1]
     unsure = [stratum for stratum, lead in leads if not lead.low > 0.0]
-    said = f"Its lead over {board.published} is largest in {most}, {change(board, best)}, and smallest in {least}, {change(board, worst)}"
-    return f"{said}; it is not told from 0 in {', '.join(unsure)}." if unsure else f"{said}."
+    text = f"Its lead over {board.published} is largest in {most}, {change(board, best)}, and smallest in {least}, {change(board, worst)}"
+    return f"{text}; it is not told from 0 in {', '.join(unsure)}." if unsure else f"{text}."
 
 
 def _mine(board: Board) -> str:
@@ -62,12 +62,12 @@ def _level(board: Board, line: Line) -> str:
 
 def _beside(board: Board, line: Line) -> str:
     """Return the paired differences to the best published system and to the bar as the end of a sentence."""
-    value, said = line.value, []
+    value, sentences = line.value, []
     for difference, name, what in (
         (value.to_published, board.published, "published system"),
         (value.to_bar, board.bar.system, "tuned rule"),
     ):
         if difference is not None:
             own = name == line.standing.system
-            said.append(f"it is the best {what}" if own else f"{change(board, difference)} against {name}, the best {what}")
-    return f"{', and '.join(said) or 'nothing that it could be compared with was played'}."
+            sentences.append(f"it is the best {what}" if own else f"{change(board, difference)} against {name}, the best {what}")
+    return f"{', and '.join(sentences) or 'nothing that it could be compared with was played'}."

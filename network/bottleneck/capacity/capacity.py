@@ -2,7 +2,7 @@
 
 A trace is a function of the world alone. It repeats after its length, as mahimahi's do (Netravali et al., USENIX ATC 2015).
 
-Left out: reading a trace whose rate falls to 0; where a measured one does, say what the least rate shall be (`rate_trace`, `least_bps`).
+Left out: reading a trace whose rate falls to 0; where a measured one does, say what the least rate shall be (`rate_trace`, `min_bps`).
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ MAX_RATE_BPS = 10**11  # so that bits of a microsecond stay exact in int64
 MAX_LENGTH_US = 10**12  # 11 days
 MAX_OPPORTUNITIES = 10_000_000  # of one trace: 20 minutes at 100 Mbit/s
 _FOREVER_US = 10**15
-_LEAST_RATE_BPS = 1000
+_MIN_RATE_BPS = 1000
 
 
 class CapacityTrace(NamedTuple):
@@ -52,7 +52,7 @@ def constant(rate_bps: float) -> CapacityTrace:
 
 
 def rate_trace(
-    name: str, times_s: ArrayLike, rates_bps: ArrayLike, length_s: float, least_bps: float = 0.0, source: str | Path = "capacity trace"
+    name: str, times_s: ArrayLike, rates_bps: ArrayLike, length_s: float, min_bps: float = 0.0, source: str | Path = "capacity trace"
 ) -> CapacityTrace:  # fmt: skip
     """Make a trace of rates.
 
@@ -61,7 +61,7 @@ def rate_trace(
         times_s: (n,) from which on each rate holds; the first 0, rising.
         rates_bps: (n,) bits per second, 1 kbit/s to 100 Gbit/s.
         length_s: after which it repeats, above the last time.
-        least_bps: smaller rates, 0 included, count as this one; 0: they are refused.
+        min_bps: smaller rates, 0 included, count as this one; 0: they are refused.
         source: named in errors.
 
     Raises:
@@ -71,8 +71,8 @@ def rate_trace(
     source = Path(source)
     if rates.ndim != 1 or not rates.size or times.shape != rates.shape:
         raise TraceError(source, f"shape of times and rates of {name}", f"{times.shape}, {rates.shape}", "(n,), (n,), n from 1")
-    rates = np.maximum(rates, least_bps) if least_bps > 0.0 else rates
-    _refuse_first(source, f"rate of {name}, bit/s", rates, (rates >= _LEAST_RATE_BPS) & (rates <= MAX_RATE_BPS), "1e3 to 1e11")
+    rates = np.maximum(rates, min_bps) if min_bps > 0.0 else rates
+    _refuse_first(source, f"rate of {name}, bit/s", rates, (rates >= _MIN_RATE_BPS) & (rates <= MAX_RATE_BPS), "1e3 to 1e11")
     times_us = _rising_us(source, name, times)
     length_us = round(length_s * 1e6)
     if not times_us[-1] < length_us <= _FOREVER_US:
@@ -163,28 +163,28 @@ def capacity_between_bps(capacity, s, from_us, to_us):
     first, entries, length_us = capacity.first[s], capacity.entries[s], capacity.length_us[s]
     at_us, ends_us = from_us + capacity.start_us[s], to_us + capacity.start_us[s]
     cycle_us = at_us // length_us * length_us
-    place, past = np.int64(0), entries  # to the first entry after `at_us`
-    while place < past:
-        middle = (place + past) // 2
+    index, past = np.int64(0), entries  # to the first entry after `at_us`
+    while index < past:
+        middle = (index + past) // 2
         if capacity.times_us[first + middle] <= at_us - cycle_us:
-            place = middle + 1
+            index = middle + 1
         else:
             past = middle
     bits = 0.0
     rated = capacity.rates_bps[first] > 0
     while at_us < ends_us:
-        if place < entries:
-            next_us = cycle_us + capacity.times_us[first + place]
+        if index < entries:
+            next_us = cycle_us + capacity.times_us[first + index]
         else:
             next_us = cycle_us + length_us + (0 if rated else capacity.times_us[first])
         if rated:
-            bits += np.float64(capacity.rates_bps[first + place - 1]) * (min(next_us, ends_us) - at_us) * 1e-6  # may exceed 64 bits
+            bits += np.float64(capacity.rates_bps[first + index - 1]) * (min(next_us, ends_us) - at_us) * 1e-6  # may exceed 64 bits
         elif next_us <= ends_us:
             bits += 8.0 * OPPORTUNITY_BYTES
         at_us = next_us
-        place += 1
-        if place > entries:
-            place, cycle_us = np.int64(1), cycle_us + length_us
+        index += 1
+        if index > entries:
+            index, cycle_us = np.int64(1), cycle_us + length_us
     return bits / (to_us - from_us) * 1e6
 
 
@@ -205,5 +205,5 @@ def _rising_us(source: Path, name: str, times_s: NDArray[np.float64]) -> NDArray
 
 def _refuse_first(source: Path, what: str, values: NDArray[np.float64], fine: NDArray[np.bool_], allowed: str) -> None:
     if not fine.all():
-        place = int(np.argmin(fine))
-        raise TraceError(source, f"{what}, entry {place}", values[place], allowed)
+        index = int(np.argmin(fine))
+        raise TraceError(source, f"{what}, entry {index}", values[index], allowed)

@@ -20,8 +20,8 @@ FORGETS_S = 4.0
 FADE_EVERY_S = 20.0
 FADE_S = (0.5, 3.0)
 FADE_LEAVES = (0.05, 0.2)
-LEAST_MBPS = 0.05
-MOST_MBPS = 20.0
+MIN_MBPS = 0.05
+MAX_MBPS = 20.0
 
 
 def draw_cellular(seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -40,4 +40,4 @@ def draw_cellular(seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         lasts_s = draws.uniform(*FADE_S)
         rates[(times_s >= at_s) & (times_s < at_s + lasts_s)] *= draws.uniform(*FADE_LEAVES)
         at_s += lasts_s + draws.exponential(FADE_EVERY_S)
-    return times_s, np.round(np.clip(rates, LEAST_MBPS, MOST_MBPS), 3).astype(np.float64)
+    return times_s, np.round(np.clip(rates, MIN_MBPS, MAX_MBPS), 3).astype(np.float64)

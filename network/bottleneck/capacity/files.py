@@ -84,15 +84,15 @@ def _rates(path: Path, content: bytes, only: str | None, time: str) -> tuple[Cap
 
     def numbers_of(block: Table) -> Arrays:
         names = [only] if only is not None else block.cells("trace")
-        place = np.array([places.setdefault(name, len(places)) for name in names], np.int32)
+        trace_index = np.array([places.setdefault(name, len(places)) for name in names], np.int32)
         if len(places) > MAX_TRACES:
             raise TraceError(path, "number of traces", f"more than {MAX_TRACES}", f"at most {MAX_TRACES}")
-        return block.line_numbers(), place, block.numbers(time, 0.0, MAX_S), block.numbers("mbps", 0.0, MAX_MBPS)
+        return block.line_numbers(), trace_index, block.numbers(time, 0.0, MAX_S), block.numbers("mbps", 0.0, MAX_MBPS)
 
-    lines, place, times_s, mbps = read_columns(path, content, numbers_of)
-    ends = np.cumsum(np.bincount(place))
-    order = np.argsort(place, kind="stable") if len(places) > 1 else slice(None)
-    del place
+    lines, trace_index, times_s, mbps = read_columns(path, content, numbers_of)
+    ends = np.cumsum(np.bincount(trace_index))
+    order = np.argsort(trace_index, kind="stable") if len(places) > 1 else slice(None)
+    del trace_index
     made = []
     for name in sorted(places):
         number = places[name]

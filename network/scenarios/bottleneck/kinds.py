@@ -30,7 +30,7 @@ class BottleneckKinds(NamedTuple):
         flows: largest number of other flows beside a call.
         calls: largest number of calls among them.
         seconds: length of the longest call.
-        reverse: capacity traces of ways back.
+        reverse: capacity traces of the reverse direction.
     """
 
     kinds: dict[str, Kind]
@@ -46,7 +46,7 @@ def everywhere(*traces: CapacityTrace) -> Traces:
 
 
 def split_by_place(set_name: str, traces: Iterable[CapacityTrace]) -> Traces:
-    """Return the traces of a set by split, all of one place in one: see `split_by_hash`."""
+    """Return the traces of a set by split (`split_by_hash`), with all traces of a place in the same split."""
     traces = tuple(traces)
     places = split_by_hash(place_of_trace(set_name, trace.name) for trace in traces)
     return {split: tuple(trace for trace in traces if place_of_trace(set_name, trace.name) in places[split]) for split in SPLITS}

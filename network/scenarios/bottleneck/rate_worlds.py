@@ -1,4 +1,4 @@
-"""Worlds with a capacity to follow: scenarios rate, calls, rate-measured and rate-replay of `sending_scenarios.py`."""
+"""Worlds for rate control: scenarios rate, calls, rate-measured and rate-replay of `sending_scenarios.py`."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ MIN_SPLIT_TRACES = 5
 _QUEUE_S = 0.3
 _MIN_QUEUE_BYTES = 15_000
 _RATE_KBPS = (300.0, 50.0, 4000.0)
-_WIFI_KBPS = (300.0, 50.0, 2500.0)  # S4's encoder goes no further
+_WIFI_KBPS = (300.0, 50.0, 2500.0)  # S4's encoder has this maximum
 _WIFI_WORKS_MS = 200.0
 _MBPS = {"cubic": (1.0, 2.0, 3.0, 4.0), "wifi": (2.0, 3.0, 4.0)}
 _FORWARD_MS = (10.0, 75.0)
@@ -32,13 +32,13 @@ _CALLS_MBPS = (1.0, 2.0, 3.0, 4.0)
 _MAX_CALLS = 3
 _CALLS = {"gcc": ("gcc_webrtc",), "tfrc": ("tfrc",), "fixed": ("fixed",), "mixed": ("gcc_webrtc", "gcc_draft", "tfrc", "fixed")}
 _FIXED_SHARE = (0.3, 0.9)
-_BY_PACKET = ("tfrc",)  # whose packets leave as far apart as the rate says; the others' pacer is libwebrtc's
+_BY_PACKET = ("tfrc",)  # rules that space packets by the rate; the others use libwebrtc's pacer
 _STEPS = {"train": 24, "validation": 8}
 _STEP_MBPS = (0.4, 4.0)
 _STEP_S = (8.0, 30.0)
 _STEPS_LENGTH_S = 100.0
 
-# RFC 8867 5.1 to 5.3 (forward): s and Mbit/s, length.
+# RFC 8867 5.1 to 5.3 (forward direction): (s, Mbit/s) pairs and length.
 RFC8867 = {
     "rfc8867-5.1": (((0.0, 1.0), (40.0, 2.5), (60.0, 0.6), (80.0, 1.0)), 100.0),
     "rfc8867-5.2": (((0.0, 4.0), (25.0, 2.0), (50.0, 3.5), (75.0, 1.0), (100.0, 2.0)), 125.0),
@@ -87,10 +87,10 @@ def measured(data: str | None) -> BottleneckKinds:
 
 
 def replayed(files: Sequence[str] | None) -> BottleneckKinds:
-    """Return the recipe of scenario rate-replay: five traces or more are split by name, fewer in time.
+    """Return the recipe of scenario rate-replay; five or more traces are split by name, fewer in time.
 
     Raises:
-        DataError: traces that are missing or broken.
+        DataError: traces are missing or broken.
     """
     traces = _read_named(files)
     names = [trace.name for trace in traces]
@@ -112,7 +112,7 @@ def _read_named(files: Sequence[str] | None) -> tuple[CapacityTrace, ...]:
 
 
 def _sample_steps(split: str, number: int) -> CapacityTrace:
-    """Sample a trace of steps; levels are log-uniform."""
+    """Sample a step trace with log-uniform levels."""
     draws = np.random.Generator(np.random.Philox(key=int(rng.stream_key(np.uint64(number), SPLITS.index(split), rng.EVENT))))
     times_s, mbps, at_s = [], [], 0.0
     while at_s < _STEPS_LENGTH_S - _STEP_S[0]:
@@ -140,7 +140,7 @@ def _sample_trace(name: str, seed: int, trace: CapacityTrace, draws: np.random.G
 
 
 def _sample_cubic(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
-    draws.choice(2)  # worlds of suites never change: an earlier version chose between two flows here
+    draws.choice(2)  # keeps the worlds of frozen suites unchanged: an earlier version chose between two flows here
     link = _link(name, seed, trace, draws)._replace(queue_bytes=_MIN_QUEUE_BYTES)
     begins_s = float(draws.uniform(0.0, 10.0))
     return link._replace(flows=(Tcp("cubic", 1500, link.forward_ms, link.backward_ms, starts_s=begins_s),))

@@ -1,4 +1,4 @@
-"""Recipe of worlds of a bottleneck: what environments ask of a scenario of senders, from this package or from outside."""
+"""Interface between environments and scenarios over a bottleneck, from this package or from outside."""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ class BottleneckRecipe(Protocol):
     """A scenario of calls over a shared bottleneck.
 
     Attributes:
-        name: of the scenario.
+        name: name of the scenario.
         kinds: names of its kinds of world.
         traces: every capacity trace that a world may have.
         flows: largest number of other flows beside a call.
@@ -34,9 +34,9 @@ class BottleneckRecipe(Protocol):
         """Sample one world.
 
         Args:
-            split: which traces and seeds it may use.
+            split: split that supplies traces and seeds.
             seed: any integer >= 0.
-            kind: one of `kinds`; None: drawn.
+            kind: one of `kinds`; None: sampled.
 
         Raises:
             ValueError: an unknown split or kind, or the test split outside the leaderboard.
@@ -44,7 +44,7 @@ class BottleneckRecipe(Protocol):
 
 
 def data_hash(scenario: BottleneckRecipe) -> str:
-    """Return the SHA-256 of the capacity traces and frame sizes that the worlds of a scenario are made of."""
+    """Return the SHA-256 of the capacity traces and frame sizes of a scenario's worlds."""
     digest = hashlib.sha256(scenario.name.encode())
     for trace in scenario.traces:
         digest.update(f"{trace.name} {trace.length_us}".encode())

@@ -1,18 +1,18 @@
-"""Test cases of RFC 8867 (media over wired bottlenecks) and RFC 8869 (its wired bottleneck behind Wi-Fi) as worlds of scenario rmcat.
+"""Scenario rmcat: test cases of RFC 8867 (media over wired bottlenecks) and RFC 8869 (its wired bottleneck behind Wi-Fi).
 
-5.1-50, 5.1-100   variable capacity, one flow; ways of 50 and 100 ms
+5.1-50, 5.1-100   variable capacity, one flow; one-way delays of 50 and 100 ms
 5.2               variable capacity, two flows
-5.3               a flow each way; reports share the queue with the media of the other way
+5.3               one flow in each direction; reports share the queue with the media of the opposite direction
 5.4               three flows of one algorithm that start one after the other
-5.5               five flows with ways of 10 to 150 ms
-5.6-300, 5.6-1000 a flow beside a long TCP connection (CUBIC); a queue of 300 and 1000 ms
-5.7               two flows beside ten TCP connections that send files
-5.8               three flows, of which the second pauses
-wifi-cbr, wifi-tcp, wifi-both   1 Mbit/s: a flow beside 300 kbit/s or CUBIC from 40 to 80 s; a flow each way
+5.5               five flows with one-way delays of 10 to 150 ms
+5.6-300, 5.6-1000 a flow against a long TCP connection (CUBIC); a queue of 300 and 1000 ms
+5.7               two flows against ten TCP connections that send files
+5.8               three flows; the second one pauses
+wifi-cbr, wifi-tcp, wifi-both   1 Mbit/s: a flow against 300 kbit/s or CUBIC from 40 to 80 s; one flow in each direction
 
-All media flows of a world have the rules of the first (`vcgym.network.bottleneck.other_call.SAME`). Left out: random delay variation of
-up to 30 ms, the change of the video's rate by up to 5 %, priorities (no rule has any), a path of two bottlenecks, the wireless cases of
-RFC 8869.
+All media flows of a world use the rules of the first (`vcgym.network.bottleneck.other_call.SAME`). Left out: random delay variation of up
+to 30 ms, variation of the video's rate by up to 5 %, priorities (no rule has them), paths of two bottlenecks, the wireless cases of RFC
+8869.
 """
 
 import math
@@ -34,7 +34,7 @@ _FILE_BYTES = (100_000, 1_000_000)
 
 
 class Media(NamedTuple):
-    """A media flow of a case; `way_ms` each way, without queueing."""
+    """A media flow of a case; `way_ms` is its one-way delay without queueing, in each direction."""
 
     starts_s: float = 0.0
     stops_s: float = math.inf
@@ -47,12 +47,12 @@ class Case(NamedTuple):
     """A test case.
 
     Attributes:
-        seconds: its length.
+        seconds: length of the case.
         mbps: capacity over time, (s, Mbit/s).
-        media: the media flows; the first is the one that others are added to.
-        traffic: what else is in the queue.
-        queue_ms: what the queue holds of the mean capacity.
-        reverse_mbps: capacity of the way back; (): reports meet no queue.
+        media: the media flows; the first is the call, the others are its cross traffic.
+        traffic: other cross traffic in the queue.
+        queue_ms: queue length in ms of the mean capacity.
+        reverse_mbps: capacity of the reverse direction; (): reports meet no queue.
     """
 
     seconds: float
@@ -91,36 +91,36 @@ CASES = {
 
 
 def traces_of(name: str, case: Case) -> tuple[CapacityTrace, ...]:
-    """Return the capacity of the bottleneck, and that of the way back where there is one.
+    """Return the capacity of the bottleneck, followed by that of the reverse direction if the case has one.
 
     Raises:
-        TraceError: a rate that is 0 or negative, or times that do not rise.
+        TraceError: a rate is not positive, or times do not rise.
     """
     courses = (case.mbps, case.reverse_mbps) if case.reverse_mbps else (case.mbps,)
     return tuple(steps(f"{name}{' back' * i}", course, case.seconds) for i, course in enumerate(courses))
 
 
 def case_link(name: str, seed: int, case: Case, traces: tuple[CapacityTrace, ...]) -> SharedLink:
-    """Return the world of a case; media flows that begin late or end early do so by the clock of the case.
+    """Return the world of a case; start and stop times of media flows are times of the case.
 
     Args:
-        name: of the world.
-        seed: of what is random in it.
-        case: what happens.
-        traces: of `traces_of`.
+        name: name of the world.
+        seed: seed of the world's random parts.
+        case: the test case.
+        traces: result of `traces_of`.
 
     Raises:
-        ValueError: no media flow, a first one that goes backwards, intervals that overlap or end before they begin, a number out of range.
+        ValueError: no media flow, a backward first flow, intervals that overlap or end before they begin, a number out of range.
     """
     if not case.media or case.media[0].backwards:
         raise ValueError(f"Case.media of {name} is {case.media}: allowed is at least one flow, the first not backwards")
     first, *others = case.media
     calls = tuple(
         OtherCall(
-            SAME, audio=RMCAT_AUDIO, video=RMCAT_VIDEO, rates_kbps=RMCAT_KBPS, forward_ms=of.way_ms, backward_ms=of.way_ms,
-            starts_s=of.starts_s, stops_s=of.stops_s, pauses_s=of.pauses_s, backwards=of.backwards,
+            SAME, audio=RMCAT_AUDIO, video=RMCAT_VIDEO, rates_kbps=RMCAT_KBPS, forward_ms=kind_of.way_ms, backward_ms=kind_of.way_ms,
+            starts_s=kind_of.starts_s, stops_s=kind_of.stops_s, pauses_s=kind_of.pauses_s, backwards=kind_of.backwards,
         )
-        for of in others
+        for kind_of in others
     )  # fmt: skip
     late = ((0.0, first.starts_s),) if first.starts_s else ()
     link = SharedLink(
@@ -150,11 +150,11 @@ def rmcat() -> BottleneckKinds:
         return case_link(name, seed, case, traces[name])
 
     return BottleneckKinds(
-        {name: Kind(everywhere(of[0]), sample) for name, of in traces.items()},
+        {name: Kind(everywhere(kind_of[0]), sample) for name, kind_of in traces.items()},
         flows=1 + _SHORT_TCP,
         calls=max(len(case.media) for case in CASES.values()) - 1,
         seconds=max(case.seconds for case in CASES.values()),
-        reverse=tuple(of[1] for of in traces.values() if len(of) > 1),
+        reverse=tuple(kind_of[1] for kind_of in traces.values() if len(kind_of) > 1),
     )
 
 

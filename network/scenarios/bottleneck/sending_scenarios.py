@@ -1,31 +1,31 @@
-"""Scenarios over a shared bottleneck: recipes that sample calls. A world follows from (scenario, kind, split, seed).
+"""Scenarios over a shared bottleneck: recipes that sample calls. (scenario, kind, split, seed) determine a world.
 
 order           the seed paper on SBPN (S1): its traffic over 1 Mbit/s and 50 packets, drop-tail
-    rtt30-q5 ... rtt150-q32   two Reno flows of 519-byte packets; round trip 30, 80 or 150 ms; 5 or 32 packets may wait at the sender
-    loss0 ... loss10          no other flow and 10 Mbit/s, but 0 to 10 % random loss; round trip 80 ms, 5 packets
-rate            what a rate controller has to follow, nothing measured
-    steps       train and validation: capacity that jumps at random; test: the courses of RFC 8867, cases 5.1 to 5.3
+    rtt30-q5 ... rtt150-q32   two Reno flows of 519-byte packets; round trip 30, 80 or 150 ms; a send queue of 5 or 32 packets
+    loss0 ... loss10          10 Mbit/s without cross traffic, 0 to 10 % random loss; round trip 80 ms, 5 packets
+rate            synthetic capacity for rate controllers
+    steps       train and validation: random steps of capacity; test: the capacity of RFC 8867, cases 5.1 to 5.3
     cellular    generated traces (cellular_like.py)
-    cubic       1 to 4 Mbit/s, in which a CUBIC flow takes what it can
-    wifi        2 to 4 Mbit/s, and a last hop that stands still now and then (the report on GCC over Wi-Fi, S4)
-calls           other calls in the queue, 1 to 3 of them over 1 to 4 Mbit/s, each with a delay and a beginning of its own
-    gcc, tfrc   which adapt, by GCC as in libwebrtc, or by TFRC
-    fixed       which do not, each at 30 to 90 % of an equal share
+    cubic       1 to 4 Mbit/s shared with a CUBIC flow
+    wifi        2 to 4 Mbit/s, and a last hop that stalls now and then (the report on GCC over Wi-Fi, S4)
+calls           1 to 3 other calls in the same queue of 1 to 4 Mbit/s, each with its own delay and start time
+    gcc, tfrc   adaptive: GCC as in libwebrtc, or TFRC
+    fixed       not adaptive: each at 30 to 90 % of an equal share
     mixed       any of these, and GCC of the draft
-rmcat           the test cases of RFC 8867 and RFC 8869 (rmcat.py), one kind each; the others have the rules of the first
-rate-measured   capacity traces found under the data root
-    us-cellular    3G and LTE, opportunities to send (mahimahi and New York)
+rmcat           the test cases of RFC 8867 and RFC 8869 (rmcat.py), one kind each; all media flows have the rules of the first
+rate-measured   capacity traces under the data root
+    us-cellular    3G and LTE, delivery opportunities (mahimahi and New York)
     norway-hsdpa   3G on roads, rails and water
     us-broadband   fixed lines
     us-drive       satellite and three carriers from a car
 rate-replay     capacity traces of your own (`traces`)
     replay      all of them
 
-S1 names neither the rate of its bottleneck nor its levels of loss: both are ours. `order_link` takes any.
+S1 gives neither the rate of its bottleneck nor its loss levels; ours are assumed. `order_link` accepts any.
 
-Splits: of traces by the place they were measured at (60 % train, 20 % validation, 20 % test, by a hash of the name), of all else by seed;
-fewer than `MIN_SPLIT_TRACES` traces of your own are split in time. A queue holds 0.3 s of the trace's mean rate, or of the call's largest
-rate where that is less (RFC 8867's queue); in `cubic` and `wifi` 15,000 bytes, 30 to 120 ms.
+Splits: traces are split by the place of measurement (60 % train, 20 % validation, 20 % test, by a hash of the name), everything else by
+seed; fewer than `MIN_SPLIT_TRACES` traces of your own are split in time. A queue holds 0.3 s of the trace's mean rate, or of the call's
+maximum rate if that is lower (RFC 8867's queue); in `cubic` and `wifi` 15,000 bytes, 30 to 120 ms.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,13 +46,13 @@ from vcgym.network.scenarios.splits import SPLITS, check_split
 from vcgym.network.traces.cards import DataError
 
 RTT_MS = (30.0, 80.0, 150.0)
-SEND_QUEUE = (5, 32)  # packets; 32 is what 16 KB hold of 519 bytes
+SEND_QUEUE = (5, 32)  # packets; 32 packets of 519 bytes fill 16 KB
 LOSS = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1)
 TCP_BYTES = 519
 ORDER_MBPS = 1.0
 LOSSY_MBPS = 10.0
 _DISCARDED_S = 3.0
-_INITIAL_BYTES = 4 * TCP_BYTES  # of TFRC, RFC 3390
+_INITIAL_BYTES = 4 * TCP_BYTES  # TFRC's initial window, RFC 3390
 
 
 class SendingScenario:
@@ -60,11 +60,11 @@ class SendingScenario:
 
     Args:
         name: one of SENDING_SCENARIOS.
-        data: folder of measured data, for `rate-measured`; None: the environment variable VCGYM_DATA. Without effect elsewhere.
-        traces: of `rate-replay`: a folder or files of capacity traces, see `vcgym.network.bottleneck.capacity.files`.
+        data: folder of measured data, for `rate-measured` only; None: the environment variable VCGYM_DATA.
+        traces: for `rate-replay` only: a folder or files of capacity traces, see `vcgym.network.bottleneck.capacity.files`.
 
     Attributes:
-        kinds: names of its kinds of world, each sampled as often as the others.
+        kinds: names of its kinds of world, sampled with equal probability.
         traces: every capacity trace that a world may have.
         flows: largest number of other flows beside a call.
         calls: largest number of calls among them.
@@ -75,7 +75,7 @@ class SendingScenario:
 
     Raises:
         ValueError: an unknown name, or traces for another scenario.
-        DataError: data that is missing or broken.
+        DataError: data is missing or broken.
     """
 
     def __init__(self, name: str, data: str | None = None, traces: str | Sequence[str] | None = None) -> None:
@@ -95,7 +95,7 @@ class SendingScenario:
         """Sample one world.
 
         Args:
-            split: which traces and seeds it may use.
+            split: split that supplies traces and seeds.
             seed: any integer >= 0; the same seed in another split is another world.
             kind: one of `kinds`; None: sampled.
 
@@ -120,16 +120,16 @@ class SendingScenario:
 def order_link(
     name: str, seed: int, trace: CapacityTrace, rtt_ms: float = 80.0, send_queue: int = 5, loss: float = 0.0, flows: int = 2
 ) -> SharedLink:  # fmt: skip
-    """Return one run of S1 over a bottleneck of any rate.
+    """Return a world of S1 over a bottleneck of any rate.
 
     Args:
         name: name of the kind, for tables.
         seed: seed of the world.
         trace: capacity.
         rtt_ms: round trip without queueing; half of it each way.
-        send_queue: packets that may wait at the sender.
-        loss: share lost at random.
-        flows: number of Reno flows of 519-byte packets that compete, each from a moment of the first second on.
+        send_queue: capacity of the send queue in packets.
+        loss: probability of random loss.
+        flows: number of competing Reno flows of 519-byte packets; each starts within the first second.
     """
     way_ms = rtt_ms / 2.0
     key = np.uint64(rng.stream_key(np.uint64(seed), 1, rng.SCENARIO))

@@ -1,7 +1,7 @@
-"""Scenario cloud: the five-by-three shape of the VCRoute paper's second setting, over public statistics of two clouds; 17 paths.
+"""Scenario cloud: the VCRoute paper's second setting (5 endpoints x 3 users) with public statistics of two clouds; 17 paths.
 
-The paper's 10-ms series between Tokyo, Guangzhou, Singapore, Frankfurt, Sao Paulo and the users in Shenzhen, Singapore and Hong Kong were
-never published. `vcgym.network.fitting.cloud` says what stands in for each place, and which links are sums of two.
+The paper's 10-ms series between Tokyo, Guangzhou, Singapore, Frankfurt, Sao Paulo and the users in Shenzhen, Singapore and Hong Kong are
+not published. `vcgym.network.fitting.cloud` lists the substitute for each place, and the links that are sums of two.
 """
 
 from vcgym.network.scenarios.paths.linked import TableLinked
@@ -10,7 +10,7 @@ from vcgym.network.traces.cards import load_links
 
 
 class Cloud(TableLinked):
-    """Pairs are split in a Latin square; there is one burst a link, so that `worst` and `median` are the same."""
+    """Recipe whose pairs are split in a Latin square; each link has one burst, so `worst` and `median` are equal."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings, load_links("cloud"))

@@ -1,7 +1,7 @@
-"""Scenario leo: five measured satellite series under the data root, one a path; scenario replay with five names.
+"""Scenario leo: scenario replay with five measured satellite series under the data root, one per path.
 
-Measured: round trips at 11-15 ms spacing, half of each one way. Pings of one access each: a path is an access, not a relay. Splits are in
-time.
+Measured: round-trip times at 11-15 ms spacing, half of which is the one-way delay. Each series is pings over one access, so a path is an
+access, not a relay. Splits are in time.
 """
 
 from pathlib import Path

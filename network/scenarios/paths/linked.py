@@ -17,9 +17,9 @@ from vcgym.network.worlds.world import World
 
 
 class Linked(Recipe):
-    """Paths over `relays` relays; a subclass says which places a pair uses and what is known of the links between them.
+    """Paths over `relays` relays; a subclass defines the places of a pair and the parameters of the links between them.
 
-    In mode correlated every path ends in the receiver's access, a link that does nothing but have bad hours (stratum user-node).
+    In mode correlated every path ends in the receiver's access, a link whose only effect is bad hours (stratum user-node).
     """
 
     modes: ClassVar[tuple[str, ...]] = ("correlated", "paper")
@@ -49,7 +49,7 @@ class Linked(Recipe):
         return (PaperWorld if self.settings.mode == "paper" else CorrelatedWorld)(sessions, self.layout.path_links)
 
     def ordinary(self, pair: str) -> tuple[NDArray[Any], dict[str, Any]]:
-        """Return the links of a pair and the parameters that no sample changes, kept once made."""
+        """Return the links of a pair and the parameters that all its worlds share; cached."""
         if pair not in self._of_pair:
             nodes = self.nodes(pair)
             rows = self.rows([(nodes[a], nodes[b]) for a, b in self.hops])
@@ -76,7 +76,7 @@ class Linked(Recipe):
 
 
 class TableLinked(Linked):
-    """Links of a shipped table; the other endpoints (of a table without roles: the other places) relay."""
+    """Recipe over a shipped link table; the other endpoints relay (in a table without roles: the other places)."""
 
     def __init__(self, settings: Settings, table: LinkTable) -> None:
         self.table = table
@@ -99,7 +99,7 @@ class TableLinked(Linked):
         return np.array([self._row[hop] for hop in hops], LINK)
 
     def latin_square(self, split: str) -> list[str]:
-        """Return the endpoint-user pairs of a split, 3, 1 and 1 of every five: each endpoint and each user has its part in each split."""
+        """Return the endpoint-user pairs of a split, in proportions 3 : 1 : 1, so that every endpoint and every user is in each split."""
         classes = {"train": (0, 1, 2), "validation": (3,), "test": (4,)}[split]
         users = self.codes("user")
         return [f"{a}-{b}" for i, a in enumerate(self.codes("endpoint")) for j, b in enumerate(users) if (i + j) % 5 in classes]

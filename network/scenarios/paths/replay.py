@@ -1,11 +1,11 @@
-"""Scenario replay: measured traces, one a path, from files of any importer; mode replay.
+"""Scenario replay: measured traces, one per path, from files of any importer; mode replay.
 
-A file of a trace is a path. A folder of such files is a pair, its paths in order of file name: the first is the one that `Direct` takes. A
-folder of such folders holds several pairs, each with files of the same names. Round trips count half. Traces carry no common clock, so a
-world takes a segment of each path's trace at an offset of its own.
+A trace file is a path. A folder of trace files is a pair, with its paths in order of file name; `Direct` uses the first path. A folder of
+such folders contains several pairs, whose files have the same names. A round trip counts half as one-way delay. Traces have no common
+clock, so a world uses a segment of each path's trace at its own offset.
 
-Splits: with `MIN_SPLIT_PAIRS` pairs or more, of pairs (60, 20, 20 % by a hash of the name); with fewer, in time, in every pair: the first
-60 % of each trace, the next 20, the last 20. The history before a call lies in the same part.
+Splits: `MIN_SPLIT_PAIRS` pairs or more are split by pair (60, 20, 20 % by a hash of the name). Fewer pairs are split in time: the first
+60 %, the next 20 % and the last 20 % of each trace. The history before a call is taken from the same part.
 """
 
 import hashlib
@@ -32,13 +32,13 @@ _HISTORY = HISTORY_BLOCKS * BLOCK_SLOTS
 
 
 class Measured(NamedTuple):
-    """Slots of measured pairs.
+    """Measured pairs as slots.
 
     Attributes:
         pairs: name of each pair.
         paths: name of each path, the same for every pair.
         slots: int64 (pairs, paths, slots), one-way delay in microseconds or LOST; shorter traces padded with LOST at the end.
-        card: SHA-256 of the cards behind it.
+        card: SHA-256 of the cards of all traces.
     """
 
     pairs: tuple[str, ...]
@@ -70,7 +70,7 @@ class Replay(Recipe):
         """Return the names of the pairs of a split.
 
         Raises:
-            DataError: a trace is too short for a call of the split and the history before it.
+            DataError: a trace is too short for a call of the split plus its history.
         """
         names = list(self._measured.pairs)
         chosen = split_by_hash(names)[split] if len(names) >= MIN_SPLIT_PAIRS else names
@@ -90,7 +90,7 @@ class Replay(Recipe):
         return {"pair": row, "offset": np.array(offsets, np.int64)}
 
     def _offsets(self, split: str, pair: int, path: int) -> tuple[int, int]:
-        """Return the range (first, end) of the offsets at which a call of the split may begin."""
+        """Return the range (first, last + 1) of the offsets at which a call of the split may begin."""
         slots = int(np.flatnonzero(self._measured.slots[pair, path] != LOST)[-1]) + 1
         low, high = PART_OF_TRACE[split] if len(self._measured.pairs) < MIN_SPLIT_PAIRS else _WHOLE
         first, last = int(low * slots) + _HISTORY, int(high * slots) - self.settings.packets
@@ -102,7 +102,7 @@ class Replay(Recipe):
 
 
 def absolute(traces: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the absolute path of each file or folder of traces: workers may stand in other folders."""
+    """Return the absolute path of each file or folder of traces, because workers may have other working directories."""
     if traces is None:
         return None
     return tuple(str(Path(one).expanduser().absolute()) for one in ([traces] if isinstance(traces, str) else traces))
@@ -115,7 +115,7 @@ def pair_files(traces: Sequence[str] | None) -> dict[str, list[Path]]:
         traces: a folder of traces, a folder of such folders, or files of traces.
 
     Raises:
-        DataError: nothing is there, files and folders stand side by side, or pairs have files of other names.
+        DataError: no trace found, files and folders in one folder, or pairs whose file names differ.
     """
     if not traces:
         raise DataError("scenario replay", "traces", traces, f"a folder of traces (*{ENDING}), a folder of such folders, or files")
@@ -131,8 +131,8 @@ def pair_files(traces: Sequence[str] | None) -> dict[str, list[Path]]:
     pairs = {inner.name: found for inner in sorted(folder.iterdir()) if inner.is_dir() and (found := _files_in(inner))}
     files = _files_in(folder)
     if bool(pairs) == bool(files):
-        there = f"{len(files)} traces, {len(pairs)} folders of traces"
-        raise DataError(folder, "content", there, f"traces (*{ENDING}, one a path) or folders of traces (one a pair), not both")
+        described = f"{len(files)} traces, {len(pairs)} folders of traces"
+        raise DataError(folder, "content", described, f"traces (*{ENDING}, one a path) or folders of traces (one a pair), not both")
     pairs = pairs or {folder.name: files}
     wanted = [file.name for file in next(iter(pairs.values()))]
     for name, found in pairs.items():
@@ -142,10 +142,10 @@ def pair_files(traces: Sequence[str] | None) -> dict[str, list[Path]]:
 
 
 def read_pairs(pairs: dict[str, list[Path]]) -> Measured:
-    """Read the traces of each pair, as slots.
+    """Read the traces of each pair as slots.
 
     Raises:
-        DataError: a file that is missing, broken or no trace.
+        DataError: a file is missing, broken or not a trace.
     """
     traces = [read_trace(file) for files in pairs.values() for file in files]
     series = [to_slots(trace) for trace in traces]

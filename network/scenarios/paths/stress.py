@@ -1,18 +1,18 @@
-"""Scenario stress: what goes wrong on purpose, over the places, links and pairs of scenario wonderproxy; mode correlated.
+"""Scenario stress: deliberate faults on the places, links and pairs of scenario wonderproxy; mode correlated.
 
-Everything here is declared. Links are in an ordinary hour; "the hop" is a link of the path with the least base delay, drawn.
+Everything here is declared. Links are in an ordinary hour; "the hop" is a random link of the path with the smallest base delay.
 
     route-flap       the hop's delay jumps up by 20-80 ms and back every 2-8 s
-    congestion       one way alone: the hop's delay rises by 20-60 ms per s for 5 s, stays for 5 s and falls as it rose
-    delay-step       from some time on the hop takes 30 s more
-    outages          one in every 5 s, for 0.2-1.5 s, at the hop or at the receiver's access; half of them lose, half hold and release
-    relay-failure    from some time on all links of the best relay lose everything
+    congestion       in one direction: the hop's delay rises by 20-60 ms per s for 5 s, stays for 5 s and falls at the same rate
+    delay-step       from a random time on the hop's delay is 30 s longer
+    outages          one in every 5 s, for 0.2-1.5 s, on the hop or on the receiver's access; half lose packets, half hold and release them
+    relay-failure    from a random time on all links of the best relay lose everything
     clock-skew       the receiver's clock is off by 50-200 ppm, fast or slow
-    day-night        over the call each link's base delay goes to between 0.9 and 1.3 times what it was
+    day-night        over the call each link's base delay drifts to 0.9 to 1.3 times its initial value
 
-Drawn only by name: `mild-delay-step`, from some time on the hop takes 50-500 ms more (log-uniform), and a control, `one-second-bursts`. For
-1 s, then not for 2 s on average (exponential), the hop takes 40-150 ms more. A burst is over before what is known of it can be used, so
-systems that do not chase it must tie.
+Sampled only by name: `mild-delay-step` (from a random time on the hop's delay is 50-500 ms longer, log-uniform) and a control,
+`one-second-bursts` (the hop's delay is 40-150 ms longer for 1 s, then normal for 2 s on average, exponential). Such a burst ends before
+feedback about it can be used, so systems that do not react to it must tie.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ _OUTAGE_EVERY = 5 * _PER_S
 
 
 class Stress(WonderProxy):
-    """Recipe with a stratum for each kind of trouble; all weigh the same."""
+    """Recipe with a stratum for each kind of fault; all have equal weights."""
 
     modes = ("correlated",)
 
@@ -50,8 +50,8 @@ class Stress(WonderProxy):
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
         packets = self.settings.packets
-        room = max(len(self.hops), packets // _OUTAGE_EVERY + 1, packets // _PER_S + 1)
-        return CorrelatedWorld(sessions, self.layout.path_links, events=room)
+        max_events = max(len(self.hops), packets // _OUTAGE_EVERY + 1, packets // _PER_S + 1)
+        return CorrelatedWorld(sessions, self.layout.path_links, events=max_events)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         """Sample the parameters of one world."""

@@ -1,9 +1,9 @@
 """Scenarios synthetic-9, -90, -900: the scale study of the VCRoute paper (section VI-D); 9, 90 or 900 paths of one link each.
 
-Stated there: one user and one endpoint, path means uniform in [100, 200] ms, a third of the paths each with a standard deviation of 10, 20
-and 30 ms. Assumed: draws are independent and normal, cut off at zero. Means are drawn anew for each world; which path has which deviation
-goes round by path number. The paper's setting is mode paper; mode correlated is its first-in-first-out twin with the same mean and standard
-deviation of each path before ordering, a lognormal excess of log_sd 0.8 over a base (as assumed for `table1`), no bad hours and no shifts.
+From the paper: one user and one endpoint, path means uniform in [100, 200] ms, standard deviations of 10, 20 and 30 ms, each for a third
+of the paths. Assumed: draws are independent and normal, truncated at zero. Each world samples its own means; the deviations alternate by
+path number. The paper's setting is mode paper. Mode correlated is its FIFO twin: the same mean and standard deviation of each path before
+ordering, a lognormal excess of log_sd 0.8 over a base (as assumed for `table1`), no bad hours and no shifts.
 """
 
 import hashlib
@@ -34,14 +34,14 @@ def _normal_above_zero(mean, sd, table):
 
 
 def normal_table(mean_ms: float, sd_ms: float) -> NDArray[np.float64]:
-    """Return the quantiles of a normal law cut off at zero, at `OPEN_PROBABILITIES`."""
+    """Return the quantiles at `OPEN_PROBABILITIES` of a normal distribution truncated at zero."""
     table = np.empty(OPEN_PROBABILITIES.size)
     _normal_above_zero(mean_ms, sd_ms, table)
     return table
 
 
 class Synthetic(Recipe):
-    """Independent paths: no relay, no node, one pair; splits are of seeds."""
+    """Recipe of independent paths without relays or nodes; one pair; splits are by seed."""
 
     modes = ("paper", "correlated")
 

@@ -1,7 +1,7 @@
-"""Scenario table1: four cities of one cloud with the round trips and losses of Table I of the VCRoute paper; two relays (5 paths).
+"""Scenario table1: four cities of one cloud with the round-trip times and losses of Table I of the VCRoute paper; two relays (5 paths).
 
-Measured (by the paper's authors): round trip and loss of every ordered link. Assumed: the queueing excess, and that losses are independent.
-Nothing is known of bad hours: in the natural mix there are none.
+Measured (by the paper's authors): round-trip time and loss of every ordered link. Assumed: the queueing excess and independent losses.
+Bad hours are unknown: the natural mix has none.
 """
 
 from vcgym.network.scenarios.paths.linked import TableLinked
@@ -10,7 +10,7 @@ from vcgym.network.traces.cards import load_links
 
 
 class Table1(TableLinked):
-    """Worlds of Table I: any city may call any other; pairs are split by how far apart they stand in the table."""
+    """Recipe for Table I: any city may call any other; pairs are split by the distance of their rows in the table."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings, load_links("table1"))

@@ -1,7 +1,8 @@
-"""Scenario wonderproxy: ten places of the WonderProxy pings of July 2020, 5 endpoints x 5 users, the other four endpoints relay (17 paths).
+"""Scenario wonderproxy: ten places of the WonderProxy pings of July 2020; 5 endpoints x 5 users; the other 4 endpoints relay (17 paths).
 
-The places are those of the VCRoute paper's first setting (section VI-A), as its published packet log pins them. Measured: ping statistics
-of every ordered link. Fitted: see `vcgym.network.fitting.links`. Assumed: no loss, and everything below one burst of 30 pings.
+The places are those of the VCRoute paper's first setting (section VI-A), identified from its published packet log. Measured: ping
+statistics of every ordered link. Fitted: see `vcgym.network.fitting.links`. Assumed: no loss, and all time structure within one burst of
+30 pings.
 """
 
 from vcgym.network.scenarios.paths.linked import TableLinked
@@ -10,7 +11,7 @@ from vcgym.network.traces.cards import load_links
 
 
 class WonderProxy(TableLinked):
-    """Pairs are split in a Latin square."""
+    """Recipe whose pairs are split in a Latin square."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings, load_links("wonderproxy_ten_places"))

@@ -1,8 +1,8 @@
-"""Scenario world: any two of about 215 measured cities call each other, 10 to 19 data-centre cities relay (101 to 362 paths).
+"""Scenario world: calls between any two of about 215 measured cities; 10 to 19 data-centre cities relay (101 to 362 paths).
 
 Measured: ping statistics of every ordered link (WonderProxy, July 2020). Fitted: see `vcgym.network.fitting.links` and
-`vcgym.network.fitting.world`. Declared: which cities count as data centres. Shipped are the parameters of a stratified sample of pairs;
-with a folder of measured data every pair can be drawn.
+`vcgym.network.fitting.world`. Declared: the list of data-centre cities. The package ships the parameters of a stratified sample of pairs;
+a folder of measured data gives all pairs.
 """
 
 from typing import Any
@@ -16,13 +16,13 @@ from vcgym.network.worlds.world_links import load_sample, relays_of, split_of
 
 
 class WorldCities(Linked):
-    """Pairs are split by a hash of their two cities, the same in the sample as over all pairs."""
+    """Recipe whose pairs are split by a hash of their two cities; sample and full data give a pair the same split."""
 
     def __init__(self, settings: Settings, relays: int) -> None:
         if settings.data is None:
             self._world = load_sample()
         else:
-            from vcgym.network.fitting.world import fit_world  # fits 46,000 links: seconds
+            from vcgym.network.fitting.world import fit_world  # fits 46,000 links, which takes seconds
 
             self._world = fit_world(data_root(settings.data))
         self._relays = relays

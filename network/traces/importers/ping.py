@@ -46,7 +46,7 @@ class _Replies(NamedTuple):
     rtt_us: NDArray[np.int64]
 
 
-class _Said(NamedTuple):
+class _Header(NamedTuple):
     """Counts of `ping` itself, from the line it ends with."""
 
     line: int
@@ -79,10 +79,10 @@ def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limi
     """
     path = Path(path)
     content = read_content(path, limit_bytes)
-    replies, said = _read(path, content)
+    replies, stated = _read(path, content)
     seq = _unwrapped(replies.number)
-    if said is not None:
-        _refuse_other_counts(path, said, len(seq), int(seq.max() - seq.min()) + 1)
+    if stated is not None:
+        _refuse_other_counts(path, stated, len(seq), int(seq.max() - seq.min()) + 1)
     if interval_ms is None:
         sent_us = _stamps_us(path, replies) - replies.rtt_us
         _refuse_contradicting_stamps(path, replies.line, seq, sent_us)
@@ -91,7 +91,7 @@ def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limi
     return from_replies(path.name.split(".")[0], path, card_beside(path, content), replies.line, seq, sent_us, replies.rtt_us)
 
 
-def _read(path: Path, content: bytes) -> tuple[_Replies, _Said | None]:
+def _read(path: Path, content: bytes) -> tuple[_Replies, _Header | None]:
     others = _Others(path)
     columns = joined(map(_numbers, blocks_of(path, _FIELDS, _reply_rows(path, content, others))))
     if not columns or not len(columns[0]):
@@ -118,12 +118,12 @@ def _numbers(block: Table) -> Arrays:
 
 
 class _Others:
-    """Lines without a reply; `said` is what `ping` says in them that it sent and received."""
+    """Lines without a reply; `stated` is what `ping` says in them that it sent and received."""
 
     def __init__(self, path: Path):
         self.path = path
         self.started = 0
-        self.said: _Said | None = None
+        self.said: _Header | None = None
 
     def check(self, line: int, words: str) -> None:
         """Refuse a line that is not of `ping`, and a second run."""
@@ -133,7 +133,7 @@ class _Others:
             self.started = line
         elif summary := _SUMMARY.fullmatch(words):
             counts = numbers(self.path, "counts", summary.groups(), [line, line], 0, MAX_TIME_US)
-            self.said = _Said(line, int(counts[0]), int(counts[1]))
+            self.said = _Header(line, int(counts[0]), int(counts[1]))
         elif not _WITHOUT_REPLY.fullmatch(words):
             raise TraceError(self.path, f"line {line}", words, "a whole line of the output of ping")
 
@@ -150,11 +150,11 @@ def _unwrapped(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
     return np.frombuffer(whole, np.int64)
 
 
-def _refuse_other_counts(path: Path, said: _Said, replies: int, span: int) -> None:
-    if said.answered != replies:
-        raise TraceError(path, f"line {said.line}, packets received", said.answered, f"{replies}, the number of replies in the file")
-    if said.sent < span:
-        raise TraceError(path, f"line {said.line}, packets transmitted", said.sent, f"at least {span}, as the numbers of the replies say")
+def _refuse_other_counts(path: Path, stated: _Header, replies: int, span: int) -> None:
+    if stated.answered != replies:
+        raise TraceError(path, f"line {stated.line}, packets received", stated.answered, f"{replies}, the number of replies in the file")
+    if stated.sent < span:
+        raise TraceError(path, f"line {stated.line}, packets transmitted", stated.sent, f"at least {span}, as the reply numbers say")
 
 
 def _stamps_us(path: Path, replies: _Replies) -> NDArray[np.int64]:

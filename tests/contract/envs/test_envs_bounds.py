@@ -26,9 +26,9 @@ def place(calls, name):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("wire.next_node", 8192), ("wire.head", -2), ("wire.path", 17), ("waiting_node", 10**9), ("probe_turn", -1), ("block", 10**6),
-        ("counters.window", 10**6), ("counters.last_path", 17), ("to_sender.in_force", 17), ("to_sender.value", -1), ("packets", 301),
-        ("slot", -1), ("feed.read", -(10**9)), ("phase", 4), ("interval", 0),
+        ("in_flight.next_node", 8192), ("in_flight.head", -2), ("in_flight.path", 17), ("waiting_node", 10**9), ("probe_turn", -1),
+        ("block", 10**6), ("counters.window", 10**6), ("counters.last_path", 17), ("to_sender.in_force", 17), ("to_sender.value", -1),
+        ("packets", 301), ("slot", -1), ("feed.read", -(10**9)), ("phase", 4), ("interval", 0),
     ],
 )  # fmt: skip
 def test_an_index_out_of_range_is_refused_by_name(env, name, value):
@@ -42,7 +42,7 @@ def test_an_index_out_of_range_is_refused_by_name(env, name, value):
 def test_packets_that_follow_each_other_in_a_ring_are_refused(env):
     state = env.get_state()
     calls = state["calls"].view(env.batch.calls.dtype).copy()
-    calls["wire"]["head"][0, 5], calls["wire"]["next_node"][0, 7], calls["wire"]["next_node"][0, 8] = 7, 8, 7
+    calls["in_flight"]["head"][0, 5], calls["in_flight"]["next_node"][0, 7], calls["in_flight"]["next_node"][0, 8] = 7, 8, 7
     with pytest.raises(ValueError, match="follow each other in a ring"):
         env.set_state(state | {"calls": calls.view(np.uint8).reshape(state["calls"].shape)})
     env.set_state(state)

@@ -290,7 +290,7 @@ def test_features_equal_their_twin():
                 bps, lost = reports[-1][1:]
                 smooth_bps = bps if len(reports) == 1 else smooth_bps * 7 / 8 + bps / 8
                 smooth_lost = lost if len(reports) == 1 else smooth_lost * 7 / 8 + lost / 8
-            at_us, before_us = int(sender.senses.report_us), queueing_us
+            at_us, before_us = int(sender.stats.report_us), queueing_us
             arrived = [fate for fate in fates if fate.arrived_us >= 0]
             span_us = at_us - (reports[-1][0] if reports else 0)
             reports.append((at_us, sum(fate.size_bytes for fate in arrived) * 8e6 / span_us, 1.0 - len(arrived) / len(fates)))

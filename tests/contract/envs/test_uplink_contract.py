@@ -109,7 +109,7 @@ def test_what_an_action_means(action):
         "exact": np.array([[0, 10_000, 50_000, 0], [2, 1_000_000, 4_000_000, 1], [4, 10_000, round(50e3 * 80 ** (16 / 31)), 2]]),
     }
     env.step(said[action])
-    own, senders = env.uplink.inside.own, env.uplink.inside.senders
+    own, senders = env.uplink.inside.remote, env.uplink.inside.senders
     assert env.batch.calls["to_sender"]["latest"].tolist() == [0, 2, 4]
     assert env.batch.calls["to_receiver"]["latest"].tolist() == [10_000, 1_000_000, 10_000]
     np.testing.assert_allclose(own["rate"]["latest"], [50e3, 4e6, 50e3 * 80 ** (16 / 31)], atol=0.6)

@@ -35,7 +35,7 @@ def test_steps_of_rfc_8867():
 
 
 def test_least_rate_is_the_callers_word():
-    assert rate_trace("t", [0, 1], [0.0, 5e6], 2, least_bps=1e4).rates_bps.tolist() == [10_000, 5_000_000]
+    assert rate_trace("t", [0, 1], [0.0, 5e6], 2, min_bps=1e4).rates_bps.tolist() == [10_000, 5_000_000]
 
 
 def test_a_pool_holds_each_trace_once():

@@ -67,12 +67,12 @@ LONG += [(9000, 0, 300, False) for _ in range(10)] + [(300, i % 3, 1200, i % 3 =
 @settings(max_examples=150)
 @example(LONG, True, 2000, 10_000, 1514, 100, 1 << 40)
 @example(LONG, False, 2000, 10_000, 1514, 2000, 1 << 40)
-def test_equals_plain_python_packet_by_packet(gaps, fair, target_us, interval_us, quantum, packets, most_bytes):
+def test_equals_plain_python_packet_by_packet(gaps, fair, target_us, interval_us, quantum, packets, max_bytes):
     times_us = np.cumsum([gap for gap, *_ in gaps]).tolist()
     arrivals = [Arrival(at_us, *rest) for at_us, (_, *rest) in zip(times_us, gaps, strict=True)]
     law = (target_us / 1000, interval_us / 1000)
-    left_us, marked, queue = play(arrivals, FqCodel(*law, quantum) if fair else Codel(*law), (packets, most_bytes))
-    left, seen = simulate(arrivals, FLOWS, fair, Limits(target_us, interval_us, quantum, packets, most_bytes), RATE_BPS)
+    left_us, marked, queue = play(arrivals, FqCodel(*law, quantum) if fair else Codel(*law), (packets, max_bytes))
+    left, seen = simulate(arrivals, FLOWS, fair, Limits(target_us, interval_us, quantum, packets, max_bytes), RATE_BPS)
     assert [None if at < 0 else at for at in left_us.tolist()] == left
     assert set(np.flatnonzero(marked).tolist()) == {i for i in seen if left[i] is not None}
     assert queue.fair.schedule["dropped"][0] == left.count(None)

@@ -17,7 +17,7 @@ from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.records import PacketFeedback, RateLimits, SenderNews
+from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, report_every_us, see_sender, update, wake_us, window_bytes
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
@@ -66,7 +66,7 @@ class PlainCall:
         self.state = allocate(rule, 1, 1)
         init(rule, self.state, 0, RateLimits(self.target, self.least, self.most), rng.stream_key(np.uint64(seed), 2, rng.POLICY))
         self.queue, self.limit = [], link.send_queue
-        self.usual_us = self.report_us = round(link.report_every_ms * 1000)
+        self.default_report_every_us = self.report_us = round(link.report_every_ms * 1000)
         self.sent, self.told, self.chance_us, self.mean = [], 0, 0, float(min(of.video.packet_bytes, MEAN_BYTES))
         self.frames = self.sounds = 0
         self.frame_us, self.sound_us = round(1e6 / of.video.frames_per_s), round(of.audio.interval_ms * 1000)
@@ -101,7 +101,7 @@ class PlainCall:
 
     def learn(self, now):
         collected_us = self.report_us
-        self.report_us += report_every_us(self.rule, self.state, 0, self.usual_us)
+        self.report_us += report_every_us(self.rule, self.state, 0, self.default_report_every_us)
         heard = [i for i in range(self.told, len(self.sent)) if 0 <= self.sent[i][2] <= collected_us]
         if not heard:
             return False
@@ -113,7 +113,7 @@ class PlainCall:
 
     def ask(self, now):
         waiting, sent = sum(packet[1] for packet in self.queue), sum(packet[3] for packet in self.sent)
-        see_sender(self.rule, self.state, 0, SenderNews(waiting, self.captured, sent, self.frames, self.frame, self.frame_us))
+        see_sender(self.rule, self.state, 0, SenderStatus(waiting, self.captured, sent, self.frames, self.frame, self.frame_us))
         self.target = min(max(float(decide(self.rule, self.state, 0, now)), self.least), self.most)
         self.pace, self.window = pacing(self.rule, self.state, 0, self.pacing), window_bytes(self.rule, self.state, 0)
 

@@ -47,13 +47,13 @@ def test_the_least_cost_of_every_schedule(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_the_least_mean_within_a_budget_lies_between_bound_and_schedule(seed):
     sent_us, arrived_us = arrivals(seed)
-    for most_lost in range(int((arrived_us == NEVER_US).sum()), len(sent_us)):
-        possible = [(lost, delay) for lost, delay in every_schedule(sent_us, arrived_us) if lost <= most_lost]
-        least_ms = min(delay / (len(sent_us) - lost) for lost, delay in possible) / 1000.0
-        found = at_budget(sent_us, arrived_us, most_lost)
-        assert found.playout.lost <= most_lost
-        assert found.bound_ms <= least_ms + 1e-6
-        assert found.playout.mean_ms >= least_ms - 1e-6
+    for max_lost in range(int((arrived_us == NEVER_US).sum()), len(sent_us)):
+        possible = [(lost, delay) for lost, delay in every_schedule(sent_us, arrived_us) if lost <= max_lost]
+        min_ms = min(delay / (len(sent_us) - lost) for lost, delay in possible) / 1000.0
+        found = at_budget(sent_us, arrived_us, max_lost)
+        assert found.playout.lost <= max_lost
+        assert found.bound_ms <= min_ms + 1e-6
+        assert found.playout.mean_ms >= min_ms - 1e-6
 
 
 def test_a_budget_that_cannot_be_kept_and_times_out_of_order_are_refused():

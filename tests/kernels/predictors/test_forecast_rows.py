@@ -12,7 +12,7 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.rule import is_oracle
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.envs.call.logging_router import UNHEARD, Noted
+from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import ROWS, build
 from vcgym.network.scenarios.scenario import Scenario
@@ -42,7 +42,7 @@ def file(tmp_path_factory):
 def noted_call():
     """A call over the direct path without probes, noted, and the same call without notes."""
     batches = []
-    for router in (Noted(Direct(), PACKETS), Direct()):
+    for router in (LoggingRouter(Direct(), PACKETS), Direct()):
         batch = CallBatch(Scenario("wonderproxy", "paper", PACKETS), 1, router, WMJitter(), probe_rate=0.0, log=True)
         batch.start(0, batch.scenario.draw("train", 3))
         batch.play(np.arange(1))
@@ -56,7 +56,7 @@ def test_a_noted_call_is_the_same_call(noted_call):
 
 
 def test_a_noted_router_is_never_ranked():
-    assert is_oracle(Noted(Direct(), 1))
+    assert is_oracle(LoggingRouter(Direct(), 1))
 
 
 def test_notes_are_what_the_log_says_was_known(noted_call):

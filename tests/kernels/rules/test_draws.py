@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcgym.baselines.records import path_history
-from vcgym.baselines.routers.draws import FARTHEST_SD, bar, draw_below
-from vcgym.baselines.routers.vcroute.screening import MANY, TOGETHER, allocate_bars, screen
+from vcgym.baselines.routers.draws import FARTHEST_SD, draw_below, upper_bound
+from vcgym.baselines.routers.vcroute.screening import MANY, TOGETHER, allocate_screening, screen
 from vcgym.baselines.routers.vcroute.vcroute import VCRoute, learn, lowest_draw
 from vcgym.baselines.rule import allocate, init
 from vcgym.network.kernels.rng import bits64, normal, normal_quantile
@@ -32,7 +32,7 @@ def test_only_draws_above_the_limit_are_left_out(limit_ms, mean_ms, sd_ms, key, 
 @pytest.mark.parametrize(("mean_ms", "sd_ms"), [(0.0, 1.0), (120.0, 17.0), (1e6, 1e-3)])
 def test_what_exceeds_the_bar_lies_above_the_limit(mean_ms, sd_ms):
     for limit_sd in np.linspace(-FARTHEST_SD, FARTHEST_SD, 2000):
-        highest = int(bar(mean_ms + limit_sd * sd_ms, mean_ms, sd_ms))
+        highest = int(upper_bound(mean_ms + limit_sd * sd_ms, mean_ms, sd_ms))
         if highest < 2**64 - 1:
             first_above = min(((highest + 1) >> 11) * 2.0**-53 + 2.0**-54, 1.0 - 2.0**-53)
             assert normal_quantile(first_above) > limit_sd
@@ -69,16 +69,17 @@ def test_the_largest_draw_there_is(rest):
 
 
 def test_bars_are_for_many_paths():
-    assert allocate_bars(2, MANY - 1).bar.shape == (2, 0)
-    assert allocate_bars(2, MANY + 1).bar.shape == (2, MANY + TOGETHER)
+    assert allocate_screening(2, MANY - 1).upper_bound.shape == (2, 0)
+    assert allocate_screening(2, MANY + 1).upper_bound.shape == (2, MANY + TOGETHER)
 
 
 def test_paths_pass_whose_bits_do_not_exceed_their_bars():
-    bars = allocate_bars(2, MANY)
-    bars.bar[1] = np.linspace(0, 2**64 - 2**12, MANY).astype(np.uint64)
-    screen(bars, 1, np.uint64(7), 900)
-    expected = [normal(np.uint64(7), 900 + path) <= normal_quantile(max(bars.bar[1, path] / 2**64, 1e-300)) for path in range(MANY)]
-    assert bars.passes[1].tolist() == expected
+    screening = allocate_screening(2, MANY)
+    screening.upper_bound[1] = np.linspace(0, 2**64 - 2**12, MANY).astype(np.uint64)
+    screen(screening, 1, np.uint64(7), 900)
+    limits = [normal_quantile(max(bound / 2**64, 1e-300)) for bound in screening.upper_bound[1, :MANY]]
+    expected = [normal(np.uint64(7), 900 + path) <= limit for path, limit in enumerate(limits)]
+    assert screening.passes[1].tolist() == expected
     assert 0 < sum(expected) < MANY
 
 

@@ -96,8 +96,8 @@ def test_no_packet_goes_before_its_playout_time():
     arrived = np.maximum.accumulate(sent + rng.exponential(30_000, sent.size).astype(np.int64)) + np.arange(sent.size)
     result = emissions(AdaptiveEwma(), sent, arrived)
     went = ~result.flushed
-    least_us = np.array([np.min((arrived - sent)[max(0, i - 201) : i + 1]) for i in range(sent.size)])
-    playout_delay_us = (least_us + result.level_us)[np.searchsorted(arrived, result.emitted_us[went])]  # when each went
+    min_us = np.array([np.min((arrived - sent)[max(0, i - 201) : i + 1]) for i in range(sent.size)])
+    playout_delay_us = (min_us + result.level_us)[np.searchsorted(arrived, result.emitted_us[went])]  # when each went
     assert ((result.emitted_us - sent)[went] >= playout_delay_us).all()
     assert went.sum() > 900
 

@@ -31,7 +31,7 @@ def decided_us(params, packets):
     return found
 
 
-def least_delay_us(media):
+def min_delay_us(media):
     """The last delay less the clamped running sum of delay differences over 2000 ms of sent time, dropped from the front."""
     queue, total = [], 0
     for (_, sent_before, arrived_before), (_, sent_us, arrived_us) in itertools.pairwise(media):
@@ -55,7 +55,7 @@ def twin(lags_us, packets, hold_us, margin_us):
                     holds.append((max([newest[2] - newest[1] + margin_us, *lasting]), arrived_us + hold_us))
                 newest = path, sent_us, arrived_us
         now_us = media[-1][2] if media else 0
-        lasting = [held_us - least_delay_us(media) for held_us, until_us in holds[-1:] if now_us < until_us]
+        lasting = [held_us - min_delay_us(media) for held_us, until_us in holds[-1:] if now_us < until_us]
         found.append(max([lag_us, *lasting]))
     return found
 

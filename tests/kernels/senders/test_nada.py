@@ -20,7 +20,7 @@ from vcgym.baselines.rate.nada.packet_log import (
     span,
 )
 from vcgym.baselines.rate.nada.reference_rate import accelerated, gamma, gradual
-from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, RateLimits, SenderNews
+from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, reads_marks, report_every_us, see_sender, update
 
 RFC = Nada()
@@ -123,7 +123,7 @@ def test_is_asked_without_a_report_and_keeps_its_rate():
     assert decide(RFC, state, 0, 50_000) == 300_000
     update(RFC, state, 0, PacketFeedback(0, 1000, 0, NOT_ARRIVED, 100_000))
     assert decide(RFC, state, 0, 100_000) == 300_000  # nothing arrived, nothing is known
-    see_sender(RFC, state, 0, SenderNews(1000, 0, 0, 0, 0, 0))
+    see_sender(RFC, state, 0, SenderStatus(1000, 0, 0, 0, 0, 0))
     assert decide(RFC, state, 0, 100_000) == 300_000 - 0.05 * 300_000
     assert report_every_us(RFC, state, 0, 50_000) == 100_000
     assert reads_marks(RFC, state, 0)

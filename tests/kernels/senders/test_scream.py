@@ -8,7 +8,7 @@ from twins.scream import PlainScreamV1, PlainScreamV2
 from vcgym.baselines.rate.scream.acks import ACKS, clear_acks, clear_report, close_report, hear
 from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
-from vcgym.baselines.records import PacketFeedback, RateLimits, SenderNews
+from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, reads_marks, report_every_us, see_sender, update, wake_us, window_bytes
 
 V1, V2 = ScreamV1(), ScreamV2()
@@ -57,7 +57,7 @@ def test_a_sender_that_hears_nothing_may_send_again(params):
     init(params, state, 0, RateLimits(300e3, 50e3, 4e6), np.uint64(1))
     first = window_bytes(params, state, 0)
     assert first == (4000 if params is V1 else 4500)
-    see_sender(params, state, 0, SenderNews(0, 3000, 3000, 0, 0, 0))
+    see_sender(params, state, 0, SenderStatus(0, 3000, 3000, 0, 0, 0))
     assert wake_us(params, state, 0) == 500_000
     decide(params, state, 0, 500_000)  # it has been sending
     assert (window_bytes(params, state, 0), wake_us(params, state, 0)) == (first, 1_000_000)

@@ -9,7 +9,7 @@ from vcgym.baselines.rate.scream.media_rate import MEDIA_RATE, adjust, clear_med
 from vcgym.baselines.rate.scream.queuing_target import TARGET, adjust_target, clear_target
 from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
 from vcgym.baselines.rate.scream.trend import TREND, clear_trend, follow
-from vcgym.baselines.records import SenderNews
+from vcgym.baselines.records import SenderStatus
 
 V1 = ScreamV1()
 
@@ -91,7 +91,7 @@ def adjusted(rate_bps, fast=0, last_max_bps=0.0, trend=0.0, memory=0.0, event=NO
     media.last_max_bps = last_max_bps
     note_event(media, event)
     sent, acked, captured = (25 * rate for rate in kbps)
-    adjust(V1, media, fast, trend, memory, SenderNews(waiting, captured, sent, 0, 0, 0), acked, 50e3, 4e6, 200_000)
+    adjust(V1, media, fast, trend, memory, SenderStatus(waiting, captured, sent, 0, 0, 0), acked, 50e3, 4e6, 200_000)
     return media.bps
 
 
@@ -110,7 +110,7 @@ def test_media_rate():
     assert adjusted(60e3, waiting=60_000) == 50e3
     media = record(MEDIA_RATE)
     clear_media_rate(media, 500e3)
-    adjust(V1, media, 1, 0.0, 0.0, SenderNews(0, 0, 0, 0, 0, 0), 0, 50e3, 4e6, 199_999)
+    adjust(V1, media, 1, 0.0, 0.0, SenderStatus(0, 0, 0, 0, 0, 0), 0, 50e3, 4e6, 199_999)
     assert media.bps == 500e3
 
 

@@ -8,7 +8,7 @@ from vcgym.baselines.rate.scream.acks import ACKS, clear_acks
 from vcgym.baselines.rate.scream.frame_sizes import FRAMES, clear_frames, see_frame
 from vcgym.baselines.rate.scream.reference_window import WINDOW, average, clear_reference, increment, is_l4s_active, shrink
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2, target_rate_bps
-from vcgym.baselines.records import SenderNews
+from vcgym.baselines.records import SenderStatus
 
 V2 = ScreamV2()
 
@@ -70,9 +70,9 @@ def test_growth_of_the_reference_window():
     assert increment(V2, window_v2(10_000.0), acks_of(new_bytes=10_000, rtt_us=12_500.0), False, 0) == pytest.approx(250.0)
     assert increment(V2, window_v2(10_000.0), acks_of(new_bytes=10_000, marked_bytes=4000), False, 0) == pytest.approx(600.0)
     window = window_v2(10_000.0)
-    window.most_bytes = 4900
+    window.max_bytes = 4900
     for most, at_most, grown in ((4900, False, False), (5000, True, False), (5000, False, True)):
-        window.most_bytes = most
+        window.max_bytes = most
         reference_window.grow(V2, window, acks, False, at_most, 0)
         assert (window.bytes > 10_000.0) == grown
 
@@ -96,7 +96,7 @@ def test_l4s():
     assert shrink(l4s, window, acks_of(marked=1), 60_000.0, True, 5_000_000)
     assert window.bytes == pytest.approx(50_000 * (1 - 0.02 * 0.96))
     window = window_v2(50_000.0)
-    window.most_before_bytes = 30_000
+    window.max_before_bytes = 30_000
     assert shrink(l4s, window, acks_of(marked=1), 60_000.0, True, 5_000_001)
     assert (window.bytes, window.alpha) == (pytest.approx(30_000 * 0.75), 0.25)
 
@@ -105,6 +105,6 @@ def test_size_of_frames():
     frames = record(FRAMES)
     clear_frames(frames)
     for number, size in enumerate((900, 1100, 2000, 1300, 1200), 1):  # 1,000 are the share of 240 kbit/s
-        see_frame(frames, SenderNews(0, 0, 0, number, size, 33_333), 240e3)
-        see_frame(frames, SenderNews(0, 0, 0, number, 9999, 33_333), 240e3)  # the same frame
+        see_frame(frames, SenderStatus(0, 0, 0, number, size, 33_333), 240e3)
+        see_frame(frames, SenderStatus(0, 0, 0, number, 9999, 33_333), 240e3)  # the same frame
     assert (frames.larger, frames.high) == (4, pytest.approx(1.3, rel=1e-4))

@@ -17,9 +17,9 @@ from vcgym.network.playout.player import (
     STRETCHED,
     UNIT_US,
     Player,
-    aim,
     allocate_player,
     expect_unit,
+    set_target,
     start_player,
     tick,
     unit_there,
@@ -77,7 +77,7 @@ def _drive(player: Player, s: int, stream: Stream) -> list[tuple[int, int, int, 
             pass_to(arrived_us[k])
             if not discarded[k]:
                 unit_there(player, s, k, arrived_us[k])
-            aim(player, s, arrived_us[k], level_us[k], smallest_delay_us(window, k, arrived_us[k] - SENT_US[k]))
+            set_target(player, s, arrived_us[k], level_us[k], smallest_delay_us(window, k, arrived_us[k] - SENT_US[k]))
     pass_to(NEVER_US)
     return ticks
 

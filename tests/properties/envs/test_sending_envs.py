@@ -84,14 +84,14 @@ def test_utility_is_what_its_formula_says():
         told = seen["records"][0, : seen["count"][0]]
         packets, arrived = told[:, 0], told[:, 3] >= 0
         now_rejected = int(env.batch.totals().rejected.sum())
-        span_s = (int(sender.senses.report_us) - until_us) * 1e-6
+        span_s = (int(sender.stats.report_us) - until_us) * 1e-6
         mbps = told[arrived, 1].sum() * 8e-6 / span_s
         delay_s = (told[arrived, 3] - log["created_us"][packets[arrived]] - link_forward_us).mean() * 1e-6
         missing = (~arrived).sum() + now_rejected - rejected
         expected = span_s * (0.6 * math.log(4 * mbps + 1) - delay_s - 10 * missing / (len(told) + now_rejected - rejected))
         expected -= 0.1 * abs(math.log(bps / target))
         assert rewards[0] == pytest.approx(expected, rel=1e-9)
-        target, until_us, rejected, steps = bps, int(sender.senses.report_us), now_rejected, steps + 1
+        target, until_us, rejected, steps = bps, int(sender.stats.report_us), now_rejected, steps + 1
     assert steps > 60
 
 
@@ -111,7 +111,7 @@ def test_packets_in_are_packets_out_at_every_decision(seed, env_id, steps):
             )
             np.testing.assert_array_equal(totals.sent.sum(axis=1), (totals.delivered + totals.lost).sum(axis=1) + flying)
         assert (totals.on_time <= totals.delivered).all()
-        if env._over.any():
+        if env._done.any():
             break
         env.step(decide(env, draws))
     for row in range(2):
@@ -196,7 +196,7 @@ def test_the_future_does_not_leak(env_id, observation, what):
         with_outage(changed, border_us)
     draws, again = np.random.default_rng(0), np.random.default_rng(0)
     before = after = moved = 0
-    while not (env._over.any() or changed._over.any()):
+    while not (env._done.any() or changed._done.any()):
         now_us = min(int(env.batch.senders[0].now_us), int(changed.batch.senders[0].now_us))
         parts = seen.values() if isinstance(seen, dict) else [seen]
         equal = all(np.array_equal(a, b) for a, b in zip(parts, other.values() if isinstance(other, dict) else [other], strict=True))

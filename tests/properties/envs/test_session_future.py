@@ -56,7 +56,7 @@ def now_us(env):
     calls = env.batch.calls
     if not env.controls.at_arrivals:
         return calls["slot"] * SLOT_US
-    return calls["wire"]["arrival_us"][np.arange(len(calls)), calls["waiting_node"]]
+    return calls["in_flight"]["arrival_us"][np.arange(len(calls)), calls["waiting_node"]]
 
 
 def _rows(observations, row):

@@ -262,8 +262,8 @@ def test_a_rule_of_the_rate_outside_equals_the_rule_inside(feedback_loss):
     policy, state, over, asked, targets = RatePolicy(GccWebrtc()), None, False, 0, set()
     while not over:
         action = np.zeros((1, 2), np.int64)
-        if state is None or observation["fates_count"][0] > 0:
-            told = {"records": observation["fates"], "count": observation["fates_count"], "history": observation["rates"]}
+        if state is None or observation["feedback_count"][0] > 0:
+            told = {"records": observation["feedback"], "count": observation["feedback_count"], "history": observation["rates"]}
             decided, state = policy.predict(told | {"key": observation["key"], "now_us": observation["slot"] * 10_000}, state)
             action, asked = decided[:, 0:1] * [[1, 0]], asked + 1
         observation, _, _, truncated, _ = outside.step(action)
@@ -336,8 +336,8 @@ def test_the_sender_is_seen_as_late_as_it_is_commanded():
         seen = [env.reset(seed=5)[0][0]]
         seen += [env.step(np.array([[0, 12, 18, 0]]))[0][0] for _ in range(250)]
         shown.append(np.array(seen)[:, [feature.name.endswith("[sender]") for feature in env.layout.features]])
-    lag = int(far.uplink.inside.own["status_slots"][0])
-    assert lag > 1 and near.uplink.inside.own["status_slots"][0] == 0
+    lag = int(far.uplink.inside.remote["status_slots"][0])
+    assert lag > 1 and near.uplink.inside.remote["status_slots"][0] == 0
     np.testing.assert_array_equal(shown[1][lag:, :13], shown[0][: 251 - lag, :13])
     assert (shown[0][0, :13] == shown[1][0, :13]).all()
     assert len(np.unique(shown[0], axis=0)) > 100

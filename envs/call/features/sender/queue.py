@@ -28,7 +28,7 @@ def observe_queues(senders, which, out):
     """Write QUEUE_FEATURES of each session of `which` into `out` (sessions, slots, features); zeros where nothing waits."""
     for s in which:
         sender = senders[s]
-        one_way_us = (sender.rtt_us + sender.senses.queueing_us) / 2.0
+        one_way_us = (sender.rtt_us + sender.stats.queueing_us) / 2.0
         for i in range(out.shape[1]):
             for column in range(QUEUE_WIDTH):
                 out[s, i, column] = 0.0

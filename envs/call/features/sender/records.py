@@ -6,36 +6,36 @@ from vcgym.envs.call.sender.in_flight import LOST, ring_index
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
 
-FATES_SHOWN = 2048
-FATE_WIDTH, ITEM_WIDTH = len(PacketFeedback._fields), 5
+MAX_FEEDBACK_ROWS = 2048
+FEEDBACK_WIDTH, ITEM_WIDTH = len(PacketFeedback._fields), 5
 
 
 @kernel
-def show_fates(senders, flight, which, told, records, count):
-    """Write the feedback of packets told of since `told` (sessions,), in order of sending, as rows of `PacketFeedback`; False if too many.
+def show_feedback(senders, flight, which, reported, records, count):
+    """Write the packet feedback since `reported` (sessions,), in order of sending, as rows of `PacketFeedback`; False if too many.
 
     Args:
         senders: (sessions,) of SENDER.
         flight: the packets.
         which: sessions.
-        told: (sessions,) number of packets that the agent knows of; brought up to now.
-        records: (sessions, FATES_SHOWN, FATE_WIDTH).
+        reported: (sessions,) number of packets that the agent knows of; brought up to now.
+        records: (sessions, MAX_FEEDBACK_ROWS, FEEDBACK_WIDTH).
         count: (sessions,).
     """
     for s in which:
         sender = senders[s]
         count[s] = 0
-        first, told[s] = told[s], sender.reported
+        first, reported[s] = reported[s], sender.reported
         if is_done(sender):  # what is settled at the end no report has told
             continue
         if sender.reported - first > records.shape[1]:
             return False
         for packet in range(first, sender.reported):
-            place, row = ring_index(packet), records[s, count[s]]
-            arrived_us = flight.arrived_us[s, place]
-            row[0], row[1], row[2] = packet, flight.size_bytes[s, place], flight.sent_us[s, place]
+            index, row = ring_index(packet), records[s, count[s]]
+            arrived_us = flight.arrived_us[s, index]
+            row[0], row[1], row[2] = packet, flight.size_bytes[s, index], flight.sent_us[s, index]
             row[3], row[4] = arrived_us if arrived_us != LOST else NOT_ARRIVED, sender.now_us
-            row[5] = flight.marked[s, place]
+            row[5] = flight.marked[s, index]
             count[s] += 1
     return True
 

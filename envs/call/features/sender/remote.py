@@ -28,13 +28,13 @@ def remote_features(rate_held: bool, orders_held: bool) -> tuple[Feature, ...]:
 def observe_remote(uplink, calls, which, rate_held, orders_held, out):
     """Write `remote_features` of each session of `which` into its row of `out` (sessions, features)."""
     for s in which:
-        own, decision = uplink.own[s], calls[s].slot // calls[s].interval
+        remote, decision = uplink.remote[s], calls[s].slot // calls[s].interval
         for i in range(REMOTE_WIDTH):
             out[s, i] = uplink.statuses[s, decision & (STATUSES - 1), i]
         column = REMOTE_WIDTH
         if rate_held:
             sender = uplink.senders[s]
-            out[s, column] = rate_position(float(own.rate.latest), sender.least_bps, sender.most_bps)
+            out[s, column] = rate_position(float(remote.rate.latest), sender.min_bps, sender.max_bps)
             column += 1
         for order in range(1, orders_held):
-            out[s, column + order - 1] = 1.0 if own.order.latest == order else 0.0
+            out[s, column + order - 1] = 1.0 if remote.order.latest == order else 0.0

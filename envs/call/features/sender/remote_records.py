@@ -6,7 +6,7 @@ from vcgym.network.kernels.slots import SLOT_US
 
 
 @kernel
-def show_told(uplink, calls, which, shown, fates, count):
+def show_remote_feedback(uplink, calls, which, shown, feedback, count):
     """Write the feedback of packets that the location has newly been told of, in order of sending, as rows of `PacketFeedback`.
 
     Args:
@@ -14,7 +14,7 @@ def show_told(uplink, calls, which, shown, fates, count):
         calls: (sessions,) of CALL.
         which: sessions.
         shown: (sessions,) number of packets that the agent knows of; brought up to now.
-        fates: (sessions, rows, 6).
+        feedback: (sessions, rows, 6).
         count: (sessions,).
 
     Returns:
@@ -22,15 +22,15 @@ def show_told(uplink, calls, which, shown, fates, count):
     """
     flight, departures = uplink.tables.flight, uplink.tables.departures
     for s in which:
-        now_us = (calls[s].slot - uplink.own[s].status_slots) * SLOT_US
+        now_us = (calls[s].slot - uplink.remote[s].status_slots) * SLOT_US
         count[s] = 0
         while shown[s] < uplink.senders[s].reported and departures.known_us[s, ring_index(shown[s])] <= now_us:
-            if count[s] == fates.shape[1]:
+            if count[s] == feedback.shape[1]:
                 return False
-            place, row = ring_index(shown[s]), fates[s, count[s]]
-            row[0], row[1], row[2] = shown[s], flight.size_bytes[s, place], flight.sent_us[s, place]
-            row[3], row[4] = departures.told_us[s, place], departures.known_us[s, place]
-            row[5] = flight.marked[s, place]
+            index, row = ring_index(shown[s]), feedback[s, count[s]]
+            row[0], row[1], row[2] = shown[s], flight.size_bytes[s, index], flight.sent_us[s, index]
+            row[3], row[4] = departures.told_us[s, index], departures.known_us[s, index]
+            row[5] = flight.marked[s, index]
             shown[s] += 1
             count[s] += 1
     return True

@@ -44,13 +44,13 @@ def packet_ages(item, now_us):
 @kernel
 def write_sender(sender, row):
     """Write RATE_FEATURES of a sender (of SENDER) into the first columns of `row`."""
-    state, now_us = sender.senses, sender.now_us
+    state, now_us = sender.stats, sender.now_us
     heard = state.reports > 0
     newest_bps = state.bytes * 8e6 / state.span_us if state.span_us > 0 else 0.0
     smoothed_bps = state.rate_bps if state.reports > 1 else newest_bps
-    row[SENDER.target] = rate_position(sender.target_bps, sender.least_bps, sender.most_bps)
-    row[SENDER.delivered_newest] = rate_position(newest_bps, sender.least_bps, sender.most_bps)
-    row[SENDER.delivered] = rate_position(smoothed_bps, sender.least_bps, sender.most_bps)
+    row[SENDER.target] = rate_position(sender.target_bps, sender.min_bps, sender.max_bps)
+    row[SENDER.delivered_newest] = rate_position(newest_bps, sender.min_bps, sender.max_bps)
+    row[SENDER.delivered] = rate_position(smoothed_bps, sender.min_bps, sender.max_bps)
     row[SENDER.lost_newest] = state.lost / state.packets if state.packets > 0 else 0.0
     row[SENDER.lost] = state.lost_share
     row[SENDER.queueing_delay] = within(state.queueing_us * 0.001 * PER_100_MS, 0.0, LIMIT)

@@ -7,7 +7,7 @@ from vcgym.network.kernels.jit import kernel
 _KEEPS = 7.0 / 8.0  # RFC 6298 2.3
 _FLOOR_RISES = 5.0  # us per ms: the least delay is forgotten this slowly
 
-SENSES = np.dtype(
+FEEDBACK_STATS = np.dtype(
     [
         ("reports", "i8"),
         ("report_us", "i8"),  # of the newest report
@@ -27,42 +27,42 @@ SENSES = np.dtype(
 
 
 @kernel
-def clear_senses(senses):
+def clear_stats(stats):
     """Forget all reports."""
-    senses.reports = senses.report_us = senses.span_us = senses.packets = senses.lost = senses.bytes = 0
-    senses.newest_us = senses.newest_sent_us = -1
-    senses.floor_us = senses.queueing_us = senses.before_us = senses.rate_bps = senses.lost_share = 0.0
+    stats.reports = stats.report_us = stats.span_us = stats.packets = stats.lost = stats.bytes = 0
+    stats.newest_us = stats.newest_sent_us = -1
+    stats.floor_us = stats.queueing_us = stats.before_us = stats.rate_bps = stats.lost_share = 0.0
 
 
 @kernel
-def feel_report(senses, report_us):
+def on_report(stats, report_us):
     """Begin a new report, and smooth in the one before."""
-    if senses.packets > 0 and senses.span_us > 0:
-        rate_bps = senses.bytes * 8e6 / senses.span_us
-        share = senses.lost / senses.packets
-        first = senses.reports <= 1
-        senses.rate_bps = rate_bps if first else _KEEPS * senses.rate_bps + (1.0 - _KEEPS) * rate_bps
-        senses.lost_share = share if first else _KEEPS * senses.lost_share + (1.0 - _KEEPS) * share
-    senses.before_us = senses.queueing_us
-    senses.span_us = report_us - senses.report_us
-    senses.report_us = report_us
-    senses.reports += 1
-    senses.packets = senses.lost = senses.bytes = 0
+    if stats.packets > 0 and stats.span_us > 0:
+        rate_bps = stats.bytes * 8e6 / stats.span_us
+        share = stats.lost / stats.packets
+        first = stats.reports <= 1
+        stats.rate_bps = rate_bps if first else _KEEPS * stats.rate_bps + (1.0 - _KEEPS) * rate_bps
+        stats.lost_share = share if first else _KEEPS * stats.lost_share + (1.0 - _KEEPS) * share
+    stats.before_us = stats.queueing_us
+    stats.span_us = report_us - stats.report_us
+    stats.report_us = report_us
+    stats.reports += 1
+    stats.packets = stats.lost = stats.bytes = 0
 
 
 @kernel
-def feel_packet(senses, fate):
+def on_feedback(stats, feedback):
     """Take in one packet of the newest report."""
-    senses.packets += 1
-    if fate.arrived_us < 0:
-        senses.lost += 1
+    stats.packets += 1
+    if feedback.arrived_us < 0:
+        stats.lost += 1
         return
-    senses.bytes += fate.size_bytes
-    delay_us = np.float64(fate.arrived_us - fate.sent_us)
-    if senses.newest_us < 0:
-        senses.floor_us = delay_us
+    stats.bytes += feedback.size_bytes
+    delay_us = np.float64(feedback.arrived_us - feedback.sent_us)
+    if stats.newest_us < 0:
+        stats.floor_us = delay_us
     else:
-        rises_us = _FLOOR_RISES * (fate.sent_us - senses.newest_sent_us) / 1000.0
-        senses.floor_us = min(senses.floor_us + max(rises_us, 0.0), delay_us)
-    senses.queueing_us = _KEEPS * senses.queueing_us + (1.0 - _KEEPS) * (delay_us - senses.floor_us)
-    senses.newest_us, senses.newest_sent_us = fate.arrived_us - fate.sent_us, fate.sent_us
+        rises_us = _FLOOR_RISES * (feedback.sent_us - stats.newest_sent_us) / 1000.0
+        stats.floor_us = min(stats.floor_us + max(rises_us, 0.0), delay_us)
+    stats.queueing_us = _KEEPS * stats.queueing_us + (1.0 - _KEEPS) * (delay_us - stats.floor_us)
+    stats.newest_us, stats.newest_sent_us = feedback.arrived_us - feedback.sent_us, feedback.sent_us

@@ -8,54 +8,54 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.playout.in_flight import SLOTS, WIRE, clear_wire, pop, push, sort_day
+from vcgym.network.playout.in_flight import IN_FLIGHT, SLOTS, clear_in_flight, pop, push, sort_bucket
 from vcgym.network.playout.slot_window import SLOT_WINDOW, WINDOW_SLOTS, clear_slot_window, expect_slot, smallest_delay_us
 
-# Per slot: (delay of the media packet, delay of the probe), 0 for none sent. Ties, the day's border and the calendar's end are likely.
+# Per slot: (delay of the media packet, delay of the probe), 0 for none sent. Ties, the bucket's border and the calendar's end are likely.
 delays = st.one_of(st.sampled_from([0, 1, 9_999, 10_000, 10_001, 20_000, 30_000, 300_000]), st.integers(0, 400_000))
 calls = st.lists(st.tuples(delays, delays), min_size=1, max_size=80)
 
 
-def fresh_wire():
-    wire = np.zeros(1, np.dtype((np.record, WIRE))).view(np.recarray)[0]
-    clear_wire(wire)
-    return wire
+def fresh_in_flight():
+    in_flight = np.zeros(1, np.dtype((np.record, IN_FLIGHT))).view(np.recarray)[0]
+    clear_in_flight(in_flight)
+    return in_flight
 
 
 @settings(max_examples=60)
 @given(calls, st.sampled_from([0, SLOTS - 20, 3 * SLOTS - 1]))
 def test_nodes_come_in_order_of_arrival_and_of_sending(sent, first_slot):
-    wire, heap, sendings = fresh_wire(), [], 0
+    in_flight, heap, sendings = fresh_in_flight(), [], 0
     for slot in range(first_slot, first_slot + len(sent) + 50):
-        sort_day(wire, slot)
+        sort_bucket(in_flight, slot)
         while heap and heap[0][0] <= slot * SLOT_US:
             arrival_us, _, node = heapq.heappop(heap)
-            found = pop(wire, slot)
-            assert (found, wire.arrival_us[found], wire.path[found]) == (node, arrival_us, node % 7)
-        assert pop(wire, slot) == -1
-        assert wire.in_flight == len(heap)
+            found = pop(in_flight, slot)
+            assert (found, in_flight.arrival_us[found], in_flight.path[found]) == (node, arrival_us, node % 7)
+        assert pop(in_flight, slot) == -1
+        assert in_flight.count == len(heap)
         for kind, delay_us in enumerate(sent[slot - first_slot] if slot - first_slot < len(sent) else ()):
             if delay_us > 0:
                 node = kind * SLOTS + slot % SLOTS
-                assert push(wire, slot, node, node % 7, delay_us)
+                assert push(in_flight, slot, node, node % 7, delay_us)
                 heapq.heappush(heap, (slot * SLOT_US + delay_us, sendings, node))
                 sendings += 1
     assert not heap
 
 
 def test_what_would_arrive_beyond_the_calendar_is_not_sent():
-    wire = fresh_wire()
-    assert not push(wire, 5, 5, 0, SLOTS * SLOT_US)
-    assert wire.in_flight == 0
-    assert push(wire, 5, 5, 0, (SLOTS - 1) * SLOT_US)
+    in_flight = fresh_in_flight()
+    assert not push(in_flight, 5, 5, 0, SLOTS * SLOT_US)
+    assert in_flight.count == 0
+    assert push(in_flight, 5, 5, 0, (SLOTS - 1) * SLOT_US)
 
 
 def test_thousands_released_at_once_come_as_they_were_sent():
-    wire = fresh_wire()
+    in_flight = fresh_in_flight()
     for slot in range(3000):
-        assert push(wire, slot, slot, 0, 30_000_000 - slot * SLOT_US)
-    sort_day(wire, 3000)
-    assert [pop(wire, 3000) for _ in range(3001)] == [*range(3000), -1]
+        assert push(in_flight, slot, slot, 0, 30_000_000 - slot * SLOT_US)
+    sort_bucket(in_flight, 3000)
+    assert [pop(in_flight, 3000) for _ in range(3001)] == [*range(3000), -1]
 
 
 def fresh_window():
