@@ -7,10 +7,12 @@ and marginal utility reach the receivers in the headers of its packets.
 
     c[m,e] <- max(0, c[m,e] + alpha (beta / (R_m + delta) [e in the critical cut of m] - loss_e - queueing_e))
 
-Not given in the paper, and chosen here: alpha, in proportion to R_m + delta, so that small and large sessions are as stable; beta and
-delta; the rate at which a session starts; that all parties act at the same instants; that messages pass on the newest header of every
-session; that a link is dead after a second without a message. Quick start raises alpha alone: a larger beta, which the paper has too, only
-filled queues. Coded local recovery is left out: what is lost stays lost.
+Not given in the paper, and chosen here: alpha and beta, both in proportion to the mean rate of all sessions, which parties report, and to
+USUAL_KBPS where it is less, so that fast networks are climbed as soon and keep as much queueing as slow ones; in quick start alpha is in
+proportion to R_m + delta instead, which is smoother, but later would make sessions that swing too small; delta; the rate at which a session
+starts; that all parties act at the same instants; that messages pass on the newest header of every session; that a link is dead after a
+second without a message. Quick start raises alpha alone: a larger beta, which the paper has too, only filled queues. Coded local recovery
+is left out: what is lost stays lost.
 """
 
 import math
@@ -23,6 +25,7 @@ from vcgym.baselines.conference.packing import Packing, allocate_packing, pack
 from vcgym.baselines.conference.reports import learn, measure, report, tell
 from vcgym.baselines.conference.session_rate import session_rate
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
+from vcgym.baselines.rule import Control, rule
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.overlay.forwarding import advance
@@ -31,16 +34,18 @@ from vcgym.network.overlay.network import PLANS, set_plan
 from vcgym.network.overlay.world import happen
 
 TICK_US = 100_000
+USUAL_KBPS = 240.0  # below this mean rate neither alpha nor beta fall
 _UPDATE_TICKS, _REPORT_TICKS = 2, 3
 
 
+@rule(Control.TREES)
 class Celerity(NamedTuple):
     """Parameters.
 
     Attributes:
-        gain: step per update, as a share of the session's rate and unit of price: alpha is gain (R_m + delta).
+        gain: step per update: alpha is gain times the mean rate of all sessions, per s of price.
         standing_s: queueing that a session of mean rate keeps on its way: beta is standing_s times the mean rate of all sessions.
-        quick_gain: the same during quick start.
+        quick_gain: the same during quick start, of R_m + delta.
         quick_s: length of quick start, from when the source came.
         delta_kbps: bounds the marginal utility.
         start_kbps: rate on each direct link at the beginning.
@@ -65,6 +70,7 @@ class CelerityState(NamedTuple):
         queueing_s: (P, P) the same.
         delay_ms: (P, P) the same: mean one-way delay; infinite while the link is dead.
         heard_us: (P, P) when something came over the link last.
+        media_us: (P, P) when media did.
         joined_us: (P,) when a party came last; -1 while it is away.
         cut: (P, PLANS, P, P) critical cut of each plan.
         marginal: (P, PLANS) marginal utility of each plan.
@@ -85,6 +91,7 @@ class CelerityState(NamedTuple):
     queueing_s: NDArray[np.float64]
     delay_ms: NDArray[np.float64]
     heard_us: NDArray[np.int64]
+    media_us: NDArray[np.int64]
     joined_us: NDArray[np.int64]
     cut: NDArray[np.bool_]
     marginal: NDArray[np.float64]
@@ -112,7 +119,7 @@ def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
     )  # fmt: skip
     square, cube = (parties, parties), (parties,) * 3
     return CelerityState(
-        np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64),
+        np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64), np.full(square, -1 << 40),
         np.zeros(parties, np.int64), np.zeros((parties, PLANS, parties, parties), np.bool_), np.zeros((parties, PLANS)),
         np.zeros(parties), np.zeros(parties), np.zeros(parties), np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube),
         allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
@@ -125,6 +132,7 @@ def start_celerity(params, state, net):
     state.rates_kbps[:] = 0.0
     state.loss[:] = state.queueing_s[:] = state.delay_ms[:] = 0.0
     state.heard_us[:] = 0
+    state.media_us[:] = -(1 << 40)
     state.cut[:] = False
     state.marginal[:] = 0.0
     state.bound_kbps[:] = state.packed_kbps[:] = state.mean_kbps[:] = 0.0
@@ -180,7 +188,7 @@ def play_celerity(params, state, net, events, seed, inside, until_us):
 def _update_rates(params, state, net, now_us, inside):
     parties = net.sessions.size
     for head in range(parties):
-        mean = state.mean_kbps[head] + params.delta_kbps
+        usual_kbps = max(state.mean_kbps[head], USUAL_KBPS)
         for tail in range(parties):
             if tail == head or not (net.present[head] and net.present[tail]):
                 continue
@@ -189,9 +197,12 @@ def _update_rates(params, state, net, now_us, inside):
             dead = state.delay_ms[tail, head] == math.inf
             for m in range(parties if inside else 0):
                 slot = net.told[head, m] % PLANS
-                gain = params.quick_gain if now_us - state.joined_us[m] < params.quick_s * 1e6 else params.gain
-                worth = state.marginal[m, slot] if state.cut[m, slot, tail, head] else 0.0
-                rate = state.rates_kbps[m, tail, head] + gain * mean * (worth - price)
+                marginal = state.marginal[m, slot]
+                worth = marginal if state.cut[m, slot, tail, head] else 0.0
+                alpha = params.gain * usual_kbps
+                if now_us - state.joined_us[m] < params.quick_s * 1e6:
+                    alpha = params.quick_gain * params.standing_s * usual_kbps / marginal if marginal > 0.0 else 0.0
+                rate = state.rates_kbps[m, tail, head] + alpha * (worth - price)
                 state.rates_kbps[m, tail, head] = 0.0 if dead else max(0.0, rate)
             tell(state, net, tail, head, now_us)
 
@@ -212,6 +223,6 @@ def _plan(params, state, net, m, now_us, seed, inside):
         packed += net.weights[m, slot, tree]
     for tree in range(count):
         net.weights[m, slot, tree] /= packed
-    state.marginal[m, slot] = params.standing_s * (state.mean_kbps[m] + params.delta_kbps) / (bound + params.delta_kbps)
+    state.marginal[m, slot] = params.standing_s * max(state.mean_kbps[m], USUAL_KBPS) / (bound + params.delta_kbps)
     state.bound_kbps[m], state.packed_kbps[m] = bound, packed
     set_plan(net, m, count, packed, now_us, seed)

@@ -14,6 +14,7 @@ RATES, STATE = 0, 1  # kinds of messages
 RATES_BYTES = 5  # per session: 0.2 kbps at 5 messages a second
 STATE_BYTES = 6  # per link: 0.158 kbps at 3.3 messages a second
 _DEAD_US = 1_000_000
+_FRESH_US = 400_000  # without media for so long, messages tell a link's queueing
 
 
 @kernel
@@ -23,13 +24,17 @@ def measure(state, net, tail, head, now_us):
     if one.received > 0:
         mean_us = one.delay_us / one.received
         state.loss[tail, head] = one.lost / (one.lost + one.received)
-        if one.alone > 0:
-            state.queueing_s[tail, head] = one.excess_us / (one.alone * 1e6)
+        if one.sampled[0] > 0:
+            state.media_us[tail, head] = now_us
+        kind = 0 if now_us - state.media_us[tail, head] < _FRESH_US else 1
+        if one.sampled[kind] > 0:
+            state.queueing_s[tail, head] = one.excess_us[kind] / (one.sampled[kind] * 1e6)
         state.delay_ms[tail, head] = mean_us / 1000.0
         state.heard_us[tail, head] = now_us
     elif now_us - state.heard_us[tail, head] >= _DEAD_US:
         state.delay_ms[tail, head] = math.inf
-    one.received = one.lost = one.delay_us = one.alone = one.excess_us = 0
+    one.received = one.lost = one.delay_us = 0
+    one.sampled[:] = one.excess_us[:] = 0
 
 
 @kernel

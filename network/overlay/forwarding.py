@@ -145,8 +145,8 @@ def _measure(one, packet, now_us):
     if packet.copy == 0:
         size = int(packet.kind != MEDIA)
         one.min_us[size] = min(one.min_us[size], delay_us)
-        one.alone += 1
-        one.excess_us += delay_us - one.min_us[size]
+        one.sampled[size] += 1
+        one.excess_us[size] += delay_us - one.min_us[size]
 
 
 @kernel

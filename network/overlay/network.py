@@ -49,9 +49,10 @@ MEASURED = np.dtype(
             ("received", "i8"),  # since the last measurement
             ("lost", "i8"),
             ("delay_us", "i8"),  # sum
-            ("alone", "i8"),  # received, those that no other copy of the same packet was sent ahead of
-            ("excess_us", "i8"),  # sum of their delays beyond the smallest so far of packets of this size
-            ("min_us", "i8", (2,)),  # smallest delay so far, of media and of messages
+            # Media that no other copy was sent ahead of, and messages:
+            ("sampled", "i8", (2,)),  # received since the last measurement
+            ("excess_us", "i8", (2,)),  # sum of delays beyond the smallest so far
+            ("min_us", "i8", (2,)),  # smallest delay so far
         ],
     )
 )
@@ -187,8 +188,9 @@ def start_network(net, seed):
         net.present[m] = True
     for row in net.measured:
         for one in row:
-            one.sent = one.expected = one.received = one.lost = one.delay_us = one.alone = one.excess_us = 0
-            one.min_us[0] = one.min_us[1] = NEVER_US
+            one.sent = one.expected = one.received = one.lost = one.delay_us = 0
+            one.sampled[:] = one.excess_us[:] = 0
+            one.min_us[:] = NEVER_US
     for row in net.heard:
         for one in row:
             one.packets = one.delay_us = one.longest_us = one.late = 0
