@@ -1,6 +1,6 @@
 """The fast path for Stable-Baselines3: its VecEnv over a native gymnasium vector environment.
 
-Equal step by step to SB3's DummyVecEnv over as many scalar environments with the same seeds.
+Each step equals that of SB3's DummyVecEnv over scalar environments with the same seeds.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 
 
 def make_vec_env(env_id: str, n_envs: int = 1, seed: int | None = None, env_kwargs: dict[str, Any] | None = None) -> VecMonitor:
-    """Return calls played side by side, for any algorithm of SB3 or sb3-contrib; in place of SB3's own function of this name.
+    """Return a VecEnv of parallel calls for any algorithm of SB3 or sb3-contrib; replaces SB3's function of the same name.
 
-    The sessions are one native batch, not as many Python environments, and monitored as SB3's are.
+    The sessions are one native batch, not separate Python environments; they are monitored as in SB3.
 
     Args:
-        env_id: of an environment with a native vector face; all of vcgym have one.
-        n_envs: how many calls, >= 1.
-        seed: of the first reset; session i plays world ``seed + i``. None: the algorithm's seed, else one drawn.
+        env_id: environment with a native vector version; all of vcgym's have one.
+        n_envs: number of calls, >= 1.
+        seed: seed of the first reset; session i plays world ``seed + i``. None: the algorithm's seed, else a random one.
         env_kwargs: arguments of the environment, see docs/envs.md.
 
     Raises:
@@ -37,10 +37,10 @@ def make_vec_env(env_id: str, n_envs: int = 1, seed: int | None = None, env_kwar
 
 
 class NativeVecEnv(VecEnv):
-    """Adapter over `envs`, which restarts ended sessions in the same step.
+    """Adapter of `envs`, which restarts done sessions in the same step.
 
-    Observations (num_envs, ...) and rewards float32 (num_envs,) handed out are copies: the environment may reuse its buffers. They are
-    C-ordered, because a matrix product rounds by layout and a checkpoint keeps none.
+    Returned observations (num_envs, ...) and rewards float32 (num_envs,) are copies: the environment may reuse its buffers. They are
+    C-ordered, because the rounding of a matrix product depends on the layout and a checkpoint does not save it.
 
     Args:
         envs: a vector environment in autoreset mode SAME_STEP with at least one session.
@@ -59,11 +59,11 @@ class NativeVecEnv(VecEnv):
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> np.ndarray:
-        """Restart every session, with the seeds of the last `seed` call and the options of the last `set_options` call, each used once."""
+        """Restart every session; the seeds of the last `seed` call and the options of the last `set_options` call are used once."""
         options = self._options[0]
         if any(other != options for other in self._options):
             raise ValueError(f"options {self._options} differ between sessions; a native vector environment takes one for all")
-        # SB3's seeds count up from the first, which is how a vector environment spreads a single one.
+        # SB3's seeds count up from the first, as a vector environment derives its seeds from a single one.
         observations, infos = self.envs.reset(seed=self._seeds[0], options=options or None)
         self.reset_infos = [_one(infos, i) for i in range(self.num_envs)]
         self._reset_seeds()
@@ -91,7 +91,7 @@ class NativeVecEnv(VecEnv):
         return np.array(observations, order="C"), np.array(rewards, dtype=np.float32), done, per_session
 
     def _refuse_unfinite(self, name: str, values: np.ndarray) -> None:
-        """Refuse observations or rewards that would make the weights NaN for good."""
+        """Raise ValueError for a non-finite observation or reward: it would make the weights NaN."""
         if not np.isfinite(values).all():
             session, *where = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
             field = f"{name} {_feature(self.envs, where[0])}" if where else name
@@ -108,7 +108,7 @@ class NativeVecEnv(VecEnv):
         raise NotImplementedError(f"set_attr({attr_name!r}): sessions of a native vector environment share attributes; set it on `envs`")
 
     def env_method(self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any) -> list[Any]:
-        """Return the `action_masks` of each session, which MaskablePPO needs; sessions have no other method."""
+        """Return the `action_masks` of each session for MaskablePPO; sessions have no other method."""
         if method_name != "action_masks":
             raise NotImplementedError(f"env_method({method_name!r}): sessions of a native vector environment have no methods of their own")
         unwrapped: Any = self.envs.unwrapped
@@ -123,13 +123,13 @@ class NativeVecEnv(VecEnv):
 
 
 def _feature(envs: VectorEnv, at: int) -> str:
-    """Return the name of an entry of a flat observation: where it is known, else its number."""
+    """Return the name of an entry of a flat observation, or its index if it has no name."""
     layout = getattr(envs.unwrapped, "layout", None)
     return str(layout.features[at].name) if layout is not None and at < len(layout.features) else f"[{at}]"
 
 
 def _one(infos: dict[str, Any], i: int) -> dict[str, Any]:
-    """Return session i's part of a vector environment's infos: keys whose mask `_key` is true for it, or that have no mask."""
+    """Return the infos of session i: the keys without a mask `_key`, and those whose mask is true for i."""
     infos_of_one: dict[str, Any] = {}
     for key, values in infos.items():
         if key.startswith("_") or not infos.get(f"_{key}", np.ones(i + 1, dtype=bool))[i]:

@@ -1,12 +1,12 @@
-"""Rules as mappings, as YAML and saved configs have them: `_target_` names a class, the other keys its parameters.
+"""Rules as mappings, used in YAML and saved configs: `_target_` names a class, the other keys its parameters.
 
     _target_: vcgym.baselines.routers.vcroute.vcroute.VCRoute
-    sample: mean                    a choice by the name of its member
-    topk: {choice: best_five}       a rule within by its parameters, and `_target_` where its class is not fixed
+    sample: mean                    an enum member by its name
+    topk: {choice: best_five}       a nested rule by its parameters, with `_target_` unless its class is fixed
     predictor: {_target_: vcgym.predictors.published.shipped_network}
 
-Allowed are the classes of `vcgym.baselines`, `vcgym.predictors` and `vcgym.agents.controllers`, the predictors that are shipped, and the
-classes that an installed package offers as entry points of the group `vcgym.rules`, by the entry point's name or by the class.
+Allowed are the classes of `vcgym.baselines`, `vcgym.predictors` and `vcgym.agents.controllers`, the shipped predictors, and the classes
+that installed packages register as entry points of the group `vcgym.rules`, by the entry point's name or by the class.
 """
 
 import enum
@@ -30,11 +30,11 @@ def rule_from(written: Any, where: str) -> Any:
 
     Args:
         written: a mapping with `_target_`.
-        where: what errors begin with, such as `receiver`.
+        where: prefix of errors, such as `receiver`.
 
     Raises:
-        ValueError: no mapping, a class that is not allowed, or a parameter that is unknown, missing or of a wrong type. Ranges are not
-            checked here (`vcgym.baselines.rule.require_rule`).
+        ValueError: `written` is not a mapping, its class is not allowed, or a parameter is unknown, missing or of a wrong type. Ranges are
+            not checked here (see `vcgym.baselines.rule.require_rule`).
     """
     if not isinstance(written, Mapping) or not isinstance(written.get("_target_"), str):
         raise ValueError(f"{where} = {written!r}: allowed are mappings with _target_, a class of rules, and its parameters")
@@ -44,11 +44,11 @@ def rule_from(written: Any, where: str) -> Any:
 
 
 def mapping_of(params: Any, complete: bool = False) -> Any:
-    """Return the mapping from which `rule_from` makes `params`; other values as they are.
+    """Return the mapping from which `rule_from` makes `params`; return other values unchanged.
 
     Args:
         params: a rule.
-        complete: parameters that have their default are written too.
+        complete: include parameters with default values.
     """
     if isinstance(params, enum.Enum):
         return params.name.lower()
@@ -65,7 +65,7 @@ def mapping_of(params: Any, complete: bool = False) -> Any:
 
 
 def target(params: Any) -> str:
-    """Return the class of a rule as `_target_` names it."""
+    """Return the class of a rule in the form of `_target_`."""
     return f"{type(params).__module__}.{type(params).__qualname__}"
 
 

@@ -1,6 +1,6 @@
-"""Rules of rate and order that go by name: one class for several rules, so that calls of different rules are played by one loop.
+"""Rate rules and schedulers selected by name: one class for several rules, so that one loop plays calls with different rules.
 
-The names are those of `vcgym.network.bottleneck.other_call`. A row's rule is set in `which` before the row is started.
+The names are those of `vcgym.network.bottleneck.other_call`. Set a row's rule in `which` before starting the row.
 """
 
 from typing import NamedTuple
@@ -37,7 +37,7 @@ _FIFO, _SBPN2 = Fifo(), Sbpn()
 
 @rule(Control.RATE)
 class NamedRate(NamedTuple):
-    """Parameters of each rule; the fixed rate stays at what it was started with."""
+    """Parameters of each rule; the fixed rate keeps its start rate."""
 
     gcc_webrtc: GccWebrtc = GccWebrtc()
     gcc_draft: GccDraft = GccDraft()
@@ -48,11 +48,11 @@ class NamedRate(NamedTuple):
 
 
 class NamedRateState(NamedTuple):
-    """The first axis is the session; a row is in use in the state of its own rule alone."""
+    """State of each rule; first axis: session. A row uses only the state of its own rule."""
 
-    which: np.ndarray  # of RATES
+    which: np.ndarray  # index into RATES
     start_bps: np.ndarray
-    gcc: GccState  # of either form
+    gcc: GccState  # of either variant
     tfrc: TfrcState
     nada: NadaState
     scream_v1: ScreamV1State
@@ -61,14 +61,14 @@ class NamedRateState(NamedTuple):
 
 @rule(Control.ORDER, learns=False)
 class NamedOrder(NamedTuple):
-    """A scheduler; made anew for each call, as these rules remember nothing."""
+    """A scheduler; constructed for each call, since these rules have no state."""
 
-    which: int  # of ORDERS
+    which: int  # index into ORDERS
 
 
 @allocate.register(NamedRate)
 def _allocate(params, sessions, paths):
-    allocate(params.gcc_draft, sessions, paths)  # refuses parameters out of range
+    allocate(params.gcc_draft, sessions, paths)  # rejects parameters out of range
     others = (params.gcc_webrtc, params.tfrc, params.nada, params.scream_v1, params.scream_v2)
     return NamedRateState(np.zeros(sessions, np.int64), np.zeros(sessions), *(allocate(rule_of, sessions, paths) for rule_of in others))
 

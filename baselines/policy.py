@@ -1,4 +1,4 @@
-"""A rule as a policy: the same `predict` that a learned agent has, over observations of records."""
+"""A rule as a policy: the same `predict` as a learned agent, with records as observations."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from vcgym.network.kernels.slots import SLOT_US
 class RulePolicy:
     """Controller of the path, of the receiver's lag, or of both, by published rules.
 
-    What the rules remember lives in the state handed in and out, never in the policy: one policy can act in any number of calls.
+    The rules' memory is in the state passed in and out, never in the policy, so one policy can act in any number of calls.
 
     Attributes:
-        reads: "records", the observation that rollout has to build.
-        action: "exact": a path index, a lag in microseconds, or both, and no grid in between.
+        reads: "records", the observation that a rollout must build.
+        action: "exact": a path index, a lag in microseconds, or both, not discretised.
 
     Args:
         params_router: parameters of a router, or None if this policy does not set the path.
@@ -43,20 +43,20 @@ class RulePolicy:
         episode_start: NDArray[np.bool_] | None = None,
         deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
-        """Start the sessions whose episode starts, learn from each new record in order, then decide.
+        """Start the sessions whose episode starts, update on each new record in order, then decide.
 
         Args:
-            observation: records (S, R, 8) int64 in the order of `Record`'s fields, of which the first `count` (S,) int64 are new;
+            observation: records (S, R, 8) int64 in the order of `Record`'s fields, with count (S,) int64 new ones in the first rows;
                 history (S, paths, 3) float64; key (S,) uint64; slot (S,) int64.
-            state: what the call before returned. It is advanced in place and returned: copy it to keep it. None starts every session.
+            state: state returned by the previous call. It is modified in place and returned; copy it to keep it. None starts every session.
             episode_start: (S,) bool; None starts none, unless `state` is None.
-            deterministic: without effect; draws are a function of the key and the slot.
+            deterministic: ignored; draws are a function of the key and the slot.
 
         Returns:
-            Actions, int64: (S,) path index or (S,) lag in us, or (S, 2) both; and the state, one entry per rule, as `allocate` makes it.
+            Actions, int64: (S,) path index, (S,) lag in us, or (S, 2) both; and the state, one entry per rule, as returned by `allocate`.
 
         Raises:
-            ValueError: more new records than the observation has room for.
+            ValueError: `count` exceeds the rows of `records`.
         """
         history = observation["history"]
         sessions, paths = history.shape[:2]

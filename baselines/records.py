@@ -1,6 +1,6 @@
-"""Input of rules: the start of a call, and then one record after another.
+"""Inputs of rules: the start of a call, then one record at a time.
 
-Times are int64 microseconds of the call; `known_us` is when a record reached the location of the rule.
+Times are int64 microseconds of the call; `known_us` is the instant at which a record reaches the location of the rule.
 """
 
 from typing import NamedTuple
@@ -16,15 +16,15 @@ NOT_ARRIVED = -1
 
 
 class PathHistory(NamedTuple):
-    """The start of a router or a receiver: one-way delays of each path from before the call, arrays (paths,) float64."""
+    """Start of a router or a receiver: one-way delays of each path before the call, arrays (paths,) float64."""
 
-    samples: NDArray[np.float64]  # 0: nothing is known of the path
+    samples: NDArray[np.float64]  # number of samples; 0: the path is unknown
     mean_ms: NDArray[np.float64]
     sd_ms: NDArray[np.float64]
 
 
 class RateLimits(NamedTuple):
-    """The start of a rate rule: the first target, and the range that the call allows, in bit/s."""
+    """Start of a rate rule: the first target bitrate and the range allowed by the call, in bit/s."""
 
     start_bps: float
     min_bps: float
@@ -32,10 +32,10 @@ class RateLimits(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Packet that has arrived, told to a router or a receiver."""
+    """Arrived packet, reported to a router or a receiver."""
 
     kind: int  # MEDIA or PROBE
-    packet: int  # index of the packet; for a probe the slot it was sent in
+    packet: int  # index of the packet; for a probe its send slot
     path: int
     sent_us: int
     arrived_us: int  # at the receiver
@@ -45,25 +45,25 @@ class Record(NamedTuple):
 
 
 class PacketFeedback(NamedTuple):
-    """Outcome of one packet in a receiver report, told to a rate rule."""
+    """Outcome of one packet in a receiver report, given to a rate rule."""
 
     packet: int  # number, from 0 in order of sending
-    size_bytes: int  # all headers included
+    size_bytes: int  # including all headers
     sent_us: int
-    arrived_us: int  # at the receiver, or NOT_ARRIVED: passed over by a later one
-    known_us: int  # when the report was back
+    arrived_us: int  # at the receiver, or NOT_ARRIVED if a later packet arrived first
+    known_us: int  # arrival of the report at the sender
     marked: int = 0  # 1: congestion experienced (RFC 3168); only packets of rules with `reads_marks` are marked
 
 
 class SenderStatus(NamedTuple):
-    """Facts of the sender itself, told to a rate rule before each of its decisions; bytes are counted from the call's beginning."""
+    """Status of the sender, given to a rate rule before each decision; bytes are totals since the start of the call."""
 
     waiting_bytes: int  # in the send queue
     captured_bytes: int  # all media
     sent_bytes: int
     frames: int  # video frames captured so far
-    frame_bytes: int  # size of the newest
-    frame_us: int  # from frame to frame
+    frame_bytes: int  # size of the newest frame
+    frame_us: int  # frame interval
 
 
 @kernel
@@ -82,5 +82,5 @@ def read_record(rows, i):
 
 @allocating_kernel
 def path_history(rows):
-    """Return the history whose `rows` (paths, 3) float64 are samples, mean and standard deviation (ms)."""
+    """Return the history with `rows` (paths, 3) float64: samples, mean and standard deviation (ms)."""
     return PathHistory(rows[:, 0], rows[:, 1], rows[:, 2])

@@ -1,23 +1,23 @@
-"""A rule: a NamedTuple of parameters, a `rule` decorator that states what it controls, and functions chosen by its class in compiled loops.
+"""A rule: a NamedTuple of parameters, a `rule` decorator that states its control, and functions selected by class in compiled loops.
 
-    allocate(params, sessions, paths) -> state     plain Python: arrays in a NamedTuple, or one of records; first axis the session
-    init(params, state, s, start, key)             start row `s`: `PathHistory` or, for the rate, `RateLimits`; key uint64 for own draws
+    allocate(params, sessions, paths) -> state     plain Python: a NamedTuple of arrays, or a record array; first axis: session
+    init(params, state, s, start, key)             start row `s` with a `PathHistory` or, for a rate, `RateLimits`; key: uint64 for draws
     update(params, state, s, record)               learn from one record that has reached the rule's location
     decide(params, state, s, now_us) -> int        path index, lag or target in microseconds, or bit/s
 
-A rule of the order of sending remembers nothing and has two other functions (`vcgym.baselines.schedulers.scheduler`). A rate rule may have
+A scheduler has no state and two other functions (`vcgym.baselines.schedulers.scheduler`). A rate rule may have
 
-    report_every_us(params, state, s, default_us) -> int    how long the receiver collects before it reports
-    wake_us(params, state, s) -> int                        when the rule is to be asked though no report has come, or NEVER_US
-    reads_marks(params, state, s) -> bool                   its packets are ECN-capable: queues may mark them (`PacketFeedback.marked`)
-    see_sender(params, state, s, news)                      `SenderStatus`, before each `decide`; at the sender alone
-    window_bytes(params, state, s) -> int                   how many bytes may be under way that no report has told of, from now on
-    pacing(params, state, s, usual) -> float                transmission opportunities, so many times as fast as the target, from now on
+    report_every_us(params, state, s, default_us) -> int    interval between receiver reports
+    wake_us(params, state, s) -> int                        time of a decision without a report, or NEVER_US
+    reads_marks(params, state, s) -> bool                   True: its packets are ECN-capable and may be marked (`PacketFeedback.marked`)
+    see_sender(params, state, s, status)                    `SenderStatus`, before each `decide`; only at the sender
+    window_bytes(params, state, s) -> int                   limit on bytes in flight (sent but not yet reported)
+    pacing(params, state, s, default) -> float              pacing factor: transmission opportunities relative to the target bitrate
 
-An oracle is told besides what no location knows; it plays inside calls only, is called Oracle..., and is never ranked:
+An oracle also receives what no location can know. It runs only inside calls, is named Oracle..., and is never ranked:
 
-    reveal_delay(params, state, s, path, delay_us)          to a router, as each packet leaves
-    see_capacity(params, state, s, capacity, now_us)        to a rate rule, before each `decide`
+    reveal_delay(params, state, s, path, delay_us)          for a router, as each packet leaves
+    see_capacity(params, state, s, capacity, now_us)        for a rate rule, before each `decide`
 """
 
 import enum
@@ -33,33 +33,33 @@ NEVER_US = 1 << 62
 
 Rule = TypeVar("Rule", bound=type)
 
-_RULES: list[type] = []  # every class that the decorator `rule` has seen
+_RULES: list[type] = []  # every class with the decorator `rule`
 
 
 class Control(enum.StrEnum):
     """Quantity that a rule sets."""
 
     PATH = "path"
-    LAG = "lag"  # of the watermark behind the newest packet
-    TARGET = "target"  # of a count buffer
+    LAG = "lag"  # distance of the watermark behind the newest packet
+    TARGET = "target"  # target delay of a count buffer
     RATE = "rate"
     ORDER = "order"
     TREES = "trees"  # of all sessions of a conference, and the rates on them
 
 
 class Decided(enum.IntEnum):
-    """Origin of a decision: made by the rule inside the loop, by an agent outside it, or far away and sent as a command."""
+    """Origin of a decision: the rule inside the loop, an agent outside it, or a remote agent that sends commands."""
 
     INSIDE = 0
     OUTSIDE = 1
     COMMANDED = 2
 
 
-INSIDE, OUTSIDE, COMMANDED = map(int, Decided)  # as `decided` has them inside kernels
+INSIDE, OUTSIDE, COMMANDED = map(int, Decided)  # the values of `decided` inside kernels
 
 
 class Facts(NamedTuple):
-    """Statement of the decorator `rule` about a class."""
+    """Properties of a rule class, as stated in its decorator `rule`."""
 
     control: Control
     learns: bool
@@ -78,16 +78,16 @@ def rule(
     decided: Decided = Decided.INSIDE,
     learned: bool = False,
 ) -> Callable[[Rule], Rule]:
-    """Return a decorator that states what a class of parameters is.
+    """Return a decorator that makes a class of parameters a rule.
 
     Args:
-        control: what its decisions set.
-        learns: records are kept for it and given to its `update`.
-        oracle: it is told what no location knows.
-        buffer: how a receiver holds its decisions (`vcgym.network.playout.receiver`): WATERMARK for a lag; COUNT or PUBLISHED for a target,
-            by default COUNT.
-        decided: other than INSIDE only for stand-ins of agents.
-        learned: a learned rule: its parameters are weights that a learner found.
+        control: quantity that its decisions set.
+        learns: True if its `update` needs records.
+        oracle: True if it receives what no location can know.
+        buffer: buffer type of a receiver (`vcgym.network.playout.receiver`): WATERMARK for a lag; COUNT or PUBLISHED for a target,
+            COUNT by default.
+        decided: origin of its decisions; not INSIDE only for placeholders of agents.
+        learned: True for a learned rule, whose parameters are trained weights.
     """
     chosen_buffer = buffer if buffer is not None else COUNT if control is Control.TARGET else WATERMARK
     if chosen_buffer not in ((COUNT, PUBLISHED) if control is Control.TARGET else (WATERMARK,)):
@@ -102,10 +102,10 @@ def rule(
 
 
 def facts_of(cls: type) -> Facts:
-    """Return the facts that a class of rules states.
+    """Return the facts of a rule class.
 
     Raises:
-        TypeError: it is no class of rules.
+        TypeError: the class is not a rule.
     """
     found = getattr(cls, "facts", None)
     if not isinstance(found, Facts):
@@ -114,17 +114,17 @@ def facts_of(cls: type) -> Facts:
 
 
 def require_rule(name: str, params: Any, *controls: Control, stand_ins: bool = False) -> None:
-    """Refuse what is not the parameters of a rule for one of the controls.
+    """Check that `params` is a rule for one of the controls.
 
     Args:
-        name: of the argument, for the error.
-        params: what was given.
-        controls: what the rule may control.
-        stand_ins: those of agents are allowed too.
+        name: name of the argument, for errors.
+        params: value to check.
+        controls: allowed controls.
+        stand_ins: allow placeholders of agents too.
 
     Raises:
         TypeError: a parameter is of a wrong type.
-        ValueError: another thing, naming the argument, the value and the rules there are; or a parameter out of range.
+        ValueError: `params` is not such a rule, or a parameter is out of range; the message names argument, value and known rules.
     """
     facts = getattr(type(params), "facts", None)
     if not isinstance(facts, Facts) or facts.control not in controls or not (stand_ins or facts.decided is Decided.INSIDE):
@@ -135,18 +135,18 @@ def require_rule(name: str, params: Any, *controls: Control, stand_ins: bool = F
 
 
 def rules_of(*controls: Control) -> list[type]:
-    """Return the classes of rules for some controls that have been imported, by name; stand-ins of agents are none."""
+    """Return the imported rule classes for some controls, by name, without placeholders of agents."""
     found = [cls for cls in _RULES if facts_of(cls).control in controls and facts_of(cls).decided is Decided.INSIDE]
     return sorted(found, key=lambda cls: cls.__name__)
 
 
 def is_oracle(params: Any) -> bool:
-    """Return True for a rule that is told what no location knows."""
+    """Return True for a rule that receives what no location can know."""
     return facts_of(type(params)).oracle
 
 
 def is_learned(params: Any) -> bool:
-    """Return True for a rule whose parameters are weights that a learner found."""
+    """Return True for a rule whose parameters are trained weights."""
     return facts_of(type(params)).learned
 
 
@@ -157,7 +157,7 @@ decided = class_constant(lambda cls: int(facts_of(cls).decided))
 
 @generic(abstract=True)
 def allocate(params: Any, sessions: int, paths: int) -> Any:
-    """Return the state of `sessions` rows, not yet started; refuse parameters out of range."""
+    """Return the state of `sessions` rows, not yet started; reject parameters out of range."""
 
 
 @generic(abstract=True, allocates=True)
@@ -167,7 +167,7 @@ def init(params: Any, state: Any, s: int, start: Any, key: Any) -> None:
 
 @generic()
 def update(params: Any, state: Any, s: int, record: Any) -> None:
-    """Let row `s` learn from one record."""
+    """Update row `s` with one record."""
 
 
 @generic(abstract=True)
@@ -177,13 +177,13 @@ def decide(params: Any, state: Any, s: int, now_us: int) -> Any:
 
 @generic()
 def report_every_us(params: Any, state: Any, s: int, default_us: int) -> int:
-    """Return how long the receiver collects; by default as the call says."""
+    """Return the interval between receiver reports; by default the call's."""
     return default_us
 
 
 @generic()
 def wake_us(params: Any, state: Any, s: int) -> int:
-    """Return when the rule is to be asked next without a report; by default never."""
+    """Return the time of the next decision without a report; by default never."""
     return NEVER_US
 
 
@@ -195,33 +195,33 @@ def reads_marks(params: Any, state: Any, s: int) -> bool:
 
 @generic()
 def see_sender(params: Any, state: Any, s: int, status: Any) -> None:
-    """Tell row `s` of the sender (`vcgym.baselines.records.SenderStatus`)."""
+    """Give row `s` the status of the sender (`vcgym.baselines.records.SenderStatus`)."""
 
 
 @generic()
 def window_bytes(params: Any, state: Any, s: int) -> int:
-    """Return how many bytes may be under way that no report has told of; by default as many as there are."""
+    """Return the limit on bytes in flight (sent but not yet reported); unlimited by default."""
     return NEVER_US
 
 
 @generic()
 def pacing(params: Any, state: Any, s: int, default: float) -> float:
-    """Return in which multiple of the target transmission opportunities come; by default in the call's, `default`."""
+    """Return the pacing factor, the rate of transmission opportunities relative to the target bitrate; by default the call's, `default`."""
     return default
 
 
 @generic()
 def reveal_delay(params: Any, state: Any, s: int, path: int, delay_us: int) -> None:
-    """Tell an oracle that the packet of this slot leaves on `path` and will take `delay_us`, LOST if it never arrives."""
+    """Give an oracle the delay `delay_us` (LOST if it never arrives) of the packet that leaves on `path` in this slot."""
 
 
 @generic()
 def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) -> None:
-    """Tell an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity.capacity`)."""
+    """Give an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity.capacity`)."""
 
 
 def for_kernels(params: Any) -> Any:
-    """Return parameters with each enum as its integer: numba would take a millisecond to type an enum, at every call of a kernel."""
+    """Return parameters with enums as integers, because numba takes a millisecond to type an enum at every kernel call."""
     if isinstance(params, enum.Enum):
         return params.value
     return type(params)(*map(for_kernels, params)) if isinstance(params, tuple) and hasattr(params, "_fields") else params
@@ -229,13 +229,13 @@ def for_kernels(params: Any) -> Any:
 
 @allocating_kernel
 def start_row(params, state, s, history, key):
-    """Start row `s` of a router or a receiver on `history` (paths, 3): samples, mean and standard deviation (ms) of each path."""
+    """Start row `s` of a router or a receiver with `history` (paths, 3): samples, mean and standard deviation (ms) of each path."""
     init(params, state, s, path_history(history), key)
 
 
 @allocating_kernel
 def start(params, state, starts, history, key):
-    """Start each row s with `starts[s]`, on history[s] (paths, 3) and key[s]."""
+    """Start each row s where `starts[s]` is true, with history[s] (paths, 3) and key[s]."""
     for s in range(starts.size):
         if starts[s]:
             start_row(params, state, s, history[s], key[s])

@@ -1,4 +1,4 @@
-"""Rules of rate and of order as policies: the same `predict` that a learned agent has, over observations of records."""
+"""Rate rules and schedulers as policies: the same `predict` as a learned agent, with records as observations."""
 
 from typing import Any
 
@@ -30,11 +30,11 @@ _MAX_BPS = 10**9
 class RatePolicy:
     """Controller of the rate by a published rule.
 
-    What the rule remembers lives in the state handed in and out, never in the policy: one policy can act in any number of calls.
+    The rule's memory is in the state passed in and out, never in the policy, so one policy can act in any number of calls.
 
     Attributes:
-        reads: "records", the observation that rollout has to build.
-        action: "exact": bit/s, how long the receiver collects, after how long the rule wants to be asked without a report.
+        reads: "records", the observation that a rollout must build.
+        action: "exact": bit/s, interval between receiver reports, and time until a decision without a report.
 
     Args:
         params: parameters of the rule.
@@ -58,17 +58,17 @@ class RatePolicy:
         episode_start: NDArray[np.bool_] | None = None,
         deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], Any]:
-        """Start the sessions whose episode starts, learn from each packet told of in order, then decide; at set-up nothing is decided.
+        """Start the sessions whose episode starts, update on packet feedback in order, then decide; at set-up nothing is decided.
 
         Args:
-            observation: records (S, R, 6) int64 in the order of `PacketFeedback`'s fields, of which the first `count` (S,) int64 are new;
+            observation: records (S, R, 6) int64 in the order of `PacketFeedback`'s fields, count (S,) int64 new ones in the first rows;
                 history (S, 1, 3) float64; key (S,) uint64; now_us (S,) int64.
-            state: what the call before returned. It is advanced in place and returned: copy it to keep it. None starts every session.
+            state: state returned by the previous call. It is modified in place and returned; copy it to keep it. None starts every session.
             episode_start: (S,) bool; None starts none, unless `state` is None.
-            deterministic: without effect.
+            deterministic: ignored.
 
         Returns:
-            Actions int64 (S, 3), and the state as `allocate` makes it.
+            Actions int64 (S, 3), and the state as returned by `allocate`.
         """
         sessions = len(observation["count"])
         if state is None:
@@ -104,10 +104,10 @@ def _act(params, state, records, count, now_us, actions):
 
 
 class OrderPolicy:
-    """Controller of the order of sending by a published rule, which remembers nothing.
+    """Packet scheduler that follows a published, stateless rule.
 
     Attributes:
-        reads: "records", the observation that rollout has to build.
+        reads: "records", the observation that a rollout must build.
         action: "discrete".
 
     Args:
@@ -128,14 +128,14 @@ class OrderPolicy:
         episode_start: NDArray[np.bool_] | None = None,
         deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], Any]:
-        """Choose for the transmission opportunity.
+        """Choose the packet for the transmission opportunity.
 
         Args:
-            observation: records (S, L, 5) int64: created_us, expires_us, size_bytes, kind, frame, of which the first `count` (S,) are
-                there, oldest first; now_us (S,) int64; rtt_us (S,) int64.
-            state: handed back unchanged.
-            episode_start: not needed.
-            deterministic: without effect.
+            observation: records (S, L, 5) int64: created_us, expires_us, size_bytes, kind, frame of the queued packets, oldest first, in
+                the first count (S,) rows; now_us (S,) int64; rtt_us (S,) int64.
+            state: returned unchanged.
+            episode_start: ignored.
+            deterministic: ignored.
 
         Returns:
             Actions int64 (S,): a < L sends the a-th oldest, L + a drops it; and `state`.

@@ -1,17 +1,17 @@
-"""A receiver rule alone on a list of packets: its levels, what it finds late, and when it lets each packet go.
+"""A receiver rule alone on a list of packets: its levels, its late packets, and the emission time of each packet.
 
-Watermark (Algorithm 1 of WMJitter, arXiv 2310.05054), per arrival: a packet older than the watermark is late and dropped; else it is
-taken in, the rule learns of it and decides a lag, the watermark rises to at least (sent time - lag), and all that is not newer than it
-goes, oldest first.
+Watermark (Algorithm 1 of WMJitter, arXiv 2310.05054), per arrival: a packet older than the watermark is late and dropped. Otherwise it is
+inserted, the rule is updated and decides a lag, the watermark rises to at least (sent time - lag), and all packets up to the watermark
+are emitted, oldest first.
 
-Count buffer, per arrival: a packet older than the last one that went is late and dropped; else it is taken in and, while the buffer holds
-at least ceil(target / packet) + 1 packets, the oldest goes.
+Count buffer, per arrival: a packet older than the last emitted one is late and dropped. Otherwise it is inserted, and the oldest packets
+are emitted while the buffer holds at least ceil(target / packet) + 1 packets.
 
-Published count buffer, per arrival: the rule learns of the packet and decides a target, then the oldest go while more than target / packet
-are held, and the packet is taken in. One that goes behind a newer one is late; nothing tells so when it arrives.
+Published count buffer, per arrival: the rule is updated and decides a target, the oldest packets are emitted while more than
+target / packet are held, and the packet is inserted. A packet emitted behind a newer one is late; on arrival it is not marked so.
 
-A late packet is shown to the rule, marked late; whatever it decides then moves nothing. After the last arrival all that is left goes,
-oldest first. Nothing happens between arrivals.
+The rule is updated with late packets, marked late, but its decision then has no effect. After the last arrival all held packets are
+emitted, oldest first. Nothing happens between arrivals.
 """
 
 from typing import Any, NamedTuple
@@ -27,16 +27,16 @@ from vcgym.network.playout.receiver import COUNT, PUBLISHED, packets_held
 
 
 class Emissions(NamedTuple):
-    """Arrays with an entry per packet, in order of arrival."""
+    """Arrays with one entry per packet, in order of arrival."""
 
-    level_us: NDArray[np.int64]  # in force after the arrival
+    level_us: NDArray[np.int64]  # lag or target in force after the arrival
     emitted_us: NDArray[np.int64]  # -1 for a late packet
     late: NDArray[np.bool_]
-    flushed: NDArray[np.bool_]  # went only because no more packets came
+    flushed: NDArray[np.bool_]  # emitted only at the end of the list
 
 
 def levels(params: Any, sent_us: ArrayLike, arrived_us: ArrayLike, packet_us: int = 10_000) -> NDArray[np.int64]:
-    """Return the lag or target (us, int64) of receiver rule `params` after each arrival; arguments as for `emissions`."""
+    """Return the lag or target (us, int64) of receiver rule `params` after each arrival; see `emissions` for the arguments."""
     return emissions(params, sent_us, arrived_us, packet_us).level_us
 
 
@@ -46,11 +46,11 @@ def emissions(params: Any, sent_us: ArrayLike, arrived_us: ArrayLike, packet_us:
     Args:
         params: a receiver rule, such as `WMJitter()`.
         sent_us: (packets,) int64 sent times.
-        arrived_us: (packets,) int64 arrival times, never decreasing. Lost packets are left out of the list.
+        arrived_us: (packets,) int64 arrival times, never decreasing. Lost packets are not in the list.
         packet_us: media time of a packet, for a count buffer.
 
     Raises:
-        ValueError: shapes differ, a time is no integer, or arrivals are out of order.
+        ValueError: shapes differ, a time is not an integer, or arrivals are out of order.
     """
     sent, arrived = integers("sent_us", sent_us), integers("arrived_us", arrived_us)
     require_arrivals("sent_us", sent, arrived)
@@ -66,8 +66,8 @@ def emissions(params: Any, sent_us: ArrayLike, arrived_us: ArrayLike, packet_us:
 
 @kernel
 def _receive(params, state, sent_us, arrived_us, packet_us, waiting, result):
-    first, end = 0, 0  # `waiting` has the packets taken in, by sent time, from `first` to before `end`
-    passed_us = np.iinfo(np.int64).min  # the watermark, or the sent time of the last packet that went
+    first, end = 0, 0  # held packets by sent time: waiting[first:end]
+    passed_us = np.iinfo(np.int64).min  # the watermark, or the sent time of the last emitted packet
     level_us = decide(params, state, 0, 0)
     for i in range(sent_us.size):
         result.late[i] = sent_us[i] < passed_us and buffer_type(params) != PUBLISHED
@@ -109,7 +109,7 @@ def _receive(params, state, sent_us, arrived_us, packet_us, waiting, result):
 
 @kernel
 def _insert(waiting, first, end, sent_us, packet):
-    """Put `packet` into the sorted stretch of `waiting`, behind equals; returns the new end."""
+    """Insert `packet` into the sorted slice `waiting[first:end]`, after equal ones; return the new end."""
     index = end
     while index > first and sent_us[waiting[index - 1]] > sent_us[packet]:
         waiting[index] = waiting[index - 1]

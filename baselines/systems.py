@@ -1,7 +1,7 @@
-"""Systems by name: a published rule, or a tuned one, for each control of a call.
+"""Systems by name: a published or tuned rule for each control of a call.
 
-A file of conf/system names the rules with their parameters and is a line of the leaderboard; a file of data/tuned is the same for a system
-whose parameters were searched by `vcgym-tune`, with the study that found them; those of data/zoo are learned (`vcgym.baselines.zoo`).
+A file in conf/system lists the rules with their parameters and is a row of the leaderboard. A file in data/tuned has parameters found by
+`vcgym-tune`, with the tuning study; files in data/zoo are learned (`vcgym.baselines.zoo`).
 `load_system("VCR-WM")` needs no configuration system.
 """
 
@@ -22,9 +22,9 @@ from vcgym.baselines.zoo import read_learned, zoo, zoo_names
 from vcgym.network.traces.cards import Carded, parse_carded
 
 TUNED = "-tuned"
-"""Ending of the names of tuned systems."""
+"""Suffix of the names of tuned systems."""
 ORACLE = "oracle_"
-"""Beginning of the names of systems that are told what no location can know."""
+"""Prefix of the names of systems that receive what no location can know."""
 
 CONTROLS: dict[str, tuple[Control, ...]] = {
     "router": (Control.PATH,),
@@ -33,22 +33,22 @@ CONTROLS: dict[str, tuple[Control, ...]] = {
     "scheduler": (Control.ORDER,),
     "allocator": (Control.TREES,),
 }
-"""Controllers of a system, and what the rule of each may control."""
+"""Controllers of a system and their allowed controls."""
 
 _CITED = re.compile(r"arXiv \d{4}\.\d{5}|RFC \d+|draft-[\w-]*\d|libwebrtc|(?:SIGCOMM|INFOCOM|JAIR|NeurIPS|WWW|ICML)(?: \d+,)? \d{4}")
 
 
 class System(NamedTuple):
-    """The rule of each control of a call; None for a control that the call does not have.
+    """The rule of each control of a call; None for a control that the call lacks.
 
     Attributes:
         router: chooses the path of each packet, at the central location.
         receiver: chooses the playout lag or target, at the receiver.
         rate: chooses the target bitrate, at the sender.
         scheduler: chooses the packet that leaves next, at the sender.
-        allocator: chooses the trees of all sessions of a conference, and the rates on them.
-        pacing: transmission opportunities come so many times as fast as the target bitrate; 0: as far apart as packets of mean size.
-        trained_packets: packets played to learn the rules; 0 for rules that no learner made.
+        allocator: chooses the trees of all sessions of a conference and their rates.
+        pacing: pacing factor, the rate of transmission opportunities relative to the target bitrate; 0: spaced by the mean packet size.
+        trained_packets: packets played in training; 0 for rules that are not learned.
     """
 
     router: Any = None
@@ -61,12 +61,12 @@ class System(NamedTuple):
 
     @property
     def rules(self) -> dict[str, Any]:
-        """The rules there are, by the name of their controller."""
+        """The rules of the system, by the name of their controller."""
         return {name: value for name, value in self._asdict().items() if name in CONTROLS and value is not None}
 
     @property
     def is_oracle(self) -> bool:
-        """True if a rule is told what no location can know; such a system is never ranked."""
+        """True if a rule receives what no location can know; such a system is never ranked."""
         return any(is_oracle(params) for params in self.rules.values())
 
     @property
@@ -81,11 +81,11 @@ class System(NamedTuple):
 
 
 class Tuned(Carded):
-    """A file of data/tuned.
+    """A file in data/tuned.
 
     Attributes:
         study: system that was tuned, objective, search, budget, space, published and tuned values, and the scores of both.
-        system: the rules with the values found, as in conf/system; None if no values were better than the published ones.
+        system: the rules with the best values, as in conf/system; None if no values were better than the published ones.
     """
 
     study: dict[str, Any]
@@ -93,7 +93,7 @@ class Tuned(Carded):
 
 
 def system_names() -> list[str]:
-    """Return the names of all systems, tuned ones and oracles among them."""
+    """Return the names of all systems, including tuned ones and oracles."""
     return sorted([*_files(), *(name for name in tuned_names() if _read_tuned(name).system is not None), *zoo_names()])
 
 
@@ -107,7 +107,7 @@ def load_system(name: str) -> System:
     """Return a system.
 
     Raises:
-        ValueError: no system of that name, or a file that names a controller, rule or parameter that does not exist.
+        ValueError: the system does not exist, or its file names a controller, rule or parameter that does not exist.
     """
     if name not in system_names():
         raise ValueError(f"systems has {name!r}; allowed: {', '.join(system_names())}")
@@ -119,10 +119,10 @@ def load_system(name: str) -> System:
 
 
 def learned_system(folder: Path, name: str) -> System:
-    """Return the learned system `name` of a folder (`vcgym.baselines.zoo`).
+    """Return the learned system `name` in a folder (`vcgym.baselines.zoo`).
 
     Raises:
-        ValueError: a file that is missing, malformed, or names what does not exist.
+        ValueError: a file is missing or malformed, or names a controller, rule or parameter that does not exist.
     """
     found = read_learned(folder, name)
     system = build_system(str(folder / f"{name}.json"), found.rules)
@@ -140,19 +140,19 @@ def load_study(name: str) -> dict[str, Any]:
 
 
 def tuning_trials(name: str) -> int:
-    """Return the number of settings tried before those of system `name` were chosen; 0 for published constants."""
+    """Return the number of tuning trials of system `name`; 0 for published constants."""
     return int(load_study(name)["budget"]["trials"]) if name in tuned_names() else 0
 
 
 def description(name: str) -> str:
-    """Return one sentence on a system: of a tuned one, the system it was made from."""
+    """Return one sentence that describes a system; for a tuned one it names the original system."""
     if name in _files():
         return _files()[name].read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
     return _read_tuned(name).card.description if name in tuned_names() else read_learned(zoo(), name).file.card.description
 
 
 def sources(system: System) -> list[str]:
-    """Return the papers, RFCs and code that the rules of a system say they come from, in the heads of their modules."""
+    """Return the papers, RFCs and code cited in the module docstrings of a system's rules."""
     heads = [inspect.getdoc(inspect.getmodule(type(rule))) or "" for rule in system.rules.values()]
     return list(dict.fromkeys(cited for head in heads for cited in _CITED.findall(head)))
 
@@ -183,10 +183,10 @@ def _check(system: System) -> None:
 
 
 def build_system(file: str, written: Any) -> System:
-    """Return the system that a mapping of controllers describes; `file` is what errors name.
+    """Return the system that a mapping of controllers describes; errors name `file`.
 
     Raises:
-        ValueError: a controller, rule or parameter that does not exist.
+        ValueError: a controller, rule or parameter does not exist.
     """
     try:
         if not isinstance(written, Mapping) or not written:

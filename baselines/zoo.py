@@ -1,9 +1,9 @@
-"""Learned systems as files: weights beside a card that says how they came about.
+"""Learned systems as files: weights, and a card that documents their training.
 
     NAME.json          card, study, and the rules of each controller, without their arrays
     NAME.safetensors   the arrays, each by controller and parameter, such as router.prices
 
-Those that ship lie in data/zoo; `vcgym-train` writes such a pair of files for each of its seeds.
+The shipped systems are in data/zoo; `vcgym-train` writes such a pair of files for each seed.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain, replace_
 
 CARD, WEIGHTS = ".json", ".safetensors"
 LEARNED = "learned"
-"""Name of a pair in the folder of its seed."""
-MAX_BYTES = 1 << 20  # of weights
+"""Name of the pair of files in the folder of a seed."""
+MAX_BYTES = 1 << 20  # limit on the weights
 
 
 class LearnedFile(Carded):
@@ -33,7 +33,7 @@ class LearnedFile(Carded):
     Attributes:
         study: learner, worlds, budget and seed, and the scores on training and validation worlds.
         system: the rules, as in conf/system, without their arrays.
-        weights_sha256: of NAME.safetensors.
+        weights_sha256: SHA-256 of NAME.safetensors.
     """
 
     study: dict[str, Any]
@@ -42,19 +42,19 @@ class LearnedFile(Carded):
 
 
 class LearnedSystem(NamedTuple):
-    """A learned system: its card with the study, and the rules as mappings, arrays included."""
+    """A learned system: its card with the study, and the rules as mappings, including arrays."""
 
     file: LearnedFile
     rules: dict[str, Any]
 
 
 def zoo() -> Path:
-    """Return the folder of the learned systems that ship."""
+    """Return the folder of the shipped learned systems."""
     return Path(str(files("vcgym.data").joinpath("zoo")))
 
 
 def zoo_names() -> list[str]:
-    """Return the names of the learned systems that ship."""
+    """Return the names of the shipped learned systems."""
     return sorted(file.stem for file in zoo().glob(f"*{CARD}"))
 
 
@@ -62,7 +62,7 @@ def read_learned(folder: Path, name: str) -> LearnedSystem:
     """Read a learned system.
 
     Raises:
-        DataError: a file is missing, malformed, too large or not the one its card means.
+        DataError: a file is missing, malformed or too large, or does not match its card.
     """
     card, weights = folder / f"{name}{CARD}", folder / f"{name}{WEIGHTS}"
     found = parse_carded(LearnedFile, str(card), read_plain(card, MAX_JSON_BYTES).decode(errors="replace"))
@@ -87,12 +87,12 @@ def save_learned(folder: Path, name: str, rules: Mapping[str, Any], study: Mappi
     """Write a learned system.
 
     Args:
-        folder: for the two files; the card is written last.
-        name: of the system.
+        folder: folder of the two files; the card is written last.
+        name: name of the system.
         rules: parameters of each controller's rule, by the name of the controller.
         study: see `LearnedFile`.
         description: one sentence for the card.
-        source: what the weights were found on.
+        source: training data of the weights.
     """
     arrays = {
         f"{controller}.{field}": np.ascontiguousarray(value)

@@ -1,6 +1,6 @@
 """Gymnasium environments of calls: Relay, Playout, Call, Rate, SendOrder. Importing this room registers their ids.
 
-``help(vcgym.envs.Call)`` shows what is observed, done and earned, and every argument with its type and default; docs/envs.md their meaning.
+``help(vcgym.envs.Call)`` shows observation, action, reward and every argument with type and default; docs/envs.md explains the arguments.
 """
 
 import importlib
@@ -18,7 +18,7 @@ for _name, _file in _MODULES.items():
 
 
 def __getattr__(name: str) -> Any:
-    """Return the class of an environment: `vcgym.envs.Call` is that of vcgym/Call-v0."""
+    """Return the class of an environment: `vcgym.envs.Call` is the class of vcgym/Call-v0."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; environments: {', '.join(_MODULES)}")
     return getattr(importlib.import_module(f"vcgym.envs.faces.{_MODULES[name]}"), f"{name}Env")

@@ -1,9 +1,9 @@
-"""The one keeper of results: what was computed is stored in a file, named by a hash of all that it follows from, and not computed again.
+"""The only cache of results: a computed result is stored in a file whose name is a hash of all its dependencies.
 
-The name follows from the arguments, described completely, and from code: the sources of the modules that compute, of the modules of all
-classes and functions among the arguments, and of everything that these import (`vcgym.network.kernels.sources`). A class is picked by its
-type in compiled loops, which import nothing of it; therefore its own module counts, and so does that of a plug-in among the arguments,
-which is imported by its name. A file that exists is complete, since it appears in one step.
+The name depends on a complete description of the arguments and on code: the sources of the computing module, of the modules of all classes
+and functions among the arguments, and of everything that these import (`vcgym.network.kernels.sources`). Compiled loops dispatch on the
+type of a class without importing its module; therefore that module counts, and so does the module of a plug-in, which is imported by name.
+Files are written atomically, so an existing file is complete.
 """
 
 import hashlib
@@ -29,12 +29,12 @@ from vcgym.network.traces.plain_file import read_plain, replace_file
 
 
 def kept(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], pa.Table]) -> pa.Table:
-    """Return the table that `make` computes, from its file in `folder` if it is there.
+    """Return the table that `make` computes, from its file in `folder` if it exists.
 
     Args:
-        folder: of the files; made where it is missing.
-        follows_from: all arguments that decide the content, as `described` takes them.
-        make: computes the table; a function of the module that computes, whose code counts.
+        folder: folder of the files; created if missing.
+        follows_from: all arguments that determine the content, of types that `described` accepts.
+        make: function that computes the table; the code of its module counts.
 
     Raises:
         ValueError: the file is not complete.
@@ -47,12 +47,12 @@ def kept(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], pa.Tabl
 
 
 def kept_document(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """Return the JSON value that `make` computes, from its file in `folder` if it is there; see `kept`."""
+    """Return the JSON value that `make` computes, from its file in `folder` if it exists; see `kept`."""
 
     def to_table() -> pa.Table:
         return pa.table({"document": [json.dumps(make())]})
 
-    to_table.__module__ = make.__module__  # whose code counts
+    to_table.__module__ = make.__module__  # the module whose code counts
     return json.loads(kept(folder, follows_from, to_table)["document"][0].as_py())
 
 
@@ -60,12 +60,12 @@ def file_name(follows_from: tuple[Any, ...], made_by: str) -> str:
     """Return the name of the file of a result.
 
     Args:
-        follows_from: all arguments that decide the content, as `described` takes them.
-        made_by: name of the module that computes it.
+        follows_from: all arguments that determine the content, of types that `described` accepts.
+        made_by: name of the computing module.
 
     Raises:
-        TypeError: an argument that cannot be described.
-        LookupError: a module without a source file.
+        TypeError: an argument cannot be described.
+        LookupError: a module has no source file.
     """
     code = code_hash(frozenset([made_by, *_modules(follows_from)]))
     versions = platform.python_version(), np.__version__, numba.__version__
@@ -92,12 +92,12 @@ def load(path: Path) -> pa.Table:
 
 
 def described(value: Any) -> str:
-    """Return a canonical text of a value; two values have the same text if and only if they are equal, types included.
+    """Return a canonical text of a value; two values have the same text if and only if they and their types are equal.
 
-    Classes and functions stand by module and name, arrays and bytes by their hash.
+    Classes and functions are represented by module and name, arrays and bytes by their hash.
 
     Raises:
-        TypeError: a value of another type than those allowed.
+        TypeError: the type of a value is not supported.
     """
     if isinstance(value, Enum):
         return f"{_named(type(value))}.{value.name}"
@@ -130,7 +130,7 @@ def _named(thing: Any) -> str:
 
 
 def _modules(value: Any) -> Iterator[str]:
-    """Yield the modules of all classes and functions in a value, and of plug-ins that it names."""
+    """Yield the modules of all classes, functions and named plug-ins in a value."""
     if isinstance(value, str):
         yield from plugin_modules(tuple(sys.path)).get(value, ())
     if isinstance(value, tuple | list):

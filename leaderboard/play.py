@@ -1,4 +1,4 @@
-"""Play systems on a suite from Python, `play("VCR-WM", suite="correlated-v0")`, or a policy of one's own, `evaluate(model)`."""
+"""Play systems on a suite from Python, `play("VCR-WM", suite="correlated-v0")`, or your own policy, `evaluate(model)`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,10 +26,10 @@ class Evaluated(NamedTuple):
     """Result on one board, with 95 % intervals.
 
     Attributes:
-        worlds: how many were played.
-        value: of the metric that the suite ranks by: R of calls over paths.
-        to_bar: the value less that of `bar`, on the same worlds; None without one.
-        bar: the tuned rule that was best on validation worlds of the suite.
+        worlds: number of played worlds.
+        value: value of the suite's ranked metric (R for calls over paths).
+        to_bar: paired difference of the value to that of `bar`; None without a bar.
+        bar: tuned rule that was best on the suite's validation worlds.
     """
 
     worlds: int
@@ -41,17 +41,17 @@ class Evaluated(NamedTuple):
 def evaluate(
     policy: Any, suite: str | Suite = "quick-v2", options: Mapping[str, Any] | None = None, folder: Path | str = FOLDER, threads: int = 1
 ) -> dict[str, Evaluated]:  # fmt: skip
-    """Play a policy of your own on a suite beside the best tuned rules, and return what came of it on each board.
+    """Play your own policy and the best tuned rules on a suite, and return the policy's result on each board.
 
     Args:
         policy: an object with SB3's `predict`, or a function from a batch of observations to actions.
-        suite: as for `play`.
+        suite: see `play`.
         options: arguments of the environment, as in training; without `action` its form follows from the policy's `action_space`.
-        folder: keeps what rules played; the policy is played anew each time.
-        threads: as for `play`.
+        folder: cache of the rules' results; the policy is played every time.
+        threads: see `play`.
 
     Raises:
-        ValueError: an unknown suite, or a policy that does not fit it or fails in play.
+        ValueError: the suite is unknown, or the policy does not fit it or fails in play.
         DataError: see `play`.
     """
     suite = _known(suite)
@@ -70,21 +70,21 @@ def play(
     *systems: str, suite: str | Suite = "quick-v2", named: Mapping[str, Participant] | None = None, folder: Path | str = FOLDER,
     threads: int = 1, workers: int = 0,
 ) -> pa.Table:  # fmt: skip
-    """Play systems on the worlds of a suite and return their result rows, one for each system and world.
+    """Play systems on the worlds of a suite and return their result rows, one per system and world.
 
-    What was played before is read from `folder`. Parts of the suite whose measured data are not there are left out.
+    Earlier results are read from `folder`. Parts of the suite whose measured data are missing are left out.
 
     Args:
         *systems: names (`vcgym.baselines.systems.system_names`).
-        suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`, or a suite of your own.
-        named: systems or agents of your own by name.
-        folder: keeps what was played.
-        threads: threads of this process that share the calls, without Ray; without effect on the rows.
-        workers: 0, or the number of processes of a Ray started for it; without effect on the rows.
+        suite: key of `vcgym.leaderboard.evaluation.suites.SUITES`, or your own suite.
+        named: your own systems or agents by name.
+        folder: cache of results.
+        threads: threads of this process that share the calls, without Ray; no effect on the rows.
+        workers: number of processes of a local Ray, or 0; no effect on the rows.
 
     Raises:
-        ValueError: an unknown system or suite, no system, or an agent that failed in play.
-        DataError: measured data that is broken, or not that on which the suite is frozen.
+        ValueError: a system or suite is unknown, there is no system, or an agent failed in play.
+        DataError: measured data are broken, or differ from those on which the suite is frozen.
     """
     players: dict[str, Participant] = {name: load_system(name) for name in systems}
     players |= dict(named or {})

@@ -1,4 +1,4 @@
-"""The simplest forecast: the next packet takes as long as the last one that is known about."""
+"""The simplest forecast: the next packet has the delay of the last packet with feedback."""
 
 from typing import NamedTuple
 
@@ -6,10 +6,10 @@ from vcgym.predictors.predictor import predict_e2e
 
 
 class LastValue(NamedTuple):
-    """Forecasts the newest fed-back one-way delay of the path; the receiver's share of the delay is left out."""
+    """Predictor of the path's newest fed-back one-way delay; it ignores the delay added at the receiver."""
 
 
 @predict_e2e.register(LastValue)
 def last_value(params, transmit_delay_ms, jitter_ms):
-    """Return `transmit_delay_ms`, unchanged."""
+    """Return `transmit_delay_ms` unchanged."""
     return transmit_delay_ms

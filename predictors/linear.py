@@ -1,4 +1,4 @@
-"""Forecasts that are a straight line in both inputs. As it comes: delay plus jitter, exact where both are constant."""
+"""A forecast linear in both inputs. By default it is delay plus jitter, which is exact if both are constant."""
 
 import math
 from typing import NamedTuple
@@ -16,10 +16,10 @@ class Linear(NamedTuple):
 
 @check_predictor.register(Linear)
 def require_linear(params: Linear) -> None:
-    """Refuse coefficients that are no finite numbers.
+    """Raise an error unless all coefficients are finite numbers.
 
     Raises:
-        TypeError: a coefficient is no number.
+        TypeError: a coefficient is not a number.
         ValueError: a coefficient is not finite.
     """
     for name, value in params._asdict().items():

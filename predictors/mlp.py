@@ -1,11 +1,11 @@
-"""The network of the VCRoute paper (arXiv 2310.05054, IV-B2): transmit delay and jitter in, end-to-end delay out.
+"""The network of the VCRoute paper (arXiv 2310.05054, IV-B2): from transmit delay and jitter to end-to-end delay.
 
-2 inputs, three hidden layers of 64 units with ReLU, one linear output: 8,577 trainable parameters. Inputs and output are standardised by
-fixed means and standard deviations, which the paper does not give; they are no trainable parameters.
+It has 2 inputs, three hidden layers of 64 units with ReLU, and one linear output: 8,577 trainable parameters. Inputs and output are
+standardised by fixed means and standard deviations, which the paper does not give and which are not trained.
 
-All arithmetic is float32 without contraction, in one order of summation whatever the machine's vectors are: inputs of a layer in fours,
-(a + b) + (c + d), onto the bias. Weights lie input by input, so that one input's share in all 64 outputs is one stretch of memory. Rows of
-inputs are worked at four in lockstep: each weight is read once for the four, and each of them gives the same bits as alone.
+All arithmetic is float32 without contraction (no fused multiply-add). The order of summation is the same for any vector width: groups of
+four inputs, (a + b) + (c + d), are added to the bias. Weights are stored by input, so the contributions of one input to all 64 outputs are
+contiguous. Four rows of inputs are evaluated in lockstep: each weight is read once for the four, and each row gives the same bits as alone.
 
 Left out: how it is trained.
 """
@@ -23,13 +23,13 @@ from vcgym.predictors.scratch import SCRATCH, scratch
 
 Floats = NDArray[np.float32]
 
-HIDDEN = SCRATCH  # units of a hidden layer
-# Shapes of weights, inputs by outputs (the one output has no axis), and of biases.
+HIDDEN = SCRATCH  # units per hidden layer
+# Shapes of weights (inputs, outputs), where the single output has no axis, and of biases.
 LAYERS = (((2, HIDDEN), (HIDDEN,)), *(((HIDDEN, HIDDEN), (HIDDEN,)),) * 2, ((HIDDEN,), (1,)))
-RANGES_MS = ((0.0, 1000.0), (0.0, 500.0))  # transmit delays and jitters that a random network is scaled for
+RANGES_MS = ((0.0, 1000.0), (0.0, 500.0))  # transmit delays and jitters for which a random network is scaled
 
 _ZERO = np.float32(0.0)
-_CACHE_LINE = 64  # bytes; weights that straddle it take a third longer to read
+_CACHE_LINE = 64  # bytes; unaligned weights take a third longer to read
 
 
 class Network(NamedTuple):
@@ -54,11 +54,11 @@ _SHAPES = ((2,), (2,), *(shape for layer in LAYERS for shape in layer), (1,), (1
 
 @check_predictor.register(Network)
 def require_network(params: Network) -> None:
-    """Refuse arrays that the kernel would misread.
+    """Raise an error for arrays that the kernel would misread.
 
     Raises:
-        TypeError: a field is no float32 array.
-        ValueError: a field has another shape or order in memory, or holds what is not finite; a standard deviation is not positive.
+        TypeError: a field is not a float32 array.
+        ValueError: a field has a wrong shape or memory order, or a non-finite value; a standard deviation is not positive.
     """
     for name, values, shape in zip(Network._fields, params, _SHAPES, strict=True):
         where = f"Network.{name}"
@@ -81,18 +81,18 @@ def make_network(
     output_mean_ms: float,
     output_sd_ms: float,
 ) -> Network:
-    """Return a network of copies of the given arrays.
+    """Build a network from copies of the given arrays.
 
     Args:
-        layers: weights and biases, float32, of the shapes `LAYERS`.
-        input_mean_ms: of transmit delay and jitter.
-        input_sd_ms: of the same, above 0.
-        output_mean_ms: of the end-to-end delay.
-        output_sd_ms: of the same, above 0.
+        layers: weights and biases, float32, of shapes `LAYERS`.
+        input_mean_ms: means of transmit delay and jitter.
+        input_sd_ms: standard deviations of both, above 0.
+        output_mean_ms: mean of the end-to-end delay.
+        output_sd_ms: standard deviation of the end-to-end delay, above 0.
 
     Raises:
         TypeError: an array is not float32.
-        ValueError: another number of layers, another shape, a number that is not finite, a standard deviation that is not positive.
+        ValueError: a wrong number of layers, a wrong shape, a non-finite number, or a standard deviation that is not positive.
     """
     if len(layers) != len(LAYERS):
         raise ValueError(f"layers has {len(layers)} entries; allowed is {len(LAYERS)}, of the shapes {LAYERS}")
@@ -106,9 +106,9 @@ def make_network(
 
 
 def random_network(seed: int) -> Network:
-    """Return a network nobody has trained: He's normal weights (ICCV 2015, section 2.2), biases 0, scaled for `RANGES_MS`.
+    """Return an untrained network: He's normal weights (ICCV 2015, section 2.2), biases 0, scaled for `RANGES_MS`.
 
-    Inputs are standardised as if uniform on their ranges, the output as if it were the sum of such inputs.
+    Inputs are standardised as if uniform on their ranges, the output as if it were the sum of the inputs.
     """
     draws = np.random.default_rng(seed)
     layers = [
@@ -122,7 +122,7 @@ def random_network(seed: int) -> Network:
 
 
 def aligned(network: Network) -> Network:
-    """Return a copy whose arrays begin at cache lines, as the kernel reads them fastest."""
+    """Return a copy whose arrays are aligned to cache lines, which the kernel reads fastest."""
     return Network(*map(_aligned, network))
 
 
@@ -146,7 +146,7 @@ def network_e2e(params, transmit_delay_ms, jitter_ms):
 
 @predict_row.register(Network)
 def network_row(params, transmit_delay_ms, jitter_ms, forecast_ms):
-    """Run the forward passes of a row, four in lockstep; what is left over, one by one."""
+    """Run the forward passes of a row, four in lockstep and the remainder one by one."""
     together = forecast_ms.size - forecast_ms.size % 4
     for i in range(0, together, 4):
         _four(params, transmit_delay_ms[i : i + 4], jitter_ms[i : i + 4], forecast_ms[i : i + 4])
@@ -166,7 +166,7 @@ def _first(params, transmit_delay_ms, jitter_ms, outputs):
 def _hidden(weights, biases, inputs, outputs):
     for o in range(HIDDEN):
         outputs[o] = biases[o]
-    # Four inputs at a time: sums are loaded and stored a quarter as often, and less of the work waits for the sum before.
+    # Four inputs at a time: sums are loaded and stored a quarter as often, and dependency chains are shorter.
     for i in range(0, HIDDEN, 4):
         a, b, c, d = inputs[i], inputs[i + 1], inputs[i + 2], inputs[i + 3]
         for o in range(HIDDEN):
@@ -188,7 +188,7 @@ def _four(params, transmit_delay_ms, jitter_ms, forecast_ms):
 
 @kernel
 def _hidden_four(weights, biases, inputs, outputs):
-    """Run `_hidden` for four, each in its order of summation."""
+    """Run `_hidden` for four rows, each with the same order of summation."""
     (p, q, r, s), (p_out, q_out, r_out, s_out) = inputs, outputs
     for o in range(HIDDEN):
         p_out[o] = q_out[o] = r_out[o] = s_out[o] = biases[o]
@@ -206,7 +206,7 @@ def _hidden_four(weights, biases, inputs, outputs):
 
 @kernel
 def _last(params, inputs):
-    """Return the output in ms. Four stretches of sixteen are added, then four of four, as sums in a row would wait for one another."""
+    """Return the output in ms. Four groups of sixteen are summed, then four of four: sequential sums have longer dependency chains."""
     weights, sixteen, four = params.weights_4, scratch(), scratch()
     for i in range(16):
         left = inputs[i] * weights[i] + inputs[i + 16] * weights[i + 16]

@@ -1,10 +1,10 @@
-"""A predictor: a NamedTuple of parameters, and one function chosen by its class inside any compiled loop.
+"""A predictor: a NamedTuple of parameters, and one function that compiled loops dispatch on its class.
 
     predict_e2e(params, transmit_delay_ms, jitter_ms) -> end-to-end delay in ms
-    predict_row(params, transmit_delay_ms, jitter_ms, forecast_ms)           the same of each entry of rows, to the bit
+    predict_row(params, transmit_delay_ms, jitter_ms, forecast_ms)           the same for each entry of rows, bit for bit
 
-A predictor forecasts and never acts. One that is faster at several inputs than at each of them has a `predict_row` of its own; one whose
-parameters need a check has a `check_predictor`.
+A predictor forecasts and never acts. A predictor that is faster on several inputs at once registers its own `predict_row`; one whose
+parameters need a check registers `check_predictor`.
 """
 
 from typing import Any
@@ -18,25 +18,25 @@ from vcgym.network.kernels.jit import kernel
 
 @generic(abstract=True)
 def predict_e2e(params: Any, transmit_delay_ms: float, jitter_ms: float) -> Any:
-    """Return the end-to-end delay (ms) expected of the next packet.
+    """Return the expected end-to-end delay (ms) of the next packet.
 
     Args:
-        params: the predictor, a NamedTuple whose class has a version of this function.
-        transmit_delay_ms: one-way delay of the newest packet of the path whose feedback has arrived.
-        jitter_ms: lag that Algorithm 2 holds on what has been fed back so far.
+        params: the predictor, a NamedTuple whose class registers a version of this function.
+        transmit_delay_ms: one-way delay of the path's newest packet with feedback.
+        jitter_ms: lag of Algorithm 2 computed from the feedback so far.
     """
 
 
 @generic()
 def predict_row(params: Any, transmit_delay_ms: Any, jitter_ms: Any, forecast_ms: Any) -> None:
-    """Write `predict_e2e` of each pair of entries of two rows (n,) float64 into the row `forecast_ms` (n,) float64, to the bit."""
+    """Write `predict_e2e` of each pair of entries of two rows (n,) float64 into `forecast_ms` (n,) float64, bit for bit."""
     for i in range(forecast_ms.size):
         forecast_ms[i] = predict_e2e(params, transmit_delay_ms[i], jitter_ms[i])
 
 
 @generic()
 def check_predictor(params: Any) -> None:
-    """Refuse parameters that `predict_e2e` cannot work with; by default none.
+    """Raise an error for parameters that `predict_e2e` cannot use; by default, accept all.
 
     Raises:
         TypeError: a field has a wrong type.
@@ -45,7 +45,7 @@ def check_predictor(params: Any) -> None:
 
 
 def predict_each(params: Any, transmit_delay_ms: ArrayLike, jitter_ms: ArrayLike) -> NDArray[np.float64]:
-    """Run `predict_e2e` on each pair of entries, compiled; arguments and result have the shape they broadcast to."""
+    """Run the compiled `predict_e2e` on each pair of entries; arguments broadcast to the shape of the result."""
     require_predictor(params)
     transmits, jitters = np.broadcast_arrays(np.asarray(transmit_delay_ms, np.float64), np.asarray(jitter_ms, np.float64))
     forecasts = np.empty(transmits.size)
@@ -54,7 +54,7 @@ def predict_each(params: Any, transmit_delay_ms: ArrayLike, jitter_ms: ArrayLike
 
 
 def require_predictor(params: Any) -> None:
-    """Refuse what is no predictor, or holds values that its function cannot work with.
+    """Raise an error unless `params` is a valid predictor.
 
     Raises:
         TypeError: the class is not registered, or a field has a wrong type.

@@ -1,6 +1,6 @@
-"""A published predictor: a folder with predictor.safetensors (the arrays of `Network`, float32) and predictor.json (what they are).
+"""A published predictor: a folder with predictor.safetensors (the float32 arrays of `Network`) and predictor.json (their description).
 
-Nothing in either file can be executed: one is numbers behind a JSON header, the other JSON. Both are checked whole before anything is used.
+Neither file can execute code: one is numbers with a JSON header, the other JSON. Both are fully checked before use.
 """
 
 import functools
@@ -23,7 +23,7 @@ from vcgym.predictors.table import DelayTable, tabulate
 WEIGHTS = "predictor.safetensors"
 CARD = "predictor.json"
 SHIPPED = "predictor"  # folder of vcgym.data
-LARGEST_BYTES = 1 << 18  # of either file; the arrays come to 34,336 bytes, their header to about a thousand
+LARGEST_BYTES = 1 << 18  # maximum size of either file; the arrays take 34,336 bytes, their header about a thousand
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -32,12 +32,12 @@ class Training(BaseModel):
     """Training data of a network and its test errors.
 
     Attributes:
-        data_sha256: of the data set.
-        modes: of the worlds in it.
-        jitter: which output of Algorithm 2 was the second input: the lag, or the difference of its line 3. Rules feed the lag.
-        seed: of the training.
-        rows: in the data set.
-        metrics: by name, with the unit in the name, such as rmse_ms.
+        data_sha256: SHA-256 of the data set.
+        modes: modes of the worlds in it.
+        jitter: output of Algorithm 2 that was the second input: the lag, or the difference of its line 3. Rules use the lag.
+        seed: seed of the training.
+        rows: number of rows in the data set.
+        metrics: test errors by name, with the unit in the name, such as rmse_ms.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -51,7 +51,7 @@ class Training(BaseModel):
 
 
 class PredictorCard(BaseModel):
-    """Content of predictor.json; `publish` fills in all but the training."""
+    """Content of predictor.json; `publish` sets all fields except the training."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -63,11 +63,11 @@ class PredictorCard(BaseModel):
 
 
 def publish(folder: Path, network: Network, training: Training) -> None:
-    """Write a network and its card to `folder`. The card comes last, so that one killed in between leaves nothing that loads.
+    """Write a network and its card to `folder`. The card is written last, so a process killed in between leaves nothing that loads.
 
     Raises:
-        TypeError, ValueError: the network is not one, see `require_network`.
-        FileExistsError: a predictor is there already.
+        TypeError, ValueError: the network is invalid, see `require_network`.
+        FileExistsError: the folder holds a predictor.
     """
     require_network(network)
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def read_card(folder: Path) -> PredictorCard:
     """Read and check predictor.json.
 
     Raises:
-        ValueError: it is missing, too large or malformed, naming file and field.
+        ValueError: it is missing, too large or malformed; the message names file and field.
     """
     path = folder / CARD
     try:
@@ -96,11 +96,11 @@ def load_network(folder: Path | str) -> Network:
     """Load a published network.
 
     Args:
-        folder: what `publish` wrote.
+        folder: folder that `publish` wrote.
 
     Raises:
-        ValueError: a file is missing, too large, truncated or no such file at all; an array is missing, one too many, of another type or
-            shape, or not finite; the weights are not those that the card names. The message names file and field.
+        ValueError: a file is missing, too large, truncated or malformed; an array is missing, unexpected, of wrong type or shape, or not
+            finite; the weights do not match the hash in the card. The message names file and field.
     """
     folder = Path(folder)
     card = read_card(folder)
@@ -115,14 +115,14 @@ def load_network(folder: Path | str) -> Network:
 
 @functools.cache
 def shipped_network() -> Network:
-    """Load the network that comes with vcgym, data/predictor."""
+    """Load the network shipped with vcgym in data/predictor."""
     with importlib.resources.as_file(importlib.resources.files("vcgym.data").joinpath(SHIPPED)) as folder:
         return load_network(folder)
 
 
 @functools.cache
 def shipped_table() -> DelayTable:
-    """Return `shipped_network` as a table, with its error; see `tabulate`."""
+    """Return `shipped_network` as a table that records its error; see `tabulate`."""
     return tabulate(shipped_network())
 
 

@@ -1,6 +1,6 @@
-"""A short row of numbers on the stack of a kernel: no allocation, and none shared between threads.
+"""A short row of numbers on the stack of a kernel: without allocation, private to each thread.
 
-A kernel allocates nothing (`vcgym.network.kernels.jit`), and numba has no arrays of its own on the stack. This is the one.
+A kernel allocates nothing (`vcgym.network.kernels.jit`), and numba has no stack arrays; this module provides one.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ _CACHE_LINE = 64  # bytes
 
 
 def scratch() -> NDArray[np.float32]:
-    """Return (64,) float32, uninitialised. Inside a kernel it lives until the function that calls this returns: never return it."""
+    """Return an uninitialised (64,) float32 array. In a kernel it lives until the calling function returns: never return it."""
     return np.empty(SCRATCH, np.float32)
 
 
@@ -28,7 +28,7 @@ def _type_scratch(context: Any) -> Any:
 
 @lower_builtin(scratch)
 def _lower_scratch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    # Lowered in the caller's own body, so the memory is the caller's; in its entry block, so a loop takes it once.
+    # Lowered in the caller's body, so the caller owns the memory; in its entry block, so a loop allocates it once.
     memory = cgutils.alloca_once(builder, context.get_value_type(types.float32), size=SCRATCH)
     memory.align = _CACHE_LINE
     array = make_array(signature.return_type)(context, builder)

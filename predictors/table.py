@@ -1,6 +1,6 @@
-"""A predictor as a table: bilinear between grid points, faster and not exact. The exact predictor is the default everywhere.
+"""A tabulated predictor: bilinear between grid points, faster but not exact. The exact predictor is the default everywhere.
 
-A table knows how far it is from what it was made of, and whoever shows a figure that comes of a table shows that error beside it.
+A table stores its error against the exact predictor; every result computed with a table must be shown with that error.
 """
 
 import math
@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 from vcgym.predictors.mlp import RANGES_MS
 from vcgym.predictors.predictor import check_predictor, predict_e2e, predict_each
 
-FINER = 4  # error is taken on a grid so many times as dense
+FINER = 4  # the error is measured on a grid this many times as dense
 
 
 class DelayTable(NamedTuple):
-    """Parameters, made by `tabulate`. The grid begins at 0 ms for both inputs; an input beyond an edge counts as the edge."""
+    """Parameters, made by `tabulate`. The grid begins at 0 ms for both inputs; an input beyond an edge is clipped to it."""
 
     e2e_ms: NDArray[np.float32]  # (transmit delays, jitters), both at least 2
     per_transmit_step: float  # 1 / step, per ms
     per_jitter_step: float  # 1 / step, per ms
-    largest_error_ms: float  # absolute, against the predictor tabulated, on a denser grid of the same range; beyond it unknown
+    largest_error_ms: float  # maximum absolute error against the exact predictor on a denser grid of the same range; unknown beyond it
     mean_error_ms: float
 
 
 @check_predictor.register(DelayTable)
 def require_table(params: DelayTable) -> None:
-    """Refuse what look-ups would misread.
+    """Raise an error for a table that look-ups would misread.
 
     Raises:
-        TypeError: the grid is no float32 array.
-        ValueError: the grid has too few rows or columns or holds what is not finite; a step is not positive.
+        TypeError: the grid is not a float32 array.
+        ValueError: the grid has too few rows or columns or a non-finite value; a step is not positive.
     """
     grid = params.e2e_ms
     if not isinstance(grid, np.ndarray) or grid.dtype != np.float32:
@@ -52,16 +52,16 @@ def tabulate(
     jitter_step_ms: float = 2.0,
     ranges_ms: tuple[tuple[float, float], tuple[float, float]] = RANGES_MS,
 ) -> DelayTable:
-    """Tabulate any predictor; return the table, and its largest and its mean absolute error.
+    """Tabulate any predictor; return the table and its maximum and mean absolute error.
 
     Args:
-        predictor: what is tabulated.
-        transmit_step_ms: from row to row.
-        jitter_step_ms: from column to column.
-        ranges_ms: of transmit delay and jitter, (0, high) each; the last grid point lies at or just above high.
+        predictor: predictor to tabulate.
+        transmit_step_ms: step between rows.
+        jitter_step_ms: step between columns.
+        ranges_ms: ranges of transmit delay and jitter, (0, high) each; the last grid point is at or just above high.
 
     Raises:
-        ValueError: a range that does not begin at 0, or a step that is not in (0, high].
+        ValueError: a range does not begin at 0, or a step is not in (0, high].
     """
     steps_ms = (transmit_step_ms, jitter_step_ms)
     for name, step_ms, (low_ms, high_ms) in zip(("transmit_step_ms", "jitter_step_ms"), steps_ms, ranges_ms, strict=True):

@@ -1,4 +1,4 @@
-"""vcgym-bench: measure what conf/bench.yaml asks for; see leaderboard/bench/catalogue.py."""
+"""vcgym-bench: measure the figures chosen by conf/bench.yaml; see leaderboard/bench/catalogue.py."""
 
 from rich.console import Console
 
@@ -10,7 +10,7 @@ from vcgym.scripts.console.command import command
 
 @command("bench", BenchConfig)
 def main(config: BenchConfig) -> None:
-    """Measure, print."""
+    """Measure and print the figures."""
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=120)
     bench(config.folder, config.only or CATALOGUE, Effort(config.rounds, config.round_s, config.scale), console)

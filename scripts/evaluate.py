@@ -1,4 +1,4 @@
-"""vcgym-evaluate: play a published agent as conf/evaluate.yaml says."""
+"""vcgym-evaluate: play a published agent and print its return. See conf/evaluate.yaml."""
 
 import logging
 
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 @command("evaluate", EvaluateConfig)
 def main(config: EvaluateConfig) -> None:
-    """Evaluate, say how good the agent is."""
+    """Evaluate the agent and print the result."""
     result = evaluate_agent(config)
     log.info(f"{config.agent}: return {result.return_mean:.3f}, sd {result.return_sd:.3f}, over {result.episodes} {config.split} episodes")
 

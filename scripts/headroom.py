@@ -1,4 +1,4 @@
-"""vcgym-headroom: oracles on the worlds of a leaderboard run, and how much room its systems leave. See conf/headroom.yaml."""
+"""vcgym-headroom: compute oracles on the worlds of a leaderboard run and the headroom of its systems. See conf/headroom.yaml."""
 
 from rich.console import Console
 
@@ -13,7 +13,7 @@ from vcgym.scripts.console.command import command
 
 @command("headroom", HeadroomConfig)
 def main(config: HeadroomConfig) -> None:
-    """Look for the best in hindsight, write."""
+    """Compute the oracles and write the headroom."""
     config.data.export()
     played = results.read(results.RESULTS, config.results / "results.parquet")
     drawn, ranked = worlds(played, config.own_traces()), set(played["system"].to_pylist())

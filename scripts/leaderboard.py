@@ -1,8 +1,9 @@
 """vcgym-leaderboard: play a suite, print the ranks, write the page. See conf/leaderboard.yaml.
 
-Of calls over paths it trains a small agent if there is none. list=systems prints the systems of the suite with their sources. With do=add
-the submission in `folder` joins; with do=verify the agents' scores are recomputed from their actions, and the command fails if one is not
-reproduced; with do=page all suites that lie beside each other get one page; with do=fairness calls share a bottleneck.
+For suites over paths it trains a small agent if there is none. list=systems prints the systems of the suite with their sources. do=add adds
+the submission in `folder`. do=verify recomputes the agents' scores from their actions, and fails if one differs. do=page writes one page
+for all suites with results in the same parent folder. do=fairness lets calls share a bottleneck. do=courses draws systems in the test cases
+of RMCAT.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,19 +14,21 @@ from rich.table import Table
 
 from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.tracking.progress import progress
-from vcgym.baselines.systems import system_names
+from vcgym.baselines.systems import System, system_names
 from vcgym.leaderboard.evaluation.cells.cells import plan
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
 from vcgym.leaderboard.evaluation.published import Participant
-from vcgym.leaderboard.evaluation.suites import Suite, prepare
+from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings
+from vcgym.leaderboard.report.courses import draw_courses
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
 from vcgym.leaderboard.report.system_list import system_rows
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.submissions.accept import accept, accepted
+from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import verify
@@ -34,7 +37,7 @@ from vcgym.scripts.console.command import command
 
 @command("leaderboard", LeaderboardConfig)
 def main(config: LeaderboardConfig) -> int:
-    """Do it; status 1 if a score was not reproduced."""
+    """Run the command; return status 1 if a score was not reproduced."""
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=120)
     if config.do == "verify":
@@ -56,6 +59,9 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
             rows = fairness(config.folder, on_progress)
         _print_rows(HEADINGS, rows, console)
         console.print(f"Page: {config.folder / 'sending_fairness.md'}", soft_wrap=True)
+    elif config.do == "courses":
+        for name, system in systems_of(SUITES["rmcat-v0"], config.systems).items():
+            console.print(f"Picture: {draw_courses(name, system, config.folder)}", soft_wrap=True)
     else:
         _play(config, suite, console)
 
@@ -77,8 +83,9 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     for name, folder in config.agents.items():
         agents |= study_agents(name, folder, suite)
     if config.agent:
-        name = config.agent.removesuffix(".zip").rpartition("/")[2].rpartition(":")[2]
-        agents |= {name: local_agent(load_own(config.agent), suite, parts, config.agent_options)}
+        name = config.agent.removesuffix(".zip").removesuffix(".onnx").rpartition("/")[2].rpartition(":")[2]
+        acts = BandwidthModel(config.agent) if config.agent.endswith(".onnx") else load_own(config.agent)
+        agents |= {name: acts if isinstance(acts, System) else local_agent(acts, suite, parts, config.agent_options)}
     participants = all_participants(suite, systems, config.train if over_paths else None, agents)
     with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)

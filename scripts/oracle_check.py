@@ -1,4 +1,4 @@
-"""vcgym-oracle-check: does any system beat its oracle on random worlds, losses hidden from all alike? See conf/oracle_check.yaml."""
+"""vcgym-oracle-check: check that no system beats its oracle on random worlds with hidden losses. See conf/oracle_check.yaml."""
 
 from rich.console import Console
 
@@ -13,7 +13,7 @@ from vcgym.scripts.console.command import command
 
 @command("oracle_check", OracleCheckConfig)
 def main(config: OracleCheckConfig) -> None:
-    """Play, compare, print."""
+    """Play the systems, compare them with their oracles, and print the result."""
     scenarios = [Scenario(name, mode, config.packets) for name, mode in SCENARIOS]
     with progress("oracle check", config.worlds) as on_progress:
         found = compare(scenarios, systems_of(SUITES["first"], config.systems), config.worlds, config.per_world, on_progress, config.first)

@@ -1,4 +1,4 @@
-"""vcgym-predictor-data: play sessions and write the rows that predictors are trained on. See conf/predictor_data.yaml."""
+"""vcgym-predictor-data: play sessions and write training rows for predictors. See conf/predictor_data.yaml."""
 
 from rich.console import Console
 
@@ -12,7 +12,7 @@ from vcgym.scripts.console.command import command
 
 @command("predictor_data", PredictorDataConfig)
 def main(config: PredictorDataConfig) -> None:
-    """Play, write."""
+    """Play the sessions and write the rows."""
     config.data.export()
     parts, console = playable(config), Console()
     if len(parts) < len(config.parts):

@@ -1,4 +1,4 @@
-"""vcgym-sweep: search PPO's numbers as conf/sweep.yaml says."""
+"""vcgym-sweep: search PPO's learning rate and entropy coefficient. See conf/sweep.yaml."""
 
 import logging
 
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 @command("sweep", SweepConfig)
 def main(config: SweepConfig) -> None:
-    """Search, say which values won."""
+    """Run the sweep and print the best values."""
     best = run_sweep(config)
     log.info(f"learning_rate={best.learning_rate:.3g} ent_coef={best.ent_coef:.3g}: validation return {best.return_mean:.3f}")
 

@@ -1,4 +1,4 @@
-"""vcgym-train: train agents as conf/train.yaml says."""
+"""vcgym-train: train agents. See conf/train.yaml."""
 
 import logging
 
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 @command("train", TrainConfig)
 def main(config: TrainConfig) -> None:
-    """Train, say where the agents are."""
+    """Train the agents and print their folders."""
     for trained in run_study(config):
         log.info(f"{trained.agent}: validation return {trained.validation.return_mean:.3f} after {trained.steps:,} transitions")
 

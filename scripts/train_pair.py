@@ -1,4 +1,4 @@
-"""vcgym-train-pair: train a router and a lag that play inside the loop, as conf/train_pair.yaml says."""
+"""vcgym-train-pair: train a router and a lag that run inside the loop. See conf/train_pair.yaml."""
 
 import logging
 
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 @command("train_pair", PairConfig)
 def main(config: PairConfig) -> None:
-    """Train, say where the pairs are."""
+    """Train the pairs and print their folders."""
     for pair in run_pairs(config):
         log.info(f"{pair.folder}: validation R " + ", ".join(f"{stage} {r:.2f}" for stage, r in pair.validation_r.items()))
 

@@ -10,7 +10,7 @@ from vcgym.scripts.console.command import command
 
 @command("train_predictor", TrainPredictorConfig)
 def main(config: TrainPredictorConfig) -> None:
-    """Fit, rank."""
+    """Fit and rank the methods."""
     console = Console() if Console().is_terminal else Console(width=120)
     print_ranks(run_study(config), console)
     if config.champion is not None:

@@ -1,4 +1,4 @@
-"""vcgym-tune: search the parameters of rules on the training split as conf/tune.yaml says, and save the best as files of data/tuned."""
+"""vcgym-tune: search the parameters of rules on the training split and save the best as files for data/tuned. See conf/tune.yaml."""
 
 import logging
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @command("tune", TuneConfig)
 def main(config: TuneConfig) -> None:
-    """Search each system that is not kept, print the gains."""
+    """Search each system without a saved result and print the gains."""
     spaces, systems, senders = load_spaces(), load_systems(config.systems), load_systems(config.sending.senders)
     with ray_running(config.workers, config.ray.address):
         for name, pair in systems.items():
@@ -37,7 +37,7 @@ def main(config: TuneConfig) -> None:
 
 
 def _rules(config: PairsConfig, one: PairModeConfig) -> Rules:
-    """Return the routers and receivers that are paired, by their short names."""
+    """Return the routers and receivers to be paired, by their short names."""
     return Rules(
         {router_name(name): load_system(name).router for name in config.routers},
         {receiver_name(name): load_system(name).receiver for name in config.receivers},
@@ -46,7 +46,7 @@ def _rules(config: PairsConfig, one: PairModeConfig) -> Rules:
 
 
 def _known(names: list[str]) -> dict[str, Any]:
-    """Return the rules of tuned systems by class; of two of a class that of the better system."""
+    """Return the rules of tuned systems by class; if two have the same class, the rule of the better system."""
     known: dict[str, Any] = {}
     for name in sorted(names, key=lambda name: -load_study(name)["validation"]["r_tuned"]):
         for rule in load_system(name).rules.values():

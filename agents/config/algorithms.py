@@ -14,18 +14,18 @@ class PPOConfig(Config):
 
     Attributes:
         learning_rate: Adam's step size at the start.
-        schedule: the step size stays, or falls linearly to zero at the last step.
+        schedule: constant step size, or linear decay to zero at the last step.
         n_steps: decisions per session and rollout; a rollout has num_envs * n_steps transitions.
-        batch_size: transitions per gradient step; divides the rollout.
+        batch_size: transitions per gradient step; must divide the size of a rollout.
         n_epochs: passes over each rollout.
         gamma: discount per decision.
-        gae_lambda: generalised advantage estimation, Schulman et al. 2015, arXiv 1506.02438.
+        gae_lambda: lambda of generalised advantage estimation (Schulman et al. 2015, arXiv 1506.02438).
         clip_range: allowed relative change of an action's probability per rollout.
         ent_coef: weight of the entropy bonus.
         vf_coef: weight of the value loss.
-        max_grad_norm: gradients are scaled down to this norm.
-        hidden: units per layer, policy and value alike.
-        activation: between layers.
+        max_grad_norm: larger gradients are scaled down to this norm.
+        hidden: units per layer of the policy and of the value network.
+        activation: activation function between layers.
     """
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 3e-4
@@ -44,7 +44,7 @@ class PPOConfig(Config):
 
 
 class MaskablePPOConfig(PPOConfig):
-    """Maskable PPO (Huang and Ontanon 2020, arXiv 2006.14171): as PPO, but what the environment does not allow is never drawn."""
+    """Maskable PPO (Huang and Ontanon 2020, arXiv 2006.14171): PPO that never samples an action the environment masks."""
 
     masked: Literal[True] = True
 
@@ -54,17 +54,17 @@ class SACConfig(Config):
 
     Attributes:
         learning_rate: Adam's step size at the start.
-        schedule: the step size stays, or falls linearly to zero at the last step.
+        schedule: constant step size, or linear decay to zero at the last step.
         n_steps: decisions per session between updates; num_envs * n_steps transitions are called a rollout.
-        gradient_steps: of each update.
-        batch_size: transitions per gradient step, drawn from what is kept.
-        buffer_size: transitions that are kept.
-        learning_starts: transitions before the first update, with actions drawn evenly.
-        tau: how fast the target critics follow.
+        gradient_steps: gradient steps per update.
+        batch_size: transitions per gradient step, sampled from the replay buffer.
+        buffer_size: transitions in the replay buffer.
+        learning_starts: transitions before the first update, with uniformly random actions.
+        tau: update rate of the target critics.
         gamma: discount per decision.
-        ent_coef: weight of the entropy; "auto": learned.
-        hidden: units per layer, of actor and critics alike.
-        activation: between layers.
+        ent_coef: weight of the entropy; "auto" learns it.
+        hidden: units per layer of the actor and of the critics.
+        activation: activation function between layers.
     """
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3

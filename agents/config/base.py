@@ -1,7 +1,7 @@
-"""The base of every config: a typed counterpart of YAML under conf/, every field with its unit, default and allowed range.
+"""Base class of every config: a typed counterpart of the YAML under conf/; each field has a unit, a default and an allowed range.
 
-A config is refused as a whole before any work starts: unknown key, wrong type, out of range. Defaults live here, so Python and the
-command line mean the same; `model_dump(mode="json")` of a config is complete and is what a run saves.
+A config with an unknown key, a wrong type or a value out of range is rejected before any work starts. Defaults live here, so Python and
+the command line use the same ones; a run saves `model_dump(mode="json")` of its config, which is complete.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ AbsolutePath = Annotated[Path, Field(strict=False), AfterValidator(lambda path: 
 
 
 class Config(BaseModel):
-    """A frozen record that takes nothing it does not know and converts nothing silently.
+    """Frozen settings that reject unknown keys and implicit type conversions.
 
     Attributes:
         without_effect: fields that have no effect on the result.
@@ -29,16 +29,16 @@ class Config(BaseModel):
     without_effect: ClassVar[frozenset[str]] = PLACES
 
     def decisive(self) -> dict[str, Any]:
-        """Return the resolved config as JSON values, less fields without effect and the places of a training within it."""
+        """Return the resolved config as JSON values, without fields that have no effect and without the paths of a nested training."""
         return self.model_dump(mode="json", exclude={**dict.fromkeys(self.without_effect, True), "train": set(PLACES)})
 
     def digest(self) -> str:
-        """Return sixteen hex digits of the SHA-256 of `decisive`, the same on every machine."""
+        """Return the first 16 hex digits of the SHA-256 of `decisive`, equal on every machine."""
         return hashlib.sha256(json.dumps(self.decisive(), sort_keys=True).encode()).hexdigest()[:16]
 
 
 class DataConfig(Config):
-    """The folder of measured data: `root`, else the environment variable VCGYM_DATA, else none (shipped worlds only)."""
+    """Folder of measured data: `root`, else the environment variable VCGYM_DATA, else none (shipped worlds only)."""
 
     root: AbsolutePath | None = None
 
@@ -61,10 +61,10 @@ class DataConfig(Config):
 
 
 class RayConfig(Config):
-    """Location of a Ray cluster.
+    """Address of a Ray cluster.
 
     Attributes:
-        address: of a running cluster, "auto" for the one this machine belongs to; None: none.
+        address: a running cluster; "auto": the cluster of this machine; None: no cluster.
     """
 
     address: Annotated[str, Field(min_length=1)] | None = None

@@ -1,4 +1,4 @@
-"""The config of an environment, and the arguments that it may set."""
+"""Config of an environment, and the arguments that it may set."""
 
 import importlib
 from typing import Any
@@ -12,14 +12,14 @@ from vcgym.agents.config.base import Config
 from vcgym.baselines.configured import mapping_of, rule_from
 from vcgym.envs.faces.vector.settings import arguments_of
 
-# The vector env's arguments that are not a config's to choose: the pipeline sets them, or agents need their defaults.
+# Arguments of the vector env that a config cannot set: the pipeline sets them, or agents need their defaults.
 _OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"}
 
 
 class EnvConfig(Config):
-    """An environment and its arguments; arguments left out are filled in with the environment's own defaults.
+    """An environment and its arguments; omitted arguments take the environment's defaults.
 
-    An argument that is a rule is written as a baseline's class and its parameters: ``{_target_:
+    A rule is written as the class of a baseline and its parameters: ``{_target_:
     vcgym.baselines.receivers.fixed_lag.FixedLag, ...}``.
     """
 
@@ -62,7 +62,7 @@ def env_defaults(env_id: str) -> dict[str, Any]:
 
 
 def _spec(env_id: str) -> EnvSpec:
-    """Return the registered environment of an id, or of "module:id" after importing the module."""
+    """Return the registered environment of `env_id`; for "module:id", import the module first."""
     module, _, name = env_id.rpartition(":")
     if module:
         importlib.import_module(module)

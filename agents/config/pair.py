@@ -1,4 +1,4 @@
-"""The config of a learned pair: a router and a lag inside the loop."""
+"""Config of a learned pair: a router and a lag that run inside the loop."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
@@ -17,30 +17,30 @@ KINDS = (
 
 
 class PairConfig(Config):
-    """A lag by the gradient through the player and a router by search on the true score, in turns, once per seed.
+    """Training of a lag by gradients through the player and of a router by search on the true score, in turns, once per seed.
 
     Attributes:
-        worlds: kinds of worlds to learn from, as "scenario mode"; each has as many calls.
+        worlds: kinds of training worlds, as "scenario mode"; each has the same number of calls.
         packets: length of the calls, in slots of 10 ms.
-        calls: of each kind of world, to learn from; every pair of the training split and every stratum in turn.
-        validation_calls: of each kind, to judge by; they decide nothing.
-        turns: how often a lag is learned and then a router searched; a last lag is learned for the router that was found.
-        lag_steps: gradient steps of a turn.
-        calls_per_step: calls in one of them.
+        calls: training calls per kind of world, over all pairs of the training split and all strata in turn.
+        validation_calls: validation calls per kind of world; they are only logged and decide nothing.
+        turns: number of turns; a turn learns a lag, then searches a router. A final lag is learned for the last router.
+        lag_steps: gradient steps per turn.
+        calls_per_step: calls per gradient step.
         learning_rate: Adam's step size at the start of a turn.
-        hidden: units of each of the lag's two layers.
-        start: learned system whose prices the router begins with; None: prices set by hand.
-        trials: routers that a turn tries, on the worlds of all modes but paper; 0: only its prices of roughness are searched.
-        rough_trials: routers that it then tries on worlds of mode paper: only their prices of roughness differ.
-        population: routers of a generation.
-        search_step: first standard deviation of the search, in natural steps of the prices; half in the second turn, and so on.
-        chunks: the calls are cut into so many, one for each generation in turn.
-        references: systems that are played on the validation worlds too, once, to stand beside the pair in every log.
-        threads: calls are played by so many; without effect on the result.
-        workers: routers are tried in so many processes of a Ray started for it; 0: in this process. Without effect on the result.
-        ray: a cluster to try them on, whatever `workers` says; without effect on the result.
-        folder: everything the study writes except the tracking database.
-        resume: go on with the turns that `folder` holds; without it a folder that holds some is refused.
+        hidden: units in each of the two layers of the lag.
+        start: learned system that provides the initial prices of the router; None: hand-set prices.
+        trials: routers per turn, tried on the worlds of all modes except paper; 0: only the prices of roughness are searched.
+        rough_trials: further routers per turn, tried on worlds of mode paper; only their prices of roughness differ.
+        population: routers per generation.
+        search_step: initial standard deviation of the search, in natural steps of the prices; halved at each further turn.
+        chunks: number of chunks of the calls; each generation plays the next chunk.
+        references: systems that are also played once on the validation worlds, for comparison in every log.
+        threads: threads that play calls; no effect on the result.
+        workers: processes of a local Ray that try routers; 0: this process tries them. No effect on the result.
+        ray: cluster that tries routers, regardless of `workers`; no effect on the result.
+        folder: folder of everything the study writes except the tracking database.
+        resume: continue the turns in `folder`; if false, a folder with earlier turns is an error.
     """
 
     without_effect: ClassVar[frozenset[str]] = PLACES | {"threads", "workers", "ray"}
@@ -78,5 +78,5 @@ class PairConfig(Config):
 
     @property
     def on_ray(self) -> bool:
-        """True if routers are tried in processes of Ray."""
+        """True if processes of Ray try the routers."""
         return self.workers > 0 or self.ray.address is not None

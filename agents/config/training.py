@@ -11,18 +11,18 @@ from vcgym.agents.config.env import EnvConfig
 
 
 class TrainConfig(Config):
-    """A study: the same training once per seed.
+    """A study: one training per seed.
 
     Attributes:
-        steps: transitions to learn from per seed, rounded up to whole rollouts.
+        steps: training transitions per seed, rounded up to whole rollouts.
         evaluate_every: rollouts between two evaluations on the validation split.
         evaluation_episodes: calls per evaluation, the same ones each time.
         checkpoint_every: rollouts between two checkpoints.
-        device: of torch; "cuda" without a GPU is refused, "auto" takes one if it is there.
-        threads: of torch; results are exactly repeatable with 1.
-        folder: everything the study writes except the tracking database.
-        resume: continue from the newest checkpoints in `folder`; without it a folder that holds some is refused. A study goes on with the
-            config it began with, but for `PLACES`.
+        device: torch device; "cuda" without a GPU is an error, "auto" uses a GPU if there is one.
+        threads: torch threads; results are exactly repeatable with 1.
+        folder: folder of everything the study writes except the tracking database.
+        resume: continue from the newest checkpoints in `folder`; if false, a folder with checkpoints is an error. A resumed study must have
+            the config it began with, except for `PLACES`.
     """
 
     env: EnvConfig = Field(default_factory=EnvConfig)
@@ -51,7 +51,7 @@ class TrainConfig(Config):
 
 
 class EvaluateConfig(Config):
-    """Play a published agent: `episodes` calls of `split`, worlds drawn from `seed`. The test split is the leaderboard's."""
+    """Evaluation of a published agent on `episodes` calls of `split`, worlds sampled from `seed`; the test split is the leaderboard's."""
 
     agent: AbsolutePath
     env: EnvConfig = Field(default_factory=EnvConfig)
@@ -62,17 +62,17 @@ class EvaluateConfig(Config):
 
 
 class SweepConfig(Config):
-    """Asynchronous successive halving (Li et al. 2018, arXiv 1810.05934) over two of PPO's numbers, each drawn log-uniformly.
+    """Asynchronous successive halving (Li et al. 2018, arXiv 1810.05934) over two settings of PPO, each sampled log-uniformly.
 
     Attributes:
-        train: what every trial runs, with the first of its seeds. With `resume` a sweep that was killed goes on: trials that ended answer
-            from their folders, the others train on from their checkpoints.
-        learning_rate: lowest and highest value.
-        ent_coef: lowest and highest value.
-        trials: how many pairs are drawn.
-        concurrent: trials at a time, one CPU each.
-        seed: of the draws.
-        ray: a cluster to run on; without one a Ray of our own is started.
+        train: training of every trial, with the first of its seeds. With `resume` a killed sweep continues: finished trials report from
+            their folders, the others continue from their checkpoints.
+        learning_rate: minimum and maximum.
+        ent_coef: minimum and maximum.
+        trials: number of sampled pairs of values.
+        concurrent: concurrent trials, one CPU each.
+        seed: seed of the sampling.
+        ray: cluster to run on; None starts a local Ray.
     """
 
     without_effect: ClassVar[frozenset[str]] = PLACES | {"ray"}
@@ -87,7 +87,7 @@ class SweepConfig(Config):
 
     @property
     def folder(self) -> Path:
-        """Return the folder of everything the sweep writes."""
+        """Folder of everything the sweep writes."""
         return self.train.folder
 
     @field_validator("learning_rate", "ent_coef")

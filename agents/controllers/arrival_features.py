@@ -1,8 +1,8 @@
-"""Features of an arrival, as a receiver sees them: the input of a learned lag.
+"""Features of an arrival at the receiver: the input of a learned lag.
 
-Delays are in units of 20 ms and stand relative to the newest delay, so that clocks need not agree; only `level_*` are absolute. Averages
-and peaks are of the stream, and move with it when the path changes: a change shifts them by the step of the delay, so that the deviation
-of one path is not mistaken for the difference between two. A probe is no arrival here.
+Delays are in units of 20 ms and relative to the newest delay, so clocks need not agree; only `level_*` are absolute. Averages and peaks
+describe the stream: at a change of path they shift by the step of the delay, so that the difference between two paths does not count as
+deviation of one path. Probes do not count as arrivals.
 """
 
 import math
@@ -50,16 +50,16 @@ WIDTH = len(FEATURES)
 UNIT_MS = 20.0
 MAX_SKIPPED = 20.0
 PACKETS_FAST = 3.0
-MEMORY_MS = np.array([0.0, 300.0, 3000.0])  # of the averages but the fast one
-HALF_LIFE_MS = np.array([1000.0, 5000.0, 30000.0])  # of the peaks
+MEMORY_MS = np.array([0.0, 300.0, 3000.0])  # memory of the averages, except the fast one
+HALF_LIFE_MS = np.array([1000.0, 5000.0, 30000.0])  # half-lives of the peaks
 MISSING_PACKETS = np.array([100.0, 1000.0])  # memory of the shares of missing packets
 CHANGE_HALF_LIFE_MS = 500.0
 QUANTILE = np.array([0.90, 0.97, 0.99])
-QUANTILE_STEP = np.array([0.1, 0.15, 0.2])  # of a running quantile, in mean deviations
-MIN_DEVIATION_MS = 0.1  # so that a running quantile moves on a path without jitter
+QUANTILE_STEP = np.array([0.1, 0.15, 0.2])  # step of a running quantile, in mean deviations
+MIN_DEVIATION_MS = 0.1  # lets a running quantile move on a path without jitter
 
 _SLOT_MS = SLOT_US / 1000.0
-_WEIGHT = np.array([1.0 / PACKETS_FAST, *(1.0 - np.exp(-_SLOT_MS / MEMORY_MS[1:]))])  # one slot after the packet before
+_WEIGHT = np.array([1.0 / PACKETS_FAST, *(1.0 - np.exp(-_SLOT_MS / MEMORY_MS[1:]))])  # one slot after the previous packet
 _FADE = np.exp(-math.log(2.0) * _SLOT_MS / HALF_LIFE_MS)
 
 ARRIVALS = np.dtype(
@@ -69,14 +69,14 @@ ARRIVALS = np.dtype(
             ("packets", "i8"),  # arrivals so far
             ("newest_us", "i8"),  # largest sent time
             ("arrived_us", "i8"),  # last arrival
-            ("path", "i8"),  # of the newest packet
+            ("path", "i8"),  # path of the newest packet
             ("delay_ms", "f8"),
             ("mean_ms", "f8", (3,)),
             ("deviation_ms", "f8", (3,)),
             ("peak_ms", "f8", (3,)),  # above the slow mean
             ("quantile_ms", "f8", (3,)),
             ("missing", "f8", (2,)),
-            ("sum_ms", "f8"),  # of delays
+            ("sum_ms", "f8"),  # sum of delays
             ("changed_us", "i8"),  # arrival at which the path changed
             ("step_ms", "f8"),
         ],
@@ -86,7 +86,7 @@ ARRIVALS = np.dtype(
 
 @kernel
 def forget_arrivals(seen):
-    """Start on a call of which nothing has arrived."""
+    """Reset the statistics for a new call."""
     seen.packets = 0
     seen.newest_us = -SLOT_US
     seen.arrived_us = 0
@@ -115,7 +115,7 @@ def _start_averages(seen, record, delay_ms):
 
 @kernel
 def _follow_path(seen, record, delay_ms):
-    """Move the averages with the stream if the newest packet took another path."""
+    """Shift the averages by the step of the delay if the newest packet took another path."""
     if record.path == seen.path or record.sent_us < seen.newest_us:
         return
     step_ms = delay_ms - seen.mean_ms[0]
@@ -130,7 +130,7 @@ def _follow_path(seen, record, delay_ms):
 
 @kernel
 def _average(seen, delay_ms, passed_ms):
-    """Take a delay into averages, deviations and peaks, `passed_ms` after the one before."""
+    """Update averages, deviations and peaks with a delay that arrived `passed_ms` after the previous one."""
     for i in range(3):
         weight, fade = _WEIGHT[i], _FADE[i]
         if passed_ms != _SLOT_MS:
@@ -145,15 +145,15 @@ def _average(seen, delay_ms, passed_ms):
 
 @kernel
 def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
-    """Take in an arrival and write its features into `x` (WIDTH,), each compressed: x / sqrt(1 + |x|).
+    """Update the statistics with an arrival and write its features into `x` (WIDTH,), each compressed: x / sqrt(1 + |x|).
 
     Args:
-        seen: one of ARRIVALS.
-        path_minimum_ms: (paths,) smallest delay of each path in the call, infinite at first.
+        seen: statistics of the arrivals, a record of dtype ARRIVALS.
+        path_minimum_ms: (paths,) minimum delay of each path in the call, initially infinite.
         history: (paths, 2) mean and standard deviation (ms) of each path.
-        record: the packet, media.
-        jitter_us: newest delay above the smallest of the last 2 s (`vcgym.baselines.receivers.jitter_window`), >= 0.
-        x: for the result.
+        record: the media packet.
+        jitter_us: newest delay minus the minimum of the last 2 s (`vcgym.baselines.receivers.jitter_window`), >= 0.
+        x: result, written.
     """
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
     if seen.packets == 0:
@@ -187,7 +187,7 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
 
 @kernel
 def _write(seen, path_minimum_ms, history, x):
-    """Write what follows from the averages."""
+    """Write the features that follow from the averages."""
     for i in range(3):
         x[AT.above_fast + i] = (seen.delay_ms - seen.mean_ms[i]) / UNIT_MS
         x[AT.deviation_fast + i] = seen.deviation_ms[i] / UNIT_MS

@@ -1,4 +1,4 @@
-"""A learned lag: a small network that decides, at the receiver and at each arrival, how long packets are awaited.
+"""A learned lag: a small network at the receiver that sets, at each arrival, how long the receiver waits for packets.
 
     x       features of the arrival (`vcgym.agents.controllers.arrival_features`)
     h       = relu(W1 x + b1),   g = relu(W2 h + b2)
@@ -6,8 +6,8 @@
     P       = playout delay of the player under the targets so far (`vcgym.baselines.receivers.playout_delay`)
     lag     = max(target, P) - smallest delay of the last 2 s
 
-The lag follows P down, and so the watermark never discards a packet, overtaken at a path change, that the player could still play.
-Our own design; weights are found by `vcgym.agents.learners.lag_learner`.
+The lag covers at least P, so the watermark never discards a packet, overtaken at a change of path, that the player could still
+play. Our own design; `vcgym.agents.learners.lag_learner` trains the weights.
 """
 
 import math
@@ -24,12 +24,12 @@ from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import microseconds
 
-START_LAG_MS = 80.0  # that of NetEQ
+START_LAG_MS = 80.0  # NetEQ's start delay
 
 
 @rule(Control.LAG, learned=True)
 class LearnedLag(NamedTuple):
-    """Parameters: weights, float32; each layer has its bias in the last row."""
+    """Parameters: float32 weights; the last row of each layer is its bias."""
 
     first: NDArray[np.float32]  # (WIDTH + 1, hidden)
     second: NDArray[np.float32]  # (hidden + 1, hidden)
@@ -37,10 +37,10 @@ class LearnedLag(NamedTuple):
 
 
 class LearnedLagState(NamedTuple):
-    """The first axis is the session."""
+    """State; the first axis is the session."""
 
-    window: np.recarray  # of JITTER_WINDOW
-    seen: np.recarray  # of ARRIVALS
+    window: np.recarray  # dtype JITTER_WINDOW
+    seen: np.recarray  # dtype ARRIVALS
     path_minimum_ms: NDArray[np.float64]  # (sessions, paths)
     history: NDArray[np.float64]  # (sessions, paths, 2)
     x: NDArray[np.float32]  # (sessions, WIDTH)
@@ -108,7 +108,7 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def headroom_ms(params, x, layers):
-    """Return the target above the newest delay (ms, >= 0) for features `x` (WIDTH,)."""
+    """Return the target minus the newest delay (ms, >= 0) for features `x` (WIDTH,)."""
     _layer(params.first, x, layers[0])
     _layer(params.second, layers[0], layers[1])
     out = params.last[layers.shape[1]]

@@ -1,22 +1,22 @@
-"""A learned router: a cost per path whose prices are found by search on the true score of calls.
+"""A learned router: a cost per path, with prices found by search on the true score of calls.
 
-The cost of a path follows from its historical mean h, the excess e of its newest fed-back delays over h, and the age of that news:
+The cost of a path depends on its historical mean h, the excess e of its newest fed-back delays over h, and the age of that feedback:
 
-    shared   = least excess that fresh news of any path shows, at least 0
-    excess   = e 2^-(age / half life), and at least guard x shared where that is above 0
+    shared   = minimum excess over the paths with fresh feedback, at least 0
+    excess   = e 2^-(age / half life), and at least guard x shared if that is above 0
     cost     = h + max(0, 1 + a + r rough) excess + b deviation + c percent missing in the history + d sd of the history
                + f percent missing in the call
-    cost     = h + u sd + c percent missing in the history                of a path of which nothing has been heard
-    change from path i to the path j of least cost if
+    cost     = h + u sd + c percent missing in the history                of a path without feedback
+    change from path i to the path j of minimum cost if
     cost_j + margin + m shared + n rough + g max(0, delay_j - delay_i - bridge x lag) < cost_i
 
-The shared excess tells a bad access from a bad relay: without the guard, paths that were not heard lately look good, and no change helps.
-The lag that the receiver reported last is what its player can bridge when a slower path takes over. Where delays are rough, independent
-from packet to packet as in mode paper, news says little and is smoothed the more. A silence of the path in use counts as packets missing
-there, until a probe comes through. Each price stands twice, below and above the knee of the delay impairment (177.3 ms), and the two are
-blended by the call's mean delay.
+The shared excess distinguishes a bad access link from a bad relay: without the guard, paths without recent feedback look good although no
+change helps. The lag last reported by the receiver is the delay step that its player can bridge on a change to a slower path. If delays are
+rough (independent from packet to packet, as in mode paper), feedback has little information and is smoothed more. Silence of the path in
+use counts as missing packets until a probe gets through. Each price has two values, below and above the knee of the delay impairment
+(177.3 ms), blended by the mean delay of the call.
 
-Our own formulation; found by `vcgym.agents.learners.price_search`. The same prices serve any number of paths, in any order.
+Our own formulation; `vcgym.agents.learners.price_search` finds the prices. They apply to any number of paths, in any order.
 """
 
 import math
@@ -34,27 +34,27 @@ from vcgym.network.playout.quality import REDUCED_KNEE_MS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 TWICE = (
-    "log_half_life_ms",  # of the excess; logarithms are natural ones
-    "excess",  # a, ms for each ms
-    "deviation",  # b, ms for each ms
-    "missing_history",  # c, ms for each percent
-    "sd_history",  # d, ms for each ms
-    "unheard_sd",  # u, ms for each ms
+    "log_half_life_ms",  # of the excess; natural logarithm
+    "excess",  # a, ms per ms
+    "deviation",  # b, ms per ms
+    "missing_history",  # c, ms per percent
+    "sd_history",  # d, ms per ms
+    "unheard_sd",  # u, ms per ms
     "margin_ms",
-    "slower",  # g, ms for each ms
-    "missing_call",  # f, ms for each percent
+    "slower",  # g, ms per ms
+    "missing_call",  # f, ms per percent
     "guard",  # share of the shared excess
-    "margin_shared",  # m, ms for each ms
+    "margin_shared",  # m, ms per ms
 )
 ONCE = (
-    "log_smoothing_ms",  # memory of the excess, which `smoothing_rough` lengthens
+    "log_smoothing_ms",  # memory of the excess; `smoothing_rough` extends it
     "log_deviation_ms",  # memory of the deviation
-    "log_blend_ms",  # width over which the two sets of prices are blended
-    "blend_from_ms",  # middle of that, above the knee
-    "log_fresh_ms",  # age up to which news is fresh
+    "log_blend_ms",  # width of the blend of the two sets of prices
+    "blend_from_ms",  # centre of the blend, above the knee
+    "log_fresh_ms",  # maximum age of fresh feedback
     "bridge",  # share of the lag
     "smoothing_rough",
-    "excess_rough",  # r, ms for each ms
+    "excess_rough",  # r, ms per ms
     "margin_rough_ms",  # n
 )
 NUMBERS = 2 * len(TWICE) + len(ONCE)
@@ -73,12 +73,12 @@ START = np.array(
 _SCALE_TWICE = [0.5, 0.2, 0.4, 8.0, 0.2, 0.5, 8.0, 0.2, 3.0, 0.3, 0.2]
 SCALE = np.array([*_SCALE_TWICE, *_SCALE_TWICE, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2, 0.5, 0.5, 40.0])
 """Step of each price that a search begins with, declared."""
-MEAN_PACKETS = 100  # that the call's mean delay counts before the first
+MEAN_PACKETS = 100  # prior weight of the call's mean delay, in packets
 MISSING_PACKETS = 200.0  # memory of the share missing in the call
 ROUGH_PACKETS = 100.0  # memory of the roughness
-SMOOTH, ROUGH = 0.4, 1.2  # mean step from packet to packet over mean deviation: 0.32 if correlated over 200 ms, 1.41 if independent
-SILENCE_MS = 300.0  # without news, and twice the delay of the path: then packets count as missing
-PROBED = 0.7  # of the share missing is left when a probe has come through
+SMOOTH, ROUGH = 0.4, 1.2  # mean step from packet to packet / mean deviation: 0.32 if correlated over 200 ms, 1.41 if independent
+SILENCE_MS = 300.0  # packets count as missing after this time plus twice the path's delay without feedback
+PROBED = 0.7  # factor on the share missing when a probe gets through
 
 
 @rule(Control.PATH, learned=True)
@@ -93,13 +93,13 @@ CALL = np.dtype(
         np.record,
         [
             ("path", "i8"),  # in use; -1 before the first decision
-            ("sum_ms", "f8"),  # of the delays of media
-            ("packets", "f8"),  # of media
-            ("newest", "i8"),  # packet of media
+            ("sum_ms", "f8"),  # sum of the delays of media packets
+            ("packets", "f8"),  # number of media packets
+            ("newest", "i8"),  # newest media packet
             ("lag_ms", "f8"),  # reported with it
-            ("news_us", "i8"),  # when media was last heard of, or the path changed
-            ("delay_ms", "f8"),  # of the newest packet,
-            ("mean_ms", "f8"),  # of the last ones
+            ("news_us", "i8"),  # last media feedback or change of path
+            ("delay_ms", "f8"),  # delay of the newest packet
+            ("mean_ms", "f8"),  # mean delay of the last packets
             ("step_ms", "f8"),  # mean step from packet to packet
             ("spread_ms", "f8"),  # mean deviation
         ],
@@ -111,12 +111,12 @@ ARM = np.dtype(
         [
             ("usual_ms", "f8"),  # h
             ("sd_ms", "f8"),
-            ("missing", "f8"),  # percent of the history
+            ("missing", "f8"),  # percent missing in the history
             ("excess_ms", "f8"),  # e
             ("deviation_ms", "f8"),
-            ("missing_call", "f8"),  # percent of the call, lately
-            ("sent_us", "i8"),  # of the newest fed back; -1 before the first
-            ("packet", "i8"),  # the same of media
+            ("missing_call", "f8"),  # percent missing in the call, recently
+            ("sent_us", "i8"),  # sent time of the newest packet with feedback; -1 before the first
+            ("packet", "i8"),  # newest media packet with feedback; -1 before the first
             ("expected_ms", "f8"),  # excess at the last decision
             ("cost_ms", "f8"),
         ],
@@ -125,10 +125,10 @@ ARM = np.dtype(
 
 
 class LearnedRouterState(NamedTuple):
-    """The first axis is the session."""
+    """State; the first axis is the session."""
 
-    call: np.recarray  # (sessions,) of CALL
-    arm: np.recarray  # (sessions, paths) of ARM
+    call: np.recarray  # (sessions,) dtype CALL
+    arm: np.recarray  # (sessions, paths) dtype ARM
 
 
 @allocate.register(LearnedRouter)
@@ -191,7 +191,7 @@ def _update(params, state, s, record):
 
 @kernel
 def _take_news(call, arm, record, delay_ms):
-    """Take in media that is the newest: its lag, the packets missing before it if the path carried all of them, and its step of delay."""
+    """Update with the newest media packet: its lag, the packets missing before it if all took this path, and its step of delay."""
     if record.packet <= call.newest:
         return
     if arm.packet >= 0 and call.newest == arm.packet:
@@ -212,13 +212,13 @@ def _take_news(call, arm, record, delay_ms):
 
 @kernel
 def _roughness(call):
-    """Return 0 for delays that follow each other smoothly, 1 for independent ones."""
+    """Return 0 for smooth (correlated) delays and 1 for independent ones."""
     return min(max((call.step_ms / call.spread_ms - SMOOTH) / (ROUGH - SMOOTH), 0.0), 1.0)
 
 
 @kernel
 def _count_silence(call, arm, now_us):
-    """Count the packet of this slot as missing if nothing has been heard for long."""
+    """Count the packet of this slot as missing after a long time without feedback."""
     silent_ms = (now_us - call.news_us) / 1000.0 - SILENCE_MS - 2.0 * (arm.usual_ms + max(arm.expected_ms, 0.0))
     if silent_ms > 0.0:
         arm.missing_call += (100.0 - arm.missing_call) / MISSING_PACKETS
@@ -254,7 +254,7 @@ def _blended(prices, which, blend):
 
 @kernel
 def _costs(prices, arms, blend, now_us, shared_ms, rough):
-    """Set the expected excess and the cost of each path; return the path of the least cost."""
+    """Set the expected excess and the cost of each path; return the path of minimum cost."""
     by_excess = max(0.0, 1.0 + _blended(prices, EXCESS, blend) + prices[EXCESS_ROUGH] * rough)
     by_deviation = _blended(prices, DEVIATION, blend)
     by_missing, by_sd = _blended(prices, MISSING_HISTORY, blend), _blended(prices, SD_HISTORY, blend)
@@ -276,7 +276,7 @@ def _costs(prices, arms, blend, now_us, shared_ms, rough):
 
 @kernel
 def _least_fresh(arms, now_us, fresh_us):
-    """Return the least excess (ms) of the paths heard of within `fresh_us`, or 0 where there is none."""
+    """Return the minimum excess (ms) of the paths with feedback within `fresh_us`, or 0 if there is none."""
     min_ms = math.inf
     for path in range(arms.size):
         if arms[path].sent_us >= 0 and now_us - arms[path].sent_us < fresh_us:

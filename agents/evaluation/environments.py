@@ -1,4 +1,4 @@
-"""Environments made from a config, and the facts about them that agents need."""
+"""Environments built from a config, and the facts about them that agents need."""
 
 import gymnasium
 import numpy as np
@@ -12,12 +12,12 @@ from vcgym.network.scenarios.scenario import Scenario
 
 
 def make_envs(config: EnvConfig, num_envs: int, split: str) -> VectorEnv:
-    """Build the native vector environment of `num_envs` sessions over the worlds of `split`, ended sessions restarting in the same step."""
+    """Build the native vector environment of `num_envs` sessions over the worlds of `split`; done sessions restart in the same step."""
     return gymnasium.make_vec(config.id, num_envs=num_envs, autoreset_mode=AutoresetMode.SAME_STEP, split=split, **config.options)
 
 
 def observation_parts(envs: VectorEnv) -> list[ObservedPart]:
-    """Return the parts of an observation; one part of numbered features for an environment that names none."""
+    """Return the parts of an observation; a single part of numbered features if the environment names none."""
     layout = getattr(envs.unwrapped, "layout", None)
     if layout is None:
         shape = envs.single_observation_space.shape or ()
@@ -32,7 +32,7 @@ def observation_parts(envs: VectorEnv) -> list[ObservedPart]:
 
 
 def data_hash(config: EnvConfig) -> str:
-    """Return the SHA-256 of the card of the data that worlds are sampled from; "" for an environment without a scenario.
+    """Return the SHA-256 of the card of the data from which worlds are sampled; "" for an environment without a scenario.
 
     Raises:
         ValueError: no such scenario, or not in that mode.

@@ -1,4 +1,4 @@
-"""Evaluation of a policy on calls it has not been trained on: mean return over fixed worlds."""
+"""Evaluation of a policy on calls not used in training: mean return over fixed worlds."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from vcgym.agents.published.spaces import build, over_items
 
 
 class Evaluation(NamedTuple):
-    """Mean and standard deviation of the return over so many episodes."""
+    """Mean and standard deviation of the return over `episodes` episodes."""
 
     return_mean: float
     return_sd: float
@@ -37,10 +37,10 @@ def evaluate(policy: Policy, envs: VectorEnv, seed: int) -> Evaluation:
 def require_fit(folder: Path | str, envs: VectorEnv) -> None:
     """Raise ValueError unless the published agent in `folder` was trained on the features and actions of `envs`.
 
-    The number of paths, and the length of a queue, may differ: an agent acts on any.
+    The number of paths and the queue length may differ: an agent acts on any.
 
     Raises:
-        ValueError: it does not fit, naming the card, its value and the expected one.
+        ValueError: it does not fit; the message names the card, its value and the expected one.
     """
     card, path = read_card(Path(folder)), Path(folder) / CARD
     parts = observation_parts(envs)
@@ -55,7 +55,7 @@ def require_fit(folder: Path | str, envs: VectorEnv) -> None:
 
 
 def _without_counts(parts: list[ObservedPart]) -> list[tuple[str, list[str]]]:
-    """Return name and features of each part, of one item if it is a set."""
+    """Return name and features of each part; for a set, the features of one item."""
     return [(part.name, part.features) for part in parts]
 
 
@@ -63,7 +63,7 @@ def evaluate_agent(config: EvaluateConfig) -> Evaluation:
     """Load and evaluate a published agent.
 
     Raises:
-        ValueError: it was trained for another environment; also see `require_fit`.
+        ValueError: the agent was trained for another environment; see also `require_fit`.
     """
     config.data.export()
     agent = load_agent(config.agent, env_id=config.env.id)

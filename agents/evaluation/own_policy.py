@@ -1,4 +1,4 @@
-"""Policies of anybody: an object with SB3's `predict`, a zip that SB3 has saved, or a function of observations."""
+"""User-defined policies: an object with SB3's `predict`, a zip saved by SB3, or a function of observations."""
 
 import importlib
 import json
@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-_SHARED = {  # modules of policies that no algorithm gave its name; A2C's and TRPO's are PPO's
+_SHARED = {  # policy modules not named after an algorithm; A2C and TRPO use PPO's
     "stable_baselines3.common": "PPO",
     "sb3_contrib.common.maskable": "MaskablePPO",
     "sb3_contrib.common.recurrent": "RecurrentPPO",
@@ -20,17 +20,17 @@ _SHARED = {  # modules of policies that no algorithm gave its name; A2C's and TR
 
 
 class OwnPolicy:
-    """Whatever acts, as a policy: it is asked for the actions of a batch of sessions.
+    """Adapter that makes a policy for batches of sessions from a user's object or function.
 
     Attributes:
-        reads: the observation that it takes: as its attribute of this name says, else as its `observation_space` does, else features.
+        reads: the observation it takes: from its attribute of this name, else from its `observation_space`, else features.
 
     Args:
         acts: an object with `predict(observation, state, episode_start, deterministic)`, which returns actions and a state, or a function
             that returns actions (sessions, ...) for observations (sessions, ...).
 
     Raises:
-        ValueError: neither.
+        ValueError: `acts` is neither.
     """
 
     def __init__(self, acts: Any) -> None:
@@ -44,7 +44,7 @@ class OwnPolicy:
     def predict(
         self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = True
     ) -> tuple[NDArray[Any], Any]:
-        """Return its actions and what it remembers; a function remembers nothing."""
+        """Return the actions and the policy's state; a function has no state."""
         if not hasattr(self._acts, "predict"):
             return np.asarray(self._acts(observation)), None
         actions, state = self._acts.predict(observation, state, episode_start, deterministic=deterministic)
@@ -52,12 +52,12 @@ class OwnPolicy:
 
 
 def load_own(named: str) -> Any:
-    """Return what `named` names: "module:name", the working folder searched first, or a file "NAME.zip" that SB3 has saved.
+    """Load the policy `named`: "module:name" (the working folder is searched first) or a file "NAME.zip" saved by SB3.
 
-    Both run code: they are for what is one's own.
+    Both execute code: load only policies that you trust.
 
     Raises:
-        ValueError: it is not there, or cannot be loaded.
+        ValueError: it does not exist or cannot be loaded.
     """
     if named.endswith(".zip"):
         return _load_zip(Path(named))
@@ -68,7 +68,7 @@ def load_own(named: str) -> Any:
         sys.path.insert(0, os.getcwd())
     try:
         return getattr(importlib.import_module(module), name)
-    except Exception as error:  # importing runs code of anybody
+    except Exception as error:  # imported code may raise anything
         raise ValueError(f"agent {named} cannot be imported: {type(error).__name__} {error}") from error
 
 
@@ -76,7 +76,7 @@ def _load_zip(path: Path) -> Any:
     try:
         with zipfile.ZipFile(path) as archive:
             policy = json.loads(archive.read("data"))["policy_class"]["__module__"]
-        import sb3_contrib  # torch is needed for this alone
+        import sb3_contrib  # imported here because it needs torch
         import stable_baselines3
 
         library, _, kind = policy.removesuffix(".policies").partition(".")
@@ -85,7 +85,7 @@ def _load_zip(path: Path) -> Any:
         if name.lower() not in found:
             raise ValueError(f"its policy is of {policy}, which names no algorithm")
         return found[name.lower()].load(path, device="cpu")
-    except Exception as error:  # whatever a broken zip does
+    except Exception as error:  # a broken zip may raise anything
         raise ValueError(
             f"agent {path} cannot be loaded: {type(error).__name__} {error}; allowed: a zip that model.save() wrote, or module:name"
         ) from error

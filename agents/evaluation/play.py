@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 
 class Policy(Protocol):
-    """Anything that acts on a batch of sessions (Stable-Baselines3's `predict`); `reads` names the observation that it takes."""
+    """Policy that acts on a batch of sessions (Stable-Baselines3's `predict`); `reads` names the observation it takes."""
 
     reads: str
 
     def predict(
         self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False
     ) -> tuple[NDArray[Any], Any]:
-        """Return the actions of a batch of sessions, and what the policy remembers."""
+        """Return the actions of a batch of sessions, and the policy's state."""
 
 
 class Playthrough(NamedTuple):
@@ -25,7 +25,7 @@ class Playthrough(NamedTuple):
 
     Attributes:
         returns: (sessions,) float64, sum of rewards.
-        decision_us: mean duration of `predict` per session and step, by a clock.
+        decision_us: mean wall-clock duration of `predict` per session and step.
     """
 
     returns: NDArray[np.float64]
@@ -33,16 +33,16 @@ class Playthrough(NamedTuple):
 
 
 def play(policy: Policy, envs: Any, observation: Any, on_done: Callable[[NDArray[np.int64]], None] | None = None) -> Playthrough:
-    """Play one episode of each session; where sessions restart, what follows is not counted.
+    """Play one episode of each session; episodes after an automatic restart are not counted.
 
     Args:
-        policy: acts deterministically.
+        policy: policy, which acts deterministically.
         envs: a vector environment, just reset.
-        observation: that the reset returned.
-        on_done: called after each step with the sessions whose episode it ended.
+        observation: observation that the reset returned.
+        on_done: called after each step with the sessions whose episode ended in it.
 
     Raises:
-        ValueError: sessions end after different numbers of steps, in an environment that restarts none.
+        ValueError: sessions end after different numbers of steps in an environment without automatic restart.
     """
     returns, running = np.zeros(envs.num_envs), np.ones(envs.num_envs, dtype=bool)
     episode_start, state = running.copy(), None

@@ -1,4 +1,4 @@
-"""ONNX graphs written as arithmetic: an operator on a `Value` adds a node. Numbers take the type of the value beside them."""
+"""ONNX graphs written as arithmetic: an operator on a `Value` adds a node. Numbers take the type of the other operand."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from vcgym.agents.exported.onnx_format import BOOL, DOUBLE, FLOAT, INT64, Model
 
 IR_VERSION, OPSET = 8, 17
-_INTEGER = 2  # type of an attribute
+_INTEGER = 2  # ONNX's code of an integer attribute
 _TYPES = {"float32": FLOAT, "float64": DOUBLE, "int64": INT64, "bool": BOOL}
 
 
@@ -17,7 +17,7 @@ class Graph:
     """A graph under construction.
 
     Args:
-        name: of the graph.
+        name: name of the graph.
     """
 
     def __init__(self, name: str) -> None:
@@ -28,17 +28,17 @@ class Graph:
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
     def input(self, name: str, dtype: str, shape: Sequence[int | str] = ()) -> "Value":
-        """Return an input; a word in its shape is a length that may differ from call to call."""
+        """Add an input and return it; a string in its shape names a dynamic dimension."""
         _declare(self._graph.input.add(name=name), dtype, shape)
         return Value(self, name, dtype)
 
     def output(self, name: str, value: "Value", shape: Sequence[int | str] = ()) -> None:
-        """Make a value an output."""
+        """Mark a value as an output."""
         self._graph.node.add(op_type="Identity", input=[value.name], output=[name])
         _declare(self._graph.output.add(name=name), value.dtype, shape)
 
     def constant(self, value: ArrayLike, dtype: str | None = None) -> "Value":
-        """Return a constant."""
+        """Add a constant and return it."""
         array = np.asarray(value, dtype)
         key = str(array.dtype), array.shape, array.tobytes()
         if key not in self._constants:
@@ -57,14 +57,14 @@ class Graph:
         return Value(self, name, dtype)
 
     def content(self) -> bytes:
-        """Return the model as a file has it."""
+        """Return the serialised model."""
         return bytes(self._model.SerializeToString())
 
 
 class Value:
     """A tensor of a graph; `dtype` is "float32", "float64", "int64" or "bool"."""
 
-    __array_ufunc__ = None  # an array on the left leaves the operation to the value
+    __array_ufunc__ = None  # numpy arrays on the left defer to the value's operator
 
     def __init__(self, graph: Graph, name: str, dtype: str) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
@@ -123,19 +123,19 @@ class Value:
         return self.graph.node("Gather", self.dtype, self, index, axis=0)
 
     def is_equal(self, other: Any) -> "Value":
-        """Return where both are equal."""
+        """Return the mask of equal elements."""
         return self._with("Equal", other, "bool")
 
     def at_least(self, other: Any) -> "Value":
-        """Return the larger of both."""
+        """Return the elementwise maximum."""
         return self._with("Max", other)
 
     def at_most(self, other: Any) -> "Value":
-        """Return the smaller of both."""
+        """Return the elementwise minimum."""
         return self._with("Min", other)
 
     def apply(self, operator: str, **attributes: int) -> "Value":
-        """Return the result of an operator of one operand, such as Exp."""
+        """Apply a unary operator, such as Exp."""
         return self.graph.node(operator, self.dtype, self, **attributes)
 
     def indices(self) -> "Value":
@@ -144,19 +144,19 @@ class Value:
         return self.graph.node("Range", "int64", self.graph.constant(0), length, self.graph.constant(1))
 
     def cast(self, dtype: str) -> "Value":
-        """Return the value as another type."""
+        """Return the value converted to another type."""
         return self.graph.node("Cast", dtype, self, to=_TYPES[dtype])
 
 
 def where(condition: Value, yes: Any, no: Any) -> Value:
-    """Return `yes` where `condition` is true, elsewhere `no`; one of them may be a number."""
+    """Return `yes` where `condition` is true and `no` elsewhere; one of them may be a number."""
     typed = yes if isinstance(yes, Value) else no
     both = (one if isinstance(one, Value) else condition.graph.constant(one, typed.dtype) for one in (yes, no))
     return condition.graph.node("Where", typed.dtype, condition, *both)
 
 
 def merged(condition: Value, new: Mapping[str, Value], old: Mapping[str, Value]) -> dict[str, Value]:
-    """Return a state that is `new` where `condition` is true; what `new` does not name stays as it is in `old`."""
+    """Return a state that is `new` where `condition` is true; fields missing in `new` keep their values in `old`."""
     return {name: where(condition, new[name], value) if name in new else value for name, value in old.items()}
 
 

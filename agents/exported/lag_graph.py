@@ -1,13 +1,13 @@
 """A learned lag as an ONNX graph: `vcgym.agents.controllers.learned_lag` and its features, expression by expression.
 
-    inputs    begins     bool: a call begins; the state that comes in does not count
+    inputs    begins     bool: a call begins; the input state is ignored
               history    (paths, 3) float64: samples, mean and standard deviation (ms) of each path
               record     (8,) int64, the fields of `vcgym.baselines.records.Record`, of an arrival
               window.*, seen.*, own.*   the state
     outputs   lag_us     int64
               next.*     the state after it
 
-Features are computed in float64 and the network in float32, as by the compiled rule; sums of the network are added in another order.
+Features are computed in float64 and the network in float32, as in the compiled rule; the network sums in another order.
 """
 
 import math
@@ -27,7 +27,7 @@ State = dict[str, Value]
 _SLOT_MS = SLOT_US / 1000.0
 _DTYPES = {"i": "int64", "f": "float64"}
 _PLACES = JITTER_WINDOW["delay_us"].shape[0]
-_WINDOW = ("end", "newest_us", "last_delay_us", "started", "delay_us", "expiry_us")  # the others follow from these
+_WINDOW = ("end", "newest_us", "last_delay_us", "started", "delay_us", "expiry_us")  # the other fields follow from these
 
 
 def _fields() -> dict[str, tuple[str, tuple[int | str, ...]]]:
@@ -43,7 +43,7 @@ FIELDS = _fields()
 
 
 def lag_graph(params: LearnedLag) -> bytes:
-    """Return the graph of a learned lag."""
+    """Build the graph of a learned lag."""
     graph = Graph("learned_lag")
     begins, history = graph.input("begins", "bool"), graph.input("history", "float64", ("paths", 3))
     record = graph.input("record", "int64", (len(Record._fields),))
@@ -92,7 +92,7 @@ def _arrived(params: LearnedLag, state: State, record: State, history: Value) ->
 
 
 def _jitter(state: State, record: State) -> tuple[State, Value]:
-    """Return the window after an arrival, and the newest delay above its smallest (us)."""
+    """Return the window after an arrival, and the newest delay minus the window's minimum (us)."""
     window = {name: state[f"window.{name}"] for name in _WINDOW}
     graph, begun = record["kind"].graph, window["started"] > 0
     delay_us, before_us = record["arrived_us"] - record["sent_us"], window["last_delay_us"]
@@ -113,7 +113,7 @@ def _jitter(state: State, record: State) -> tuple[State, Value]:
 
 
 def _taken(seen: State, record: State, delay_ms: Value, overtaken: Value) -> tuple[State, State]:
-    """Return what has been seen after an arrival, and the features of the arrival itself."""
+    """Return the statistics after an arrival, and the features of the arrival itself."""
     three = delay_ms + np.zeros(3)
     first = {"mean_ms": three, "quantile_ms": three, "delay_ms": delay_ms, "arrived_us": record["arrived_us"], "path": record["path"]}
     seen = merged(seen["packets"].is_equal(0), first, seen)
@@ -140,7 +140,7 @@ def _averaged(seen: State, delay_ms: Value, passed_ms: Value) -> State:
     fade = (-math.log(2.0) * passed_ms / arrivals.HALF_LIFE_MS).apply("Exp")
     deviation_ms = seen["deviation_ms"] + weight * ((delay_ms - seen["mean_ms"]).apply("Abs") - seen["deviation_ms"])
     mean_ms = seen["mean_ms"] + weight * (delay_ms - seen["mean_ms"])
-    # The compiled loop goes from fast to slow: the slow values are new for the last one alone.
+    # The compiled loop runs from fast to slow: only the last iteration sees updated slow values.
     slowest = graph.constant([False, False, True])
     slow_mean_ms = where(slowest, mean_ms[2], seen["mean_ms"][2])
     slow_deviation_ms = where(slowest, deviation_ms[2], seen["deviation_ms"][2])
@@ -155,7 +155,7 @@ def _averaged(seen: State, delay_ms: Value, passed_ms: Value) -> State:
 
 
 def _features(seen: State, minimum_ms: Value, history: Value) -> State:
-    """Return the features that follow from what has been seen; None of an arrival holds a place."""
+    """Return the features computed from the statistics; None is a placeholder for a feature of the arrival."""
     delay_ms, imputed = seen["delay_ms"], history[seen["path"]]
     since_ms = (seen["arrived_us"] - seen["changed_us"]).cast("float64") / 1000.0
     fading = (-math.log(2.0) * since_ms / arrivals.CHANGE_HALF_LIFE_MS).apply("Exp")

@@ -1,7 +1,7 @@
-"""The part of the ONNX format that models are read from and written with, without the onnx package.
+"""The subset of the ONNX format used to read and write models without the onnx package.
 
-Messages are declared field by field (numbers: onnx/onnx.proto3 of the ONNX project). What is not declared - functions, graphs within nodes,
-sparse or quantised tensors, training - is unknown to whoever reads.
+Messages are declared field by field (numbers: onnx/onnx.proto3 of the ONNX project). Readers do not know undeclared parts: functions,
+graphs within nodes, sparse or quantised tensors, training.
 """
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 FLOAT, INT64, BOOL, DOUBLE = 1, 7, 9, 11
 """Types of tensors."""
 
-# A star marks what may be repeated.
+# A star marks a repeated field.
 MESSAGES = {
     "Model": {
         1: "ir_version int64", 2: "producer_name string", 3: "producer_version string", 4: "domain string", 5: "model_version int64",

@@ -1,4 +1,4 @@
-"""A learned pair as two ONNX files, which need neither this package nor torch to act: each decides at its own location."""
+"""A learned pair as two ONNX files that run without this package and without torch, each at its own location."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ ROUTER, RECEIVER = "router.onnx", "receiver.onnx"
 
 
 def export_pair(system: System, folder: Path) -> tuple[Path, Path]:
-    """Write router and receiver of a learned pair into `folder` and return both files; for inputs and outputs see the modules of graphs."""
+    """Write router and receiver of a learned pair into `folder` and return both files; the graph modules list inputs and outputs."""
     graphs = {folder / ROUTER: router_graph(system.router), folder / RECEIVER: lag_graph(system.receiver)}
     for file, content in graphs.items():
         replace_file(file, content)

@@ -1,16 +1,16 @@
 """A learned router as an ONNX graph: `vcgym.agents.controllers.learned_router`, expression by expression, in float64.
 
-    inputs    begins     bool: a call begins; the state that comes in does not count
+    inputs    begins     bool: a call begins; the input state is ignored
               history    (paths, 3) float64: samples, mean and standard deviation (ms) of each path
-              learns     bool: `record` has come
+              learns     bool: `record` is new
               record     (8,) int64, the fields of `vcgym.baselines.records.Record`
-              decides    bool: a path is wanted
+              decides    bool: a path must be chosen
               now_us     int64
               call.*, arm.*   the state, numbers and (paths,) arrays
-    outputs   path       int64: in use
+    outputs   path       int64: path in use
               next.call.*, next.arm.*   the state after it
 
-It differs from the compiled rule by the rounding of Exp alone.
+It differs from the compiled rule only by the rounding of Exp.
 """
 
 import math
@@ -36,7 +36,7 @@ _FIELDS = {
 
 
 def router_graph(params: LearnedRouter) -> bytes:
-    """Return the graph of a learned router."""
+    """Build the graph of a learned router."""
     graph = Graph("learned_router")
     begins, history = graph.input("begins", "bool"), graph.input("history", "float64", ("paths", 3))
     learns, record = graph.input("learns", "bool"), graph.input("record", "int64", (len(Record._fields),))
@@ -172,7 +172,7 @@ def _costs(
     rate = math.log(2.0) / 1000.0 * (-blended(rule.HALF_LIFE)).apply("Exp")
     floor_ms = blended(rule.GUARD) * shared_ms
     heard = arms["sent_us"] >= 0
-    # An age of -1 for what was never heard of keeps Exp finite.
+    # An age of -1 for a path without feedback keeps Exp finite.
     age_us = where(heard, now_us - arms["sent_us"], -1).cast("float64")
     fade = where(heard, (-rate * age_us).apply("Exp"), 0.0)
     expected_ms = arms["excess_ms"] * fade

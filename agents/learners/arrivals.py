@@ -1,6 +1,6 @@
-"""Arrivals recorded along the routes of given routers: the training set of a learned lag.
+"""Arrivals recorded while given routers choose the paths: the training set of a learned lag.
 
-What arrives does not depend on the receiver unless a router listens to it, so features can be computed once and for all.
+Arrivals do not depend on the receiver unless a router reads its lag, so features are computed only once.
 """
 
 from typing import Any, NamedTuple
@@ -17,16 +17,16 @@ from vcgym.network.kernels.slots import SLOT_US
 
 
 class Arrivals(NamedTuple):
-    """Calls (n, packets), each in order of arrival; past `arrived` there is nothing.
+    """Arrivals of calls (n, packets), each call in order of arrival; entries from index `arrived` on are unused.
 
     Attributes:
         features: float32 (n, packets, WIDTH).
         delay_ms: float64 of each packet.
-        newest_ms: float64, delay of the newest packet so far by sent time.
+        newest_ms: float64, delay of the arrived packet with the latest sent time.
         passed_ms: float64, time since the last arrival.
-        overtaken: bool, a newer packet has arrived before.
-        arrived: int64 (n,), how many arrived.
-        packets: length of the calls.
+        overtaken: bool, true if a newer packet arrived earlier.
+        arrived: int64 (n,), number of arrivals.
+        packets: length of the calls in packets.
     """
 
     features: NDArray[np.float32]
@@ -39,7 +39,7 @@ class Arrivals(NamedTuple):
 
 
 def record_arrivals(calls: Calls, router: Any, receiver: Any) -> Arrivals:
-    """Play all calls and return what arrived."""
+    """Play all calls and return their arrivals."""
     batch = calls.play(router, receiver, log=True)
     log, n, packets = batch.tables.log, len(calls), calls.scenario.packets
     shape = n, packets
@@ -54,7 +54,7 @@ def record_arrivals(calls: Calls, router: Any, receiver: Any) -> Arrivals:
     )
     window, seen = np.zeros(1, JITTER_WINDOW).view(np.recarray), np.zeros(1, ARRIVALS).view(np.recarray)
     for s in range(n):
-        # Ties arrive in order of sending: the queue in flight is stable.
+        # Packets with equal arrival times arrive in sending order: the queue in flight is stable.
         order = np.argsort(log["arrived_us"][s], kind="stable")
         order = order[log["arrived_us"][s][order] >= 0]
         arrived_us, path = log["arrived_us"][s][order], log["path"][s][order].astype(np.int64)

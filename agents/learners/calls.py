@@ -1,6 +1,6 @@
-"""Calls to learn from: worlds drawn once, and played again and again by whatever is to be judged.
+"""Training calls: worlds sampled once and played repeatedly by the candidates.
 
-The score of a call is what the board ranks by, the E-model's R of the clocked player.
+The score of a call is the board's: the E-model's R of the clocked player.
 """
 
 import copy
@@ -18,16 +18,16 @@ from vcgym.network.worlds.world import DrawnWorld, WorldDraw
 
 
 class Calls:
-    """Calls of one scenario, each on its own world, which is kept: about 0.4 MB for 17 paths and a minute.
+    """Calls of one scenario, each on its own world; the worlds stay in memory, about 0.4 MB each for 17 paths and one minute.
 
     Attributes:
-        scenario: where the worlds come from.
-        draws: one for each call.
-        world: the worlds, drawn to their ends.
+        scenario: scenario that samples the worlds.
+        draws: one sampled world per call.
+        world: the worlds, generated to their ends.
 
     Args:
-        scenario: where the worlds come from.
-        draws: of it, at least one.
+        scenario: scenario that samples the worlds.
+        draws: samples of the scenario, at least one.
     """
 
     def __init__(self, scenario: Scenario, draws: Sequence[WorldDraw]) -> None:
@@ -39,7 +39,7 @@ class Calls:
 
     @classmethod
     def evenly(cls, scenario: Scenario, split: str, count: int, first_seed: int = 0) -> Self:
-        """Return `count` calls with seeds from `first_seed` on, over every pair of a split and every stratum in turn."""
+        """Return `count` calls with seeds `first_seed`, `first_seed` + 1, ...; they cycle over all pairs of a split and all strata."""
         pairs, strata = scenario.pairs(split), list(scenario.strata)
         return cls(
             scenario,
@@ -51,7 +51,7 @@ class Calls:
         return len(self.draws)
 
     def cut(self, parts: int) -> "list[Calls]":
-        """Return the calls in so many shares, as equal as they can be, which take their calls in turn."""
+        """Deal the calls in turn into `parts` groups of nearly equal size."""
         return [self._some(np.arange(part, len(self), parts)) for part in range(parts)]
 
     def _some(self, which: NDArray[np.int64]) -> "Calls":
@@ -63,7 +63,7 @@ class Calls:
         return some
 
     def play(self, router: Any, receiver: Any, log: bool = False, threads: int = 1) -> CallBatch:
-        """Return the calls, played to their end by two rules."""
+        """Play the calls to their end with two rules and return them."""
         batch = CallBatch(self.scenario, len(self), router, receiver, log=log, threads=threads, world=self.world)
         for row, draw in enumerate(self.draws):
             batch.start(row, draw)
@@ -71,5 +71,5 @@ class Calls:
         return batch
 
     def scores(self, router: Any, receiver: Any, threads: int = 1) -> NDArray[np.float64]:
-        """Return R (calls,) with two rules; 0 for a call of which nothing was played."""
+        """Return R (calls,) with two rules; 0 for a call in which nothing was played."""
         return ratings_of(self.play(router, receiver, threads=threads).totals())

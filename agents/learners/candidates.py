@@ -1,4 +1,4 @@
-"""Candidates of a search, each played on the same calls: by threads of this process, or by processes of a running Ray."""
+"""Candidates of a search, all played on the same calls by threads of this process or by processes of a running Ray."""
 
 import functools
 import pickle
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from vcgym.agents.learners.calls import Calls
 from vcgym.agents.sweeps.search import each
 
-_CHUNKS_KEPT = 8  # by a process of Ray: their worlds are drawn there once
+_CHUNKS_KEPT = 8  # chunks cached in each Ray process, whose worlds are then sampled only once
 
 
 class Candidates:
-    """Routers to be judged beside one receiver, on calls in chunks.
+    """Evaluator of routers with a fixed receiver, on chunks of calls.
 
     Args:
-        chunks: calls, of several kinds of worlds perhaps.
-        receiver: the rule of the lag.
-        threads: candidates played at once in this process; without effect on the result.
-        on_ray: play them in the processes of the running Ray instead, which draw the same worlds; without effect on the result.
+        chunks: chunks of calls; a chunk may mix kinds of worlds.
+        receiver: rule of the lag.
+        threads: candidates played concurrently in this process; no effect on the result.
+        on_ray: play the candidates in processes of the running Ray, which sample the same worlds; no effect on the result.
     """
 
     def __init__(self, chunks: Sequence[Sequence[Calls]], receiver: Any, threads: int = 1, on_ray: bool = False) -> None:
@@ -34,7 +34,7 @@ class Candidates:
         return len(self._chunks)
 
     def scores(self, routers: Sequence[Any], chunk: int) -> list[NDArray[np.float64]]:
-        """Return R of the calls of a chunk with each router."""
+        """Return, for each router, R of the calls of a chunk."""
         if self._packed:
             return each(_play_packed, [(self._packed[chunk], router, self._receiver) for router in routers])
         with ThreadPoolExecutor(self._threads) as pool:

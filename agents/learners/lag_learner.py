@@ -1,7 +1,7 @@
 """Learning a lag by the exact gradient of calls' R through the player, along recorded arrivals.
 
-Arrivals do not depend on the lag, so that features are computed once; what the player makes of the targets is one number carried from
-arrival to arrival (`vcgym.agents.learners.through_player`). One step plays some calls whole, and follows the gradient of their mean R.
+Arrivals do not depend on the lag, so features are computed once. The player's response to the targets is a recursion with one number of
+state (`vcgym.agents.learners.through_player`). Each step plays a few whole calls and follows the gradient of their mean R.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,15 +16,15 @@ from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.learners.arrivals import Arrivals
 from vcgym.agents.learners.through_player import ratings
 
-MAX_NORM = 1.0  # of a gradient
-START_BIAS = 0.5  # of the last layer: about 20 ms above the newest delay
+MAX_NORM = 1.0  # larger gradients are scaled down to this norm
+START_BIAS = 0.5  # initial bias of the last layer: about 20 ms above the newest delay
 
 
 class LagNet(torch.nn.Module):
     """The network of `LearnedLag` in torch.
 
     Args:
-        hidden: units of each of two layers.
+        hidden: units in each of the two layers.
     """
 
     def __init__(self, hidden: int) -> None:
@@ -42,7 +42,7 @@ class LagNet(torch.nn.Module):
         return UNIT_MS * torch.nn.functional.softplus(self.last(hidden)[..., 0])
 
     def rule(self) -> LearnedLag:
-        """Return the rule with these weights."""
+        """Return the rule with the weights of this network."""
         first, second, last = (_with_bias(layer) for layer in (self.first, self.second, self.last))
         return LearnedLag(first, second, np.ascontiguousarray(last[:, 0]))
 
@@ -70,7 +70,7 @@ class _Rating(torch.autograd.Function):
 
 
 def rating_of(net: LagNet, arrivals: Arrivals, which: NDArray[np.int64]) -> torch.Tensor:
-    """Return the smooth R of some calls, differentiable by the weights of `net`."""
+    """Return the smooth R of the calls `which`, differentiable with respect to the weights of `net`."""
     newest_ms = torch.from_numpy(arrivals.newest_ms[which].astype(np.float32))
     rating: torch.Tensor = _Rating.apply(newest_ms + net(torch.from_numpy(arrivals.features[which])), arrivals, which)
     return rating
@@ -86,17 +86,17 @@ def learn_lag(
     seed: int,
     on_step: Callable[[int, float], None] = lambda step, r: None,
 ) -> None:
-    """Improve `net` in place, by Adam with a step size that falls to nothing.
+    """Train `net` in place with Adam and a step size that decays to zero.
 
     Args:
         net: the network.
-        sets: recorded arrivals, each of the calls along one router.
-        shares: (sets,) how often each is used; they add up to 1.
+        sets: recorded arrivals, one set per router.
+        shares: (sets,) probability that a step uses each set; they add up to 1.
         steps: gradient steps.
-        calls: calls in one step, of one set.
-        learning_rate: step size at the start.
-        seed: of the draws.
-        on_step: told the number of the step and its mean R.
+        calls: calls per step, all from one set.
+        learning_rate: initial step size.
+        seed: seed of the sampling.
+        on_step: called with the number of the step and its mean R.
     """
     draws = np.random.default_rng(seed)
     optimiser = torch.optim.Adam(net.parameters(), lr=learning_rate)

@@ -1,12 +1,13 @@
 """A learned pair: a router and a lag, trained in turns, each acting at its own location.
 
-Training looks at whole calls; acting does not: the router knows what has been fed back to the central location, the lag what has arrived
-(centralised training, decentralised execution). The start is no rule: prices set by hand and a network with random weights. The lag is
-learned along the routes of three routers, so that it does not lean on one.
+Training uses whole calls; acting does not: the router sees only feedback at the central location, the lag only arrivals (centralised
+training, decentralised execution). Training starts from hand-set prices and random network weights, not from a rule. The lag is learned
+on the arrivals of three routers, so that it does not depend on one of them.
 
-The prices are searched in two steps: those of roughness, which have no effect where delays follow each other, on worlds of mode paper, and
-the others before them on all other worlds. In one search the worlds of mode paper, where a change of path hardly ever pays, teach the
-router to stay everywhere. A pair for worlds of all kinds may begin with the prices of another, and search those of roughness alone.
+The prices are searched in two steps: first all prices except those of roughness, on worlds of every mode except paper; then the prices of
+roughness, which have no effect on correlated delays, on worlds of mode paper. In a joint search, the worlds of mode paper, where a change
+of path hardly ever pays, would teach the router never to change. A pair for all kinds of worlds may start from the prices of another pair
+and search only those of roughness.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,14 +32,14 @@ from vcgym.baselines.systems import load_system
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import replace_file
 
-SHARES = (0.6, 0.2, 0.2)  # of arrivals along the router of the pair, a restless one, the direct path
+SHARES = (0.6, 0.2, 0.2)  # shares of arrivals with the pair's router, with a restless router, and on the direct path
 REPORT_STEPS = 100
 
 Log = Callable[[dict[str, float], int], None]
 
 
 class Pair(NamedTuple):
-    """A router and a receiver, inside the loop."""
+    """A router and a receiver that run inside the loop."""
 
     router: LearnedRouter
     receiver: LearnedLag
@@ -48,24 +49,24 @@ def scenarios_of(config: PairConfig) -> list[Scenario]:
     """Return the scenario of each kind of worlds.
 
     Raises:
-        ValueError: there is no such scenario, or not in that mode.
+        ValueError: the scenario does not exist, or not in that mode.
         DataError: data is missing or broken.
     """
     return [Scenario(name, mode, config.packets) for name, mode in (kind.split() for kind in config.worlds)]
 
 
 class Turns:
-    """The turns of one training, in a folder that keeps what each gave: one that was stopped goes on where it was.
+    """The turns of one training, with the result of each saved in a folder: an interrupted training resumes there.
 
     Attributes:
-        pair: the pair as it is.
-        packets_played: packets of all calls played to learn so far.
+        pair: current pair.
+        packets_played: number of packets in all training calls so far.
 
     Args:
-        config: of the training.
-        seed: of the training. Validation worlds are the same for all.
+        config: config of the training.
+        seed: seed of the training; all seeds share the validation worlds.
         home: folder of this seed.
-        log: told of metrics, and of the packets played so far.
+        log: called with metrics and the number of packets played so far.
     """
 
     def __init__(self, config: PairConfig, seed: int, home: Path, log: Log) -> None:
@@ -80,7 +81,7 @@ class Turns:
 
     @property
     def pair(self) -> Pair:
-        """The pair as it is."""
+        """Current pair."""
         return Pair(LearnedRouter(self.prices), self.net.rule())
 
     def play(self) -> dict[str, float]:
@@ -106,7 +107,7 @@ class Turns:
         return r
 
     def validation_r(self, router: Any, receiver: Any) -> float:
-        """Return mean R on the validation worlds with two rules, each kind of world with the same weight."""
+        """Return mean R on the validation worlds with two rules, all kinds of worlds equally weighted."""
         return float(np.mean(list(self.validation_by_kind(router, receiver).values())))
 
     def _learn_lag(self, turn: int) -> None:

@@ -1,9 +1,9 @@
-"""Search on the true score: CMA-ES (Hansen 2016, arXiv 1604.00772) over the prices of a router, by whole calls in the compiled loop.
+"""Search on the true score: CMA-ES (Hansen 2016, arXiv 1604.00772) over the prices of a router, on whole calls in the compiled loop.
 
-A generation plays every candidate on the same calls, another chunk of them each time, so that no chunk is learned by heart. What counts is
-the gain of each call over the first prices, by its arcsinh: below a point of R the gain itself, above it ever less. Else those kinds of
-worlds in which calls differ by tens of points would drown the others. What has been told to the search is kept in a file, line by line; a
-search that was stopped is told the same again and goes on where it was.
+A generation plays every candidate on one chunk of the calls; generations take the chunks in turn, which avoids overfitting to one chunk.
+The fitness is the mean arcsinh of each call's gain over the initial prices: linear below one point of R, logarithmic above. Otherwise the
+kinds of worlds whose calls differ by tens of points would dominate. The gains of each generation are saved to a file, line by line; a
+resumed search replays them and continues.
 """
 
 import functools
@@ -36,18 +36,18 @@ def search_prices(
     """Return the mean of the last generation.
 
     Args:
-        start: prices to start from.
-        scale: natural step of each price; a price with 0 stays as it is.
-        candidates: plays routers; on one of its chunks for each generation in turn.
-        trials: candidates in all.
-        population: candidates of a generation.
-        step: first standard deviation, in units of `scale`.
-        seed: of the search.
-        told: file of the gains of each generation so far; made where it is missing.
-        on_generation: told the number of trials, the best mean gain of the generation, and the mean of the search.
+        start: initial prices.
+        scale: natural step of each price; 0 keeps a price constant.
+        candidates: evaluator of routers; each generation uses its next chunk.
+        trials: total number of candidates.
+        population: candidates per generation.
+        step: initial standard deviation, in units of `scale`.
+        seed: seed of the search.
+        told: file of the gains of all generations so far; created if missing.
+        on_generation: called with the number of trials, the best mean gain of the generation, and the mean of the search.
 
     Raises:
-        ValueError: the file holds something else.
+        ValueError: the file has other content.
     """
     draws = np.random.default_rng(seed)
     options = {"randn": lambda *shape: draws.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": population}
@@ -80,7 +80,7 @@ def search_prices(
 
 
 def _told(file: Path, population: int) -> list[list[float]]:
-    """Return the gains in a file, generation by generation, and cut off a last line that was not written to its end."""
+    """Return the gains in a file, generation by generation, and remove an incomplete last line."""
     lines = file.read_text().splitlines(keepends=True) if file.exists() else []
     whole = [line for line in lines if line.endswith("\n")]
     if len(whole) < len(lines):

@@ -1,4 +1,4 @@
-"""A study of learned pairs: one training per seed, each a run nested under the study's, its result a learned system in a folder."""
+"""A study of learned pairs: one training per seed, each logged as a run nested in the study's and saved as a learned system."""
 
 import hashlib
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ START = "start"
 
 
 class LearnedPair(NamedTuple):
-    """A finished training: folder of the seed, and mean R on the validation worlds after each half of a turn."""
+    """Result of a training: folder of the seed, and mean R on the validation worlds after each half of a turn."""
 
     folder: Path
     validation_r: dict[str, float]
@@ -35,7 +35,7 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
 
     Raises:
         FileExistsError: the folder holds a training and `config.resume` is false.
-        ValueError: the folder holds a study of another config, or a kind of worlds or a reference that does not exist.
+        ValueError: the folder holds a study of another config, or a kind of worlds or a reference does not exist.
         DataError: data is missing or broken.
     """
     config.data.export()

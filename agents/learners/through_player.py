@@ -1,20 +1,20 @@
 """Gradient through the player: the derivative of a call's R with respect to the target at each arrival.
 
-The playout delay of the clocked player lies between P and P + 10 ms, the length of a tick. Between two arrivals P is drawn toward the
-target T, at most 0.1 ms in a millisecond; a packet that is not there in time is waited for, in whole ticks, which over all phases of the
-ticks conceals as much as P rises:
+The playout delay of the clocked player is between P and P + 10 ms, the length of a tick. Between two arrivals P moves toward the target
+T by at most 0.1 ms per millisecond. The player waits for a late packet in whole ticks; averaged over the phase of the ticks, it conceals
+as much as P rises:
 
     Q_i = P_{i-1} + 0.1 dt_i tanh((T_{i-1} - P_{i-1}) / 4)
     P_i = max(Q_i, d_i),   concealed_i = max(0, d_i - Q_i)               a packet that was not overtaken
-    P_i = Q_i,             concealed_i = 10 ms if d_i > Q_i              an overtaken one: the player has passed its place
+    P_i = Q_i,             concealed_i = 10 ms if d_i > Q_i              an overtaken packet: its turn has passed
 
-With x the mean of P + 5 ms over the call and p the percent concealed, packets that never came among it,
+With x the mean of P + 5 ms over the call and p the percentage concealed, including packets that never arrived,
 
     R = 93.2 - Id(x) - 95 p / (p + 25.1)                                  (G.107, and the reduced Id of `vcgym.network.playout.quality`)
 
-and at least 0, from where no derivative leads back. tanh stands for the player's steps; the knee of Id is smoothed over 8 ms, and the step
-of an overtaken packet over 2 ms. One number is carried from arrival to arrival, so that the adjoint costs as little as the recursion. A P
-of over a second above T is given up at once: Q = T. Left out: a hole that concealment already heard pays for.
+clipped below at 0, where the gradient is 0. tanh approximates the player's steps; the knee of Id is smoothed over 8 ms, and the step of an
+overtaken packet over 2 ms. The recursion has one number of state, so the adjoint is as cheap as the recursion. If P exceeds T by more than
+a second, the player resets: Q = T. Left out: gaps that are charged to concealment already played.
 """
 
 import math
@@ -33,7 +33,7 @@ from vcgym.network.playout.quality import (
 
 UNIT_MS = UNIT_US / 1000.0
 MIDDLE_MS = UNIT_MS / 2.0
-BAND_MS = 4.0  # declared, as are the two widths: distance to the target below which the pace falls
+BAND_MS = 4.0  # our choice, like the two widths: distance to the target below which the speed decreases
 KNEE_WIDTH_MS = 8.0
 STEP_WIDTH_MS = 2.0
 
@@ -45,7 +45,7 @@ def _sigmoid(x):
 
 @kernel
 def _jumps(playout_ms, target_ms):
-    """Return True if the player gives its delay up at once."""
+    """Return True if the player resets its delay at once."""
     return playout_ms > target_ms + JUMP_MS
 
 
@@ -58,11 +58,11 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
         delay_ms: (arrivals,) d.
         passed_ms: (arrivals,) dt.
         overtaken: (arrivals,) bool.
-        count: number of arrivals, >= 1; the rest of the arrays is left alone.
+        count: number of arrivals, >= 1; the rest of the arrays is unused.
         packets: packets sent.
-        playout_ms: (arrivals,) for P.
-        drawn_ms: (arrivals,) for Q.
-        gradient: (arrivals,) for dR / dT.
+        playout_ms: (arrivals,) P, written.
+        drawn_ms: (arrivals,) Q, written.
+        gradient: (arrivals,) dR / dT, written.
     """
     total_ms, concealed_ms = _play(target_ms, delay_ms, passed_ms, overtaken, count, playout_ms, drawn_ms)
     concealed_ms += UNIT_MS * (packets - count)
@@ -82,7 +82,7 @@ def call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, playo
 
 @kernel
 def _play(target_ms, delay_ms, passed_ms, overtaken, count, playout_ms, drawn_ms):
-    """Write P and Q of each arrival; return the sum of P and the time concealed for packets that came late, both in ms."""
+    """Write P and Q of each arrival; return the sum of P and the time concealed because of late packets, both in ms."""
     playout_ms[0] = max(target_ms[0], delay_ms[0])
     drawn_ms[0] = playout_ms[0]
     total_ms, concealed_ms = playout_ms[0], 0.0
@@ -104,8 +104,8 @@ def _play(target_ms, delay_ms, passed_ms, overtaken, count, playout_ms, drawn_ms
 
 @kernel
 def _go_back(target_ms, delay_ms, passed_ms, overtaken, count, playout_ms, drawn_ms, by_ms, by_concealed, gradient):
-    """Write dR / dT of each arrival, from dR / d(each P) by the mean alone and dR / d(time concealed)."""
-    carried = 0.0  # dR / dP_i through all that comes after i
+    """Write dR / dT of each arrival, from dR / dP through the mean and dR / d(time concealed)."""
+    carried = 0.0  # dR / dP_i through all arrivals after i
     for i in range(count - 1, 0, -1):
         by_playout = carried + by_ms
         if overtaken[i]:
@@ -129,7 +129,7 @@ def _go_back(target_ms, delay_ms, passed_ms, overtaken, count, playout_ms, drawn
 
 @kernel
 def ratings(target_ms, delay_ms, passed_ms, overtaken, count, packets, gradient, r, scratch):
-    """Write R of each call into `r` (calls,), and dR / dT (calls, arrivals) into `gradient`, both 0 before; `scratch` is (2, arrivals)."""
+    """Write R into `r` (calls,) and dR / dT into `gradient` (calls, arrivals), both initially 0; `scratch` is (2, arrivals)."""
     for s in range(count.size):
         if count[s] > 0:
             r[s] = call_rating(

@@ -13,16 +13,16 @@ from vcgym.agents.networks.description import SetNetwork
 from vcgym.agents.networks.observation import ObservedPart, count_items, item_part
 from vcgym.agents.networks.set_net import SetNet, SetTrunk
 
-CONTINUOUS = 0.1  # continuous scores lie in -1..1, an order below logits; their first deviation is exp(LOG_SD)
+CONTINUOUS = 0.1  # continuous scores are in -1..1, ten times smaller than logits; their initial deviation is exp(LOG_SD)
 LOG_SD = -1.5
 
 
 class ActorCritic(nn.Module):
-    """Policy and value network where SB3 expects its extractor: the policy's output is final, the value's still meets one linear layer.
+    """Policy and value network in the role of SB3's extractor: the policy's output is final, the value's passes one more linear layer.
 
     Args:
-        network: description of the policy network; the value has the same trunk.
-        parts: of the observation.
+        network: description of the policy network; the value network has the same trunk.
+        parts: parts of the observation.
     """
 
     def __init__(self, network: SetNetwork, parts: list[ObservedPart]) -> None:
@@ -44,10 +44,10 @@ class ActorCritic(nn.Module):
 
 
 class _OverSetNetwork(BasePolicy):
-    """The common part of the two policies below.
+    """Common base of the two policies below.
 
     Args:
-        nets: makes their networks.
+        nets: factory of their networks.
     """
 
     mlp_extractor: Any
@@ -61,7 +61,7 @@ class _OverSetNetwork(BasePolicy):
         self.mlp_extractor = self._nets().to(self.device)
 
     def _build(self, lr_schedule: Any) -> None:
-        """Let the policy network give the actions, from a sensible start, and the optimiser all that is learned."""
+        """Make the policy network output the actions, initialise it to the heuristic, and pass all parameters to the optimiser."""
         above: Any = super()
         above._build(lr_schedule)
         self.mlp_extractor.policy.init_to_heuristic(

@@ -6,14 +6,14 @@
     scores_i = score [e_i, t] + skip x_i                  of each item
     rest     = rest t                                     outputs that score no item
 
-The same small network looks at every item, so what is learned holds for any number of items, in any order (Zaheer et al. 2017, "Deep Sets",
-arXiv 1703.06114). Features are of order one, with long tails; all stages but `skip` see them compressed by arcsinh.
+The same small network encodes every item, so a trained network works on any number of items in any order (Zaheer et al. 2017, "Deep Sets",
+arXiv 1703.06114). Features are of order one, with long tails; all stages except `skip` receive their arcsinh.
 
-One feature of an item may be a mask, 1 where there is an item and 0 where there is none. Mean and maximum are then of those present, the
-maximum at least 0, and a score of an absent item is ABSENT. One feature may mark the selected item, whose encoding joins the pool.
+One feature of an item may be a mask: 1 for a present item, 0 for an absent one. Mean and maximum then cover the present items, the maximum
+is at least 0, and the scores of an absent item are ABSENT. One feature may mark the selected item, whose encoding is added to the pool.
 
-Lags are ordered, so their logits need not be as many outputs: with `lag_peak`, `rest` is a position and a log width on the log scale of
-lags, and the logit of a lag at x is -((x - position) / width)^2 / 2, around the excess peak that the context shows.
+Lags are ordered, so two outputs suffice for their logits: with `lag_peak`, `rest` is a position and a log width on the log scale of lags,
+and the logit of a lag at x is -((x - position) / width)^2 / 2. The position is relative to the excess peak, a feature of the context.
 """
 
 from collections.abc import Iterator
@@ -33,13 +33,13 @@ Activation = Literal["tanh", "relu", "linear"]
 
 
 class Strict(BaseModel):
-    """A frozen record that takes nothing it does not know and converts nothing silently."""
+    """Frozen record that rejects unknown fields and implicit type conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Layer(Strict):
-    """Layer: activation(weight x + bias), with weight (outputs, inputs); `skip` has no bias."""
+    """Layer activation(weight x + bias) with weight (outputs, inputs); layers of `skip` have no bias."""
 
     inputs: Count
     outputs: Count
@@ -53,7 +53,7 @@ class Items(Strict):
         width: features of one item.
         scores: outputs per item.
         selected: feature that marks the selected item; None: no item is selected.
-        mask: feature that is 1 for an item that is present; None: all are.
+        mask: feature that is 1 for a present item; None: all items are present.
     """
 
     width: Count
@@ -74,10 +74,10 @@ class SetNetwork(Strict):
     """A set network, layer by layer; see the module docstring.
 
     Attributes:
-        items: what is known of the items; None for a network without items.
-        context: features of the context, behind those of the items.
+        items: description of the items; None for a network without items.
+        context: number of context features, which follow those of the items.
         encode, trunk, score, skip, rest: layers of each stage, first to last.
-        lag_peak: feature of the context around which lags are ranked; None: `rest` is the output.
+        lag_peak: context feature around which lags are ranked; None: `rest` is the output.
     """
 
     items: Items | None
@@ -108,24 +108,24 @@ class SetNetwork(Strict):
         return self
 
     def output_count(self, items: int) -> int:
-        """Return how many outputs there are for so many items."""
+        """Return the number of outputs for `items` items."""
         rest = LEVELS if self.lag_peak is not None else self.rest[-1].outputs if self.rest else 0
         return items * (self.items.scores if self.items else 0) + rest
 
     @property
     def encoding(self) -> int:
-        """Outputs of `encode`."""
+        """Number of outputs of `encode`."""
         return self.encode[-1].outputs if self.encode else 0
 
     @property
     def pooled(self) -> int:
-        """Inputs of `trunk`."""
+        """Number of inputs of `trunk`."""
         if self.items is None:
             return self.context
         return self.context + (2 if self.items.selected is None else 3) * self.encoding
 
     def layers(self) -> Iterator[tuple[str, Layer]]:
-        """Yield name and layer in the order of the stages; the name is that of its tensors, NAME.weight and NAME.bias."""
+        """Yield name and layer in the order of the stages; the tensors of a layer are NAME.weight and NAME.bias."""
         for stage in STAGES:
             for number, layer in enumerate(getattr(self, stage)):
                 yield f"{stage}.{number}", layer
@@ -143,15 +143,15 @@ class SetNetwork(Strict):
 def set_network(
     items: Items | None, context: int, rest: int, hidden: int, activation: Activation, lag_peak: int | None = None
 ) -> SetNetwork:  # fmt: skip
-    """Describe a set network of one layer to encode, two of trunk and two to score.
+    """Describe a set network with one encoder layer, two trunk layers and two score layers.
 
     Args:
-        items: None without items.
-        context: features of the context.
-        rest: outputs that score no item; may be 0 with items.
+        items: description of the items; None for a network without items.
+        context: number of context features.
+        rest: number of outputs that score no item; may be 0 with items.
         hidden: units per layer.
-        activation: between layers.
-        lag_peak: rank lags around this feature of the context; see the module docstring.
+        activation: activation function between layers.
+        lag_peak: context feature around which lags are ranked; see the module docstring.
     """
     inner = {"activation": activation}
     pooled = context + (0 if items is None else 2 if items.selected is None else 3) * hidden

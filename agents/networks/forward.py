@@ -1,8 +1,8 @@
-"""The forward pass of a set network, compiled: a row of features in, its outputs out, on memory that the caller owns.
+"""The compiled forward pass of a set network: one row of features to one row of outputs, in memory that the caller owns.
 
-All arithmetic is in double precision; an output adds its bias, then its inputs in order. So a row's outputs do not depend on the batch, the
-number of threads or the machine's vectors, and plain Python gives the same bits. Torch works in single precision and another order: its
-outputs differ by 1e-4 at most on features of order one.
+All arithmetic is in double precision; a sum starts with the bias and adds the inputs in order. The outputs of a row therefore do not depend
+on the batch, the number of threads or the vector width, and plain Python gives the same bits. Torch uses single precision and another
+order: its outputs differ by at most 1e-4 on features of order one.
 """
 
 import math
@@ -19,22 +19,22 @@ from vcgym.network.kernels.jit import kernel
 ENCODE, TRUNK, SCORE, SKIP, REST = range(len(STAGES))
 LINEAR, TANH, RELU = range(3)
 _ACTIVATIONS = {"linear": LINEAR, "tanh": TANH, "relu": RELU}
-_NONE = -1  # index of a feature that there is not
+_NONE = -1  # index of an absent feature
 
 LAYER = np.dtype((np.record, [("inputs", "i8"), ("outputs", "i8"), ("first", "i8"), ("activation", "i8")]))
 
 
 class SetWeights(NamedTuple):
-    """The weights of a set network in one array, and its description as numbers; made by `pack`.
+    """Weights of a set network in one array, and its description as numbers; made by `pack`.
 
     Attributes:
-        numbers: (n,) float64, of each layer the biases (outputs,), then the weights (inputs, outputs) row by row.
+        numbers: (n,) float64, for each layer the biases (outputs,), then the weights (inputs, outputs) row by row.
         layers: (layers,) LAYER; `first` is the index of its first bias.
         stages: (stages + 1,) int64; stage i has the layers stages[i] to stages[i + 1] - 1.
         item_width: features of one item; 0 without items.
         scores: outputs per item.
-        selected, mask, lag_peak: indices of features, see `vcgym.agents.networks.description`; -1: none.
-        context: features of the context.
+        selected, mask, lag_peak: feature indices, see `vcgym.agents.networks.description`; -1: none.
+        context: number of context features.
     """
 
     numbers: NDArray[np.float64]
@@ -49,17 +49,17 @@ class SetWeights(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory of `forward`, overwritten by each call; made by `allocate_scratch`."""
+    """Scratch buffers of `forward`, overwritten by each call; made by `allocate_scratch`."""
 
     compressed: NDArray[np.float64]  # (features,) arcsinh of the row
     encoded: NDArray[np.float64]  # (items, encoding)
     trunk: NDArray[np.float64]  # (widest,) its outputs
-    inputs: NDArray[np.float64]  # (widest,) of the layer in hand, and outputs of the one before
+    inputs: NDArray[np.float64]  # (widest,) inputs of the current layer, outputs of the previous one
     outputs: NDArray[np.float64]  # (widest,)
 
 
 def pack(network: SetNetwork, tensors: Mapping[str, NDArray[np.float32]]) -> SetWeights:
-    """Return the weights as `forward` takes them, from tensors of the names and shapes of ``network.tensor_shapes()``."""
+    """Return the weights for `forward` from tensors with the names and shapes of ``network.tensor_shapes()``."""
     numbers: list[NDArray[np.float64]] = []
     layers, stages, first = [], [0] * (len(STAGES) + 1), 0
     for name, layer in network.layers():
@@ -80,7 +80,7 @@ def pack(network: SetNetwork, tensors: Mapping[str, NDArray[np.float32]]) -> Set
 
 
 def allocate_scratch(weights: SetWeights, items: int) -> Scratch:
-    """Return memory for observations of up to so many items."""
+    """Return scratch buffers for observations of up to `items` items."""
     widest = int(max(weights.layers["inputs"].max(), weights.layers["outputs"].max()))
     encoding = int(weights.layers["outputs"][weights.stages[TRUNK] - 1]) if items else 0
     features = items * weights.item_width + weights.context
@@ -94,8 +94,8 @@ def forward(weights, row, items, scratch, out):
     Args:
         weights: SetWeights.
         row: (items * item_width + context,) float64 features.
-        items: how many items it describes.
-        scratch: Scratch for at least so many items.
+        items: number of items in the row.
+        scratch: Scratch for at least `items` items.
         out: (outputs,) float64, written: the first score of each item, the second of each, ..., then the other outputs.
     """
     for i in range(row.size):
@@ -127,7 +127,7 @@ def _outputs(weights, stage):
 
 @kernel
 def _run(weights, stage, scratch):
-    """Take `scratch.inputs` through the layers of a stage, whose last outputs end there too."""
+    """Apply the layers of a stage to `scratch.inputs`, in place."""
     for number in range(weights.stages[stage], weights.stages[stage + 1]):
         layer = weights.layers[number]
         inputs, outputs, first = layer.inputs, layer.outputs, layer.first
@@ -170,7 +170,7 @@ def _present(weights, row, item):
 
 @kernel
 def _pool(weights, row, items, scratch):
-    """Write the inputs of the trunk: context, mean, maximum, and the selected item's encoding."""
+    """Write the inputs of the trunk: context, mean, maximum, and the encoding of the selected item."""
     context, width = weights.context, weights.item_width
     for k in range(context):
         scratch.inputs[k] = scratch.compressed[items * width + k]
@@ -218,7 +218,7 @@ def _score(weights, row, items, item, scratch, out):
 
 @kernel
 def _write_rest(weights, row, items, rest, out):
-    """Write the outputs that score no item; as logits of lags from position and log width, if `lag_peak` says so."""
+    """Write the outputs that score no item; with `lag_peak`, the logits of lags from position and log width."""
     first = items * weights.scores
     if weights.lag_peak < 0:
         for o in range(_outputs(weights, REST)):

@@ -1,4 +1,4 @@
-"""The parts of an observation by name, as a card saves them: nothing is guessed from the length of a vector."""
+"""The named parts of an observation, as saved in a card: nothing is inferred from the length of a vector."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -17,9 +17,9 @@ class ObservedPart(Strict):
     """A part of an observation.
 
     Attributes:
-        name: of the part, such as paths or call.
-        items: how often the features stand in a row, one item after another; None: once, and the part is no set.
-        features: their names, of one item.
+        name: name of the part, such as paths or call.
+        items: number of items, whose features follow each other; None: the part is not a set.
+        features: names of the features (of one item).
     """
 
     name: str
@@ -28,7 +28,7 @@ class ObservedPart(Strict):
 
     @property
     def size(self) -> int:
-        """Entries of the observation that the part takes."""
+        """Number of entries of the observation in this part."""
         return (self.items or 1) * len(self.features)
 
 
@@ -45,7 +45,7 @@ def item_part(parts: Sequence[ObservedPart]) -> ObservedPart | None:
 
 
 def count_items(parts: Sequence[ObservedPart]) -> int:
-    """Return how many items an observation describes; 0 without items."""
+    """Return the number of items in an observation; 0 without items."""
     of_items = item_part(parts)
     return (of_items.items or 0) if of_items else 0
 
@@ -59,10 +59,10 @@ def network_for(parts: Sequence[ObservedPart], outputs: int, hidden: int, activa
     """Describe the set network of an agent.
 
     Args:
-        parts: of its observation.
-        outputs: see `vcgym.agents.networks.policy.output_count`.
+        parts: parts of its observation.
+        outputs: number of outputs, see `vcgym.agents.networks.policy.output_count`.
         hidden: units per layer.
-        activation: between layers.
+        activation: activation function between layers.
 
     Raises:
         ValueError: the items have more scores than there are outputs.

@@ -1,4 +1,4 @@
-"""A trained agent as a policy: a set network evaluated by its compiled forward pass. No torch is needed to act."""
+"""A trained agent as a policy: a set network with a compiled forward pass. Acting does not need torch."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +14,10 @@ from vcgym.agents.networks.observation import ObservedPart, count_items, item_pa
 
 
 def output_count(action_space: spaces.Space[Any]) -> int:
-    """Return how many outputs an action space needs: one per choice, or one per coordinate.
+    """Return the number of network outputs for an action space: one per choice, or one per coordinate.
 
     Raises:
-        ValueError: an agent cannot act in that space.
+        ValueError: agents do not support the space.
     """
     if isinstance(action_space, spaces.Discrete):
         return int(action_space.n)
@@ -30,20 +30,20 @@ def output_count(action_space: spaces.Space[Any]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class AgentPolicy:
-    """A published or just trained agent; acts deterministically and keeps no memory between decisions.
+    """Published or just trained agent; acts deterministically and without memory.
 
-    Trained on one number of items, it acts on any other: the length of an observation says how many there are. A session's action does not
-    depend on the batch it is in.
+    An agent acts on any number of items, whatever number it was trained on; the length of an observation gives the number. The action of a
+    session does not depend on the rest of the batch.
 
     Attributes:
-        env_id: the environment it was trained for.
-        parts: of an observation, as in training.
-        observation_space: of one session, as in training.
-        action_space: of one session, as in training.
+        env_id: environment of its training.
+        parts: parts of an observation in training.
+        observation_space: space of one session in training.
+        action_space: space of one session in training.
         network: description of its network.
         tensors: float32 weights and biases, by the names of ``network.tensor_shapes()``.
-        training_decisions: how many it was trained on.
-        squashed: outputs are squashed by tanh into a Box, as SAC has learned them; else cut to it.
+        training_decisions: number of decisions in training.
+        squashed: true: tanh squashes outputs into a Box, as in SAC; false: outputs are clipped to it.
     """
 
     env_id: str
@@ -59,7 +59,7 @@ class AgentPolicy:
 
     @cached_property
     def weights(self) -> SetWeights:
-        """The weights as the compiled forward pass takes them."""
+        """Weights for the compiled forward pass."""
         return pack(self.network, self.tensors)
 
     def predict(
@@ -69,15 +69,15 @@ class AgentPolicy:
 
         Args:
             observation: (sessions, features), or (features,) for one session.
-            state: handed back unchanged.
-            episode_start: not needed.
-            deterministic: the agent is deterministic whatever this says.
+            state: returned unchanged.
+            episode_start: ignored.
+            deterministic: ignored: the agent is always deterministic.
 
         Returns:
             Actions of shape (sessions, *action shape), or one action for one session; and `state`.
 
         Raises:
-            ValueError: the observation has another shape, or a value that is not finite.
+            ValueError: the observation has a wrong shape or a non-finite value.
         """
         rows = np.asarray(observation)
         batched = rows.ndim == 2

@@ -1,6 +1,6 @@
-"""The set network in torch, to be trained; see `vcgym.agents.networks.description` for what it computes.
+"""The set network in torch, for training; `vcgym.agents.networks.description` defines what it computes.
 
-The value is linear in the t of a trunk of its own.
+The value network has its own trunk; the value is linear in its t.
 """
 
 import math
@@ -15,16 +15,16 @@ from vcgym.agents.networks.item_kinds import item_kind
 from vcgym.agents.networks.observation import ObservedPart
 from vcgym.envs.faces.vector.actions import LEVELS
 
-PEAK_FACTOR = 1.4  # lag at the start, in largest excesses of the last 2 s
+PEAK_FACTOR = 1.4  # initial lag as a multiple of the largest excess of the last 2 s
 _ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"tanh": torch.tanh, "relu": torch.relu, "linear": lambda x: x}
 
 
 class SetTrunk(nn.Module):
-    """The part of a set network that gathers what is known: e of each item, and t.
+    """Encoder of a set network: computes e of each item, and t.
 
     Args:
-        network: its description.
-        items: how many items an observation describes; 0 without items.
+        network: description of the network.
+        items: number of items in an observation; 0 without items.
     """
 
     def __init__(self, network: SetNetwork, items: int) -> None:
@@ -35,7 +35,7 @@ class SetTrunk(nn.Module):
         self.trunk = _linear(network.trunk)
 
     def gather(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return t (batch, hidden), and e (batch, items, encoding) where there are items."""
+        """Encode the observation: return t (batch, hidden), and e (batch, items, encoding), or None without items."""
         of_items, context = self.split(torch.asinh(observation))
         if self.network.items is None:
             return _run(self.trunk, self.network.trunk, context), None
@@ -52,18 +52,18 @@ class SetTrunk(nn.Module):
         else:
             present = raw[:, :, mask : mask + 1]
             mean = (encoded * present).sum(dim=1) / torch.clamp(present.sum(dim=1), min=1.0)
-            pooled = [mean, torch.clamp((encoded * present).amax(dim=1), min=0.0)]  # at least 0, however many items are absent
+            pooled = [mean, torch.clamp((encoded * present).amax(dim=1), min=0.0)]  # at least 0, whatever the number of absent items
         return pooled if selected is None else [*pooled, (encoded * raw[:, :, selected : selected + 1]).sum(dim=1)]
 
     def split(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the features of the items (batch, items, width), and of the context (batch, rest)."""
+        """Return the features of the items (batch, items, width) and of the context (batch, rest)."""
         width = self.network.items.width if self.network.items else 0
         border = self.items * width
         return observation[:, :border].reshape(len(observation), self.items, width), observation[:, border:]
 
 
 class SetNet(SetTrunk):
-    """The whole network: an observation in, the outputs of a policy out."""
+    """Whole network: from an observation to the outputs of a policy."""
 
     def __init__(self, network: SetNetwork, items: int) -> None:
         super().__init__(network, items)
@@ -74,11 +74,11 @@ class SetNet(SetTrunk):
             self.rest = _linear(network.rest)
 
     def init_to_heuristic(self, of_items: ObservedPart | None, scale: float) -> None:
-        """Set outputs near zero, but for the skip connection, which becomes the rule of `item_kind`.
+        """Initialise the outputs near zero and the skip connection to the rule of `item_kind`.
 
         Args:
-            of_items: the items; None without.
-            scale: of the rule's weights; 1 for logits.
+            of_items: the part of items; None without items.
+            scale: scale of the rule's weights; 1 for logits.
         """
         with torch.no_grad():
             if of_items is not None:
@@ -95,7 +95,7 @@ class SetNet(SetTrunk):
                     _last(self.rest).bias[0] = math.log10(PEAK_FACTOR)
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
-        """Return outputs (batch, items * scores + rest): the first score of each item, the second of each, ..., then the others."""
+        """Return the outputs (batch, items * scores + rest): the first score of each item, the second of each, ..., then the others."""
         trunk, encoded = self.gather(observation)
         parts = []
         if encoded is not None:

@@ -1,4 +1,4 @@
-"""A published agent: a folder with agent.safetensors (weights) and card.json (what they are). No pickle anywhere."""
+"""A published agent: a folder with agent.safetensors (weights) and card.json (their description), without pickle."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,11 +28,11 @@ class AgentCard(Strict):
 
     Attributes:
         observation: parts of an observation, in order.
-        observation_space, action_space: of one session, see `vcgym.agents.published.spaces.describe`.
-        network: layers of the network whose tensors the weights are.
-        squashed: whether outputs are squashed by tanh into the Box of actions.
-        steps: transitions trained on.
-        config_hash: of the resolved training config.
+        observation_space, action_space: spaces of one session, see `vcgym.agents.published.spaces.describe`.
+        network: description of the network that the weights belong to.
+        squashed: true if tanh squashes outputs into the Box of actions.
+        steps: transitions in training.
+        config_hash: hash of the resolved training config.
     """
 
     format: Literal[2] = FORMAT
@@ -49,10 +49,10 @@ class AgentCard(Strict):
 
 
 def publish(folder: Path, agent: AgentPolicy, *, algorithm: str, steps: int, seed: int, config_hash: str) -> None:
-    """Write `agent` to the new `folder`, which appears complete or not at all.
+    """Write `agent` to the new `folder` atomically.
 
     Raises:
-        FileExistsError: `folder` is there already.
+        FileExistsError: `folder` exists.
     """
     card = AgentCard(
         env_id=agent.env_id,
@@ -75,7 +75,7 @@ def read_card(folder: Path) -> AgentCard:
     """Read and check card.json.
 
     Raises:
-        ValueError: it is missing or malformed, naming file and field, or of an earlier format.
+        ValueError: it is missing, malformed (the message names file and field) or of an earlier format.
     """
     path = folder / CARD
     content = read_plain(path, MAX_CARD_BYTES)
@@ -93,11 +93,11 @@ def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
     """Load a published agent.
 
     Args:
-        folder: what `publish` wrote.
-        env_id: the environment it is wanted for; None takes whichever the card names.
+        folder: folder that `publish` wrote.
+        env_id: required environment; None accepts any.
 
     Raises:
-        ValueError: another environment, a truncated or malformed file, a tensor missing, of another shape or not finite.
+        ValueError: wrong environment; truncated or malformed file; tensor missing, of wrong shape or not finite.
     """
     folder = Path(folder)
     card = read_card(folder)
@@ -107,10 +107,10 @@ def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
 
 
 def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
-    """Return the agent that `card` describes, from the content of its file of weights; errors name `folder`.
+    """Return the agent that `card` describes, from the bytes of its weights file; errors name `folder`.
 
     Raises:
-        ValueError: a card that contradicts itself, a truncated or malformed file, a tensor missing, of another shape or not finite.
+        ValueError: inconsistent card; truncated or malformed file; tensor missing, of wrong shape or not finite.
     """
     try:
         observation_space, action_space = build(card.observation_space), build(card.action_space)

@@ -1,4 +1,4 @@
-"""Folders that appear complete or not at all, whenever the process is killed."""
+"""Atomic creation of folders: complete or absent, even if the process is killed."""
 
 import os
 import shutil

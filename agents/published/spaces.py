@@ -12,7 +12,7 @@ _MAX_CHOICES = 1 << 16
 
 
 def describe(space: spaces.Space) -> dict[str, Any]:
-    """Describe a Box, Discrete or MultiDiscrete space so that `build` gives an equal one; bounds are strings because JSON has no infinity.
+    """Describe a Box, Discrete or MultiDiscrete space for `build`; bounds are strings because JSON has no infinity.
 
     Raises:
         TypeError: the space is of another kind.
@@ -28,7 +28,7 @@ def describe(space: spaces.Space) -> dict[str, Any]:
 
 
 def over_items(space: spaces.Space, old: int, new: int) -> spaces.Space:
-    """Return an action space as it is with `new` scores of items in place of `old`: they are the first choice, or the first coordinates."""
+    """Return the action space with `new` scores of items instead of `old`, in the first choice or the first coordinates."""
     if isinstance(space, spaces.Discrete):
         return spaces.Discrete(int(space.n) - old + new)
     if isinstance(space, spaces.MultiDiscrete):
@@ -40,10 +40,10 @@ def over_items(space: spaces.Space, old: int, new: int) -> spaces.Space:
 
 
 def build(description: dict[str, Any]) -> spaces.Space:
-    """Rebuild a space from a description of `describe`.
+    """Rebuild a space from the result of `describe`.
 
     Raises:
-        ValueError: the description is not one of `describe`'s.
+        ValueError: the description is malformed.
     """
     kind = description.get("kind")
     try:

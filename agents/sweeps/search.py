@@ -1,4 +1,4 @@
-"""A running Ray, calls in its processes, and random search over declared ranges with Ray Tune: a trial is any function of named values."""
+"""Start of Ray, calls in its processes, and random search with Ray Tune; a trial is any function of named values."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ _OBJECT_STORE_BYTES = 200 * 2**20
 
 @contextmanager
 def ray_running(workers: int, address: str | None) -> Iterator[None]:
-    """Start a local Ray of so many processes, or join the cluster at `address` ("auto": this machine's), for the length of the block."""
+    """Start a local Ray with `workers` processes, or join the cluster at `address` ("auto": this machine's), during the block."""
     if address is None:
         ray.init(
             address="local", num_cpus=workers, object_store_memory=_OBJECT_STORE_BYTES, include_dashboard=False, log_to_driver=False,
@@ -37,14 +37,14 @@ def ray_running(workers: int, address: str | None) -> Iterator[None]:
 
 
 class Domain(Config):
-    """The range of one value: from `low` to `high`, or one of `choices`.
+    """Range of one value: from `low` to `high`, or one of `choices`.
 
     Attributes:
         low: minimum.
         high: maximum.
         log: sample uniformly in the logarithm.
-        whole: an integer, both ends included.
-        choices: the values, each equally likely.
+        whole: sample integers, both ends included.
+        choices: allowed values, equally likely.
     """
 
     low: float = 0.0
@@ -62,11 +62,11 @@ class Domain(Config):
         return self
 
     def to_ray(self) -> Any:
-        """Return Ray Tune's domain."""
+        """Return the corresponding domain of Ray Tune."""
         if self.choices is not None:
             return tune.choice(self.choices)
         if self.whole:
-            ends = int(self.low), int(self.high) + 1  # Ray leaves out the upper end
+            ends = int(self.low), int(self.high) + 1  # Ray excludes the upper end
             return tune.lograndint(*ends) if self.log else tune.randint(*ends)
         return tune.loguniform(self.low, self.high) if self.log else tune.uniform(self.low, self.high)
 
@@ -77,11 +77,11 @@ def search(
     """Sample `trials` sets of values, score each in a process of the running Ray, and return values and scores in the order of sampling.
 
     Args:
-        score: called in another process; higher is better.
+        score: objective, called in another process; higher is better.
         space: range of each value.
         trials: number of sets.
-        seed: of the sampling.
-        concurrent: trials at a time, one CPU each.
+        seed: seed of the sampling.
+        concurrent: concurrent trials, one CPU each.
 
     Raises:
         RuntimeError: a trial failed.
@@ -105,6 +105,6 @@ def search(
 
 
 def each(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> list[Any]:
-    """Call a function of a module with each tuple of arguments, each in a process of the running Ray, and return the results in order."""
+    """Call a module-level function with each tuple of arguments in processes of the running Ray; return the results in order."""
     task = ray.remote(num_cpus=1)(function)
     return list(ray.get([task.remote(*arguments) for arguments in calls]))

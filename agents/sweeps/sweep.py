@@ -1,10 +1,10 @@
 """A search for PPO's learning rate and entropy coefficient with Ray Tune.
 
-Trials report numbers; the driver writes them to MLflow, each trial a run nested under the sweep's.
+Trials report metrics; the driver logs them to MLflow, each trial as a run nested in the sweep's.
 
-A sweep goes on after a kill without snapshots of Ray's: seed and order give every trial its values and its name again, and a trial reports
-once more what it had reported, so that the scheduler decides as before, then trains on from its newest checkpoint. A trial whose process or
-machine is lost does the same at once.
+A killed sweep resumes without snapshots of Ray. Seed and order give every trial the same values and name again. A trial first repeats its
+earlier reports, so that the scheduler decides as before, then continues from its newest checkpoint. A trial whose process or machine is
+lost does the same at once.
 """
 
 import os
@@ -32,12 +32,12 @@ from vcgym.agents.training.training import require_trainable, train
 _METRIC = "validation/return_mean"
 _REPORTS = "reports.jsonl"
 _MARKER = "mlflow_run"  # file with the id of a run
-_RETRIES = 2  # of a trial whose process, machine or training is lost
+_RETRIES = 2  # retries of a trial whose process, machine or training is lost
 
 
 @dataclass(frozen=True)
 class Best:
-    """The winning trial and the folder of its agent."""
+    """Best trial and the folder of its agent."""
 
     agent: Path
     learning_rate: float
@@ -46,16 +46,16 @@ class Best:
 
 
 class TrialError(ChildProcessError):
-    """A trial ended with an error, or all of them did, or none left an agent."""
+    """Error of a trial, or of a sweep in which all trials failed or none left an agent."""
 
 
 def run_sweep(config: SweepConfig) -> Best:
-    """Run `config.trials` trainings, stop the weaker ones early, and return the best one that left an agent.
+    """Run `config.trials` trainings, stop the weaker ones early, and return the best trial that left an agent.
 
     Raises:
         FileExistsError: the folder holds a sweep and `config.train.resume` is false.
-        ValueError: the folder holds another sweep; also see `vcgym.agents.training.training.require_trainable`.
-        TrialError: all trials failed, or none left an agent here.
+        ValueError: the folder holds another sweep; see also `vcgym.agents.training.training.require_trainable`.
+        TrialError: all trials failed, or none left an agent on this machine.
     """
     folder, saved = config.folder, config.folder / "config.json"
     if saved.exists() and not config.train.resume:
@@ -92,7 +92,7 @@ def run_sweep(config: SweepConfig) -> Best:
 
 
 def _log_best(tracking: Tracking, config: TrainConfig, best: Best, steps: int) -> None:
-    """Make the winner's agent the model of its run; a run that no server took has none."""
+    """Log the best agent as the model of its run, unless no server has the run."""
     marker = best.agent.parents[1] / _MARKER
     if marker.exists():
         run = Run(tracking.server, marker.read_text().strip(), None)
@@ -105,7 +105,7 @@ def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[Best, int]:
     ended = [results[i] for i in range(len(results)) if results[i].error is None]
     if not ended:
         raise TrialError(f"all {len(results)} trials failed, the first with: {next(iter(results.errors), None)}")
-    # Config and metrics are None only where a trial never reported, and a training that ends well has.
+    # Config and metrics are None only for a trial without reports; a successful training has reported.
     found = [(_agent(config, _name(metrics["trial_id"])), r.config or {}, metrics) for r in ended if (metrics := r.metrics or {})]
     saved = [one for one in found if one[0].exists()]
     if not saved:
@@ -116,7 +116,7 @@ def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[Best, int]:
 
 
 def trial_config(config: TrainConfig, learning_rate: float, ent_coef: float, name: str) -> TrainConfig:
-    """Return the config of one trial: two values replaced, and a folder of its own, from which it may go on."""
+    """Return the config of one trial: two values replaced, and its own folder, from which it can resume."""
     tuned = config.algorithm.model_copy(update={"learning_rate": learning_rate, "ent_coef": ent_coef})
     return config.model_copy(update={"algorithm": tuned, "folder": _home(config, name), "seeds": config.seeds[:1], "resume": True})
 
@@ -130,14 +130,14 @@ def _agent(config: TrainConfig, name: str) -> Path:
 
 
 def _name(trial_id: str) -> str:
-    """Return the name of a trial: its number, which alone is the same when the sweep goes on."""
+    """Return the name of a trial: its number, the only part of the id that is the same after a resume."""
     return f"trial-{trial_id.rpartition('_')[2]}"
 
 
 def _tune_config(config: SweepConfig) -> tune.TuneConfig:
     steps, rollout = config.train.steps, config.train.num_envs * config.train.algorithm.n_steps
     interval = config.train.evaluate_every * rollout
-    # A trial is stopped at max_t as soon as it reports it, and would then not publish its agent: so max_t lies beyond the last report.
+    # Ray stops a trial when it reports max_t, before it publishes its agent: so max_t is beyond the last report.
     max_t = max(2 * steps, steps + rollout, interval)
     scheduler = ASHAScheduler(time_attr="steps", max_t=max_t, grace_period=interval, reduction_factor=2)
     searcher = tune.search.BasicVariantGenerator(random_state=config.seed, max_concurrent=config.concurrent)
@@ -170,7 +170,7 @@ def _trial(values: dict[str, float], train_config: TrainConfig) -> None:
 
 
 class _Nested(tune.Callback):
-    """Callback of the driver that logs the reports of trials as runs nested under the sweep's."""
+    """Callback of the driver that logs the reports of trials as runs nested in the sweep's."""
 
     def __init__(self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str, report_progress: OnProgress):
         self.tracking, self.sweep, self.config, self.data_hash, self.report_progress = tracking, sweep, config, data_hash, report_progress
@@ -178,7 +178,7 @@ class _Nested(tune.Callback):
         self.open: dict[str, tuple[Run, ExitStack]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # Ray pickles its callbacks in case a search is restored; this one lives as long as the driver and holds open runs.
+        # Ray pickles callbacks in case it restores a search; this one holds open runs and lives only in the driver.
         return {}
 
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
@@ -199,7 +199,7 @@ class _Nested(tune.Callback):
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         name = _name(trial.trial_id)
         run, stack = self.open.pop(name)
-        # A trial that was stopped early publishes nothing, and without shared storage the driver does not see another machine's agent.
+        # A trial stopped early publishes nothing, and without shared storage the driver does not see the agents of other machines.
         agent = _agent(self.config, name)
         if agent.exists():
             run.folder(agent)
@@ -207,7 +207,7 @@ class _Nested(tune.Callback):
         self._count(f"{name} ended")
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        # One that could not even be started has no run.
+        # A trial that could not be started has no run.
         name = _name(trial.trial_id)
         _, stack = self.open.pop(name, (None, ExitStack()))
         with suppress(TrialError), stack:

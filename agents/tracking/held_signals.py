@@ -1,4 +1,4 @@
-"""Signals held back while a request runs: half a transaction would keep the database locked, and the run could not be closed."""
+"""Signals deferred during a request: an interrupted transaction would keep the database locked, and the run could not be closed."""
 
 import signal
 import threading
@@ -10,7 +10,7 @@ HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """Hold back what ends a program until the block is done; without effect outside the main thread, which alone is told of signals."""
+    """Defer termination signals until the block ends; no effect outside the main thread, the only one that receives signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

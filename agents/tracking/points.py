@@ -1,4 +1,4 @@
-"""Points of metrics in a file, one a line: what a tracking server did not take, and what a trial of a sweep has reported."""
+"""Metric values in a file, one point per line: values that a tracking server did not accept, and reports of a trial of a sweep."""
 
 import json
 import os
@@ -16,7 +16,7 @@ class Point(NamedTuple):
 
 
 def append(path: Path, point: Point) -> None:
-    """Append a point to the file; a line that a kill cut short goes first."""
+    """Append a point to the file, after removing a line truncated by a kill."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = path.read_bytes() if path.exists() else b""
     whole = content.rfind(b"\n") + 1
@@ -27,10 +27,10 @@ def append(path: Path, point: Point) -> None:
 
 
 def read(path: Path) -> Iterator[Point]:
-    """Yield the points of the file, if there is one; a last line that a kill cut short is passed over.
+    """Yield the points of the file, if it exists; skip a last line truncated by a kill.
 
     Raises:
-        ValueError: a line that is no point.
+        ValueError: a line is not a point.
     """
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
     for number, line in enumerate(lines, 1):

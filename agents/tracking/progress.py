@@ -12,7 +12,7 @@ OnProgress = Callable[[int, str], None]
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[OnProgress]:
-    """Yield `report_progress(done, note)`, to be called with the finished part of `total` and a note."""
+    """Yield `report_progress(done, note)`; call it with the number of finished steps, up to `total`, and a note."""
     console = Console()
     if not console.is_terminal:
         yield lambda done, note: console.print(f"{title} {done:,}/{total:,} {note}", highlight=False, soft_wrap=True)

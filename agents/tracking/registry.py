@@ -1,4 +1,4 @@
-"""Models of runs and in MLflow's registry: code and safetensors, under a name and an alias. Nothing is pickled."""
+"""Models of runs and of MLflow's registry: code and safetensors, under a name and an alias. Nothing is pickled."""
 
 import time
 import warnings
@@ -20,13 +20,13 @@ CHAMPION = "champion"
 
 
 class Served(NamedTuple):
-    """A model as MLflow serves it.
+    """Model that MLflow can serve.
 
     Attributes:
-        code: file beside this one that MLflow runs.
-        files: what the code reads, of one folder.
-        example: of its input, which the signature is made from: a table (columns of lists), an array with any axes, or arrays by name.
-        answer: to the example, alike.
+        code: file in the folder of this module that MLflow runs.
+        files: files that the code reads, all from one folder.
+        example: example input, from which the signature is inferred: a table (columns of lists), an array, or arrays by name.
+        answer: output for the example, in the same form.
     """
 
     code: str
@@ -42,12 +42,12 @@ def predictor(folder: Path) -> Served:
 
 
 def agent(folder: Path, observation: np.ndarray, actions: np.ndarray) -> Served:
-    """Return the model of a published agent, which decided `actions` on `observation`, each of a batch of sessions."""
+    """Return the model of a published agent that chooses `actions` for `observation`, both for a batch of sessions."""
     return Served("served_agent.py", tuple(folder.iterdir()), observation, actions)
 
 
 def pair(files: tuple[Path, ...]) -> Served:
-    """Return the model of a learned pair: the two files of `vcgym.baselines.zoo.save_learned`, and what goes with them."""
+    """Return the model of a learned pair: the two files of `vcgym.baselines.zoo.save_learned`, with an example."""
     record = Record(MEDIA, packet=0, path=0, sent_us=0, arrived_us=100_000, known_us=150_000, lag_us=80_000, late=0)
     history = np.array([[1024.0, 100.0, 2.0], [1024.0, 110.0, 2.0]])
     answer = {"path": np.zeros(1, np.int64), "lag_us": np.zeros(1, np.int64)}
@@ -55,14 +55,14 @@ def pair(files: tuple[Path, ...]) -> Served:
 
 
 def log_model(run: Run, name: str, served: Served, steps: int, metrics: Mapping[str, float]) -> None:
-    """Make a model the output of a run, and the newest version of the registered model `name`; once, however often the run goes on.
+    """Log a model as the output of a run and as the newest version of the registered model `name`; only once for a resumed run.
 
     Args:
-        run: that trained it.
-        name: of the registered model.
+        run: run that trained the model.
+        name: name of the registered model.
         served: the model.
-        steps: transitions that it was trained on.
-        metrics: of the model, shown beside it.
+        steps: transitions in training.
+        metrics: metrics of the model, shown with it.
     """
     client, info = run.client, run.client.get_run(run.id)
     if info.outputs is not None and info.outputs.model_outputs:
@@ -94,7 +94,7 @@ def crown(run: Run, name: str) -> None:
 
 def _save(path: Path, served: Served, model_id: str, run_id: str) -> None:
     with warnings.catch_warnings():
-        # mlflow warns of its own types while it is imported.
+        # mlflow emits warnings about its own types on import.
         warnings.filterwarnings("ignore", ".*Any type hint is inferred as AnyType")
         from mlflow.models import Model, ModelSignature
         from mlflow.pyfunc import save_model

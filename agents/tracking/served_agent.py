@@ -1,4 +1,4 @@
-"""The code of a registered agent: MLflow runs this file, which reads the published weights beside it. Nothing is pickled."""
+"""Code of a registered agent: MLflow runs this file, which reads the published weights in its folder. Nothing is pickled."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ class ServedAgent(PythonModel):
     def load_context(self, context: Any) -> None:
         self.agent = load_agent(Path(context.artifacts["card.json"]).parent)
 
-    def predict(self, context: Any, model_input: np.ndarray, params: Any = None) -> Any:  # mlflow goes by the signature, not by hints
+    def predict(self, context: Any, model_input: np.ndarray, params: Any = None) -> Any:  # mlflow uses the signature, not type hints
         return self.agent.predict(np.asarray(model_input))[0]
 
 

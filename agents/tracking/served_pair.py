@@ -1,4 +1,4 @@
-"""The code of a registered learned pair: MLflow runs this file, which reads the weights beside it. Nothing is pickled."""
+"""Code of a registered learned pair: MLflow runs this file, which reads the weights in its folder. Nothing is pickled."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from vcgym.baselines.zoo import CARD, LEARNED
 
 
 class ServedPair(PythonModel):
-    """MLflow model from one call to the pair's decisions after each record.
+    """MLflow model from the records of one call to the pair's decision after each record.
 
     Inputs: `history` (paths, 3), samples, mean and standard deviation (ms) of each path; `records` (records, 8), the fields of
     `vcgym.baselines.records.Record`, in order. Outputs: `path` (records,), decided when the record is known centrally; `lag_us`
@@ -24,7 +24,7 @@ class ServedPair(PythonModel):
     def load_context(self, context: Any) -> None:
         self.system = learned_system(Path(context.artifacts[f"{LEARNED}{CARD}"]).parent, LEARNED)
 
-    def predict(self, context: Any, model_input: np.ndarray, params: Any = None) -> Any:  # mlflow goes by the signature, not by hints
+    def predict(self, context: Any, model_input: np.ndarray, params: Any = None) -> Any:  # mlflow uses the signature, not type hints
         history, records = model_input["history"], model_input["records"]
         paths = len(history)
         taken = records[:, Record._fields.index("path")]

@@ -1,4 +1,4 @@
-"""The code of a registered predictor: MLflow runs this file, which reads the published weights beside it. Nothing is pickled."""
+"""Code of a registered predictor: MLflow runs this file, which reads the published weights in its folder. Nothing is pickled."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ class ServedPredictor(PythonModel):
     def load_context(self, context: Any) -> None:
         self.network = load_network(Path(context.artifacts["predictor.json"]).parent)
 
-    def predict(self, context: Any, model_input: np.ndarray, params: Any = None) -> Any:  # mlflow goes by the signature, not by hints
+    def predict(self, context: Any, model_input: np.ndarray, params: Any = None) -> Any:  # mlflow uses the signature, not type hints
         return predict_each(self.network, *(np.asarray(model_input[name]) for name in ("transmit_delay_ms", "jitter_ms")))
 
 

@@ -1,7 +1,7 @@
-"""Runs in MLflow: one per seed, nested under its study, on sqlite or at MLFLOW_TRACKING_URI.
+"""Runs in MLflow: one per seed, nested in its study, in sqlite or at MLFLOW_TRACKING_URI.
 
-Runs are addressed by id, never through MLflow's notion of an active run, so several may be open in one process. A server must answer before
-work begins. One that fails later ends no work: that is said once, and metrics are kept beside the run until it goes on.
+Runs are addressed by id, never through MLflow's active run, so one process may have several open runs. A server must respond before work
+begins. If it fails later, work continues: a warning appears once, and metrics are saved in the run's folder until the run resumes.
 """
 
 import fcntl
@@ -21,9 +21,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-# Read when mlflow is imported: tracking reports to nobody but its own database.
+# mlflow reads these at import: tracking sends data only to its own database.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-# A dead server is given up in seconds, not in minutes: 7 tries of 120 s are MLflow's own settings.
+# Commands print their own output alone.
+os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+# Give up a dead server within seconds, not minutes: MLflow's defaults are 7 tries of 120 s.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
 
@@ -48,14 +51,14 @@ from vcgym.network.traces.plain_file import replace_file
 EXPERIMENT = "vcgym"
 UNSENT = "metrics_unsent.jsonl"
 _SQLITE = "sqlite:///"
-_PARAMS_PER_BATCH = 100  # MLflow's limit for one call
-_ANSWER_S = 2.0  # that a server has before work begins
+_PARAMS_PER_BATCH = 100  # MLflow's limit per request
+_ANSWER_S = 2.0  # timeout of the first request to a server
 
 log = logging.getLogger(__name__)
 
 
 class Server:
-    """A tracking server as far as it answers: after its first failure it is asked no more."""
+    """Tracking server that gets no more requests after its first failure."""
 
     def __init__(self, uri: str):
         _require_answer(uri)
@@ -63,7 +66,7 @@ class Server:
         self.lost = False
 
     def ask(self, request: Callable[[], object]) -> bool:
-        """Make a request; return False, and say so the first time, if the server fails or has failed."""
+        """Make a request; return False if the server fails or has failed, and warn the first time."""
         if not self.lost:
             try:
                 with held_signals():
@@ -76,12 +79,12 @@ class Server:
 
 
 class Run:
-    """Open run of a tracking database.
+    """Open run in a tracking database.
 
     Args:
-        server: that has the run.
-        run_id: its id; empty if the server had failed when it began.
-        unsent: file for the metrics that the server does not take; None: they are lost.
+        server: server of the run.
+        run_id: id of the run; empty if the server had failed before the run began.
+        unsent: file for metrics that the server does not accept; None: they are lost.
     """
 
     def __init__(self, server: Server, run_id: str, unsent: Path | None):
@@ -94,7 +97,7 @@ class Run:
             points.append(self.unsent, point)
 
     def send_kept(self) -> None:
-        """Log the metrics that the server did not take when this run was open before."""
+        """Log the metrics that the server did not accept when this run was last open."""
         if self.unsent is None or not self.unsent.exists():
             return
         kept = list(points.read(self.unsent))
@@ -103,11 +106,11 @@ class Run:
             log.info(f"{self.unsent}: {len(kept)} kept points of metrics sent to {self.server.uri}")
 
     def config(self, config: Config) -> None:
-        """Log the resolved config: decisive fields, flattened, as parameters, which MLflow does not let change; all as config.json."""
+        """Log the resolved config: decisive fields, flattened, as (immutable) parameters, and all fields as config.json."""
         self.server.ask(lambda: self._log_config(config))
 
     def folder(self, folder: Path) -> None:
-        """Log every file of `folder` as an artefact under its name."""
+        """Log every file of `folder` as an artefact of the same name."""
         self.server.ask(lambda: self.client.log_artifacts(self.id, str(folder), folder.name))
 
     def end(self, status: str) -> None:
@@ -125,13 +128,13 @@ class Run:
         self.client.log_text(self.id, config.model_dump_json(indent=2), "config.json")
 
     def table(self, file: Path, sha256: str, columns: dict[str, str], rows: int) -> None:
-        """Log the table in a file as a data set of the run; `columns` gives the type of each column."""
+        """Log the table in a file as a data set of the run; `columns` maps names to types."""
         schema = json.dumps({"mlflow_colspec": [{"name": name, "type": kind} for name, kind in columns.items()]})
         source, profile = json.dumps({"uri": file.as_uri()}), json.dumps({"num_rows": rows, "sha256": sha256})
         self._dataset(Dataset(file.name, sha256[:16], "local", source, schema, profile), "training")
 
     def worlds(self, kind: str, data_hash: str) -> None:
-        """Log the worlds of a scenario and mode as data sets of the run: one split to train on, one to judge by."""
+        """Log the worlds of a scenario and mode as two data sets of the run: the training and the validation split."""
         for split, context in (("train", "training"), ("validation", "validation")):
             source, profile = json.dumps({"scenario": kind, "split": split}), json.dumps({"sha256": data_hash})
             self._dataset(Dataset(f"{kind} {split}", data_hash[:16], "vcgym", source, None, profile), context)
@@ -142,13 +145,13 @@ class Run:
 
 
 class Tracking:
-    """A tracking database, made on first use: two processes that find none may start at once.
+    """Tracking database, created on first use; two processes may start at once without one.
 
     Args:
-        uri: of the database; None takes MLFLOW_TRACKING_URI, else outputs/mlflow.db below the working folder.
+        uri: URI of the database; None: MLFLOW_TRACKING_URI, else outputs/mlflow.db in the working folder.
 
     Raises:
-        ConnectionError: a server that does not answer within two seconds.
+        ConnectionError: the server does not respond within two seconds.
     """
 
     def __init__(self, uri: str | None = None):
@@ -168,13 +171,13 @@ class Tracking:
     def run(
         self, name: str, *, parent: Run | None = None, tags: Mapping[str, str] = MappingProxyType({}), marker: Path | None = None
     ) -> Iterator[Run]:  # fmt: skip
-        """Open a run for the length of the block; it ends FINISHED, FAILED when the block raises, or KILLED by an interrupt or exit.
+        """Open a run during the block; it ends FINISHED, FAILED if the block raises, or KILLED on an interrupt or exit.
 
         Args:
-            name: shown in the interface.
-            parent: the study's run that this one is nested under.
-            tags: to find it by, such as its environment, its algorithm, its seed and the hash of its data.
-            marker: a file that remembers the run's id; when it exists, that run goes on.
+            name: name in the interface.
+            parent: parent run, that of the study.
+            tags: tags for search, such as environment, algorithm, seed and hash of the data.
+            marker: file with the run's id; if it exists, that run resumes.
         """
         found = marker.read_text().strip() if marker is not None and marker.exists() else ""
         run = Run(self.server, found, marker and marker.with_name(UNSENT))
@@ -206,7 +209,7 @@ def _require_answer(uri: str) -> None:
         with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=_ANSWER_S):
             pass
     except urllib.error.HTTPError:
-        pass  # an answer
+        pass  # any response will do
     except (OSError, ValueError) as error:
         allowed = "a server that answers within 2 s, or none: then outputs/mlflow.db"
         raise ConnectionError(f"MLFLOW_TRACKING_URI is {uri} ({error}); allowed: {allowed}") from error
@@ -221,7 +224,7 @@ def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def git_revision() -> str:
-    """Return the commit of the source tree, with "-dirty" if changed; the package's version where git does not track this file."""
+    """Return the commit of the source tree, with "-dirty" if changed; the package's version if git does not track this file."""
     here = Path(__file__).resolve()
 
     def git(*arguments: str) -> str:
@@ -237,7 +240,7 @@ def git_revision() -> str:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container's user has no name
+    except (KeyError, OSError):  # a user in a container may have no name
         return str(os.getuid())
 
 

@@ -1,10 +1,10 @@
-"""Checkpoints between two rollouts: a killed training resumes from one and ends with the same bytes as an uninterrupted one.
+"""Checkpoints between rollouts: a killed training resumes from one and ends with the same bytes as an uninterrupted training.
 
-A checkpoint is a folder `step-<transitions>` with state.safetensors (every array), state.json (everything else) and manifest.json (the
-SHA-256 of both, checked before they are used). It holds model, optimisers, normalisation of rewards, SAC's replay buffer, Python's, numpy's
-and torch's random state, the environment's own state, the last observation and which sessions have just begun. Nothing is
-pickled. Exact on one platform and stack with one torch thread; the environment must offer `get_state() -> dict of arrays` and
-`set_state(dict)`.
+A checkpoint is a folder `step-<transitions>` with state.safetensors (all arrays), state.json (all other values) and manifest.json (the
+SHA-256 of both, checked before use). It contains the model, optimisers, reward normalisation, SAC's replay buffer, the random states of
+Python, numpy and torch, the state of the environment, the last observation and the mask of sessions that have just begun. Nothing is
+pickled. Resuming is exact on the same platform and software with one torch thread. The environment must provide
+`get_state() -> dict of arrays` and `set_state(dict)`.
 """
 
 import json
@@ -44,12 +44,12 @@ def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
     """Write `folder`/step-<transitions> and remove all but the newest two.
 
     Args:
-        folder: of one training's checkpoints.
-        model: between two rollouts.
-        identity: JSON values that must be the same when training resumes.
+        folder: folder of the training's checkpoints.
+        model: the model, between two rollouts.
+        identity: JSON values that must be equal when training resumes.
 
     Returns:
-        The checkpoint; an existing one is not overwritten.
+        The folder of the checkpoint; an existing one is not overwritten.
     """
     target = folder / f"step-{model.num_timesteps:012d}"
     if not target.exists():
@@ -65,8 +65,8 @@ def load(checkpoint: Path, model: Model, identity: dict[str, Any]) -> None:
     """Restore `model`, its environment and the process's random generators from `checkpoint`.
 
     Raises:
-        ValueError: the checkpoint belongs to another training (naming field, value and expected value), is not as its manifest says, or
-            does not fit the model.
+        ValueError: the checkpoint belongs to another training (the message names field, value and expected value), differs from its
+            manifest, or does not fit the model.
     """
     content_of_arrays, content_of_scalars = read_files(checkpoint, (ARRAYS, SCALARS))
     scalars = parse_json(checkpoint / SCALARS, content_of_scalars)
@@ -87,7 +87,7 @@ def load(checkpoint: Path, model: Model, identity: dict[str, Any]) -> None:
 
 @runtime_checkable
 class Resumable(Protocol):
-    """An environment that can be stopped and continued anywhere."""
+    """Environment whose state can be saved and restored at any step."""
 
     def get_state(self) -> dict[str, np.ndarray]: ...
 
@@ -181,7 +181,7 @@ def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any
 
 
 def _optimisers(model: Model) -> dict[str, torch.optim.Optimizer]:
-    """Return the optimisers by the name of their saved state."""
+    """Return the optimisers, keyed by the name of their saved state."""
     if not isinstance(model, SAC):
         return {"optimiser": model.policy.optimizer}
     found = {"optimiser_actor": model.actor.optimizer, "optimiser_critic": model.critic.optimizer}
@@ -192,7 +192,7 @@ _BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "
 
 
 def _capture_sac(model: SAC) -> dict[str, np.ndarray]:
-    """Return SAC's state besides its networks: transitions, and the weight of the entropy where it is learned."""
+    """Return SAC's state outside its networks: transitions, and the entropy weight if it is learned."""
     buffer = model.replay_buffer
     assert buffer is not None
     arrays = {f"sac/{name}": getattr(buffer, name)[: buffer.size()] for name in _BUFFER}

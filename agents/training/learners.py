@@ -1,7 +1,7 @@
-"""The learning algorithms: a config becomes a model of Stable-Baselines3 over our networks, and a model a policy to publish.
+"""Learning algorithms: build a Stable-Baselines3 model over our networks from a config, and a publishable policy from a model.
 
-PPO takes any environment, MaskablePPO one with `action_masks`. SAC takes a Box of actions and no paths;
-its network is plain, two layers, with features compressed by arcsinh.
+PPO supports any environment, MaskablePPO one with `action_masks`. SAC supports a Box of actions without paths; its network is an MLP with
+two layers on the arcsinh of the features.
 """
 
 from functools import partial
@@ -30,13 +30,13 @@ from vcgym.agents.sb3 import NativeVecEnv
 
 Model = PPO | MaskablePPO | SAC
 
-_OURS = {"learning_rate", "schedule", "hidden", "activation", "masked"}  # of a config; the rest are arguments of the model
+_OURS = {"learning_rate", "schedule", "hidden", "activation", "masked"}  # the other fields of a config are arguments of the model
 _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
-_SAC_TENSORS = {"trunk.0": "latent_pi.0", "trunk.1": "latent_pi.2", "rest.0": "mu"}  # names in an agent's file, and in SB3's actor
+_SAC_TENSORS = {"trunk.0": "latent_pi.0", "trunk.1": "latent_pi.2", "rest.0": "mu"}  # our names -> names in SB3's actor
 
 
 def name_of(algorithm: Algorithm) -> str:
-    """Return the algorithm's name on a card."""
+    """Return the name of the algorithm for a card."""
     return "SAC" if isinstance(algorithm, SACConfig) else "MaskablePPO" if isinstance(algorithm, MaskablePPOConfig) else "PPO"
 
 
@@ -44,7 +44,7 @@ def require_learnable(algorithm: Algorithm, envs: VectorEnv) -> None:
     """Raise ValueError if the algorithm cannot learn the actions of the environment.
 
     Raises:
-        ValueError: naming the action space and what is allowed.
+        ValueError: the message names the action space and the allowed ones.
     """
     space = envs.single_action_space
     output_count(space)
@@ -55,7 +55,7 @@ def require_learnable(algorithm: Algorithm, envs: VectorEnv) -> None:
 
 
 def build_model(config: TrainConfig, seed: int) -> Model:
-    """Build a model with fresh weights over monitored sessions of the training split whose rewards are normalised."""
+    """Build a model with fresh weights over monitored sessions of the training split with normalised rewards."""
     envs, chosen = make_envs(config.env, config.num_envs, "train"), config.algorithm
     sessions = VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, gamma=chosen.gamma)
     rate = LinearSchedule(chosen.learning_rate, 0.0, 1.0) if chosen.schedule == "linear" else chosen.learning_rate
@@ -73,7 +73,7 @@ def build_model(config: TrainConfig, seed: int) -> Model:
 
 
 class Compressed(BaseFeaturesExtractor):
-    """Features compressed by arcsinh, as in all our networks."""
+    """Feature extractor that applies arcsinh, as in all our networks."""
 
     def __init__(self, observation_space: spaces.Box) -> None:
         super().__init__(observation_space, int(observation_space.shape[0]))
@@ -83,7 +83,7 @@ class Compressed(BaseFeaturesExtractor):
 
 
 def snapshot(model: Model, config: TrainConfig) -> AgentPolicy:
-    """Return a copy of the model's policy as it is now."""
+    """Return a copy of the model's current policy."""
     assert isinstance(model.observation_space, spaces.Box)
     parts, outputs = _parts(model), output_count(model.action_space)
     spoken = config.env.id, tuple(parts), model.observation_space, model.action_space

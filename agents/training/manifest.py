@@ -1,7 +1,7 @@
-"""The manifest of a checkpoint: the SHA-256 of every other file, checked before any of them is used.
+"""The manifest of a checkpoint: the SHA-256 of every other file, checked before any file is used.
 
-It finds what a disk, a copy or an editor has changed. Who may write to the folder can write a manifest too: the bounds of what is restored
-are checked besides.
+It detects changes by a disk, a copy or an editor. It does not stop an attacker who can write to the folder and so to the manifest;
+therefore restored values are also checked against bounds.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from vcgym.network.traces.plain_file import read_json, read_plain
 from vcgym.network.traces.refusal import shown
 
 MANIFEST = "manifest.json"
-MAX_FILE_BYTES = 1 << 34  # SAC keeps its replay buffer
+MAX_FILE_BYTES = 1 << 34  # large because of SAC's replay buffer
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -24,10 +24,10 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def read_files(folder: Path, names: tuple[str, ...]) -> list[bytes]:
-    """Return the content of files that are as their manifest says.
+    """Return the content of files after a check against their manifest.
 
     Raises:
-        ValueError: a file is missing, or differs; naming it.
+        ValueError: a file is missing or differs; the message names it.
     """
     named = read_json(folder / MANIFEST)
     found = []

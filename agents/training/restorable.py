@@ -1,4 +1,4 @@
-"""The check that a checkpoint fits a model, before any of it is taken over: a wrong shape or index crashes compiled code."""
+"""Check that a checkpoint fits a model, before anything is restored: a wrong shape or index would crash compiled code."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from vcgym.agents.training.learners import Model
 
-_NUMPY_WORDS = 624  # of numpy's Mersenne Twister
+_NUMPY_WORDS = 624  # state size of numpy's Mersenne Twister
 _EPISODES = 10_000
 
 
 def require_fit(
     arrays: Mapping[str, NDArray[Any]], scalars: Mapping[str, Any], model: Model, optimisers: Mapping[str, torch.optim.Optimizer]
 ) -> None:  # fmt: skip
-    """Raise ValueError, naming field, value and what is allowed, unless a checkpoint's values fit a model.
+    """Raise ValueError with field, value and allowed values unless a checkpoint fits a model.
 
-    The networks' own arrays are checked by torch, the environment's by its `set_state`.
+    Torch checks the arrays of the networks; `set_state` of the environment checks its own.
     """
     sessions, observation = model.n_envs, model.observation_space
     wanted = {
@@ -51,7 +51,7 @@ def _require_whole(name: str, value: object, largest: int) -> None:
 
 
 def _require_moments(arrays: Mapping[str, NDArray[Any]], optimisers: Mapping[str, torch.optim.Optimizer]) -> None:
-    """Refuse moments of an optimiser that have not the shape of their parameters: torch takes any."""
+    """Raise ValueError for optimiser moments whose shape differs from their parameters: torch accepts any shape."""
     for name_of, optimiser in optimisers.items():
         parameters = [tuple(parameter.shape) for group in optimiser.param_groups for parameter in group["params"]]
         for name, found in arrays.items():

@@ -1,4 +1,4 @@
-"""A study: one training per seed, each a run nested under the study's."""
+"""A study: one training per seed, each a run nested in the study's."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +19,7 @@ FINAL = "final/return_mean"
 
 
 class StudyConfig(Protocol):
-    """The config of any study."""
+    """Fields that the config of any study has."""
 
     @property
     def folder(self) -> Path: ...
@@ -34,7 +34,7 @@ def run_study(config: TrainConfig) -> list[Trained]:
     """Train once per seed of `config` and log every run.
 
     Raises:
-        ValueError: the folder holds a study of another config, or its disk is all but full; also see
+        ValueError: the folder holds a study of another config, or its disk is almost full; see also
             `vcgym.agents.training.training.require_trainable`.
     """
     config.data.export()
@@ -62,31 +62,31 @@ def run_study(config: TrainConfig) -> list[Trained]:
 
 
 def title_of(config: TrainConfig) -> str:
-    """Return environment and algorithm of a training, as its runs are called."""
+    """Return the title of a training's runs: environment and algorithm."""
     return f"{config.env.id.rpartition('/')[2]} {name_of(config.algorithm)}"
 
 
 def tags_of(config: TrainConfig, data: str, seed: int | None = None) -> dict[str, str]:
-    """Return the tags of a training's run; without a seed, of the study's."""
+    """Return the tags of a training's run, or of the study's run if `seed` is None."""
     of_worlds = {name: str(config.env.options[name]) for name in ("scenario", "mode") if name in config.env.options}
     of_seed = {} if seed is None else {"seed": str(seed)}
     return {"env": config.env.id, "algorithm": name_of(config.algorithm), "study": config.study, "data_hash": data} | of_worlds | of_seed
 
 
 def log_inputs(run: Run, config: TrainConfig, data: str) -> None:
-    """Log a config and the worlds that its trainings learn from and are judged by."""
+    """Log a config and the worlds of its trainings and validations."""
     run.config(config)
     if data:
         run.worlds(" ".join(str(config.env.options[name]) for name in ("scenario", "mode") if name in config.env.options), data)
 
 
 def model_name(config: TrainConfig) -> str:
-    """Return the name of the registered model whose versions such trainings make."""
+    """Return the name of the registered model to which the trainings add versions."""
     return f"vcgym-{title_of(config).replace(' ', '-').lower()}"
 
 
 def log_agent(run: Run, config: TrainConfig, folder: Path, steps: int, metrics: dict[str, float]) -> None:
-    """Make the agent published in `folder` the model of its run; the example is the first observation of a call."""
+    """Log the agent published in `folder` as the model of its run; the example is the first observation of a call."""
     envs = make_envs(config.env, 1, "validation")
     observation, _ = envs.reset(seed=0)
     envs.close()
@@ -95,10 +95,10 @@ def log_agent(run: Run, config: TrainConfig, folder: Path, steps: int, metrics: 
 
 
 def require_same_study(config: StudyConfig) -> None:
-    """Raise ValueError if the folder holds a study of another config, which could not be resumed with this one.
+    """Raise ValueError if the folder holds a study of another config, which this config cannot resume.
 
     Raises:
-        ValueError: naming the field that differs.
+        ValueError: the message names the field that differs.
     """
     path = config.folder / "config.json"
     if not path.exists():
@@ -114,6 +114,6 @@ def require_same_study(config: StudyConfig) -> None:
 
 
 def _has_no_effect(name: str, config: StudyConfig) -> bool:
-    """Return True for a field without effect and what it holds, and for the places of a training within the config."""
+    """Return True for fields without effect, including nested ones, and for the paths of a nested training."""
     first, _, inner = name.partition(".")
     return first in config.without_effect or (first == "train" and inner.partition(".")[0] in PLACES)

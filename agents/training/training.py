@@ -1,6 +1,6 @@
-"""Training: an algorithm of `learners` on the native vector environment, evaluated on the validation split, checkpointed, published.
+"""Training with an algorithm of `learners` on the native vector environment: validation, checkpoints and publication.
 
-The hydra script and the sweep both call `train`; the caller decides where metrics go.
+The hydra script and the sweep both call `train`; the caller chooses where metrics are logged.
 """
 
 from collections.abc import Callable
@@ -27,12 +27,12 @@ from vcgym.agents.training.learners import Model, build_model, name_of, require_
 Log = Callable[[dict[str, float], int], None]
 
 _VALIDATION_SEED = 0
-_CHECKPOINT_FORMAT = 4
+_CHECKPOINT_FORMAT = 5
 
 
 @dataclass(frozen=True)
 class Trained:
-    """Training result: the published agent's folder, transitions learned from, and the last evaluation."""
+    """Training result: folder of the published agent, number of transitions, and the last evaluation."""
 
     agent: Path
     steps: int
@@ -40,11 +40,11 @@ class Trained:
 
 
 def require_trainable(config: TrainConfig) -> None:
-    """Raise at once any error that would come after work has begun: build one session of each split used.
+    """Raise early the errors that would occur during training, by building one session of each split used.
 
     Raises:
         FileExistsError: see `train`.
-        ValueError: an argument of the environment is out of range, no agent can take its actions, or the device is not there.
+        ValueError: an argument of the environment is out of range, agents do not support its actions, or the device does not exist.
         DataError: data is missing or broken.
     """
     _require_device(config)
@@ -63,7 +63,7 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
 
     Raises:
         FileExistsError: the folder holds an earlier training and `config.resume` is false.
-        ValueError: the newest checkpoint belongs to another training, or the device is not there.
+        ValueError: the newest checkpoint belongs to another training, or the device does not exist.
     """
     _require_device(config)
     config.data.export()
@@ -112,7 +112,7 @@ def _newest_checkpoint(config: TrainConfig, seed: int) -> Path | None:
 
 
 def _identity(config: TrainConfig, seed: int, model: Model) -> dict[str, Any]:
-    """Return the values that must be equal for a resumed training to end as an uninterrupted one."""
+    """Return the values that must be equal for a resumed training to equal an uninterrupted one."""
     parts: dict[str, Any] = {"format": _CHECKPOINT_FORMAT, "vcgym": version("vcgym"), "seed": seed}
     parts |= {"num_envs": config.num_envs, "steps": config.steps, "threads": config.threads, "device": get_device(config.device).type}
     parts |= {"env.id": config.env.id, "observation_space": describe(model.observation_space), "action_space": describe(model.action_space)}
@@ -121,7 +121,7 @@ def _identity(config: TrainConfig, seed: int, model: Model) -> dict[str, Any]:
 
 
 class _Forward(KVWriter):
-    """Writer that hands SB3's records of each rollout to `log`."""
+    """Writer that passes SB3's metrics of each rollout to `log`."""
 
     def __init__(self, log: Log):
         self.log = log
@@ -134,7 +134,7 @@ class _Forward(KVWriter):
 
 
 class _BetweenRollouts(BaseCallback):
-    """Callback between two rollouts: evaluates, then checkpoints, each at its interval."""
+    """Callback between rollouts: evaluates, then saves a checkpoint, each at its interval."""
 
     model: Model
 

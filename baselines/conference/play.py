@@ -1,4 +1,4 @@
-"""A conference played to its end, and what its parties heard second by second."""
+"""Simulation of a whole conference, with measurements per second."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,18 +19,18 @@ _US = 1_000_000
 
 
 class Played(NamedTuple):
-    """Course of a conference of P parties, by second.
+    """Course of a conference of P parties, per second.
 
     Attributes:
-        kbps: (seconds, P, P) media that arrived, headers included, by session and receiver.
-        delay_ms: (seconds, P, P) mean delay of it; NaN where nothing arrived.
-        sent_kbps: (seconds, P) rate of each source.
-        bound_kbps: (seconds, P) min-cut of each session, as its source knew it; of a planned allocation its rate.
+        kbps: (seconds, P, P), arrived media including headers, by session and receiver.
+        delay_ms: (seconds, P, P), its mean delay; NaN if nothing arrived.
+        sent_kbps: (seconds, P), rate of each source.
+        bound_kbps: (seconds, P), min-cut of each session as known to its source; for planned trees the rate of each session.
         late: share of arrivals later than the delay bound.
-        lost: (seconds,) share of packets lost on overlay links.
-        overhead: share of headers and messages in all that entered overlay links.
-        log: each arrival of media, of `vcgym.network.overlay.network.LOGGED`; as many as were asked for.
-        emitted: (P,) packets of each session.
+        lost: (seconds,), share of packets lost on overlay links.
+        overhead: share of headers and messages in the bytes that entered overlay links.
+        log: arrivals of media, of `vcgym.network.overlay.network.LOGGED`.
+        emitted: (P,), packets sent by each source.
     """
 
     kbps: NDArray[np.float64]
@@ -44,7 +44,7 @@ class Played(NamedTuple):
     emitted: NDArray[np.int64]
 
     def session_kbps(self, from_s: int, to_s: int) -> NDArray[np.float64]:
-        """Return the rate of each session between two seconds, (P,): what the receiver that heard least of it heard."""
+        """Return the rate of each session between two seconds, (P,), at its slowest receiver."""
         heard = self.kbps[from_s:to_s].mean(axis=0)
         return (heard + np.where(np.eye(len(heard), dtype=bool), np.inf, 0.0)).min(axis=1)
 
@@ -53,13 +53,13 @@ def play(world: ConferenceWorld, params: Celerity | Planned | OraclePlanned, log
     """Play a world of whole seconds.
 
     Args:
-        world: without absences where the allocation is planned.
-        params: the rule that allocates.
-        log: how many arrivals are kept.
+        world: conference; without absences if the trees are planned.
+        params: rule that chooses trees and rates.
+        log: number of arrivals that are kept; 0: none.
 
     Raises:
-        ValueError: a world or parameters that cannot be played.
-        OverflowError: more media arrived than are kept.
+        ValueError: the world or the parameters are invalid.
+        OverflowError: more arrivals than `log`.
     """
     net, events = network_of(world, log)
     parties, seconds, seed = len(net.sessions), int(world.seconds), np.uint64(world.seed)

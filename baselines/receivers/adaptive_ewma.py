@@ -1,18 +1,18 @@
 """Adaptive playout by an exponential average (Ramjee, Kurose, Towsley, Schulzrinne, INFOCOM 1994, algorithm 1).
 
-For each packet of one-way delay n that arrives, late or not,
+For each arriving packet with one-way delay n, late or not,
 
     d <- alpha d + (1 - alpha) n,   v <- alpha v + (1 - alpha) |d - n|,   playout time = sent time + d + 4 v
 
-A lag is measured from the least delay: a player that holds lag L plays at sent time + least delay + L. So
+A lag is relative to the minimum delay: a player with lag L plays at sent time + minimum delay + L. So
 
-    lag = max(0, d + 4 v - least delay of the last 2000 ms)
+    lag = max(0, d + 4 v - minimum delay of the last 2000 ms)
 
-with which the clocked player plays at d + 4 v exactly, and the watermark, which stands a lag behind the newest packet, never runs ahead
-of that playout time: a packet goes at the first arrival that proves it to be due. A lag being a difference of delays, clocks need not
-agree. It starts with d = the first delay, and v such that the lag is NetEQ's 80 ms; the paper does not say.
+With this lag the clocked player plays exactly at d + 4 v. The watermark, one lag behind the newest packet, never passes that playout time:
+a packet is emitted at the first arrival that proves it due. A lag is a difference of delays, so clocks need not be synchronised. Initially
+d is the first delay, and v gives NetEQ's lag of 80 ms; the paper does not specify this.
 
-Left out: holding the playout time within a talkspurt. A call here is one talkspurt, and the player has its own limit of pace.
+Left out: a constant playout delay within a talkspurt. A call here is one talkspurt, and the player limits its own rate of change.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class AdaptiveEwma(NamedTuple):
 
 
 class AdaptiveEwmaState(NamedTuple):
-    """Plain arrays (sessions,)."""
+    """State: arrays (sessions,)."""
 
     window: np.recarray  # of JITTER_WINDOW
     mean_ms: np.ndarray  # d

@@ -1,13 +1,13 @@
 """Adaptive playout by a quantile of recent delays (after Moon, Kurose, Towsley, Multimedia Systems 6, 1998).
 
-    lag = smallest whole ms that at least a share `quantile` of the last `window` packets' excess delays does not exceed
+    lag = the `quantile` of the excess delays of the last `window` packets, in whole ms
 
-The excess delay of a packet, late or not, is its one-way delay above the least of the last 2000 ms (the accumulated jitter of
-`jitter_window.py`), rounded up to whole ms; above 2000 ms it counts as 2000. Taking excess delays instead of delays keeps a shift of
-the base delay, or of a clock, out of the quantile. The counts per ms are updated for the packet that comes and the one that goes, and the
-quantile moves along them.
+The excess delay of a packet, late or not, is its one-way delay above the minimum of the last 2000 ms (the accumulated jitter of
+`jitter_window.py`), rounded up to whole ms and clipped at 2000 ms. Excess delays, unlike delays, keep shifts of the base delay or of a
+clock out of the quantile. Each packet updates the counts per ms for the packet that enters and the one that leaves the window, and the
+quantile moves accordingly.
 
-Left out: the paper's mode for delay spikes, and its change of the playout delay between talkspurts only.
+Left out: the paper's mode for delay spikes, and its restriction to change the playout delay only between talkspurts.
 """
 
 import math
@@ -35,7 +35,7 @@ class AdaptiveQuantile(NamedTuple):
 
 
 class AdaptiveQuantileState(NamedTuple):
-    """The window in a ring, and how often each ms occurs in it. Arrays (sessions,) int64 where nothing else is said."""
+    """State: the window as a ring and a histogram of it in ms. Arrays are (sessions,) int64 unless stated otherwise."""
 
     jitter: np.recarray  # of JITTER_WINDOW
     excess_ms: np.ndarray  # (sessions, window) int16
@@ -86,7 +86,7 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def _slide(state, s, excess_ms):
-    """Take one excess delay into the window, and the oldest out of a full one."""
+    """Add one excess delay to the window; remove the oldest if it is full."""
     window = state.excess_ms.shape[1]
     index = state.taken[s] % window
     if state.taken[s] >= window:
@@ -101,7 +101,7 @@ def _slide(state, s, excess_ms):
 
 @kernel
 def _move_quantile(state, s, wanted):
-    """Let the quantile be the smallest ms up to which `wanted` packets lie."""
+    """Set the quantile to the smallest ms value that at least `wanted` packets do not exceed."""
     while state.below[s] >= wanted:
         state.lag_ms[s] -= 1
         state.below[s] -= state.occurs[s, state.lag_ms[s]]

@@ -1,4 +1,4 @@
-"""Lists of arrivals, given to a rule that plays alone: refused before any work starts if they are not what they must be."""
+"""Validation of arrival lists for rules that run outside a call."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ def integers(name: str, values: ArrayLike, low: int = _LOW, high: int = _HIGH) -
     """Return `values` as int64 (n,).
 
     Raises:
-        ValueError: no list of integers, or one outside [low, high].
+        ValueError: `values` is not a list of integers, or one is outside [low, high].
     """
     numbers = np.asarray(values)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
@@ -21,10 +21,10 @@ def integers(name: str, values: ArrayLike, low: int = _LOW, high: int = _HIGH) -
 
 
 def require_arrivals(name: str, values: NDArray[np.int64], arrived_us: NDArray[np.int64]) -> None:
-    """Refuse arrivals that go back in time, or that are not as many as `values`.
+    """Check that arrivals never decrease and have the shape of `values`.
 
     Raises:
-        ValueError: naming the first that goes back, or both shapes.
+        ValueError: they do not; the message names the first decrease, or both shapes.
     """
     if values.shape != arrived_us.shape:
         raise ValueError(f"{name} has shape {values.shape} and arrived_us {arrived_us.shape}; allowed are equal shapes")

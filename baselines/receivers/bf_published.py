@@ -1,7 +1,7 @@
-"""BF as its code has it throughout: the target of `buffer_target.py`, realised by the published count buffer.
+"""BF exactly as in its published code: the target of `buffer_target.py` with the published count buffer.
 
-That buffer lets go before it takes in and discards nothing on arrival; what comes out behind a newer packet is counted as lost afterwards
-(`vcgym.network.playout.receiver`). Its steady wait is a packet longer than the target.
+That buffer emits before it inserts and discards nothing on arrival; a packet emitted behind a newer one counts as lost
+(`vcgym.network.playout.receiver`). Its steady-state wait is one packet longer than the target.
 """
 
 from typing import NamedTuple

@@ -1,12 +1,12 @@
-"""BF: the NetEQ-like adaptive target that WMJitter is compared with (arXiv 2310.05054), as its published code has it.
+"""BF: the NetEQ-like adaptive target to which WMJitter is compared (arXiv 2310.05054), as in its published code.
 
 A hybrid of two generations of NetEQ: 10-ms buckets, 0.95 quantile, forget factor 0.983 with start weight 2, no resampling, and one
-histogram shared by packets in and out of order, with 20 ms of delay paid per percent of loss. That is CalculateLag (`wmjitter.py`) with
-another price, taught by late packets too, clamped to [10, 1500] ms and set on a count buffer instead of a watermark. The level starts at
-NetEQ's 80 ms.
+histogram for packets in and out of order, with a cost of 20 ms of delay per percent of loss. This is CalculateLag (`wmjitter.py`) with
+another loss cost, updated on late packets too, clamped to [10, 1500] ms and applied to a count buffer instead of a watermark. The level
+starts at NetEQ's 80 ms.
 
-Left out: the code's maximum delay of 4000 ms, which 100 buckets of 10 ms cannot reach, and its order of letting go before taking in (the
-count buffer takes in first, so that the steady wait equals the target).
+Left out: the code's maximum delay of 4000 ms, which 100 buckets of 10 ms cannot reach, and its order of emitting before inserting (our
+count buffer inserts first, so that the steady-state wait equals the target).
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Fixed lag: a watermark that stays the same time behind the newest packet."""
+"""Fixed lag: a watermark at a constant distance behind the newest packet."""
 
 from typing import NamedTuple
 

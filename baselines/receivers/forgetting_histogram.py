@@ -1,10 +1,10 @@
-"""A histogram that forgets exponentially, its quantile always at hand.
+"""A histogram with exponential forgetting and an incrementally updated quantile.
 
-NetEQ's recursion (libwebrtc, audio_coding/neteq/histogram.cc): a sample multiplies every probability by a factor f and adds 1 - f to
-its own bucket; f rises from 0, in 15 fractional bits as there, to the forget factor. Instead of shrinking 100 buckets, the sample is given
-(1 - f) / f times the weight of all before it, which is the same distribution: probability = weight / total. Weights are integers, so that
-sums are exact in any order and the quantile can be moved from bucket to bucket. The total keeps 32 bits or more, against 30 in libwebrtc,
-whose rounding is not imitated here (`neteq_histogram.py` does).
+NetEQ's recursion (libwebrtc, audio_coding/neteq/histogram.cc): a sample multiplies every probability by a factor f and adds 1 - f to its
+own bucket; f rises from 0 to the forget factor, in 15 fractional bits as in libwebrtc. Instead of scaling 100 buckets, the sample gets
+(1 - f) / f times the weight of all earlier ones, which gives the same distribution: probability = weight / total. Weights are integers,
+so sums are exact in any order and the quantile can move from bucket to bucket. The total has at least 32 bits, compared to 30 in
+libwebrtc, whose rounding is not reproduced here (`neteq/histogram.py` does).
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ from vcgym.network.kernels.jit import kernel
 BUCKETS = 100
 
 _FULL = 1 << 15  # factor 1
-_TOGETHER = 4  # buckets whose costs are worked out at once
-_MIN_BITS, _MAX_BITS = 32, 48  # of the total weight
+_TOGETHER = 4  # buckets whose costs are computed at once
+_MIN_BITS, _MAX_BITS = 32, 48  # bits of the total weight
 
 FORGETTING_HISTOGRAM = np.dtype(
     (
@@ -27,7 +27,7 @@ FORGETTING_HISTOGRAM = np.dtype(
             ("total", "i8"),
             ("place", "i8"),  # the quantile's bucket
             ("below", "i8"),  # weight of the buckets below it
-            ("weight", "i8", (BUCKETS + _TOGETHER - 1,)),  # the last ones stay 0
+            ("weight", "i8", (BUCKETS + _TOGETHER - 1,)),  # the last entries stay 0
         ],
     )
 )
@@ -35,7 +35,7 @@ FORGETTING_HISTOGRAM = np.dtype(
 
 @kernel
 def reset_histogram(histogram, quantile):
-    """Start as libwebrtc does: bucket i holds 2^-(i+1), near enough, and the factor 0 makes the first samples overwrite that."""
+    """Start as libwebrtc does: bucket i holds about 2^-(i+1), and the factor 0 makes the first samples overwrite that."""
     histogram.added = 0
     histogram.factor = 0
     histogram.total = 0
@@ -49,14 +49,14 @@ def reset_histogram(histogram, quantile):
 
 @kernel
 def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
-    """Count one sample in `bucket`; one at or beyond the last edge is not counted.
+    """Add one sample to `bucket`; a sample at or beyond the last edge is ignored.
 
     Args:
         histogram: FORGETTING_HISTOGRAM record.
         bucket: at least 0.
-        quantile: the share up to which `place` is the smallest bucket; the same at every call.
-        forget_factor: share that the past keeps, in [0, 1].
-        start_weight: how that share grows from 0: it is 1 - start_weight / (samples + 1) so far.
+        quantile: quantile whose bucket is `place`; the same at every call.
+        forget_factor: final weight f of the past, in [0, 1].
+        start_weight: growth of f from 0: initially f = 1 - start_weight / (samples + 1).
     """
     if bucket >= BUCKETS:
         return
@@ -77,9 +77,9 @@ def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
 
 @kernel
 def count(histogram, bucket, samples, quantile):
-    """Count `samples` in `bucket` (-1: take one away again), nothing forgotten; the first one replaces what a reset left.
+    """Add `samples` to `bucket` (-1: remove one) without forgetting; the first sample replaces the initial distribution.
 
-    An empty histogram keeps its last quantile. For a histogram that `add_sample` is never called on.
+    An empty histogram keeps its last quantile. Do not combine with `add_sample` on the same histogram.
     """
     if histogram.added == 0:
         histogram.weight[:] = 0
@@ -126,9 +126,9 @@ def _raise_factor(histogram, forget_factor, start_weight):
 
 @kernel
 def cheapest_bucket(histogram, first, bucket_us, base_us, us_per_loss_percent):
-    """Return the lowest bucket i >= `first` of the smallest max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i.
+    """Return the lowest bucket i >= `first` that minimises max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i.
 
-    From where the wait alone costs as much as the best so far, no bucket can be cheaper.
+    The search stops where the wait alone costs as much as the best bucket so far.
     """
     up_to, at = histogram.below + histogram.weight[histogram.place], histogram.place
     while at > first:

@@ -1,20 +1,20 @@
-"""A lag rule that waits for what is overtaken: after a change to a faster path its lag is held up for some time.
+"""A lag rule that waits for overtaken packets: after a change to a faster path it keeps the lag high for some time.
 
-Packets of the old path are still on their way when the first one of a faster path arrives. The watermark then stands a lag behind that
-newest packet, and they are discarded as late although the player could still play them. So, at a packet newer than all before it that came
-by another path in less time,
+Packets of the old path are still in flight when the first packet of a faster path arrives. The watermark, one lag behind this newest
+packet, discards them as late although the player could still play them. So, when a packet newer than all before it arrives over another
+path with a smaller delay,
 
     held delay = one-way delay of the newest packet before it + margin_ms, for hold_ms from its arrival
 
-and as long as that lasts
+and during that hold
 
-    lag = max(lag of the rule within, held delay - least delay of the last 2000 ms)
+    lag = max(lag of the inner rule, held delay - minimum delay of the last 2000 ms)
 
-which is the lag that plays at sent time + held delay (`adaptive_ewma.py`). The least delay is a packet's delay less its accumulated jitter
-(`jitter_window.py`). A change to another faster path while it lasts begins it anew with the larger of both held delays. The rule within
-learns of every packet and decides as ever.
+which is the lag that plays at sent time + held delay (`adaptive_ewma.py`). The minimum delay is a packet's delay minus its accumulated
+jitter (`jitter_window.py`). A change to another faster path during the hold restarts it with the larger of both held delays. The inner
+rule is updated with every packet as usual.
 
-Ours. The 250 ms and 15 ms were found on training worlds of scenario wonderproxy, mode correlated.
+Our own rule. The 250 ms and 15 ms were tuned on training worlds of scenario wonderproxy, mode correlated.
 """
 
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from vcgym.network.kernels.slots import microseconds
 
 @rule(Control.LAG)
 class HeldLag(NamedTuple):
-    """Parameters; `lag` is any rule of the lag."""
+    """Parameters; `lag` is any lag rule."""
 
     lag: Any = WMJitter()
     hold_ms: float = 250.0
@@ -42,11 +42,11 @@ HOLD = np.dtype(
     (
         np.record,
         [
-            ("path", "i8"),  # of the newest packet, -1 before the first
-            ("newest_us", "i8"),  # its sent time
-            ("delay_us", "i8"),  # and its delay
-            ("now_us", "i8"),  # the last arrival
-            ("min_delay_us", "i8"),  # of the last 2000 ms
+            ("path", "i8"),  # path of the newest packet, -1 before the first
+            ("newest_us", "i8"),  # sent time of the newest packet
+            ("delay_us", "i8"),  # delay of the newest packet
+            ("now_us", "i8"),  # last arrival
+            ("min_delay_us", "i8"),  # minimum delay of the last 2000 ms
             ("until_us", "i8"),  # end of the hold
             ("held_delay_us", "i8"),
             ("window", JITTER_WINDOW),
@@ -56,9 +56,9 @@ HOLD = np.dtype(
 
 
 class HeldLagState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
-    lag: Any  # state of the rule within
+    lag: Any  # state of the inner rule
     hold: np.recarray  # (sessions,) of HOLD
 
 

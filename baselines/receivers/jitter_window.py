@@ -1,15 +1,15 @@
 """Accumulated jitter over a window of sent time.
 
-Algorithm 2 of WMJitter (arXiv 2310.05054); the same running sum as the 2020 delay manager of NetEQ. With d = difference of one-way delay to
-the last arrived packet, kept for 2000 ms of sent time and dropped from the oldest arrival on,
+Algorithm 2 of WMJitter (arXiv 2310.05054); the same running sum as in NetEQ's 2020 delay manager. Let d be the difference of one-way delay
+to the last arrived packet, kept for 2000 ms of sent time and removed in order of arrival:
 
     J = 0;  J = max(0, J + d) for each d of the window in order of arrival
       = one_way_delay - min(one_way_delay over the window and over the packet just before its oldest d)
 
-Since a d leaves only when all that arrived before it have left, the predecessor's delay of d counts as long as the newest sent time among
-all d up to that one is within 2000 ms of the newest of all. A ring holds those delays in order of arrival with the newest sent time each
-counts by, and one entry for those that count equally long: at one packet per 10 ms never more than 201. The place of the smallest is known;
-only when it leaves are the others looked through again.
+A d is removed only after all earlier arrivals. So the predecessor's delay of d counts as long as the newest sent time among all d up to
+that one is within 2000 ms of the newest overall. A ring stores those delays in order of arrival, each with that sent time, and one entry
+for delays that expire together: never more than 201 at one packet per 10 ms. The ring keeps the index of its minimum and is searched again
+only when the minimum is removed.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ring_minimum import newest_smallest
 
 JITTER_WINDOW_US = 2_000_000
-NO_JITTER = -1  # of the first packet
+NO_JITTER = -1  # jitter of the first packet
 
 _PLACES = 256  # a power of two above 201
 _MASK = _PLACES - 1
@@ -29,11 +29,11 @@ JITTER_WINDOW = np.dtype(
     (
         np.record,
         [
-            ("end", "i8"),  # how many entries there have been; number n stands in place n modulo the length
-            ("best", "i8"),  # number of the newest entry that has the smallest delay
+            ("end", "i8"),  # number of entries so far; entry n is at index n modulo the length
+            ("best", "i8"),  # number of the newest entry with the minimum delay
             ("best_us", "i8"),
             ("best_expiry_us", "i8"),
-            ("newest_us", "i8"),  # newest sent time of a packet that has a d
+            ("newest_us", "i8"),  # newest sent time of a packet with a d
             ("last_delay_us", "i8"),
             ("started", "i8"),
             ("delay_us", "i8", (_PLACES,)),
@@ -45,7 +45,7 @@ JITTER_WINDOW = np.dtype(
 
 @kernel
 def reset_window(window):
-    """Forget every packet."""
+    """Remove all packets."""
     window.end = 0
     window.best_us = _NO_DELAY_US
     window.newest_us = _NEVER_US
@@ -56,7 +56,7 @@ def reset_window(window):
 
 @kernel
 def accumulated_jitter(window, sent_us, arrived_us):
-    """Take in one arrived packet and return its accumulated jitter J (us), NO_JITTER for the first one.
+    """Add one arrived packet and return its accumulated jitter J (us), NO_JITTER for the first one.
 
     Raises:
         ValueError: more than 256 packets of increasing sent time within 2000 ms.
@@ -91,7 +91,7 @@ def _append(window, delay_us, expiry_us):
 
 @kernel
 def _look_through(window):
-    """Find the smallest delay among the entries after the best one: when that one leaves, so have all before it."""
+    """Find the minimum delay among the entries after the removed minimum; all entries before it have been removed too."""
     first = window.best + 1
     while window.expiry_us[first & _MASK] < window.newest_us - JITTER_WINDOW_US:
         first += 1

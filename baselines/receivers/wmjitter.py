@@ -1,19 +1,19 @@
 """WMJitter (arXiv 2310.05054): a watermark whose lag follows the accumulated jitter. This is its Algorithm 2, CalculateLag.
 
-Per arrival: the accumulated jitter over 2000 ms goes into a forgetting histogram of buckets as wide as a packet is long. Then
+Per arrival: add the accumulated jitter over 2000 ms to a forgetting histogram with buckets as wide as a packet's media time. Then
 
     in order      lag = upper edge of the 0.95-quantile bucket
     out of order  lag = max(last in-order lag, upper edge of bucket k), k = argmin  max(0, k b - last in-order lag) + w * percent beyond k
 
-The raised lag lasts for that one packet: the next in-order packet takes the quantile again. A packet is in order if it is newer than all
-that were taken in before it. Before the first jitter sample, that is for the first packet only, the lag is 80 ms, where NetEQ starts. A
-sample of 1000 ms or more is not counted, but the quantile is taken again. The listing returns on late packets before CalculateLag, so
-they never teach (`update_on_late` False); the published code learns first (True). A bucket's lag is its upper edge, as in NetEQ and the
-published code; the listing, to the letter, takes the lower one (`edge`). Forget factor and start weight are those of the published code, as
-the paper is silent; its words "according to jtHistory" can also mean a histogram of the window alone (`memory`). Of these readings
-`update_on_late` is the one found to change what holds of the paper (docs/truth.md). Left out: letting packets go while none arrives.
+The raised lag applies to that one packet; the next in-order packet uses the quantile again. A packet is in order if it is newer than all
+accepted before it. Before the first jitter sample, for the first packet only, the lag is NetEQ's initial 80 ms. A sample of 1000 ms or more
+is not counted, but the quantile is evaluated again. The listing returns on late packets before CalculateLag, so they do not update the
+histogram (`update_on_late` False); the published code updates first (True). A bucket's lag is its upper edge, as in NetEQ and the published
+code; the listing literally uses the lower edge (`edge`). Forget factor and start weight are those of the published code, since the paper
+gives none; its words "according to jtHistory" can also mean a histogram of the window alone (`memory`). Of these readings, only
+`update_on_late` was found to change which of the paper's claims hold (docs/truth.md). Left out: emission of packets between arrivals.
 
-Algorithm 1, the watermark itself, is the buffer that applies the lag and no part of this rule.
+Algorithm 1, the watermark itself, is the buffer that applies the lag and not part of this rule.
 """
 
 import enum
@@ -36,21 +36,21 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 
-_SAMPLES = 512  # a power of two: samples of a window; stragglers beyond it push out the oldest
+_SAMPLES = 512  # a power of two: capacity of a window; further samples replace the oldest
 
 
 class Edge(enum.IntEnum):
-    """The edge of a bucket that is taken as its lag."""
+    """Edge of a bucket used as its lag."""
 
-    LOWER = 0  # the listing's letter
+    LOWER = 0  # as in the listing
     UPPER = 1
 
 
 class Memory(enum.IntEnum):
-    """The samples in the histogram."""
+    """Samples in the histogram."""
 
-    FORGETTING = 0  # all, the older the less
-    WINDOW = 1  # those of the last 2000 ms, each alike
+    FORGETTING = 0  # all, exponentially weighted
+    WINDOW = 1  # those of the last 2000 ms, equally weighted
 
 
 @rule(Control.LAG)
@@ -59,7 +59,7 @@ class WMJitter(NamedTuple):
 
     bucket_ms: float = 10.0  # b, the media time of a packet
     quantile: float = 0.95
-    ms_per_loss_percent: float = 10.0  # w, equal to b in the paper; NetEQ and the published code have 20
+    ms_per_loss_percent: float = 10.0  # w, equal to b in the paper; 20 in NetEQ and the published code
     forget_factor: float = 0.983
     start_weight: int = 2
     start_lag_ms: float = 80.0
@@ -68,27 +68,27 @@ class WMJitter(NamedTuple):
     memory: Memory = Memory.FORGETTING
 
 
-# What CalculateLag remembers.
+# State of CalculateLag.
 LAG = np.dtype(
     (
         np.record,
         [
-            ("newest_us", "i8"),  # sent time of the newest packet taken in
+            ("newest_us", "i8"),  # sent time of the newest accepted packet
             ("base_us", "i8"),  # last in-order lag
             ("lag_us", "i8"),
             ("window", JITTER_WINDOW),
             ("histogram", FORGETTING_HISTOGRAM),
-            ("first", "i8"),  # samples first..end-1 of a WINDOW, number n in place n modulo the length
+            ("first", "i8"),  # samples first..end-1 of a WINDOW, sample n at index n modulo the length
             ("end", "i8"),
             ("bucket", "i1", (_SAMPLES,)),
-            ("expiry_us", "i8", (_SAMPLES,)),  # newest sent time when the sample was taken
+            ("expiry_us", "i8", (_SAMPLES,)),  # newest sent time at the sample
         ],
     )
 )
 
 
 def allocate_lag(params: NamedTuple, sessions: int) -> np.recarray:
-    """Return rows of LAG to be started by `reset_lag`; refuse constants of CalculateLag outside their ranges."""
+    """Return rows of LAG to be started by `reset_lag`; reject constants of CalculateLag outside their ranges."""
     require_within(
         params,
         bucket_ms=(0.001, 1000.0),
@@ -102,7 +102,7 @@ def allocate_lag(params: NamedTuple, sessions: int) -> np.recarray:
 
 @kernel
 def reset_lag(params, lag, start_us):
-    """Forget every packet and hold `start_us` until the first jitter sample."""
+    """Reset the state; the lag is `start_us` until the first jitter sample."""
     reset_window(lag.window)
     reset_histogram(lag.histogram, params.quantile)
     lag.first = 0
@@ -114,7 +114,7 @@ def reset_lag(params, lag, start_us):
 
 @kernel
 def calculate_lag(params, lag, sent_us, arrived_us):
-    """Run Algorithm 2 for one arrived packet; the lag (us) is left in `lag.lag_us`."""
+    """Run Algorithm 2 for one arrived packet and store the lag (us) in `lag.lag_us`."""
     bucket_us = microseconds(params.bucket_ms)
     jitter_us = accumulated_jitter(lag.window, sent_us, arrived_us)
     in_order = sent_us > lag.newest_us
@@ -129,7 +129,7 @@ def calculate_lag(params, lag, sent_us, arrived_us):
         lag.base_us = (params.edge + lag.histogram.place) * bucket_us
         lag.lag_us = lag.base_us
     else:
-        # Buckets below the last in-order lag would only bring that lag again.
+        # Buckets below the last in-order lag would only give that lag again.
         first = min(max(lag.base_us // bucket_us - 1, 0), BUCKETS - 1)
         bucket = cheapest_bucket(lag.histogram, first, bucket_us, lag.base_us, microseconds(params.ms_per_loss_percent))
         lag.lag_us = max(lag.base_us, (params.edge + bucket) * bucket_us)
@@ -137,7 +137,7 @@ def calculate_lag(params, lag, sent_us, arrived_us):
 
 @kernel
 def _slide(lag, bucket, quantile):
-    """Take a sample into the window, and those out that are older than it."""
+    """Add a sample to the window and remove the expired ones."""
     if bucket < BUCKETS:
         lag.bucket[lag.end & (_SAMPLES - 1)] = bucket
         lag.expiry_us[lag.end & (_SAMPLES - 1)] = lag.newest_us
@@ -164,7 +164,7 @@ def _init(params, state, s, start, key):
 
 @update.register(WMJitter)
 def _update(params, state, s, record):
-    # A probe is no media: it never passes the buffer that this lag is for.
+    # A probe is not media and never enters the buffer of this lag.
     if record.kind != PROBE and (record.late == 0 or params.update_on_late):
         calculate_lag(params, state[s], record.sent_us, record.arrived_us)
 

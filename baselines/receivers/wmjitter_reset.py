@@ -1,11 +1,11 @@
-"""WMJitter with a jitter window for each stay on a path: when the path changes, the window begins anew and the histogram stays.
+"""WMJitter that resets the jitter window, but not the histogram, when the path changes.
 
-The accumulated jitter is a packet's delay above the least delay of 2000 ms. After a move to a slower path the least delay is the old
-path's for two seconds, and all that time the difference of the two paths counts as jitter and lifts the lag, though nothing is out of
-order. Here the first packet newer than all others that comes by another path empties the window; like the first of a call it has no
-jitter, and the lag stays for it. Packets that then still come by the path before are reordered ones and count as such.
+The accumulated jitter is a packet's delay above the minimum delay of 2000 ms. After a change to a slower path that minimum is the old
+path's for two seconds, during which the difference of the two paths counts as jitter and raises the lag, though no packet is out of order.
+Here the first newest packet over another path empties the window. Like the first packet of a call it has no jitter, and the lag stays the
+same for it. Later arrivals over the previous path count as reordered packets.
 
-Ours; everything else is `wmjitter.py`. A packet is let go sooner so, and a player of constant pace then lacks it more often.
+Our own variant; everything else is `wmjitter.py`. Packets are emitted sooner, so a player of constant pace misses them more often.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ STAY = np.dtype((np.record, [("path", "i8"), ("newest_us", "i8")]))  # path in u
 
 
 class WMJitterResetState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     lag: np.recarray  # of LAG
     stay: np.recarray  # (sessions,) of STAY

@@ -1,4 +1,4 @@
-"""Best history: the path that was fastest on average before the call, for the whole call. Routing without any feedback."""
+"""Best history: for the whole call, the path that was fastest on average before the call. Routing without feedback."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ def _allocate(params, sessions, paths):
 
 @init.register(BestHistory)
 def _init(params, state, s, start, key):
-    # A path without history is never taken before one with; without any history at all the direct path stays.
+    # A path without history is never preferred to one with history; without any history the direct path is used.
     best_ms = np.inf
     state.path[s] = 0
     for path in range(start.mean_ms.size):

@@ -1,17 +1,17 @@
 """Discounted Thompson sampling with Gaussian beliefs (Qi, Wang, Zhu: Discounted Thompson sampling for non-stationary bandit problems,
 arXiv 2305.10718), on a prior from history.
 
-Each fed-back one-way delay x of a path, sent a time a ago, weighs exp(-a / memory), which is the paper's discount per slot of
-exp(-slot / memory). With N the sum of weights, X the weighted sum, and h, sd the path's mean and spread in history,
+A fed-back one-way delay x of age a (time since sending) has weight exp(-a / memory), which is the paper's discount of
+exp(-slot / memory) per slot. With N the sum of weights, X the weighted sum, and h, sd the path's historical mean and deviation,
 
-    draw ~ N( (w h + X) / (w + N),  sd^2 / (w + N) ),   the path of the smallest draw is taken
+    draw ~ N( (w h + X) / (w + N),  sd^2 / (w + N) ),   choose the path with the smallest draw
 
-so that a path of which nothing has been heard for long is believed to be as it was in history, known as well as by w packets. (The paper's
-belief widens without end; its prior is flat.) Packets count from when they were sent, in whatever order feedback comes. Probes teach as
-media do: what a packet met does not depend on why it was sent. The sums are kept as of a reference time that follows the call, so that a
-decision needs a single exponential for all paths.
+So without recent feedback the belief about a path returns to its history, weighted as w packets. (The paper's belief widens without limit;
+its prior is flat.) Ages count from the send time, whatever the order of feedback. Probes count like media, since the network treats them
+alike. The sums refer to a reference time that follows the call, so a decision needs a single exponential for all paths.
+sd^2 is at least 1 ms^2. A path with fewer than two samples uses the median of the other paths, or 1000 ms^2 if no path has more. h is as in
 
-sd^2 is at least 1 ms^2; a path with fewer than two samples takes the median of the others, without any 1000 ms^2. h as in `greedy.py`.
+`greedy.py`.
 """
 
 import math
@@ -27,8 +27,8 @@ from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.rng import POLICY, stream_key
 from vcgym.network.kernels.slots import slot_at
 
-MAX_MEMORIES = 30.0  # from the reference to now
-FARTHEST_BACK = 500.0  # memories; feedback still older counts for nothing all the same
+MAX_MEMORIES = 30.0  # maximum distance of the reference from now, in memories
+FARTHEST_BACK = 500.0  # memories; older feedback has no weight anyway
 
 
 @rule(Control.PATH)
@@ -47,16 +47,16 @@ ARM = np.dtype(
         [
             ("usual_ms", "f8"),  # h
             ("sd_ms", "f8"),
-            ("widest_ms", "f8"),  # farther below its mean no draw lies
-            ("weight", "f8"),  # N as of the reference
-            ("sum_ms", "f8"),  # X as of the reference
+            ("widest_ms", "f8"),  # bound on the distance of a draw below its mean
+            ("weight", "f8"),  # N at the reference time
+            ("sum_ms", "f8"),  # X at the reference time
         ],
     )
 )
 
 
 class DiscountedThompsonState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     call: np.recarray  # (sessions,) of CALL
     arm: np.recarray  # (sessions, paths) of ARM
@@ -109,7 +109,7 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def fading(params, state, s, at_us):
-    """Return exp(-(at - reference) / memory), after moving the reference to `at_us` if it lies too far behind."""
+    """Return exp(-(at - reference) / memory), after moving the reference to `at_us` if it is too far behind."""
     call = state.call[s]
     memories = (at_us - call.reference_us) / (1000.0 * params.memory_ms)
     fade = math.exp(-max(memories, -FARTHEST_BACK))

@@ -1,7 +1,7 @@
-"""Normal draws of which only the smallest is wanted: one that cannot be it is not worked out. Draws are counter-based: none is missed.
+"""Normal draws for a minimum: draws that cannot be the minimum are not computed. Skipping is safe, since draws are counter-based.
 
-A draw is known to lie above a limit from mean and standard deviation alone, or else if the uniform number that it is made of is not below
-P(N(mean, sd^2) < limit), up to a table's step: a comparison of integers, before the normal quantile of that number is worked out.
+A draw certainly exceeds a limit if its mean and standard deviation say so, or if its underlying uniform number is not below
+P(N(mean, sd^2) < limit), up to the step of a table. That is an integer comparison, made before computing the normal quantile.
 """
 
 import math
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.rng import bits64, normal
 
-FARTHEST_SD = 9.0  # no draw of `normal` lies as many standard deviations out: its smallest is -8.3
+FARTHEST_SD = 9.0  # bound on draws of `normal` in standard deviations; the smallest is -8.3
 
-_PER_SD = 64.0  # steps of the table
-_SLACK = 2  # steps by which a bound is too high, so that no rounding makes it too low
+_PER_SD = 64.0  # table steps per standard deviation
+_SLACK = 2  # extra steps, so that rounding cannot make a bound too low
 
 
 def _upper_bound_table() -> NDArray[np.uint64]:
@@ -36,7 +36,7 @@ def upper_bound(limit_ms, mean_ms, sd_ms):
 
 @kernel
 def draw_below(limit_ms, mean_ms, sd_ms, key, counter):
-    """Draw number `counter` of stream `key` from N(mean, sd^2), sd > 0, or +inf if it is certain not to lie below `limit_ms`."""
+    """Return draw number `counter` of stream `key` from N(mean, sd^2), sd > 0, or +inf if it is certainly not below `limit_ms`."""
     if mean_ms - FARTHEST_SD * sd_ms >= limit_ms or bits64(key, counter) > upper_bound(limit_ms, mean_ms, sd_ms):
         return math.inf
     return mean_ms + sd_ms * normal(key, counter)

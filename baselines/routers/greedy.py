@@ -1,15 +1,16 @@
-"""Greedy: the path that looks fastest by the last feedback, with hysteresis, and relaxing to history as feedback grows old.
+"""Greedy: the path with the smallest expected delay by recent feedback, with hysteresis; old feedback relaxes to history.
 
-What is expected of a path, from its estimate e (ms), the sent time of the newest packet or probe fed back, and its historical mean h:
+The expected delay of a path depends on its estimate e (ms), the sent time of its newest feedback (packet or probe) and its historical
+mean h:
 
     expected = h + (e - h) 2^-(age / half life),   age = now - that sent time
 
-e is the newest fed-back one-way delay, or with smoothing the average of fed-back delays whose weights fall as exp(-time / smoothing).
-Feedback older than the newest is ignored. The path in use is left when another one is expected to be faster by more than a margin.
-A path without history has for h the median of the others' means; where no path has any, 0: each is tried, and again once stale.
+e is the newest fed-back one-way delay or, with smoothing, an average of fed-back delays with weights exp(-time / smoothing). Feedback older
+than the newest is ignored. The rule leaves the current path when another one is expected to be faster by more than a margin.
+A path without history uses the median of the other means as h; if no path has history, h = 0, so each is tried, and again once stale.
 
-Every path relaxes at one rate, so what is kept of a path is its leaning (e - h) 2^((sent time - reference) / half life), and a decision
-needs a single power for all of them. The reference follows the call, lest the powers overflow.
+All paths relax at the same rate. So the state of a path is (e - h) 2^((sent time - reference) / half life), and a decision needs a single
+power for all paths. The reference follows the call so that the powers do not overflow.
 
 Our own formulation of a common rule; probes count as much as media.
 """
@@ -24,27 +25,27 @@ from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
-MAX_HALF_LIVES = 30.0  # from the reference to now
-FARTHEST_BACK = 500.0  # half lives; feedback still older counts for nothing all the same
+MAX_HALF_LIVES = 30.0  # maximum distance of the reference from now, in half lives
+FARTHEST_BACK = 500.0  # half lives; older feedback has no weight anyway
 
 
 @rule(Control.PATH)
 class Greedy(NamedTuple):
     """Parameters."""
 
-    smoothing_ms: float = 0.0  # 0: the newest delay alone
+    smoothing_ms: float = 0.0  # 0: only the newest delay
     margin_ms: float = 5.0
     half_life_ms: float = 2000.0
 
 
-CALL = np.dtype((np.record, [("path", "i8"), ("reference_us", "i8")]))  # path: the one in use; -1 before the first decision
+CALL = np.dtype((np.record, [("path", "i8"), ("reference_us", "i8")]))  # path in use; -1 before the first decision
 ARM = np.dtype(
     (
         np.record,
         [
             ("usual_ms", "f8"),  # h
             ("estimate_ms", "f8"),  # e
-            ("sent_us", "i8"),  # of the newest fed back; -1 before the first
+            ("sent_us", "i8"),  # sent time of the newest feedback; -1 before the first
             ("leaning_ms", "f8"),
         ],
     )
@@ -52,7 +53,7 @@ ARM = np.dtype(
 
 
 class GreedyState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     call: np.recarray  # (sessions,) of CALL
     arm: np.recarray  # (sessions, paths) of ARM
@@ -107,7 +108,7 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def fading(params, state, s, at_us):
-    """Return 2^(-(at - reference) / half life), after moving the reference to `at_us` if it lies too far behind."""
+    """Return 2^(-(at - reference) / half life), after moving the reference to `at_us` if it is too far behind."""
     call = state.call[s]
     half_lives = (at_us - call.reference_us) / (1000.0 * params.half_life_ms)
     fade = math.exp(-math.log(2.0) * max(half_lives, -FARTHEST_BACK))

@@ -1,6 +1,6 @@
-"""Readings of `PathHistory`: one-way delays of each path from before the call.
+"""Imputation for `PathHistory`, the one-way delays of each path before the call.
 
-Where a rule needs a mean or a variance of every path, one that has none takes the median of the others'. Left out: Via's prediction of
+If a rule needs a mean or a variance of every path, a path without one gets the median of the others. Left out: Via's prediction of
 unmeasured paths by tomography (Jiang et al., SIGCOMM 2016).
 """
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from vcgym.network.kernels.jit import allocating_kernel
 
-UNKNOWN_VARIANCE_MS2 = 1000.0  # where no path has a known one: that of VCRoute's starting belief
+UNKNOWN_VARIANCE_MS2 = 1000.0  # if no path has a known one: the variance of VCRoute's initial belief
 
 
 @allocating_kernel
 def imputed_means(start):
-    """Return each path's historical mean (ms), (paths,); one without history takes the median of the others', or 0 where none has any."""
+    """Return the historical mean (ms) of each path, (paths,); without history it is the median of the others, or 0."""
     usual_ms = start.mean_ms.copy()
     usual_ms[start.samples < 1] = known_median(start.mean_ms, start.samples, 1, 0.0)
     return usual_ms
@@ -21,9 +21,9 @@ def imputed_means(start):
 
 @allocating_kernel
 def imputed_variances(start, floor_ms2, otherwise_ms2=UNKNOWN_VARIANCE_MS2):
-    """Return each path's variance in history (ms^2), (paths,), at least `floor_ms2`.
+    """Return the historical variance (ms^2) of each path, (paths,), at least `floor_ms2`.
 
-    A path of fewer than two samples takes the median of the others', or `otherwise_ms2` where none has a variance.
+    A path with fewer than two samples gets the median of the others, or `otherwise_ms2` if no path has a variance.
     """
     variance_ms2 = start.sd_ms**2
     variance_ms2[start.samples < 2] = known_median(start.sd_ms**2, start.samples, 2, otherwise_ms2)

@@ -1,15 +1,15 @@
 """LinUCB (Chu, Li, Reyzin, Schapire: Contextual bandits with linear payoff functions, AISTATS 2011, algorithm 1), on delays.
 
-A path's delay is taken to be linear in what is known of it, with the same coefficients for every path:
+A path's delay is modelled as linear in its features, with the same coefficients for every path:
 
-    x = (1,  newest fed-back one-way delay,  age of that,  historical mean),   delays in 100 ms, ages in s and at most 10
+    x = (1,  newest fed-back one-way delay,  its age,  historical mean),   delays in 100 ms, ages in s and at most 10
     A = ridge I + sum x x',   b = ridge theta0 + sum delay x,   theta = A^-1 b
-    index(path) = theta' x - alpha sqrt(x' A^-1 x),   the path of the smallest index is taken, the lowest on ties
+    index(path) = theta' x - alpha sqrt(x' A^-1 x),   choose the path with the smallest index, the lowest on ties
 
-The sums run over the fed-back media packets, each with the x that its path had when it was decided on, kept for 1024 packets; a packet
-that another path carried, as the plan was still on its way, or that was not decided on, teaches nothing. theta0 = (0, 0, 0, 1) expects
-the historical mean (the paper has 0, which expects no delay). Age is now minus sent time; a path not heard of has its historical mean for
-newest, as though sent at 0; that mean as in `greedy.py`. Probes renew the newest delay; they teach no coefficients. A^-1 follows each x by
+The sums run over fed-back media packets, each with its path's x at the decision, remembered for 1024 packets. Packets without a decision,
+or carried by another path because the plan was not yet in force, are ignored. theta0 = (0, 0, 0, 1) predicts the historical mean (the
+paper uses 0, which predicts no delay). The age is now minus sent time. Before its first feedback a path uses its historical mean, sent at
+0, as newest delay; for that mean see `greedy.py`. Probes update the newest delay but not the coefficients. A^-1 is updated for each x with
 the formula of Sherman and Morrison (1950).
 """
 
@@ -41,12 +41,12 @@ class LinUCB(NamedTuple):
     ridge: float = 1.0
 
 
-ARM = np.dtype((np.record, [("usual", "f8"), ("newest", "f8"), ("sent_us", "i8")]))  # delays in 100 ms; sent time of the newest
+ARM = np.dtype((np.record, [("usual", "f8"), ("newest", "f8"), ("sent_us", "i8")]))  # delays in 100 ms; sent time of the newest delay
 DECIDED = np.dtype((np.record, [("packet", "i8"), ("path", "i8"), ("newest", "f8"), ("age_s", "f8"), ("usual", "f8")]))
 
 
 class LinUCBState(NamedTuple):
-    """Arrays whose first axis is the session."""
+    """State; first axis: session."""
 
     arm: np.recarray  # (sessions, paths) of ARM
     decided: np.recarray  # (sessions, 1024) of DECIDED, a ring; packet -1: none
@@ -117,7 +117,7 @@ def age_s(arm, now_us):
 
 @kernel
 def lowest_index(params, state, s, now_us):
-    """Return the path of the smallest index, the lowest on ties; x' A^-1 x is written out, as A^-1 is symmetric."""
+    """Return the path with the smallest index, the lowest on ties; x' A^-1 x is expanded, using the symmetry of A^-1."""
     a, b, c, d = state.theta[s, 0], state.theta[s, 1], state.theta[s, 2], state.theta[s, 3]
     inverse = state.inverse
     aa, bb, cc, dd = inverse[s, 0, 0], inverse[s, 1, 1], inverse[s, 2, 2], inverse[s, 3, 3]

@@ -1,4 +1,4 @@
-"""Random: every path equally likely at every decision. The floor that anything clever has to beat."""
+"""Random: every path is equally likely at every decision. The lower bound for any useful rule."""
 
 from typing import NamedTuple
 
@@ -15,9 +15,9 @@ class RandomPath(NamedTuple):
 
 
 class RandomPathState(NamedTuple):
-    """Arrays (sessions,)."""
+    """State: arrays (sessions,)."""
 
-    key: np.ndarray  # uint64, stream of the draws
+    key: np.ndarray  # uint64, key of the random stream
     paths: np.ndarray  # int64
 
 

@@ -1,4 +1,4 @@
-"""Round robin: the paths in turn, one step per decision (not per slot, so that a coarse clock still visits every path)."""
+"""Round robin: the paths in turn, one step per decision (not per slot, so that a slow controller still visits every path)."""
 
 from typing import NamedTuple
 

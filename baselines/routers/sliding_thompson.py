@@ -1,12 +1,12 @@
 """Sliding-window Thompson sampling (Trovo, Paladino, Restelli, Gatti, JAIR 68, 2020) with Gaussian beliefs, on a prior from history.
 
-Only the last `window` packets and probes fed back, of all paths together, count. With N of them on a path, X the sum of their one-way
-delays, and h, sd the path's mean and spread in history,
+Only the last `window` packets and probes fed back, over all paths, count. With N of them on a path, X the sum of their one-way delays, and
+h, sd the path's historical mean and deviation,
 
-    draw ~ N( (w h + X) / (w + N),  sd^2 / (w + N) ),   the path of the smallest draw is taken
+    draw ~ N( (w h + X) / (w + N),  sd^2 / (w + N) ),   choose the path with the smallest draw
 
-so that a path that has left the window is believed to be as it was in history, known as well as by w packets. (The paper's prior is flat.)
-h and sd as in `discounted_thompson.py`. Delays are summed in whole microseconds: what leaves the window leaves no trace.
+So without feedback in the window the belief about a path returns to its history, weighted as w packets. (The paper's prior is flat.) h and
+sd are as in `discounted_thompson.py`. Delays are summed in whole microseconds, so removal from the window is exact.
 """
 
 import math
@@ -32,7 +32,7 @@ class SlidingThompson(NamedTuple):
     variance_floor_ms2: float = 1.0
 
 
-CALL = np.dtype((np.record, [("taken", "i8"), ("key", "u8")]))  # taken: feedback so far
+CALL = np.dtype((np.record, [("taken", "i8"), ("key", "u8")]))  # taken: number of feedback items so far
 HEARD = np.dtype((np.record, [("path", "i4"), ("delay_us", "i8")]))
 ARM = np.dtype(
     (
@@ -42,15 +42,15 @@ ARM = np.dtype(
             ("usual_sd_ms", "f8"),
             ("heard", "i8"),  # N
             ("sum_us", "i8"),  # X
-            ("mean_ms", "f8"),  # of a draw
-            ("sd_ms", "f8"),  # of a draw
+            ("mean_ms", "f8"),  # mean of a draw
+            ("sd_ms", "f8"),  # standard deviation of a draw
         ],
     )
 )
 
 
 class SlidingThompsonState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     call: np.recarray  # (sessions,) of CALL
     arm: np.recarray  # (sessions, paths) of ARM
@@ -114,7 +114,7 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def update_posterior(params, arm):
-    """Set mean and standard deviation of a path's draws from its packets in the window."""
+    """Set the mean and standard deviation of a path's draws from its packets in the window."""
     known = params.prior_packets + arm.heard
     arm.mean_ms = (params.prior_packets * arm.usual_ms + arm.sum_us / 1000.0) / known
     arm.sd_ms = arm.usual_sd_ms / math.sqrt(known)

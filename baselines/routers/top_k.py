@@ -1,15 +1,14 @@
-"""Top-k: which paths a router decides among. Stage 2 of Via (Jiang et al., SIGCOMM 2016), which VCRoute (arXiv 2310.05054) takes over.
+"""Top-k: the candidate paths of a router. Stage 2 of Via (Jiang et al., SIGCOMM 2016), adopted by VCRoute (arXiv 2310.05054).
 
     INTERVAL    the smallest set such that every path outside it has a lower confidence bound above the largest upper bound inside it (Via)
-    BEST_FIVE   the five paths of the lowest historical mean; ours, for histories so long that intervals leave one path
+    BEST_FIVE   the five paths with the lowest historical means; ours, for histories so long that intervals leave one path
     PUBLISHED   the paths whose upper bound is at most the mean upper bound, as in the code published with VCRoute
 
-Bounds are mean -+ 1.96 sd / sqrt(n), of the history from before the call. A path of fewer than two samples has infinite bounds: it stays in
-both sets made of bounds, and counts for no mean bound. One without any has, for its mean, the median of the others' (`history.py`).
+Bounds are mean -+ 1.96 sd / sqrt(n) of the history before the call. A path with fewer than two samples has infinite bounds: INTERVAL and
+PUBLISHED keep it, and the mean bound excludes it. The mean of a path without samples is the median of the others (`history.py`).
 
-With `refresh_s` the set is chosen anew every so many seconds of the call: then the history of each path of which at least two packets or
-probes have reached the rule's location since the last time is replaced by their n, mean and sample standard deviation; the others' stays.
-(Via does so once a day.)
+With `refresh_s` the set is chosen again every `refresh_s` seconds of the call. If at least two packets or probes of a path have reached the
+rule's location since the last choice, their n, mean and sample standard deviation replace the path's history. (Via refreshes once a day.)
 """
 
 import enum
@@ -27,7 +26,7 @@ CONFIDENCE_Z = 1.96  # two-sided 95 %
 
 
 class Choice(enum.IntEnum):
-    """Selection of the set of paths."""
+    """Criterion for candidate paths."""
 
     INTERVAL = 0
     BEST_FIVE = 1
@@ -38,21 +37,21 @@ class TopK(NamedTuple):
     """Parameters."""
 
     choice: Choice = Choice.INTERVAL
-    refresh_s: float = 0.0  # 0: the set is chosen once, before the call
+    refresh_s: float = 0.0  # 0: chosen once, before the call
 
 
-# What a router keeps of this among its own records: one of KEPT per session, one of KEPT_PATH per session and path.
-KEPT = np.dtype((np.record, [("count", "i8"), ("refresh_us", "i8")]))  # paths kept; time of the next choice
+# A router's state contains one KEPT per session and one KEPT_PATH per session and path.
+KEPT = np.dtype((np.record, [("count", "i8"), ("refresh_us", "i8")]))  # number of kept paths; time of the next choice
 KEPT_PATH = np.dtype(
     (
         np.record,
         [
-            ("nth", "i8"),  # in row i stands the i-th of the kept paths
+            ("nth", "i8"),  # row i contains the i-th kept path
             ("chosen", "i8"),  # 1: this path is kept
             ("mean_ms", "f8"),
             ("low_ms", "f8"),
             ("high_ms", "f8"),
-            ("seen", "i8"),  # since the last choice
+            ("seen", "i8"),  # delays since the last choice
             ("seen_mean_ms", "f8"),
             ("seen_squares_ms2", "f8"),
         ],
@@ -61,19 +60,19 @@ KEPT_PATH = np.dtype(
 
 
 def require_top_k(params: TopK) -> None:
-    """Refuse parameters outside their ranges."""
+    """Reject parameters outside their ranges."""
     require_within(params, refresh_s=(0.0, 1e6))
 
 
 @allocating_kernel
 def start_kept(params, kept, arms, s, start):
-    """Choose for row `s` from the history of before the call.
+    """Choose the paths of row `s` from the history before the call.
 
     Args:
         params: TopK.
         kept: KEPT of the session.
         arms: (sessions, paths) records with a field `kept` of KEPT_PATH.
-        s: the row that is written.
+        s: row.
         start: PathHistory.
     """
     mean_ms = imputed_means(start)
@@ -85,13 +84,13 @@ def start_kept(params, kept, arms, s, start):
 
 @kernel
 def has_converged(params, kept):
-    """Return True if one path is left and will stay the only one, so that nothing learnt can matter."""
+    """Return True if only one candidate path remains for the rest of the call, so that learning cannot matter."""
     return kept.count == 1 and params.refresh_s == 0.0
 
 
 @kernel
 def watch(params, arm, delay_ms):
-    """Let the next choice know of a delay of a path (running mean and squares: Welford, Technometrics 4, 1962)."""
+    """Add a path's delay to the statistics for the next choice (running mean and squares: Welford, Technometrics 4, 1962)."""
     if params.refresh_s > 0.0:
         before_ms = delay_ms - arm.seen_mean_ms
         arm.seen += 1
@@ -101,7 +100,7 @@ def watch(params, arm, delay_ms):
 
 @kernel
 def refresh(params, kept, arms, s, now_us):
-    """Choose anew if it is time; return True if it was."""
+    """Choose again if due; return True if the paths were chosen."""
     if params.refresh_s == 0.0 or now_us < kept.refresh_us:
         return False
     for path in range(arms.shape[1]):
@@ -123,7 +122,7 @@ def _forget_seen(arm):
 
 @kernel
 def bound(arm, samples, mean_ms, sd_ms):
-    """Give a path the mean and the bounds of a history, and nothing seen since."""
+    """Set a path's mean and bounds from a history, and clear its statistics."""
     half_ms = CONFIDENCE_Z * sd_ms / math.sqrt(samples) if samples >= 2 else math.inf
     arm.mean_ms = mean_ms
     arm.low_ms = mean_ms - half_ms
@@ -133,7 +132,7 @@ def bound(arm, samples, mean_ms, sd_ms):
 
 @kernel
 def choose(params, kept, arms, s):
-    """Choose by the means and bounds that the paths have."""
+    """Choose by the current means and bounds of the paths."""
     for path in range(arms.shape[1]):
         arms[s, path].kept.chosen = 0
     if params.choice == Choice.BEST_FIVE:
@@ -151,7 +150,7 @@ def choose(params, kept, arms, s):
 
 @kernel
 def _choose_overlapping(arms, s):
-    """Choose, from the path of the lowest bound on, all that overlap with one chosen, until none is left that does."""
+    """Choose the path with the lowest bound, then repeatedly every path that overlaps with a chosen one."""
     lowest = 0
     for path in range(arms.shape[1]):
         if arms[s, path].kept.low_ms < arms[s, lowest].kept.low_ms:
@@ -189,7 +188,7 @@ def _choose_below_mean_bound(arms, s):
 
 @kernel
 def mean_bound(arms, s, min_chosen):
-    """Return the mean of the finite upper bounds (ms) of the paths whose `chosen` is at least `min_chosen`; 0 where none is finite."""
+    """Return the mean of the finite upper bounds (ms) of the paths with `chosen` at least `min_chosen`; 0 if none is finite."""
     total_ms, bounded = 0.0, 0
     for path in range(arms.shape[1]):
         arm = arms[s, path].kept

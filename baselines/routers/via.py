@@ -1,20 +1,19 @@
-"""Via (Jiang et al., SIGCOMM 2016), deciding per packet as in the comparison of VCRoute (arXiv 2310.05054).
+"""Via (Jiang et al., SIGCOMM 2016), deciding per packet as in VCRoute's comparison (arXiv 2310.05054).
 
-Stage 2 keeps the paths that history does not rule out (`top_k.py`). Stage 3 picks among them by UCB1 on cost, the smallest index first:
+Stage 2 keeps the paths that history does not rule out (`top_k.py`). Stage 3 chooses among them by UCB1 on cost, the smallest index first:
 
     index(r) = mean cost(r) / w - sqrt(c ln(T) / n(r)),    w = mean over the kept paths of their upper bounds
 
-Normalising by w instead of by the range seen keeps one outlier from crushing the scale. n(r) counts the packets decided onto r and T
-their sum, this packet not included, so every kept path is tried once, in order, before the index is used. What is compared below is the
-index in ms, w times the above. With `epsilon`, a packet goes onto any path at random, the ruled-out ones included ("general exploration").
+Normalising by w instead of the observed range limits the effect of outliers. n(r) is the number of packets assigned to r and T their sum,
+without this packet, so every kept path is tried once, in order, before the index is used. The code compares the index in ms, w times the
+above. With probability `epsilon` a packet uses a random path, including ruled-out ones ("general exploration").
 
-Feedback is late: n(r) counts at the decision, the mean cost is taken over what has been fed back, and a path decided but not yet heard of
-stands in with its historical mean (w if it has none). Cost is the one-way delay of media packets, whether or not the receiver still had
-use for them; a lost packet has no record and no cost. Answers to probes are not rewards: nobody decided them. When the kept set is chosen
-anew, w goes with it; counts and costs of the call stay.
-
+Feedback is late: n(r) counts at the decision, the mean cost covers the packets fed back so far, and a path without feedback uses its
+historical mean (w if it has none). The cost is the one-way delay of media packets, late or not; a lost packet has no record and no cost.
+Probe replies are not rewards, since no decision sent them. When the kept set is chosen again, w is recomputed; counts and costs stay.
 Left out: the relaying budget, and prediction of unmeasured paths. The code published with VCRoute differs: it keeps the paths of
-`top_k.PUBLISHED`, takes its history from the start of the very series it then plays, and rewards the true delay at the time of sending.
+
+`top_k.PUBLISHED`, takes its history from the start of the same series that it then plays, and rewards the true delay at send time.
 """
 
 import math
@@ -35,8 +34,8 @@ from vcgym.network.kernels.slots import slot_at
 class Via(NamedTuple):
     """Parameters."""
 
-    ucb_c: float = 2.0  # width of exploration; 2 in the code published with VCRoute, 0.1 is recalled from Via itself
-    epsilon: float = 0.0  # share of decisions spent on any path at random
+    ucb_c: float = 2.0  # exploration width; 2 in the code published with VCRoute, reportedly 0.1 in Via itself
+    epsilon: float = 0.0  # probability of a random path
     scale_without_history_ms: float = 100.0  # w when no kept path has an upper bound; ours
     topk: TopK = TopK()
 
@@ -49,8 +48,8 @@ ARM = np.dtype(
             ("decided", "i8"),  # n
             ("exploration_scale", "f8"),  # 1 / sqrt(n)
             ("heard", "i8"),  # packets fed back
-            ("cost_ms", "f8"),  # sum over them
-            ("mean_ms", "f8"),  # their mean, or what stands in for it
+            ("cost_ms", "f8"),  # sum over the packets fed back
+            ("mean_ms", "f8"),  # their mean, or its substitute
             ("kept", KEPT_PATH),
         ],
     )
@@ -58,7 +57,7 @@ ARM = np.dtype(
 
 
 class ViaState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     call: np.recarray  # (sessions,) of CALL
     arm: np.recarray  # (sessions, paths) of ARM
@@ -119,20 +118,20 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def scale_of(params, arms, s):
-    """Return w: mean upper bound (ms) of the kept paths that have one; the default if none has, or if it is not positive."""
+    """Return w, the mean of the kept paths' finite upper bounds (ms); the default if there is none, or if w is not positive."""
     scale_ms = mean_bound(arms, s, 1)
     return scale_ms if scale_ms > 0.0 else params.scale_without_history_ms
 
 
 @kernel
 def width(scale, decided, ucb_c):
-    """Return W sqrt(c ln T), the distance of the index of an arm decided once below its mean cost; `decided` >= 1 is T."""
+    """Return w sqrt(c ln T), the exploration bonus of an arm chosen once; `decided` >= 1 is T."""
     return scale * math.sqrt(ucb_c * math.log(decided))
 
 
 @kernel
 def lowest_index(params, call, arms, s):
-    """Return the kept path of the smallest index, the lowest path on ties; one never decided comes first."""
+    """Return the kept path with the smallest index, the lowest path on ties; a path never chosen comes first."""
     width_ms = width(call.scale_ms, max(1, call.decided), params.ucb_c)
     best, best_ms = -1, math.inf
     for i in range(call.kept.count):

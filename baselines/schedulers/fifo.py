@@ -1,4 +1,4 @@
-"""First in, first out, and a full queue rejects what comes: the unmodified DCCP queue of the seed paper on SBPN."""
+"""First in, first out; a full queue rejects new packets: the unmodified DCCP queue of the seed paper on SBPN."""
 
 from typing import NamedTuple
 

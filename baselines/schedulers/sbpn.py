@@ -1,18 +1,18 @@
-"""SBPN1 and SBPN2, send buffers that know what their packets are worth (the seed paper on SBPN, section 3), and its authors' further ideas.
+"""SBPN1 and SBPN2, send buffers with priorities and expiry times (the seed paper on SBPN, section 3), and its authors' further ideas.
 
-At a transmission opportunity, the best packet is the one of the highest priority, of equals the one that expires first, of equals the
-oldest.
+At a transmission opportunity, the best packet is the one with the highest priority; ties are broken by the earliest expiry, then by age,
+oldest first.
 
-    SBPN1   if it would come too late, expiry < now + way RTT, it is thrown away and the next one looked at
-    SBPN2   the same, but a packet that is the only one waiting is sent even so: packets keep flowing, the receiver keeps reporting a rate,
-            and TFRC does not take silence for a way that carries nothing
+    SBPN1   if the packet would arrive too late, expiry < now + way RTT, discard it and consider the next one
+    SBPN2   the same, but send a packet that is the only one in the queue even if it is late: packets keep flowing, the receiver keeps
+            reporting a rate, and TFRC does not mistake silence for a path without capacity
 
-Audio has the higher priority. The best one of a full queue does not matter: what comes is rejected, as the kernel does (`REJECTS`), or the
-worst of all, the one that comes included, gives way (`EVICTS`).
+Audio has the higher priority. A full queue rejects the new packet, as the kernel does (`REJECTS`), or evicts the worst of all packets,
+including the new one (`EVICTS`).
 
-Further ideas of the authors: `discard` WHEN_FULL throws expired packets away only when room is needed; `weight` above 0 orders by a score,
+Further ideas of the authors: `discard` WHEN_FULL discards expired packets only when space is needed; `weight` above 0 orders by the score
 weight x priority - time left / expiry time, where the paper only says that priority and expiry could be weighted. `way` is half of the
-round trip in the paper; more of it where queueing is all on the way ahead.
+round trip in the paper; use more if all queueing is in the forward direction.
 """
 
 import enum
@@ -26,14 +26,14 @@ from vcgym.network.kernels.ranges import require_within
 
 
 class Overflow(enum.IntEnum):
-    """The victim of a full queue."""
+    """Victim in a full queue."""
 
-    REJECTS = 0  # the packet that comes
-    EVICTS = 1  # the worst of all
+    REJECTS = 0  # the new packet
+    EVICTS = 1  # the worst of all packets
 
 
 class Discard(enum.IntEnum):
-    """The time at which an expired packet is discarded."""
+    """Time at which an expired packet is discarded."""
 
     AT_ONCE = 0
     WHEN_FULL = 1
@@ -41,7 +41,7 @@ class Discard(enum.IntEnum):
 
 @rule(Control.ORDER, learns=False)
 class Sbpn(NamedTuple):
-    """Parameters; SBPN1 is `keep_last` False. `way`: share of the round trip that the way ahead takes, 0 to 2."""
+    """Parameters; SBPN1 is `keep_last` False. `way`: forward share of the round trip, 0 to 2."""
 
     keep_last: bool = True
     overflow: Overflow = Overflow.REJECTS
@@ -58,13 +58,13 @@ def _allocate(params, sessions, paths):
 
 @kernel
 def is_expired(params, item, now_us, rtt_us):
-    """Return True if a packet would come too late if it left now; one that comes just in time is sent."""
+    """Return True if a packet sent now would arrive after its expiry."""
     return item.expires_us - now_us < params.way * rtt_us
 
 
 @kernel
 def _goes_before(params, item, other, now_us):
-    """Return True if a packet goes before an older one."""
+    """Return True if a packet ranks before an older one."""
     if params.weight > 0.0:
         return _score(params, item, now_us) > _score(params, other, now_us)
     if item.kind != other.kind:
@@ -79,7 +79,7 @@ def _score(params, item, now_us):
 
 @kernel
 def best_of(params, queue, now_us):
-    """Return the index of the packet that goes first."""
+    """Return the index of the best packet."""
     best = 0
     for i in range(1, queue.waiting):
         if _goes_before(params, item_at(queue, i), item_at(queue, best), now_us):

@@ -1,10 +1,10 @@
-"""A scheduler: a rule of the order of sending, two functions chosen by the class of its parameters, which remember nothing.
+"""A scheduler: a stateless rule that chooses the next packet to send; two functions selected by the class of its parameters.
 
     choose(params, queue, now_us, rtt_us) -> int
-        at a transmission opportunity, with something waiting: i >= 0 sends the i-th oldest packet, `drop(i)` discards it, and the scheduler
-        is asked again if more wait
+        called at a transmission opportunity with a non-empty queue: i >= 0 sends the i-th oldest packet; `drop(i)` discards it, and the
+        scheduler is called again unless the queue is empty
     choose_victim(params, queue, kind, expires_us, now_us, rtt_us) -> int
-        when a packet of that kind comes to a full queue: index of the packet to discard, or REJECT
+        called when a packet of that kind arrives at a full queue: index of the packet to discard, or REJECT
 
 `queue`: vcgym.network.bottleneck.send_queue; `rtt_us`: the sender's smoothed round trip, 0 before the first report.
 """
@@ -19,7 +19,7 @@ REJECT = -1
 
 @kernel
 def drop(i):
-    """Return the answer that discards the i-th oldest packet."""
+    """Return the decision that discards the i-th oldest packet."""
     return -1 - i
 
 

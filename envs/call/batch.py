@@ -28,7 +28,7 @@ from vcgym.network.playout.slot_window import clear_slot_window
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World, WorldDraw
 
-LOCATIONS = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # how far along the way from sender to receiver
+LOCATIONS = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # relative position between sender and receiver
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Played:
     """Finished calls, packet by packet: S sessions, N packets; packet k was sent at ``k * packet_us``.
 
     Attributes:
-        packet_us: time from packet to packet.
+        packet_us: packet interval.
         path: int16 (S, N).
         arrived_us: int64 (S, N), -1 if the network lost it.
         emitted_us: int64 (S, N), -1 if the receiver never emitted it.
-        flushed: bool (S, N), emitted only by the flush at the end, outside the latency statistics.
+        flushed: bool (S, N), emitted only by the flush at the end, excluded from the delay statistics.
         played_us: int64 (S, N), tick at which it was played, -1 if never.
         totals: see `Totals`.
-        windows: int64 (S, W, 3): per 10 s of playing: ticks, concealed ticks, sum of the offset in us.
+        windows: int64 (S, W, 3): per 10 s of playout: ticks, concealed ticks, sum of the offset in us.
     """
 
     packet_us: int
@@ -57,14 +57,14 @@ class Played:
 
 
 class Batch(ABC):
-    """Sessions played together, cut among threads.
+    """Sessions played together, distributed over threads.
 
     Attributes:
-        why: int64 (sessions,), why each stopped last, see `vcgym.envs.call.stages`; DONE before it begins.
+        why: int64 (sessions,), reason for each session's last stop, see `vcgym.envs.call.stages`; DONE before its start.
 
     Args:
-        sessions: how many, >= 1.
-        threads: how many threads share them; without effect on the result.
+        sessions: number of sessions, >= 1.
+        threads: number of threads; the result does not depend on it.
     """
 
     def __init__(self, sessions: int, threads: int) -> None:
@@ -78,25 +78,25 @@ class Batch(ABC):
     @property
     @abstractmethod
     def stages(self) -> Stages:
-        """The stages as the loop plays them."""
+        """Stages for the loop."""
 
     @abstractmethod
     def load(self, rows: NDArray[np.int64]) -> None:
         """Load the next block of the world in each of `rows`."""
 
     def play(self, rows: NDArray[np.int64]) -> None:
-        """Play each of `rows` to its next decision, or to its end; afterwards `why[row]` is DECIDE or DONE.
+        """Play each of `rows` to its next decision or its end; afterwards `why[row]` is DECIDE or DONE.
 
         Raises:
-            OverflowError: more is under way than the rings hold.
+            OverflowError: a ring of a session is full.
         """
         self.shares.each(self.advance, rows)
 
     def advance(self, rows: NDArray[np.int64]) -> None:
-        """Play as `play` does, all on the thread that asks.
+        """Play as `play` does, entirely on the calling thread.
 
         Raises:
-            OverflowError: more is under way than the rings hold.
+            OverflowError: a ring of a session is full.
         """
         rows = self.play_loaded(rows)
         while len(rows):
@@ -104,10 +104,10 @@ class Batch(ABC):
             rows = self.play_loaded(rows)
 
     def play_loaded(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Play each of `rows` as far as the world is loaded; return those that wait for its next block.
+        """Play each of `rows` as far as its world is loaded; return the rows that need the next block.
 
         Raises:
-            OverflowError: more is under way than the rings hold.
+            OverflowError: a ring of a session is full.
         """
         worst = play(self.stages, rows)
         if worst == DECIDE:
@@ -115,7 +115,7 @@ class Batch(ABC):
         why = self.why[rows]
         if worst == RING_FULL:
             raise OverflowError(
-                f"session {int(rows[why == RING_FULL][0])}: more is under way than the rings hold "
+                f"session {int(rows[why == RING_FULL][0])}: more data is in flight than the rings hold "
                 f"({SLOTS} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
             )
         return rows[why == BLOCK]
@@ -147,20 +147,20 @@ class CallBatch(Batch):
     """Calls of one scenario, each on its own world, with the same controllers.
 
     Args:
-        scenario: where worlds come from.
-        sessions: how many calls are played side by side, >= 1.
+        scenario: source of the worlds.
+        sessions: number of calls played in parallel, >= 1.
         router: parameters of a router rule, or `vcgym.envs.call.controllers.Agent`.
-        receiver: parameters of a receiver rule, `Agent` or `CountAgent` (asked at each arrival), or `Commanded`.
-        location: of the router: sender, central or receiver. With c the mean delay of the direct path in the history,
-            feedback takes the part of c that lies between the receiver and that location, a command to the sender the rest, and a
-            command to the receiver as long as feedback.
-        feedback_loss: share of media records that never reach the router's location, 0 <= share < 1; answers to probes are not lost.
-        probe_rate: probes per second on each idle path, >= 0; at most one probe leaves per slot, so that many paths are probed less often.
+        receiver: parameters of a receiver rule, `Agent` or `CountAgent` (which decide at each arrival), or `Commanded`.
+        location: location of the router: sender, central or receiver. Let c be the mean delay of the direct path in the history. Feedback
+            takes the part of c between the receiver and that location, a command to the sender takes the rest, a command to the receiver as
+            long as feedback.
+        feedback_loss: share of media records that never reach the router's location, 0 <= share < 1; probe replies are not lost.
+        probe_rate: probes per second on each idle path, >= 0; at most one probe leaves per slot, so many paths are probed less often.
         log: keep per-packet outcomes for `played`.
-        threads: how many threads share the sessions.
-        world: a world of `sessions` rows to play on, drawn beforehand or shared with other batches; None: one of the batch's own.
-        uplink: what packets pass before they go onto a path.
-        interval: slots from decision to decision of an agent at the router's location; None: as the router says.
+        threads: number of threads.
+        world: world with `sessions` rows, sampled beforehand or shared with other batches; None: the batch makes its own.
+        uplink: sender stages before the paths.
+        interval: slots between decisions of an agent at the router's location; None: the router's interval.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class CallBatch(Batch):
         self.calls = np.zeros(sessions, CALL)
         self.calls["interval"] = getattr(router, "interval", 1) if interval is None else interval
         self.calls["feedback_loss"] = feedback_loss
-        # Windows leave room for a call that ends 30 s late.
+        # Enough windows for a call that ends 30 s late.
         windows = (self.packets + 3000) // WINDOW_TICKS + 1
         self.tables = Tables(
             allocate_player(sessions, SLOTS - 1),
@@ -208,7 +208,7 @@ class CallBatch(Batch):
         self.draws: list[WorldDraw | None] = [None] * sessions
 
     def start(self, row: int, draw: WorldDraw, history: NDArray[np.float64] | None = None) -> None:
-        """Begin a new call on a drawn world in one row; `history` (paths, 3) if that row of a shared world is started already."""
+        """Start a new call on a sampled world in `row`; give `history` (paths, 3) if that row of a shared world is started already."""
         self.draws[row] = draw
         self.history[row] = self.world.start(row, draw) if history is None else history
         control_us = round(self.history[row, 0, 1] * 1000.0)
@@ -221,14 +221,14 @@ class CallBatch(Batch):
         start_row(self.receiver, self.receiver_state, row, self.history[row], self.key(row, "receiver"))
 
     def key(self, row: int, controller: str) -> np.uint64:
-        """Return the key for own draws of `controller`, "router" or "receiver", unrelated to the world's."""
+        """Return the random key of `controller`, "router" or "receiver", independent of the world's keys."""
         draw = self.draws[row]
         assert draw is not None
         return np.uint64(rng.stream_key(np.uint64(draw.seed), ("router", "receiver").index(controller), rng.POLICY))
 
     @property
     def stages(self) -> Stages:
-        """The stages as the loop plays them."""
+        """Stages for the loop."""
         calls = Calls(self.calls, self.tables, self.world.loaded)
         routing, receiving = Routing(self.router, self.router_state), Receiving(self.receiver, self.receiver_state)
         return Stages(self.why, self.uplink.inside, calls, routing, receiving)
@@ -239,7 +239,7 @@ class CallBatch(Batch):
         self.calls["block"][rows] += len(self.world.loaded)
 
     def totals(self) -> Totals:
-        """Return the totals of all sessions as they stand."""
+        """Return the current totals of all sessions."""
         return totals_of(self.calls["counters"], self.calls["receiver"])
 
     def played(self) -> Played:

@@ -1,7 +1,7 @@
-"""Stand-ins for an agent that sets a control of the call from outside the loop.
+"""Placeholders for agents that set a control of the call from outside the loop.
 
-Inside, a control is set by a rule's parameters (`vcgym.baselines`). The classes here are rules that do nothing, so that the compiled loop
-treats every control alike and asks `decided` where a decision comes from, and `level_at` what a decision about the level stands for.
+Inside the loop a rule (`vcgym.baselines`) sets a control. The classes here are rules that do nothing, so that the compiled loop treats all
+controls alike: `decided` gives the origin of a decision, and `level_at` converts a receiver's decision to a level.
 """
 
 from typing import Any, NamedTuple
@@ -16,39 +16,39 @@ from vcgym.network.playout.receiver import PUBLISHED
 
 @rule(Control.PATH, learns=False, decided=Decided.OUTSIDE)
 class Agent(NamedTuple):
-    """The path is chosen outside, every `interval` packets sent."""
+    """Agent that chooses the path, every `interval` packets sent."""
 
     interval: int = 1
 
 
 @rule(Control.LAG, learns=False, decided=Decided.OUTSIDE)
 class LagAgent(NamedTuple):
-    """The watermark's lag is chosen outside, at each arrival."""
+    """Agent that chooses the watermark's lag, at each arrival."""
 
 
 @rule(Control.TARGET, learns=False, decided=Decided.OUTSIDE)
 class CountAgent(NamedTuple):
-    """The target of a count buffer is chosen outside, at each arrival."""
+    """Agent that chooses the target of a count buffer, at each arrival."""
 
 
 @rule(Control.TARGET, learns=False, buffer=PUBLISHED, decided=Decided.OUTSIDE)
 class PublishedAgent(NamedTuple):
-    """The target of a published count buffer is chosen outside, at each arrival."""
+    """Agent that chooses the target of a published count buffer, at each arrival."""
 
 
 @rule(Control.LAG, learns=False, decided=Decided.COMMANDED)
 class Commanded(NamedTuple):
-    """The watermark's lag follows commands that come with the router's decisions (the joint env, whose agent sits elsewhere)."""
+    """Remote agent whose commands, sent with the router's decisions, set the watermark's lag (the joint env)."""
 
 
 @generic()
 def level_at(params: Any, state: Any, s: int, record: Any, decided_us: int) -> int:
-    """Return the level that a decision stands for when the packet of `record` arrives; by default the decision itself."""
+    """Return the level that follows from a decision when the packet of `record` arrives; by default the decision itself."""
     return decided_us
 
 
 class Nothing(NamedTuple):
-    """State of a stand-in, which remembers nothing."""
+    """Empty state of a placeholder."""
 
     rows: NDArray[np.int8]
 

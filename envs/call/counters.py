@@ -1,4 +1,4 @@
-"""Counters of a call: totals of the clocked accounting, 10-second windows, and the log of each packet, all of it in integers."""
+"""Counters of a call: totals of the clocked accounting, 10-second windows, and a log of each packet, all in integers."""
 
 from typing import NamedTuple
 
@@ -10,8 +10,8 @@ from vcgym.network.playout import player as players
 from vcgym.network.playout.quality import LOSS_PRICE, REDUCED_KNEE_MS, emission_reward, emodel_return, impairment_sum, rating
 
 WINDOW_TICKS = 1000  # 10 s
-LONG_RUN_TICKS = 6  # concealment beyond 60 ms swallows a syllable
-NOT_LOGGED = -1  # as LOST
+LONG_RUN_TICKS = 6  # concealment longer than 60 ms loses a syllable
+NOT_LOGGED = -1  # equal to LOST
 _KNEE_US = int(1000 * REDUCED_KNEE_MS)
 
 COUNTERS = np.dtype(
@@ -24,13 +24,13 @@ COUNTERS = np.dtype(
         ("ticks_concealed", "i8"),
         ("ticks_silent", "i8"),
         ("offset_us_sum", "i8"),
-        ("excess_us_sum", "i8"),  # of the offsets above the knee of the delay impairment
+        ("excess_us_sum", "i8"),  # sum of offsets above the knee of the delay impairment
         ("conceal_runs", "i8"),
         ("conceal_longest_ticks", "i8"),
         ("conceal_runs_long", "i8"),
         ("running_conceal_ticks", "i8"),
         ("last_path", "i8"),
-        ("window", "i8"),  # the 10-s window that is open, and the totals when it was opened
+        ("window", "i8"),  # the current 10-s window; below, the totals at its start
         ("window_ticks", "i8"),
         ("window_concealed", "i8"),
         ("window_offset_us", "i8"),
@@ -60,7 +60,7 @@ class Totals(NamedTuple):
 
 @kernel
 def reset_counters(counters, windows, log, s):
-    """Set all counters to zero; `windows` (sessions, windows, 3) and `log` (sessions, packets or 0) are emptied in row `s`."""
+    """Set all counters of row `s` to zero; clear its `windows` (sessions, windows, 3) and `log` (sessions, packets or 0)."""
     counters.plans_sent = 0
     counters.path_changes = 0
     counters.probes_sent = 0
@@ -91,7 +91,7 @@ def reset_counters(counters, windows, log, s):
 
 @kernel
 def count_sent(counters, log, s, packet, path, arrives_us):
-    """Count a packet that goes onto `path` and will arrive at `arrives_us`, or LOST."""
+    """Count a packet sent on `path` that will arrive at `arrives_us`, or LOST."""
     if counters.last_path >= 0 and path != counters.last_path:
         counters.path_changes += 1
     counters.last_path = path
@@ -102,7 +102,7 @@ def count_sent(counters, log, s, packet, path, arrives_us):
 
 @kernel
 def count_tick(counters, windows, log, s, kind, unit, offset_us, at_us):
-    """Count a tick of the player, as `vcgym.network.playout.player.tick` reports it."""
+    """Count a tick of the player, given the result of `vcgym.network.playout.player.tick`."""
     if kind == players.PLAYED:
         counters.ticks_played += 1
         counters.running_conceal_ticks = 0
@@ -145,7 +145,7 @@ def _count_other(counters, log, s, kind, unit, at_us):
 
 @kernel
 def _ticks(counters):
-    """Return how many ticks so far were not silent."""
+    """Return the number of ticks so far that were not silent."""
     return counters.ticks_played + counters.ticks_stretched + counters.ticks_concealed
 
 
@@ -174,7 +174,7 @@ def totals_of(counters: NDArray[np.void], receiver: NDArray[np.void]) -> Totals:
 
 
 def ratings_of(totals: Totals) -> NDArray[np.float64]:
-    """Return R (sessions,) of calls as they stand, as the leaderboard has it; 0 for a call of which nothing was played."""
+    """Return the current R (sessions,) of calls, computed as on the leaderboard; 0 for a call before its first tick."""
     ticks = totals.ticks_played + totals.ticks_stretched + totals.ticks_concealed
     sounding = np.maximum(ticks, 1)
     found = rating(totals.offset_us_sum / sounding / 1000.0, totals.ticks_concealed / sounding)

@@ -1,12 +1,12 @@
-"""Stand-ins for an agent that says how far above the newest delay packets are played: the headroom.
+"""Placeholders for an agent that sets the headroom: the playout delay above the newest packet's delay.
 
-A lag stands above the smallest delay of the last 2 s, which the agent may not know; a headroom stands above what arrives. At each arrival
+A lag is relative to the minimum delay of the last 2 s, which the agent may not know; a headroom is relative to arrivals. At each arrival
 
     target = delay of the newest packet + headroom in force
     P      = playout delay of the player under the targets so far (`vcgym.baselines.receivers.playout_delay`)
-    lag    = max(target, P) - smallest delay of the last 2 s
+    lag    = max(target, P) - minimum delay of the last 2 s
 
-The conversion takes place at the receiver, so a command that is under way stays right when the delay changes meanwhile.
+The receiver does the conversion, so a command stays valid if the delay changes while it is in flight.
 """
 
 from typing import NamedTuple
@@ -22,22 +22,22 @@ from vcgym.network.kernels.slots import microseconds
 
 @rule(Control.LAG, learns=False, decided=Decided.OUTSIDE)
 class HeadroomAgent(NamedTuple):
-    """The headroom is chosen outside, at each arrival."""
+    """Agent that chooses the headroom, at each arrival."""
 
 
 @rule(Control.LAG, learns=False, decided=Decided.COMMANDED)
 class CommandedHeadroom(NamedTuple):
-    """The headroom follows commands that come with the router's decisions."""
+    """Remote agent whose commands, sent with the router's decisions, set the headroom."""
 
 
 _IN_HEADROOM: dict[type, NamedTuple] = {LagAgent: HeadroomAgent(), Commanded: CommandedHeadroom()}
 
 
 def in_headroom(receiver: NamedTuple) -> NamedTuple:
-    """Return the stand-in that takes a headroom, for one that takes a lag; a rule as it is.
+    """Return the headroom placeholder for a lag placeholder; return a rule unchanged.
 
     Raises:
-        ValueError: a stand-in for an agent that sets the target of a count buffer.
+        ValueError: a placeholder for an agent that sets the target of a count buffer.
     """
     if decided(receiver) == INSIDE:
         return receiver
@@ -51,9 +51,9 @@ PACED = np.dtype(
         np.record,
         [
             ("window", JITTER_WINDOW),
-            ("newest_us", "i8"),  # largest sent time
+            ("newest_us", "i8"),  # newest sent time
             ("arrived_us", "i8"),  # last arrival
-            ("delay_ms", "f8"),  # of the newest packet
+            ("delay_ms", "f8"),  # delay of the newest packet
             ("target_ms", "f8"),
             ("playout_ms", "f8"),  # P
         ],

@@ -1,10 +1,10 @@
-"""A router that writes down what was known where it decides, packet by packet: the rows a predictor is trained on.
+"""A router that logs the information available at its location for each packet: training rows for predictors.
 
-Any rule routes; beside it stands a sender-side copy of CalculateLag (Algorithm 2 of arXiv 2310.05054), fed with the media that has been fed
-back, in that order. As a packet leaves, its path and what was known of that path are noted: nothing that had not reached the router
-by then. Only `oracle_transmit_ms` is the packet's own delay, which no location knows; the rule is therefore an oracle and never ranked.
+It wraps any router rule and runs a sender-side copy of CalculateLag (Algorithm 2 of arXiv 2310.05054) on the media feedback, in order of
+feedback. For each departing packet it logs the path and the path's inputs known at that time. Only `oracle_transmit_ms` is the packet's own
+delay, which no location knows; therefore the rule is an oracle and never ranked. Probes update the newest delay of a path but not the
 
-Probes inform the newest delay of a path and, being no media, not the jitter; so does VCRoute.
+jitter, since they are not media, as in VCRoute.
 """
 
 from typing import Any, NamedTuple
@@ -18,14 +18,14 @@ from vcgym.baselines.rule import Control, allocate, decide, init, reveal_delay, 
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US, slot_at
 
-UNHEARD = -1.0  # transmit_ms and age_ms of a path of which nothing has been fed back
+UNHEARD = -1.0  # transmit_ms and age_ms of a path without feedback
 
 
 @rule(Control.PATH, oracle=True)
 class LoggingRouter(NamedTuple):
     """Parameters."""
 
-    router: Any  # the rule that decides
+    router: Any  # the rule that routes
     packets: int  # length of the calls
     jitter: WMJitter = WMJitter()
 
@@ -34,11 +34,11 @@ NOTE = np.dtype(
     (
         np.record,
         [
-            ("transmit_ms", "f8"),  # one-way delay of the newest packet of the path that was fed back
-            ("age_ms", "f8"),  # since that packet was sent
-            ("lag_ms", "f8"),  # of CalculateLag, on what was fed back
-            ("diff_ms", "f8"),  # d of its line 3: delay of the last fed-back packet minus that of the one before
-            ("oracle_transmit_ms", "f8"),  # of this packet itself, UNHEARD if it is lost
+            ("transmit_ms", "f8"),  # one-way delay of the path's newest packet with feedback
+            ("age_ms", "f8"),  # time since that packet was sent
+            ("lag_ms", "f8"),  # lag of CalculateLag on the feedback
+            ("diff_ms", "f8"),  # d of its line 3: difference of delay between the last two packets fed back
+            ("oracle_transmit_ms", "f8"),  # one-way delay of this packet, UNHEARD if it is lost
         ],
     )
 )
@@ -47,7 +47,7 @@ _PATH = np.dtype((np.record, [("delay_us", "i8"), ("sent_us", "i8")]))
 
 
 class LoggingRouterState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     router: Any
     jitter: np.recarray
@@ -90,7 +90,7 @@ def _update(params, state, s, record):
         newest.delay_us = delay_us
     if record.kind == MEDIA:
         update(params.jitter, state.jitter, s, record)
-        # As Algorithm 2, the difference passes over packets that came after their turn.
+        # As in Algorithm 2, the difference skips late packets.
         if record.late == 0:
             _difference(state.call[s], delay_us)
 

@@ -1,10 +1,10 @@
-"""The one loop: a call goes from slot to slot, and each stage that is there plays its part of the slot.
+"""The one loop: a call advances slot by slot, and each of its stages plays its part of the slot.
 
-First what is behind the paths: arrivals and the player's ticks (`paths.receiving`), then decisions and capture (`paths.routing`); then the
-sender, up to the end of the slot, and what comes out of its bottleneck goes onto a path. Without paths there are no slots: the sender plays
-from one decision to the next. The loop stops where an agent must decide, where the next block of the world is needed, and at the end.
+First the stages behind the paths: arrivals and the player's ticks (`paths.receiving`), then decisions and capture (`paths.routing`). Then
+the sender plays to the end of the slot, and packets that leave its bottleneck go onto a path. Without paths there are no slots: the sender
+plays from one decision to the next. The loop stops when an agent must decide, when the next block of the world is needed, and at the end.
 
-It is all that is compiled for each pair of rules.
+Only this loop is compiled anew for each pair of rules.
 """
 
 from vcgym.envs.call.stages import (
@@ -26,10 +26,10 @@ from vcgym.network.kernels.jit import kernel
 
 @kernel
 def play(stages, which):
-    """Play each call of `which` until it has to stop; `stages.why` says for what.
+    """Play each call in `which` until it must stop; `stages.why` gives the reason.
 
     Args:
-        stages: of class Stages.
+        stages: a Stages.
         which: int64, the sessions to play, each once.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Sessions of a batch cut once among threads, each of which plays its own as far as they go."""
+"""Distribution of a batch's sessions over threads; each thread plays its sessions as far as they go."""
 
 import itertools
 import math
@@ -10,31 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WORTH_CUTTING_S = 1e-3  # several times what it takes to wake a thread and to hear from it
+WORTH_CUTTING_S = 1e-3  # several times the cost of waking and joining a thread
 
 
 class Shares:
-    """Contiguous shares of the sessions of a batch, one for each thread.
+    """Contiguous shares of the sessions of a batch, one per thread.
 
-    Kernels release the GIL and sessions share nothing, so the cut cannot show in a result. The thread that asks works on the first share
-    itself. Work that took less than `WORTH_CUTTING_S` the last time is not cut: waking threads would take longer.
+    Kernels release the GIL and sessions share nothing, so results do not depend on the shares. The calling thread works on the first share
+    itself. Work that took less than `WORTH_CUTTING_S` the last time is not distributed, since waking threads would take longer.
 
     Args:
-        sessions: how many there are, >= 1.
-        threads: how many work at once, >= 1.
+        sessions: number of sessions, >= 1.
+        threads: number of threads, >= 1.
     """
 
     def __init__(self, sessions: int, threads: int) -> None:
         cuts = np.linspace(0, sessions, min(threads, sessions) + 1).astype(np.int64).tolist()
         self._bounds = list(itertools.pairwise(cuts))
         self._pool: ThreadPoolExecutor | None = None
-        self._work_s = math.inf  # what the last work took, all threads together
+        self._work_s = math.inf  # duration of the last work, summed over threads
 
     def each(self, work: Callable[[NDArray[np.int64]], Any], rows: NDArray[np.int64]) -> None:
-        """Call `work` with those of `rows` that lie in a share, at least one, for all shares at once; return when all are done.
+        """Call `work` in parallel with the `rows` of each share that has any; return when all calls are done.
 
         Raises:
-            Exception: what `work` raised first, in the order of the shares.
+            Exception: the first exception of `work`, in order of the shares.
         """
         shares = [rows]
         if len(self._bounds) > 1 and self._work_s >= WORTH_CUTTING_S:

@@ -1,13 +1,13 @@
-"""The stages of a call, and what the loop asks of each; which function answers is chosen by the class of a stage while compiling.
+"""The stages of a call and their interface to the loop; the class of a stage selects its functions at compile time.
 
     source -> [scheduler -> pacer -> bottleneck] -> routing onto a path -> receiver -> player
 
-The sender's stage is everything before the paths: `NoSender` (paths.routing), whose packets go onto a path in the slot of their capture;
-`Sender` (sender.events), a bottleneck behind which nothing follows; or `Uplink` (sender.onto_paths), one behind which paths follow. Behind
-it are `Routing` (paths.routing) and `Receiving` (paths.receiving), which share `Calls` (paths.state), or `NoPaths` in place of each. An
-absent stage compiles to nothing.
+The sender stage is everything before the paths: `NoSender` (paths.routing), whose packets go onto a path in the slot of their capture;
+`Sender` (sender.events), a bottleneck without paths behind it; or `Uplink` (sender.onto_paths), a bottleneck with paths behind it. It is
+followed by `Routing` (paths.routing) and `Receiving` (paths.receiving), which share `Calls` (paths.state), or by `NoPaths` in place of
+each. An absent stage compiles to nothing.
 
-A stage is handed no other stage with rules of its own: what it compiles to is then compiled once, whatever rules the others have.
+A stage never receives another stage that has rules, so it is compiled once for all rules of the other stages.
 """
 
 from typing import Any, NamedTuple
@@ -17,22 +17,22 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.generic import generic
 
-# Why a call stops, or that it goes on.
-DECIDE, BLOCK, DONE = 0, 1, 2  # an agent must decide, the next block of the world is needed, the call is over
-RING_FULL = 3  # a packet arrives too late for the calendar, or more records, commands or packets wait than their rings hold
+# Reasons why a call stops, or RUNNING.
+DECIDE, BLOCK, DONE = 0, 1, 2  # an agent must decide, the next block of the world is needed, the call is done
+RING_FULL = 3  # a packet arrives too late for the calendar, or a ring of records, commands or packets is full
 RUNNING = 4
-PAUSED = 5  # the sender has come to the end of the slot
+PAUSED = 5  # the sender has reached the end of the slot
 
 
 class NoPaths(NamedTuple):
-    """A call that ends behind the bottleneck; the sender knows what arrives there."""
+    """Placeholder for paths in a call that ends behind the bottleneck."""
 
 
 class Stages(NamedTuple):
     """The stages of a batch of calls.
 
     Attributes:
-        why: int64 (sessions,), why each call stopped; DONE before it begins.
+        why: int64 (sessions,), reason why each call stopped; DONE before its start.
         sender: NoSender, Sender or Uplink.
         calls: Calls or NoPaths.
         routing: Routing or NoPaths.
@@ -47,11 +47,11 @@ class Stages(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """Facts of the other stages that a stage has to know, constants in compiled code."""
+    """Properties of the other stages that a stage needs; constants in compiled code."""
 
     is_asked: bool  # a remote agent decides every `interval` slots
     sets_level: bool  # its decisions go to the receiver too
-    is_told: bool  # what arrives is told to the router's location
+    is_told: bool  # arrivals are reported to the router's location
 
 
 @generic(inlined=True)
@@ -62,57 +62,57 @@ def asks_agent(stage: Any) -> bool:
 
 @generic(inlined=True)
 def reads_feed(routing: Any) -> bool:
-    """Return True if a router inside learns from what arrives."""
+    """Return True if an internal router learns from records."""
     return False
 
 
 @generic(inlined=True)
 def look_ahead(calls: Any, which: Any, turn: int) -> None:
-    """Ask for the memory that the calls of `which` after index `turn` will touch."""
+    """Prefetch the memory of the calls in `which` after index `turn`."""
 
 
 @generic(inlined=True)
 def arrive(receiving: Any, calls: Any, sender: Any, s: int, roles: Any) -> int:
-    """Play what comes first in a slot: arrivals, and ticks of the player. Return why the call stops, or RUNNING."""
+    """Play the first part of a slot: arrivals and ticks of the player. Return the reason why the call stops, or RUNNING."""
     return RUNNING
 
 
 @generic(inlined=True)
 def depart(routing: Any, calls: Any, sender: Any, s: int, roles: Any) -> int:
-    """Play what follows in a slot: decisions, and the capture of a packet. Return why the call stops, or RUNNING."""
+    """Play the second part of a slot: decisions and the capture of a packet. Return the reason why the call stops, or RUNNING."""
     return RUNNING
 
 
 @generic(abstract=True, inlined=True)
 def leave(sender: Any, calls: Any, routing: Any, s: int) -> Any:
-    """Play the sender of call `s` to the end of the slot, or, without paths, until it stops. Return why the call stops, or RUNNING."""
+    """Play the sender of call `s` to the end of the slot or, without paths, until it stops. Return the reason why it stops, or RUNNING."""
 
 
 @generic(inlined=True)
 def end_slot(calls: Any, s: int) -> None:
-    """Go on to the next slot."""
+    """Advance to the next slot."""
 
 
 @generic(abstract=True, inlined=True)
 def capture(sender: Any, calls: Any, s: int, path: int) -> Any:
-    """Send the packet of this slot onto `path` if packets leave at once; return False if it would arrive beyond the calendar."""
+    """Send the packet of this slot on `path` if packets leave at once; return False if it would arrive beyond the calendar."""
 
 
 @generic(inlined=True)
 def reveal(sender: Any, calls: Any, routing: Any, s: int, path: int) -> None:
-    """Tell an oracle of the packet of this slot if it leaves at once."""
+    """Give an oracle the delay of this slot's packet, if it leaves at once."""
 
 
 @generic(abstract=True, inlined=True)
 def pass_on(sender: Any, s: int, now_us: int) -> Any:
-    """Send what the agent decided on its way to the sender; return False if too many commands are under way."""
+    """Send the agent's decision to the sender; return False if too many commands are in flight."""
 
 
 @generic(abstract=True, inlined=True)
 def is_draining(sender: Any, s: int, slot: int, packets: int) -> Any:
-    """Return True while anything may still leave, or arrive, after the last packet of the call was captured."""
+    """Return True while a packet may still leave or arrive after the capture of the last packet."""
 
 
 @generic(abstract=True, inlined=True)
 def sent_onto_path_us(sender: Any, s: int, record: Any) -> Any:
-    """Return when the media packet of a record went onto its path."""
+    """Return the time at which the media packet of a record went onto its path."""

@@ -14,11 +14,11 @@ METADATA: dict[str, Any] = {"render_modes": []}
 
 
 class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
-    """Rate allocation in a conference by one agent that sees what all sources know; see `ParallelConference`.
+    """Rate allocation in a conference by one agent with the observations of all sources; see `ParallelConference`.
 
-    Observation: those of all sources, one after the other, ``Box(0, 100, (P (6 P^2 + 3),))``.
+    Observation: those of all sources, concatenated, ``Box(0, 100, (P (6 P^2 + 3),))``.
     Action: ``Box(-1, 1, (P^3,))`` by session, tail and head, times 40 kbps.
-    Reward: as there.
+    Reward: that of `ParallelConference`.
     End of episode: truncation after `seconds`.
     """
 
@@ -31,7 +31,7 @@ class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._done = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin the conference that `seed` names; None: another one."""
+        """Start the conference of world `seed`; None: a new one."""
         super().reset(seed=seed)
         self.session.start(int(self.np_random.integers(1 << 31)) if seed is None else seed)
         self._done = False
@@ -41,10 +41,10 @@ class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         """Play to the next decision.
 
         Raises:
-            ResetNeeded: the conference is over or has not begun.
+            ResetNeeded: the conference is done or has not started.
         """
         if self._done:
-            raise ResetNeeded("the conference is over or has not begun; reset it")
+            raise ResetNeeded("the conference is done or has not started; call reset")
         parties = self.session.parties
         reward = self.session.step(np.asarray(action, np.float64).reshape(parties, parties, parties))
         self._done = self.session.done

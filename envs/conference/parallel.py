@@ -15,9 +15,9 @@ class ParallelConference(ParallelEnv[str, NDArray[np.float32], NDArray[np.float3
 
     Observation: ``Box(0, 100, (6 P^2 + 3,))`` float32: rate in Mbit/s, one-way delay in s (2: the link is dead), loss, queueing in s, life
         and age in s of the report of each overlay link, by feature, tail and head; min-cut and packed rate in Mbit/s, presence.
-    Action: ``Box(-1, 1, (P, P))`` float32 by tail and head, times 40 kbps; what belongs to no overlay link is without effect.
-    Reward: shared by all: the change of the sum over sessions of ln(rate + 10 kbps), less each session's share of packets later than 200 ms
-        and its share lost.
+    Action: ``Box(-1, 1, (P, P))`` float32 by tail and head, times 40 kbps; entries without an overlay link are ignored.
+    Reward: shared by all: the change of the sum over sessions of ln(rate + 10 kbps), minus each session's share of packets later than
+        200 ms and its share of lost packets.
     End of episode: truncation after `seconds`.
     Source: Celerity's control of link rates, with an agent in place of its gradient.
     """
@@ -43,7 +43,7 @@ class ParallelConference(ParallelEnv[str, NDArray[np.float32], NDArray[np.float3
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begin the conference that `seed` names; None: another one."""
+        """Start the conference of world `seed`; None: a new one."""
         if seed is not None:
             self._random = np.random.default_rng(seed)
         self.session.start(int(self._random.integers(1 << 31)) if seed is None else seed)

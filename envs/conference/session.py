@@ -1,7 +1,7 @@
-"""A conference whose link rates are set from outside, one decision of every source each 300 ms: what both faces stand on.
+"""A conference whose link rates are set from outside, with one decision per source every 300 ms; the basis of both faces.
 
-A source changes the rate of its session on each overlay link; trees are packed into the rates as Celerity packs them, and what a source
-observes has come in reports as late as Celerity's, or is lost like them.
+A source changes the rate of its session on each overlay link. Trees are packed into the rates as in Celerity. A source observes reports
+with the same delay and loss as Celerity's.
 """
 
 import numpy as np
@@ -16,11 +16,11 @@ from vcgym.network.scenarios.conference import draw_conference
 DECISION_US = 300_000
 STEP_KBPS = 40.0  # largest change of a link rate per decision
 MAX_KBPS = 10_000.0
-FEATURES = 6  # of an overlay link
+FEATURES = 6  # per overlay link
 SESSION_FEATURES = 3
-DELAY_PRICE = 1.0  # per session: its share of packets later than the bound
-LOSS_PRICE = 1.0  # per session: its share of packets lost
-_DEAD_S = 2.0  # shown as the delay of a link that is dead
+DELAY_PRICE = 1.0  # per session, times its share of packets later than the bound
+LOSS_PRICE = 1.0  # per session, times its share of lost packets
+_DEAD_S = 2.0  # observed delay of a dead link
 _WINDOW = 5  # decisions over which a session's rate is averaged
 _PARAMS = Celerity()
 
@@ -30,8 +30,8 @@ class ConferenceSession:
 
     Args:
         scenario: one of `vcgym.network.scenarios.conference.SCENARIOS`.
-        parties: of the conference.
-        seconds: length.
+        parties: number of parties.
+        seconds: length of the conference.
     """
 
     def __init__(self, scenario: str, parties: int, seconds: float) -> None:
@@ -40,7 +40,7 @@ class ConferenceSession:
         self.size = FEATURES * parties * parties + SESSION_FEATURES
 
     def start(self, seed: int) -> None:
-        """Begin on the world that `seed` names; all sources send at Celerity's starting rates."""
+        """Start on world `seed`; all sources send at Celerity's initial rates."""
         self.seed = np.uint64(seed)
         world = draw_conference(self.scenario, seed, self.parties, self.seconds)
         self.net, self.events = network_of(world)
@@ -64,17 +64,17 @@ class ConferenceSession:
 
     @property
     def done(self) -> bool:
-        """Return True when the conference is over."""
+        """Return True when the conference is done."""
         return self.decisions * DECISION_US >= self.seconds * 1e6
 
     def step(self, changes: NDArray[np.float64]) -> float:
-        """Change link rates and play to the next decision; return the reward that all share.
+        """Change link rates and play to the next decision; return the shared reward.
 
         Args:
             changes: (P, P, P) in [-1, 1] by session, tail and head, times STEP_KBPS.
 
         Returns:
-            The change of the sum of ln(rate + 10 kbps), less the prices of packets late and lost.
+            The change of the sum of ln(rate + 10 kbps), minus the costs of late and lost packets.
         """
         rates = self.state.rates_kbps
         rates[...] = np.clip(rates + STEP_KBPS * changes, 0.0, MAX_KBPS)
@@ -84,24 +84,24 @@ class ConferenceSession:
         return float(self._utility - before - DELAY_PRICE * late.sum() - LOSS_PRICE * lost.sum())
 
     def session_kbps(self) -> NDArray[np.float64]:
-        """Return the rate of each session over the last 1.5 s, (P,): of the receiver that heard least."""
+        """Return the rate of each session over the last 1.5 s, (P,), at its slowest receiver."""
         gained = self._counts[-1, 0] - self._counts[0, 0]
         np.fill_diagonal(gained, np.inf)
         rates: NDArray[np.float64] = gained.min(axis=1) * PACKET_BYTES * 8e3 / (_WINDOW * DECISION_US)
         return rates
 
     def utility(self) -> float:
-        """Return the sum of ln(rate + 10 kbps), as Celerity bounds marginal utility."""
+        """Return the sum of ln(rate + 10 kbps), where the offset bounds marginal utility as in Celerity."""
         return float(np.log(self.session_kbps() + _PARAMS.delta_kbps).sum())
 
     def _shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return each session's shares of packets late, and lost or not there yet, over the last decision, (P,) each."""
+        """Return each session's shares of late packets, and of lost or outstanding ones, since the last decision, (P,) each."""
         packets, late, _ = (self._counts[-1] - self._counts[-2]).sum(axis=2)
         due = np.diff(self._emitted[-2:], axis=0)[0] * (self.parties - 1)
         return late / np.maximum(packets, 1.0), np.clip(1.0 - packets / np.maximum(due, 1.0), 0.0, 1.0)
 
     def observe(self, m: int) -> NDArray[np.float32]:
-        """Return what source `m` knows, (size,): of overlay links rate, delay, loss, queueing, life, age of the report; its session."""
+        """Return source `m`'s observation, (size,): rate, delay, loss, queueing, life and report age of overlay links; its session."""
         state, net = self.state, self.net
         now_us = self.decisions * DECISION_US
         delay_s = state.known_ms[m] / 1000.0

@@ -1,4 +1,4 @@
-"""Call: the agent chooses path and lag, and behind an uplink rate and order of sending; a named rule may set any of them."""
+"""Call: the agent chooses path and lag and, with an uplink, rate and order of sending; a rule may set any of them."""
 
 from typing import Any
 
@@ -16,22 +16,21 @@ from vcgym.network.scenarios.scenario import Scenario
 class CallVectorEnv(PathsVectorEnv):
     """Joint control of a call: path and lag, with `uplink` also rate and order, every `interval` packets, by default centrally.
 
-    Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of the records that have reached the location;
-        with an uplink also features of the sender, as old as a command to it. With ``observation="records"``, a dict of the new records
-        (512, 8) int64, their count, the history (paths, 3), a key and the slot; with an uplink also the new packet feedback.
+    Observation: float32 features (docs/envs.md: name, unit, range, age), computed from the records that have reached the location; with an
+        uplink also features of the sender, delayed by the travel time of a command to it. With ``observation="records"``, a dict of the new
+        records (512, 8) int64, their count, the history (paths, 3), a key and the slot; with an uplink also the new packet feedback.
     Action: ``MultiDiscrete([paths, 32])``: the path, and the lag on a log scale, 10 ms * 100 ** (a / 31); with an uplink
-        ``MultiDiscrete([paths, 32, 32, 3])``: also the target bitrate on a log scale from the call's least to its largest, and the order of
-        sending: first in, first out; SBPN2; audio first. Less the controls that rules have; of one control alone ``Discrete``. Continuous:
-        ``Box(-1, 1)`` of a score for each path, the lag, the rate, a score for each order; the largest score wins. Commands reach sender
-        and receiver after the parts of the control delay that lie between them and the location; the first one belongs to call set-up and
-        holds at once.
+        ``MultiDiscrete([paths, 32, 32, 3])``: also the target bitrate on a log scale from the call's minimum to its maximum, and the
+        scheduler: first in, first out; SBPN2; audio first. Controls set by rules are left out; a single control is ``Discrete``.
+        Continuous: ``Box(-1, 1)`` with a score per path, the lag, the rate, and a score per scheduler; the largest score wins. Commands
+        reach sender and receiver after their parts of the control delay; the first one belongs to call set-up and takes effect at once.
     Reward: ``emodel`` (default), summed over the 10-ms ticks of the clocked player since the last decision:
         (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
-        packet lost or late; or a reward object. With an uplink 0.25 more per video packet on time, paid when it and all sent before
-        it have arrived.
-    End of episode: truncation when the call is over (6,000 packets, 600 steps); what waits at the sender or is in flight is settled in the
-        last step.
-    Source: VCRoute with WMJitter (arXiv 2310.05054), one agent for both; the controls of the uplink are of GCC, and of SBPN over TFRC.
+        packet lost or late; or a reward object. With an uplink, plus 0.25 per video packet on time, given when it and all packets sent
+        before it have arrived.
+    End of episode: truncation at the end of the call (6,000 packets, 600 steps); packets at the sender or in flight are counted in the last
+        step.
+    Source: VCRoute with WMJitter (arXiv 2310.05054), one agent for both; the uplink's controls are those of GCC, and of SBPN over TFRC.
     """
 
     reset_options = ("pair", "stratum", "kind")
@@ -66,7 +65,7 @@ class CallVectorEnv(PathsVectorEnv):
 
 
 def _require_agent(uplink: Any, **rules: Any) -> None:
-    """Refuse controls that are not there, and a call that leaves nothing to decide."""
+    """Reject rules for controls that the call lacks, and calls without a control for the agent."""
     if uplink is None:
         for control in ("rate", "order"):
             if rules[control] is not None:

@@ -16,15 +16,15 @@ MECHANISMS: dict[str, NamedTuple] = {"watermark": LagAgent(), "count": CountAgen
 class PlayoutVectorEnv(PathsVectorEnv):
     """Playout control: choose the watermark lag at each packet arrival, before the watermark moves.
 
-    Observation: float32 features of the call (docs/envs.md), a function of the arrivals so far, the one in hand included; or, with
-        ``observation="records"``, that arrival as the one new record. A packet that shows ``late`` is discarded whatever the action.
-    Action: ``Discrete(32)``, the lag on a log scale, 10 ms * 100 ** (a / 31); continuous: ``Box(-1, 1, (1,))`` on the same scale. In force
-        at once. With ``mechanism="count"`` it is the target of a count buffer instead of a lag, with
-        ``mechanism="published"`` that of the buffer in the code published with the paper, which discards nothing on arrival.
+    Observation: float32 features of the call (docs/envs.md), computed from the arrivals so far, including the current one; or, with
+        ``observation="records"``, that arrival as the only new record. A packet marked ``late`` is discarded for any action.
+    Action: ``Discrete(32)``, the lag on a log scale, 10 ms * 100 ** (a / 31); continuous: ``Box(-1, 1, (1,))`` on the same scale. It takes
+        effect at once. With ``mechanism="count"`` it is the target of a count buffer instead of a lag; with ``mechanism="published"``, the
+        target of the buffer in the code published with the paper, which discards nothing on arrival.
     Reward: ``emodel`` (default), summed over the 10-ms ticks of the clocked player since the last decision:
         (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
         packet lost or late; or a reward object.
-    End of episode: truncation after the last arrival; the queue is flushed and the player plays to the end in that step.
+    End of episode: truncation after the last arrival; in that step the queue is flushed and the player plays to the end.
     Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is controlled by `router`, by default Direct.
     """
 

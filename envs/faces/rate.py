@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.rule import NEVER_US, Control, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
+from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS, show_feedback
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
@@ -17,29 +18,32 @@ from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.controllers import RateAgent
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
+from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 ORDER = Fifo()
+FEATURES = ("reports", "intervals")
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
 _MAX = np.array([10**9, 10**8, 10**9])  # bit/s, us, us
 _LATEST = np.iinfo(np.int64).max
 
 
 class RateVectorEnv(SenderVectorEnv):
-    """Rate control: choose the target bitrate of a sender at set-up and whenever a receiver report is back.
+    """Rate control: choose the target bitrate of a sender at set-up and whenever a receiver report arrives.
 
-    Observation: float32 features (docs/envs.md: name, unit, range, age of each), a function of what reports have told and of what waits in
-        the sender's own queue; or, with ``observation="records"``, a dict of what became of each packet told of since the last decision
-        (2048, 6) int64 in the order of `vcgym.baselines.records.PacketFeedback`, their count, the history (1, 3) of start, smallest and
-        largest rate in bit/s, a key and now_us.
+    Observation: float32 features (docs/envs.md: name, unit, range, age of each), computed from reports and the sender's own queue; or, with
+        ``observation="records"``, a dict of the packet feedback since the last decision
+        (2048, 6) int64 in the order of `vcgym.baselines.records.PacketFeedback`, its count, the history (1, 3) of start, minimum and
+        maximum rate in bit/s, a key and now_us. With ``features="intervals"`` the features are the 150 numbers of the Bandwidth Estimation
+        Challenge (`vcgym.envs.call.features.sender.intervals`), and the receiver reports every 60 ms.
     Action: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
-        a factor on the target as it is (docs/envs.md); exact: bit/s (0: the target stays), how long the receiver collects for its next
-        report in us (0: as usual), and after how long without one the agent is asked again in us (0: never). In force at once.
-    Reward: ``utility`` (default), per report: seconds x (0.6 ln(4 r + 1) - d - 10 l), r in Mbit/s delivered, d in s of delay beyond
-        propagation, l the share lost, less 0.1 per unit of |ln| by which the target is changed; or ``emodel`` of the audio.
-    End of episode: truncation when the call is over (60 to 125 s); what is on its way is settled in the last step.
-    Source: the control of GCC and TFRC; `order` controls the order of sending, by default first in, first out. The reward is R3Net's
-        (arXiv 1912.02222) with a price on change.
+        a factor on the current target (docs/envs.md); exact: bit/s (0: unchanged), the interval to the receiver's next report in us (0: the
+        default), and the time in us until a decision without a report (0: none). It takes effect at once.
+    Reward: ``utility`` (default), per report: seconds x (0.6 ln(4 r + 1) - d - 10 l), with r the delivery rate in Mbit/s, d the delay
+        beyond propagation in s, l the loss, minus 0.1 times the |ln| of each change of the target; or ``emodel`` of the audio.
+    End of episode: truncation at the end of the call (60 to 125 s); packets in flight are counted in the last step.
+    Source: the control of GCC and TFRC; `order` is the scheduler, by default first in, first out. The reward is R3Net's
+        (arXiv 1912.02222) with a cost of change.
     """
 
     rewards: ClassVar = {"utility": Utility(), "emodel": AudioEModel()}
@@ -53,13 +57,22 @@ class RateVectorEnv(SenderVectorEnv):
         pacing: float = PACING,
         reward: str = "utility",
         action: str = "continuous",
+        features: str = "reports",
         **arguments: Any,
     ) -> None:
         require_rule("order", order, Control.ORDER)
+        one_of("features", features, FEATURES)
+        self.features = features
         super().__init__(num_envs, RateAgent(), order, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
         self._told = np.zeros(num_envs, np.int64)
+        self._smallest_us = np.full(num_envs, -1, np.int64)
+
+    def _own_arguments(self) -> tuple[Any, ...]:
+        return () if self.features == "reports" else (self.features,)
 
     def _layout(self) -> ObservationLayout:
+        if self.features == "intervals":
+            return ObservationLayout(Part("intervals", INTERVAL_FEATURES))
         return ObservationLayout(Part("sender", RATE_FEATURES))
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
@@ -80,7 +93,9 @@ class RateVectorEnv(SenderVectorEnv):
 
     def _start(self, row: int, seed: int, **options: Any) -> None:
         super()._start(row, seed, **options)
-        self._told[row] = 0
+        self._told[row], self._smallest_us[row] = 0, -1
+        if self.features == "intervals":
+            self.batch.senders["default_report_every_us"][row] = self.batch.senders["report_us"][row] = SHORT_US
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         senders = self.batch.senders
@@ -98,17 +113,17 @@ class RateVectorEnv(SenderVectorEnv):
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
         if self.observation_kind != "records":
-            observe_senders(batch.senders, rows, shown["sender"])
+            if self.features == "reports":
+                observe_senders(batch.senders, rows, shown["sender"])
+            else:
+                observe_intervals(batch.senders, batch.tables.flight, rows, self._told, self._smallest_us, shown["intervals"])
             return
         shown["history"][rows] = batch.history[rows]
         shown["key"][rows] = [batch.key(row) for row in rows]
         shown["now_us"][rows] = batch.senders["now_us"][rows]
         shown["records"][rows] = 0
         if not show_feedback(batch.senders, batch.tables.flight, rows, self._told, shown["records"], shown["count"]):
-            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets have been told of since the last decision")
-
-    def _living(self) -> dict[str, Any]:
-        return super()._living() | {"env._told": self._told}
+            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets were reported since the last decision")
 
 
 class RateEnv(ScalarEnv):

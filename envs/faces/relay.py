@@ -14,15 +14,15 @@ RECEIVER = WMJitter()
 class RelayVectorEnv(PathsVectorEnv):
     """Path selection: choose the relay path of a call every `interval` packets, by default at a central location.
 
-    Observation: float32 features (docs/envs.md: name, unit, range, age), a function of the records that have come to the location; or
+    Observation: float32 features (docs/envs.md: name, unit, range, age), computed from the records that have reached the location; or,
         with ``observation="records"``, a dict of the new records (512, 8) int64, their count, the history (paths, 3), a key and the slot.
     Action: ``Discrete(paths)``; continuous: ``Box(-1, 1, (paths,))``, the largest score wins. The command reaches the sender after the part
-        of the control delay that lies between location and sender; the first one belongs to call set-up and holds at once.
+        of the control delay between location and sender; the first one belongs to call set-up and takes effect at once.
     Reward: ``emodel`` (default), summed over the 10-ms ticks of the clocked player since the last decision:
         (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
         packet lost or late; or a reward object.
-    End of episode: truncation when the call is over (6,000 packets, 600 steps); what is in flight is settled in the last step.
-    Source: the routing half of VCRoute (arXiv 2310.05054); the lag is controlled by `receiver`, by default WMJitter of the same paper.
+    End of episode: truncation at the end of the call (6,000 packets, 600 steps); packets in flight are counted in the last step.
+    Source: the routing half of VCRoute (arXiv 2310.05054); `receiver` controls the lag, by default WMJitter of the same paper.
     """
 
     def __init__(self, num_envs: int = 1, receiver: NamedTuple = RECEIVER, interval: int = 10, **arguments: Any) -> None:

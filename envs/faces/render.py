@@ -1,6 +1,6 @@
-"""Pictures of a call for people, with axes, units and a legend. They show ground truth that agents cannot observe.
+"""Plots of a call with axes, units and a legend. They show ground truth that agents cannot observe.
 
-matplotlib is needed to draw alone, and imported then: it comes with the extra `video`.
+Only drawing needs and imports matplotlib, which is part of the extra `video`.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _OTHERS, _IN_FORCE, _LAG, _LOST = "#b8bec6", "#1f4ea1", "#c83c28", "#222222"
 
 
 def draw_paths(axes: Any, batch: CallBatch, row: int) -> None:
-    """Draw the delays of all paths in the current block of the world up to now, and the lag that the receiver adds to the one in use."""
+    """Draw the delays of all paths in the world's current block up to now, and the receiver's lag above the path in use."""
     call = batch.calls[row]
     past = min(int(call.slot) - int(call.block) * BLOCK_SLOTS, BLOCK_SLOTS)
     seconds = (int(call.block) * BLOCK_SLOTS + np.arange(past)) * SLOT_US / 1e6
@@ -43,7 +43,7 @@ def draw_paths(axes: Any, batch: CallBatch, row: int) -> None:
 
 
 def draw_sender(axes: Any, batch: SendingBatch, row: int) -> None:
-    """Draw the mean target of each second so far on a log scale between the call's bounds."""
+    """Draw the mean target of each second so far, on a log scale between the call's bounds."""
     sender, targets = batch.senders[row], batch.tables.targets[row]
     done = int(sender.now_us) // 1_000_000
     axes.step(np.arange(done), targets[:done] / 1000.0, where="post", color=_IN_FORCE, linewidth=1.6, label="target bitrate")
@@ -56,7 +56,7 @@ def draw_sender(axes: Any, batch: SendingBatch, row: int) -> None:
 
 
 class Picture:
-    """A figure that is drawn again for each picture; of mode human it stands in a window."""
+    """Figure that is redrawn for each picture; in mode human it is shown in a window."""
 
     def __init__(self, mode: str) -> None:
         from matplotlib.figure import Figure
@@ -72,7 +72,7 @@ class Picture:
             self.figure = Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
 
     def drawn(self, draw: Callable[[Any], None]) -> NDArray[np.uint8] | None:
-        """Return the picture, (height, width, 3); of mode human show it and return None."""
+        """Return the picture, (height, width, 3); in mode human show it and return None."""
         self.figure.clear()
         axes = self.figure.add_subplot()
         draw(axes)

@@ -16,18 +16,18 @@ from vcgym.envs.faces.vector.settings import arguments_of
 from vcgym.network.kernels.ranges import one_of
 
 _OF_BATCHES = {"num_envs", "autoreset_mode", "max_episode_steps"}
-METADATA: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 10}  # a decision of Relay and Call is 100 ms
+METADATA: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 10}  # a decision of Relay and Call takes 100 ms
 
 
 class ScalarEnv(gym.Env[Any, Any]):
-    """Environment of a call, with the arguments of `vector_class` but those of batches; `render_mode` rgb_array or human draws it."""
+    """Environment of one call with the arguments of `vector_class`, except those of batches; `render_mode`: rgb_array or human."""
 
     metadata = METADATA
     vector_class: ClassVar[Callable[..., EpisodeVectorEnv]]
     __signature__: ClassVar[inspect.Signature]
 
     def __init_subclass__(cls) -> None:
-        """Give the class the arguments of its batch as its signature, for `help`."""
+        """Set the class's signature to the arguments of its batch, for `help`."""
         found = {name: one for name, one in arguments_of(cls.vector_class).items() if name not in _OF_BATCHES}
         cls.__signature__ = inspect.Signature([one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in found.values()])
 
@@ -41,7 +41,7 @@ class ScalarEnv(gym.Env[Any, Any]):
         self.action_space = self.native.single_action_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin a new call; `seed` names its world, options choose among worlds, and infos name the world drawn."""
+        """Start a new call; `seed` determines its world, options restrict the choice of worlds, and infos name the sampled world."""
         super().reset(seed=seed)
         if seed is None and not self.native.has_begun:
             seed = int(self.np_random.integers(1 << 31))
@@ -56,7 +56,7 @@ class ScalarEnv(gym.Env[Any, Any]):
         return self._first(observations), float(rewards[0]), False, bool(truncated[0]), self._own(infos)
 
     def render(self) -> NDArray[np.uint8] | None:
-        """Return a picture of the call so far, (height, width, 3); of mode human show it; None without a render mode."""
+        """Return a picture of the call so far, (height, width, 3); in mode human show it; None without a render mode."""
         if self.render_mode is None:
             return None
         self._picture = self._picture or Picture(self.render_mode)
@@ -69,7 +69,7 @@ class ScalarEnv(gym.Env[Any, Any]):
             self._picture = None
 
     def _show(self) -> None:
-        """Renew the window, which gymnasium expects of mode human without being asked."""
+        """Update the window, which gymnasium expects in mode human after every step."""
         if self.render_mode == "human":
             self.render()
 
@@ -79,7 +79,7 @@ class ScalarEnv(gym.Env[Any, Any]):
         return {name: value[0] for name, value in infos.items() if not name.startswith("_")}
 
     def _first(self, observations: Any) -> Any:
-        """Return the observation of the only session, in the types of its space."""
+        """Return the observation of the only session, with the types of its space."""
         if isinstance(self.observation_space, spaces.Dict):
             return {name: np.asarray(value[0]) for name, value in observations.items()}
         return observations[0]

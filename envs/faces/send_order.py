@@ -1,4 +1,4 @@
-"""SendOrder: the agent chooses which packet leaves, or is thrown away."""
+"""SendOrder: the agent chooses the packet to send or drop."""
 
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -33,18 +33,18 @@ _LATEST = np.iinfo(np.int64).max
 class SendOrderVectorEnv(SenderVectorEnv):
     """Packet scheduling: at each transmission opportunity choose the queued packet to send or drop.
 
-    Observation: float32 features (docs/envs.md), of each packet in the queue, oldest first, and of what reports have told; or, with
-        ``observation="records"``, a dict of what waits (L, 5) int64: created_us, expires_us, size_bytes, kind (0 video, 1 audio), frame;
+    Observation: float32 features (docs/envs.md) of each queued packet, oldest first, and of the reports; or, with
+        ``observation="records"``, a dict of the queue (L, 5) int64: created_us, expires_us, size_bytes, kind (0 video, 1 audio), frame;
         its count, now_us and the smoothed round trip rtt_us (0: no report yet).
-    Action: ``Discrete(2 L)`` with a queue of L packets: a < L sends the a-th oldest, L + a throws it away, and the agent is asked again if
-        more wait. `action_masks` tells which packets are there; another index means the newest that waits, or, with
-        ``empty_slot="refuse"``, is refused.
+    Action: ``Discrete(2 L)`` with a queue of L packets: a < L sends the a-th oldest; L + a drops it, and the agent decides again unless the
+        queue is empty. `action_masks` marks the valid actions; an index of an empty slot means the newest queued packet or, with
+        ``empty_slot="refuse"``, is an error.
     Reward: ``on_time`` (default): 1 per audio packet that arrives before its expiry, 0.25 per video packet; or ``emodel`` of the audio.
-        Paid when a report tells of the packet.
-    End of episode: truncation when the call is over (60 s, about 90 decisions a second); what is on its way is settled in the last step.
-    Source: the control of SBPN over TFRC; `rate` controls the rate, by default TFRC, what gives way in a full queue by the rule `overflow`,
-        by default the packet that comes. With ``send_queue=None`` the queue is as long as the world says, and L is that of the
-        longest of the scenario.
+        Given when a report includes the packet.
+    End of episode: truncation at the end of the call (60 s, about 90 decisions per second); packets in flight are counted in the last step.
+    Source: the control of SBPN over TFRC; `rate` controls the rate, by default TFRC; the scheduler `overflow` chooses the victim in a full
+        queue, by default the new packet. With ``send_queue=None`` the world sets the length of the queue, and L is the longest in the
+        scenario.
     """
 
     chosen_from = "queue"
@@ -73,7 +73,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
 
     @cached_property
     def slots(self) -> int:
-        """Return the number of packets that the agent chooses among at most."""
+        """Return the maximum number of packets among which the agent chooses."""
         if self.asked.send_queue is not None:
             return int(self.asked.send_queue)
         return max(self.scenario.draw("train", 0, kind).send_queue for kind in self.scenario.kinds)
@@ -96,7 +96,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         return spaces.Discrete(2 * self.slots)
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return a mask of the actions allowed now, (num_envs, 2 L); all of them for a session that is done."""
+        """Return a mask of the valid actions, (num_envs, 2 L); all are valid for a session that is done."""
         waiting = self.batch.senders["queue"]["waiting"][:, None]
         is_present = np.arange(self.slots) < np.where(waiting > 0, waiting, self.slots)
         return np.concatenate([is_present, is_present], axis=1)
@@ -111,7 +111,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
             row = empty[0]
             raise ValueError(
                 f"action {actions[row]} of session {row}: {waiting[row]} packets wait, allowed are 0 to {waiting[row] - 1} (send) and "
-                f"{self.slots} to {self.slots + waiting[row] - 1} (throw away); see action_masks, or empty_slot='newest'"
+                f"{self.slots} to {self.slots + waiting[row] - 1} (drop); see action_masks, or empty_slot='newest'"
             )
         self.batch.senders["answer_order"] = np.where(thrown, -1 - slot, slot)
 
@@ -133,5 +133,5 @@ class SendOrderEnv(ScalarEnv):
     native: SendOrderVectorEnv
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return a mask of the actions allowed now, (2 L,), as MaskablePPO wants it."""
+        """Return a mask of the valid actions, (2 L,), in the form required by MaskablePPO."""
         return self.native.action_masks()[0]

@@ -1,1 +1,1 @@
-"""Speed of vcgym beside other software: `vcgym-bench`, one idea per file, all of them listed in `catalogue.py`."""
+"""Speed of vcgym compared with other software (`vcgym-bench`); `catalogue.py` lists all figures."""

@@ -1,6 +1,6 @@
-"""Packets per second through one bottleneck: a flow alone, four of which two are CUBIC, and the same single flow in plain Python.
+"""Packets per second through one bottleneck: a single flow, four flows (two CUBIC), and the same single flow in plain Python.
 
-Simulated seconds per second of five media flows: case 5.5 of RFC 8867, all of them GCC as in libwebrtc.
+Also simulated seconds per second of five media flows: case 5.5 of RFC 8867, all with GCC as in libwebrtc.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,32 +24,32 @@ LIMIT = 200  # packets
 SIZE_BYTES = 1500
 SECONDS = 100.0
 PYTHON_SECONDS = 5.0
-LOAD = 1.05  # so that the queue is full and drops
+LOAD = 1.05  # relative to the capacity, so that the queue is full and drops packets
 
 ONE_FLOW = (Udp(LOAD * RATE_BPS, SIZE_BYTES),)
 FOUR_FLOWS = (Tcp("cubic"), Tcp("cubic"), Tcp("reno"), Udp(0.1 * RATE_BPS, SIZE_BYTES, on_s=1.0, off_s=1.0))
 
 
 def one_flow_queue(effort: Effort) -> Iterator[Record]:
-    """Packets per second of a constant bit rate over a queue that is full."""
+    """Yield the packets per second of a constant-bit-rate flow through a full queue."""
     packets, run = flows(ONE_FLOW, effort.part(1000) / 1000.0 * SECONDS)
     yield rate("one_flow_queue", "packets/s/core", packets, run, effort)
 
 
 def four_flows_cubic(effort: Effort) -> Iterator[Record]:
-    """Yield the rate of two CUBIC flows, a Reno flow and on-off UDP: segments and packets sent; each comes with its acknowledgement."""
+    """Yield the packets per second, acknowledgements included, of two CUBIC flows, a Reno flow and on-off UDP."""
     packets, run = flows(FOUR_FLOWS, effort.part(1000) / 1000.0 * SECONDS)
     yield rate("four_flows_cubic", "packets/s/core", packets, run, effort)
 
 
 def python_event_simulator(effort: Effort) -> Iterator[Record]:
-    """Yield the rate of the single flow in an event-driven simulator in plain Python."""
+    """Yield the packets per second of the single flow in an event-driven simulator in plain Python."""
     packets, run = in_python(effort)
     yield rate("python_event_simulator", "packets/s/core", packets, run, effort)
 
 
 def over_python(effort: Effort) -> Iterator[Record]:
-    """Cost of a packet there over that of one here."""
+    """Yield the ratio of the cost per packet in plain Python to that in the compiled loop."""
     yield median_ratio("one_flow_queue_over_python", in_python(effort), flows(ONE_FLOW, effort.part(1000) / 1000.0 * SECONDS), effort)
 
 
@@ -86,7 +86,7 @@ def flows(which: Sequence[Tcp | Udp], seconds: float) -> tuple[int, Run]:
 
 
 def in_python(effort: Effort) -> tuple[int, Run]:
-    """Return the same for the simulator in plain Python."""
+    """Return the packets of the single flow and a function that sends them in the plain Python simulator."""
     packets = round(effort.part(1000) / 1000.0 * PYTHON_SECONDS * LOAD * RATE_BPS / (8 * SIZE_BYTES))
 
     def run() -> None:

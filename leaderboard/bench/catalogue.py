@@ -1,4 +1,4 @@
-"""Figures of `vcgym-bench` by name, and the run that takes those that are asked for."""
+"""Figures of `vcgym-bench` by name, and the function that measures the requested ones."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -52,7 +52,7 @@ CATALOGUE: dict[str, Benchmark] = {
 
 
 def bench(folder: Path, names: Iterable[str], effort: Effort, console: Console) -> list[Record]:
-    """Take the figures `names` of `CATALOGUE`, print a table and what is absent, write `folder`/bench.json."""
+    """Measure the figures `names` of `CATALOGUE`, print a table and the absent figures, write `folder`/bench.json."""
     found = [one for name in names for one in CATALOGUE[name](effort)]
     records = [one for one in found if isinstance(one, Record)]
     console.print(_table(records, f"Best of rounds, at {effort.scale:.0%} of full size" if effort.scale < 1.0 else "Best of rounds"))

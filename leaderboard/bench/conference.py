@@ -21,13 +21,13 @@ _TREE_KBPS = 100.0
 
 
 def static_trees(effort: Effort) -> Iterator[Record]:
-    """Packets over physical links per second: one tree of 100 kbps per session through the next party."""
+    """Yield the packet-hops per second over physical links: per session one tree of 100 kbps through the next party."""
     hops, run = _static(effort.part(SECONDS))
     yield rate("conference_hops", "packet-hops/s/core", hops, run, effort)
 
 
 def celerity(effort: Effort) -> Iterator[Record]:
-    """Seconds for a conference of 12 parties and 1,000 s under Celerity."""
+    """Yield the seconds to simulate 1,000 s of a conference of 12 parties under Celerity."""
     yield duration("conference_celerity_s", _celerity(effort.part(SECONDS)), effort)
 
 

@@ -10,15 +10,15 @@ from vcgym.leaderboard.bench.catalogue import CATALOGUE
 
 
 class BenchConfig(Config):
-    """Figures of vcgym-bench and their effort.
+    """Figures of vcgym-bench, and the effort per figure.
 
     Attributes:
-        only: names of `vcgym.leaderboard.bench.catalogue.CATALOGUE`; None: all of them.
-        rounds: rounds per figure, of which the best counts.
-        round_s: shortest round, seconds.
-        scale: share of the full size, for a quick look.
-        data: where measured series lie; without them the replay figures are absent.
-        folder: receives bench.json.
+        only: names in `vcgym.leaderboard.bench.catalogue.CATALOGUE`; None: all.
+        rounds: rounds per figure; the best counts.
+        round_s: minimum duration of a round, seconds.
+        scale: share of the full size, for quick checks.
+        data: folder of measured series; without it the replay figures are absent.
+        folder: folder for bench.json.
     """
 
     only: Annotated[list[str], Field(min_length=1)] | None = None

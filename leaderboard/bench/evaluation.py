@@ -1,4 +1,4 @@
-"""The evaluation of the VCRoute paper: 25 sessions of 600,000 packets, five systems, generation of the worlds included."""
+"""Duration of the VCRoute paper's evaluation: 25 sessions of 600,000 packets, five systems, including world generation."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,7 +22,7 @@ PAPER_SYSTEMS = [
 
 
 def paper_evaluation(effort: Effort) -> Iterator[Record]:
-    """Seconds for all of it, each world drawn once for all systems."""
+    """Yield the seconds of the whole evaluation, with each world sampled once for all systems."""
     scenario = Scenario("wonderproxy", "paper", effort.part(PACKETS))
     draws = every_pair(scenario, 1)
     batches = batches_together(scenario, PAPER_SYSTEMS, len(draws))

@@ -1,4 +1,4 @@
-"""Cost of calls and of starting: bytes per session, whether memory stays flat over a long call, time from nothing to the first step."""
+"""Memory and start-up time: bytes per session, memory growth over a long call, time from start to the first step."""
 
 import os
 import subprocess
@@ -32,21 +32,21 @@ env.step(env.action_space.sample())
 
 
 def bytes_per_session(effort: Effort) -> Iterator[Record]:
-    """Memory of a DRT-WM call of 6,000 packets over 17 paths, its world included, no log."""
+    """Yield the memory of a DRT-WM call of 6,000 packets over 17 paths, including its world, without a log."""
     yield Record("bytes_per_session", _peak_bytes("wonderproxy", SESSIONS, effort.part(PACKETS)) / SESSIONS, "bytes", 1, 1, 0.0)
 
 
 def bytes_per_packet(effort: Effort) -> Iterator[Record]:
-    """Yield the growth of peak memory with the length of a call, in bytes per packet and session: 0 is flat."""
+    """Yield the growth of peak memory with the length of a call, in bytes per packet and session (0: constant memory)."""
     short, long = effort.part(SHORT), effort.part(LONG)
     growth = _peak_bytes("table1", LONG_SESSIONS, long) - _peak_bytes("table1", LONG_SESSIONS, short)
     yield Record("bytes_per_packet", growth / (LONG_SESSIONS * (long - short)), "bytes", 1, 1, 0.0)
 
 
 def _peak_bytes(name: str, sessions: int, packets: int) -> int:
-    """Most memory that Python and numpy held while calls were made and played to their end; kernels allocate nothing that they keep."""
+    """Return the peak memory of Python and numpy while calls are created and played; kernels keep no allocations."""
     scenario, rows = Scenario(name, "paper", packets), np.arange(sessions)
-    for warm in (True, False):  # loading kernels is no call's memory
+    for warm in (True, False):  # the first pass loads the kernels, whose memory does not count
         tracemalloc.start()
         batch = CallBatch(scenario, sessions, Direct(), WMJitter())
         for row in rows:
@@ -58,17 +58,17 @@ def _peak_bytes(name: str, sessions: int, packets: int) -> int:
 
 
 def import_time(effort: Effort) -> Iterator[Record]:
-    """`import vcgym.envs` with a warm kernel cache."""
+    """Measure `import vcgym.envs` with a warm kernel cache."""
     yield _start("import_s", "import vcgym.envs", effort.rounds)
 
 
 def warm_start(effort: Effort) -> Iterator[Record]:
-    """Measure the time from starting Python to the first step of `vcgym/Call-v0`, kernels in the cache."""
+    """Measure the time from the start of Python to the first step of `vcgym/Call-v0`, with cached kernels."""
     yield _start("warm_start_s", _FIRST_STEP, effort.rounds)
 
 
 def cold_start(effort: Effort) -> Iterator[Record]:
-    """Yield the same with an empty kernel cache; one round, for it compiles everything."""
+    """Measure the same with an empty kernel cache, in a single round because it compiles everything."""
     with tempfile.TemporaryDirectory() as empty:
         yield _start("cold_start_s", _FIRST_STEP, 1, NUMBA_CACHE_DIR=empty)
 

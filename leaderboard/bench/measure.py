@@ -1,7 +1,7 @@
-"""Measurement of a figure: the best of several rounds, and how far the worst lay behind.
+"""Measurement of a figure: the best of several rounds, and the spread to the worst.
 
-One thread is measured in CPU time of that thread, what one core does in a second of its own; several threads in wall-clock time.
-Absolute figures are the machine's, ratios are ours.
+A single thread is measured in its CPU time, several threads in wall-clock time.
+Absolute figures depend on the machine; ratios compare implementations.
 """
 
 import math
@@ -15,15 +15,15 @@ Run = Callable[[], Any]
 
 
 class Record(NamedTuple):
-    """Figure of the benchmark.
+    """Measured figure of the benchmark.
 
     Attributes:
-        name: what was measured.
-        value: the best round, or the median of ratios.
-        unit: of the value.
-        threads: how many worked at it.
-        rounds: how many rounds were played.
-        spread: of rounds, 1 - shortest / longest time; of ratios, (largest - smallest) / median.
+        name: name of the figure.
+        value: best round, or median of ratios.
+        unit: unit of the value.
+        threads: number of threads.
+        rounds: number of rounds.
+        spread: for rounds 1 - shortest / longest time; for ratios (largest - smallest) / median.
     """
 
     name: str
@@ -35,38 +35,38 @@ class Record(NamedTuple):
 
 
 class Absent(NamedTuple):
-    """A figure that could not be taken, and why."""
+    """Figure that could not be measured, and the reason."""
 
     name: str
     why: str
 
 
 class Effort(NamedTuple):
-    """Amount of work for a figure: rounds, the shortest round in seconds, and the share of the full size (1: the figure as named)."""
+    """Amount of work per figure: rounds, minimum duration of a round (s), and share of the full size (1: the figure as named)."""
 
     rounds: int = 8
     round_s: float = 0.2
     scale: float = 1.0
 
     def part(self, whole: int, least: int = 1) -> int:
-        """`whole` at this scale, no less than `least`."""
+        """Return `whole` at this scale, but at least `least`."""
         return max(least, round(whole * self.scale))
 
 
 def rate(name: str, unit: str, amount: float, run: Run, effort: Effort, threads: int = 1) -> Record:
-    """Return `amount` per second; `run` does it once."""
+    """Measure `amount` per second, where one `run` processes `amount`."""
     took = _rounds(run, effort, threads)
     return Record(name, amount / min(took), unit, threads, len(took), 1.0 - min(took) / max(took))
 
 
 def duration(name: str, run: Run, effort: Effort, threads: int = 1) -> Record:
-    """Seconds that `run` takes."""
+    """Measure the seconds of one `run`."""
     took = _rounds(run, effort, threads)
     return Record(name, min(took), "s", threads, len(took), 1.0 - min(took) / max(took))
 
 
 def median_ratio(name: str, slow: tuple[float, Run], fast: tuple[float, Run], effort: Effort) -> Record:
-    """Return the ratio of the time of a unit of `slow` to `fast`, each an amount and its run: median over rounds that take turns."""
+    """Measure the ratio of time per unit of `slow` to `fast` (each an amount and its run): the median over alternating rounds."""
     watches = [_Stopwatch(run, effort, 1) for _, run in (slow, fast)]
     ratios = []
     for _ in range(effort.rounds):
@@ -77,7 +77,7 @@ def median_ratio(name: str, slow: tuple[float, Run], fast: tuple[float, Run], ef
 
 
 class _Stopwatch:
-    """Times `run`, done so many times per round that a round lasts about `round_s`."""
+    """Timer of `run`, which is repeated in each round for about `round_s` seconds."""
 
     def __init__(self, run: Run, effort: Effort, threads: int) -> None:
         run()  # compiles

@@ -1,4 +1,4 @@
-"""Others in the same run, for scale: CartPole in two vector environments, a forwarder in SimPy, and DRT-WM in plain Python."""
+"""Other software measured in the same run: CartPole in two vector environments, a SimPy forwarder, and DRT-WM in plain Python."""
 
 import importlib.util
 from collections.abc import Generator, Iterator
@@ -19,14 +19,14 @@ TWO_HOPS_S = (0.050, 0.080)
 
 
 def sync_vector_cartpole(effort: Effort) -> Iterator[Record]:
-    """Yield steps per second of 64 CartPoles in gymnasium's SyncVectorEnv."""
+    """Yield the steps per second of 64 CartPoles in gymnasium's SyncVectorEnv."""
     envs = gymnasium.make_vec("CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="sync")
     yield _cartpole("sync_vector_cartpole_64", envs, effort)
     envs.close()
 
 
 def envpool_cartpole(effort: Effort) -> Iterator[Record | Absent]:
-    """Yield the same 64 in EnvPool, which steps them in C++ on threads of its own."""
+    """Yield the steps per second of 64 CartPoles in EnvPool, which steps them in C++ on its own threads."""
     if importlib.util.find_spec("envpool") is None:
         yield Absent("envpool_cartpole_64", "envpool is not installed")
         return
@@ -49,7 +49,7 @@ def _cartpole(name: str, envs: gymnasium.vector.VectorEnv, effort: Effort, threa
 
 
 def simpy_two_hops(effort: Effort) -> Iterator[Record | Absent]:
-    """Packets per second of a process per packet that waits for two hops and is counted."""
+    """Yield the packets per second of a SimPy model with one process per packet, which waits for two hops and is counted."""
     if importlib.util.find_spec("simpy") is None:
         yield Absent("simpy_two_hops", "simpy is not installed: pip install 'vcgym[bench]'")
         return
@@ -77,13 +77,13 @@ def simpy_two_hops(effort: Effort) -> Iterator[Record | Absent]:
 
 
 def plain_python(effort: Effort) -> Iterator[Record]:
-    """Packets per second of DRT-WM in plain Python."""
+    """Yield the packets per second of DRT-WM in plain Python."""
     delays_us = _delays_of_the_direct_path(effort)
     yield rate("plain_python_drt_wm", "packets/s/core", len(delays_us), lambda: forward(delays_us), effort)
 
 
 def over_plain_python(effort: Effort) -> Iterator[Record]:
-    """Yield the ratio of packets per second of the compiled loop to plain Python, DRT-WM on worlds of one kind."""
+    """Yield the ratio of packets per second, compiled loop to plain Python, of DRT-WM on the same kind of worlds."""
     delays_us = _delays_of_the_direct_path(effort)
     scenario, sessions = Scenario("wonderproxy", "paper", len(delays_us)), effort.part(CALLS, least=2)
     fast = calls(SYSTEMS["drt_wm"], scenario, sessions)

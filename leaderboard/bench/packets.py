@@ -1,10 +1,9 @@
-"""Packets per second of whole calls, rules inside the loop, over worlds drawn outside the timed part; starting a call is inside it.
+"""Packets per second of whole calls with rules inside the loop. Starting a call is timed; sampling its world is not.
 
-VCRoute decides here among the five paths of the lowest historical mean (`vcgym.baselines.routers.top_k.BEST_FIVE`). Top-k by intervals
-leaves one
-path in nearly all worlds, and a router with one path neither draws nor predicts: its figure would be that of no predictor at all. So each
-packet costs a Thompson choice among five paths and one prediction, by the network that comes with vcgym. The figures by the number of
-paths, and the paper's evaluation, keep the paper's own top-k.
+VCRoute chooses here among the five paths with the lowest historical mean (`vcgym.baselines.routers.top_k.BEST_FIVE`). The paper's top-k
+by intervals leaves one path in nearly all worlds, and a router with one path neither samples nor predicts, so it would not measure the
+predictor. Here each packet costs a Thompson choice among five paths and one prediction by the shipped network. The figures by number of
+paths, and the paper's evaluation, use the paper's top-k.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,11 +26,11 @@ from vcgym.network.worlds.world import DrawnWorld
 from vcgym.predictors.published import shipped_network, shipped_table
 from vcgym.predictors.table import DelayTable
 
-# Long calls: starting one is Python.
+# Calls are long because starting one runs in Python.
 PACKETS = 30_000
 CALLS = 4
 
-# What makes the networks that forecast for VCRoute, by name: exact, and the same as a table.
+# Factories of VCRoute's predictors by name: the exact network, and the same network as a table.
 NETWORKS: dict[str, Callable[[], Any]] = {"exact": shipped_network, "table": shipped_table}
 
 VCR_WM = System(VCRoute(), WMJitter())
@@ -44,7 +43,7 @@ SYSTEMS = {
 
 
 def calls(pair: System, scenario: Scenario, sessions: int, threads: int = 1) -> Run:
-    """Return a function that plays `sessions` calls from start to end, on worlds drawn here."""
+    """Return a function that plays `sessions` whole calls on worlds that are sampled in advance."""
     draws = [scenario.draw("train", seed) for seed in range(sessions)]
     rows, world = np.arange(sessions), scenario.world(sessions)
     for row, draw in enumerate(draws):
@@ -61,12 +60,12 @@ def calls(pair: System, scenario: Scenario, sessions: int, threads: int = 1) -> 
 
 
 def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Record]:
-    """Packets per second of one system, on one thread and on two; a mode other than paper is named.
+    """Yield the packets per second of one system with one and two threads; modes other than paper appear in the name.
 
     Args:
-        name: of `SYSTEMS`, or "vcr_wm_" and one of `NETWORKS`; a table shows its error (ms) besides.
-        effort: how much is done.
-        mode: of the world.
+        name: name in `SYSTEMS`, or "vcr_wm_" and a name in `NETWORKS`; a table also reports its error (ms).
+        effort: amount of work.
+        mode: mode of the worlds.
     """
     named = name if mode == "paper" else f"{name}_{mode}"
     pair = SYSTEMS[name] if name in SYSTEMS else _forecasting(NETWORKS[name.removeprefix("vcr_wm_")]())
@@ -85,13 +84,13 @@ def _forecasting(predictor: Any) -> System:
 
 
 def paths(number: int, effort: Effort) -> Iterator[Record]:
-    """Packets per second of VCR-WM over that many paths, in the scale scenario of the VCRoute paper (section VI-D)."""
+    """Yield the packets per second of VCR-WM over `number` paths, in the scale scenario of the VCRoute paper (section VI-D)."""
     amount, run = _vcr_wm(f"synthetic-{number}", effort)
     yield rate(f"vcr_wm_paths_{number}", "packets/s/core", amount, run, effort)
 
 
 def paths_ratio(effort: Effort) -> Iterator[Record]:
-    """Cost of a packet with 900 paths over that with 17."""
+    """Yield the ratio of the cost per packet with 900 paths to that with 17."""
     yield median_ratio("vcr_wm_paths_900_over_17", _vcr_wm("synthetic-900", effort), _vcr_wm("wonderproxy", effort), effort)
 
 

@@ -1,8 +1,7 @@
-"""Cost of one forecast of the paper's network: one packet after another, four in lockstep, as plain loops, and as a table.
+"""Cost of one forecast of the paper's network: packet by packet, four in lockstep, as plain loops, and as a table.
 
-The network is the one that comes with vcgym; inputs are drawn once over the ranges that a table covers. The plain loops are what one
-writes first: for each output a sum over the inputs, nothing arranged for the machine. They sum in another order, so that their forecasts
-differ in the last bits.
+The network is the shipped one; inputs are sampled once over the ranges of the table. The plain loops are the naive implementation: for each
+output a sum over the inputs, without optimisation. They sum in another order, so their forecasts differ in the last bits.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ FORECASTS = 4096
 
 
 def forward(way: str, effort: Effort) -> Iterator[Record]:
-    """Nanoseconds per forecast, one of `FORWARD`; a table shows its error (ms) besides."""
+    """Yield the nanoseconds per forecast of one `way` in `FORWARD`; a table also reports its error (ms)."""
     predictor: Any = shipped_network()
     if way == "table":
         predictor = shipped_table()

@@ -1,8 +1,8 @@
-"""Steps per second of `vcgym/Call-v0` as it comes: 17 paths, features, calls of 6,000 packets begun anew when they end.
+"""Steps per second of `vcgym/Call-v0` with its defaults: 17 paths, features, calls of 6,000 packets, automatic restart.
 
-A step is one decision of one call. A round is a whole call and the beginning of the next one, worlds drawn as they are needed, so that
-nothing an agent in training waits for is left out; with more than 1,024 calls it is a sixth of a call. Actions are drawn once and stay:
-what is measured is the environment, not a generator of actions.
+A step is one decision of one call. A round is a whole call and the start of the next one, with worlds sampled on demand, so it includes
+everything that training waits for; with more than 1,024 calls it is a sixth of a call. Actions are sampled once and reused, so that the
+generation of actions is not measured.
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.leaderboard.bench.measure import Effort, Record, rate
 
 PACKETS = 6000
-MAX_WHOLE = 1024  # calls that are played to their end in every round
+MAX_WHOLE = 1024  # maximum number of calls that a round plays to the end
 
 
 def env_steps(num_envs: int, interval: int, effort: Effort) -> Iterator[Record]:
-    """`num_envs` calls side by side, one decision every `interval` packets."""
+    """Yield the steps per second of `num_envs` parallel calls with one decision every `interval` packets."""
     for threads in (1, 2) if num_envs > 1 else (1,):
         envs = gymnasium.make_vec("vcgym/Call-v0", num_envs=num_envs, interval=interval, threads=threads)
         envs.action_space.seed(0)

@@ -1,4 +1,4 @@
-"""World generation by itself: path-slots per second, and microseconds per slot of all paths together."""
+"""World generation alone: path-slots per second, and microseconds per slot for all paths together."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +17,7 @@ SCENARIOS = {"paper": "wonderproxy", "correlated": "wonderproxy", "replay": "leo
 
 
 def generation(mode: str, effort: Effort) -> Iterator[Record | Absent]:
-    """Measure two figures for each number of threads, taken together: slots x paths per second, and its inverse per slot."""
+    """Measure two figures per number of threads in the same rounds: slots x paths per second, and microseconds per slot."""
     blocks = effort.part(BLOCKS)
     try:
         scenario = Scenario(SCENARIOS[mode], mode, blocks * BLOCK_SLOTS)

@@ -1,8 +1,8 @@
-"""Bars: for each board of a suite the tuned system that everything is compared with, chosen on validation worlds.
+"""Bars: for each board of a suite the tuned reference system, chosen on validation worlds.
 
-The validation worlds of a suite are drawn as its own are, from pairs, times and seeds of the validation split. Every tuned system plays
-them, and the best by the ranked metric is the bar; test worlds decide nothing. `data/bars.json` keeps the bars with the figures that they
-were chosen by (`python -m vcgym.scripts.shipped.bars`).
+The validation worlds of a suite are sampled like its own, but from pairs, times and seeds of the validation split. Every tuned system plays
+them, and the best by the ranked metric is the bar; test worlds have no influence. `data/bars.json` stores the bars and the figures that
+decided them (`python -m vcgym.scripts.shipped.bars`).
 """
 
 from functools import cache
@@ -19,9 +19,9 @@ class Bars(Carded):
     """Content of data/bars.json.
 
     Attributes:
-        metric: by suite the metric that was compared.
-        bars: by suite and board the chosen system.
-        validation: by suite and board the mean of the metric of each tuned system, best first.
+        metric: the compared metric, by suite.
+        bars: the chosen system, by suite and board.
+        validation: mean of the metric of each tuned system, best first, by suite and board.
     """
 
     metric: dict[str, str]
@@ -36,22 +36,22 @@ def load_bars() -> Bars:
 
 
 def bar_of(suite: str, board: str) -> str:
-    """Return the bar of a board; "" of a suite without one, such as that of traces of your own.
+    """Return the bar of a board; "" for a suite without one, such as a suite of your own traces.
 
     Args:
-        suite: name and version, as "correlated-v0".
-        board: its name (`vcgym.leaderboard.report.board.board_name`).
+        suite: name and version, such as "correlated-v0".
+        board: name of the board (`vcgym.leaderboard.report.board.board_name`).
     """
     return load_bars().bars.get(suite, {}).get(board, "")
 
 
 def validation_suite(suite: Suite) -> Suite:
-    """Return the suite with its worlds drawn from the validation split."""
+    """Return the suite with worlds sampled from the validation split."""
     return suite._replace(parts=tuple(part._replace(split="validation") for part in suite.parts))
 
 
 def body_of(metric: dict[str, str], validation: dict[str, dict[str, dict[str, float]]]) -> dict[str, Any]:
-    """Return the content of the file, less its card, in which the best system of each board is the bar."""
+    """Return the content of the file without its card; the best system of each board becomes the bar."""
     ordered = {
         suite: {board: dict(sorted(means.items(), key=lambda item: (-item[1], item[0]))) for board, means in boards.items()}
         for suite, boards in validation.items()

@@ -1,7 +1,7 @@
-"""Compile what plays systems in processes side by side: numba compiles one function at a time in each process.
+"""Compile the loops of systems ahead of time in parallel processes: numba compiles one function at a time per process.
 
-The processes leave compiled code in the cache of kernels, where playing finds it. What one of them fails to compile is compiled when it is
-played, and fails there with its reason.
+The processes write compiled code to the kernel cache, where playing finds it. A loop that fails to compile here is compiled again when it
+is played, and raises its error there.
 """
 
 import hashlib
@@ -16,25 +16,28 @@ import numpy as np
 
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together
+from vcgym.network.kernels.announcement import announce_compiling
 from vcgym.network.kernels.jit import modules_of
 from vcgym.network.kernels.sources import cache_home, code_hash
 from vcgym.network.scenarios.scenario import Scenario
 
-FEWEST = 4  # systems for which another process is worth its start of two seconds
+FEWEST = 4  # minimum systems per process, whose start takes two seconds
 
 
 def compile_ahead(systems: Iterable[System], processes: int) -> None:
-    """Compile what plays each of `systems`; those whose rules are of the same types share it, and what was compiled before is left out.
+    """Compile the loop of each system; systems with rules of the same types share a loop, and cached loops are skipped.
 
-    First what all share: a process compiles the first system while this one compiles the drawing of worlds. Then the others are dealt out.
+    One process first compiles the first system, with the code that all share, while this process compiles the sampling of worlds. Then the
+    other systems are distributed.
 
     Args:
-        systems: of calls over paths.
-        processes: how many processes share the work, this one not counted; 1: nothing is compiled ahead.
+        systems: systems of calls over paths.
+        processes: number of processes besides this one; 1: nothing is compiled ahead.
     """
     missing = {mark: system for system in systems if not (mark := _mark(system)).exists()}
     if processes < 2 or len(missing) < FEWEST:
         return
+    announce_compiling()  # before the processes that it starts would
     first, *others = missing.items()
     child = _start([first])
     _compile_worlds()
@@ -44,8 +47,8 @@ def compile_ahead(systems: Iterable[System], processes: int) -> None:
 
 
 def _start(share: list[tuple[Path, System]]) -> subprocess.Popen[bytes]:
-    """Start a process that compiles the systems of a share."""
-    child = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE)
+    """Start a process that compiles some systems; it prints nothing, not even when it is interrupted."""
+    child = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert child.stdin is not None
     with child.stdin as stream:
         stream.write(pickle.dumps(share))
@@ -53,7 +56,7 @@ def _start(share: list[tuple[Path, System]]) -> subprocess.Popen[bytes]:
 
 
 def _mark(system: System) -> Path:
-    """Return the file that says that the loop of a system is compiled."""
+    """Return the file that marks the loop of a system as compiled."""
     kind = numba.typeof((system.router, system.receiver))
     code = code_hash(frozenset([batches_together.__module__, *modules_of(kind)]))
     return cache_home() / "compiled" / hashlib.sha256(f"{code} {kind}".encode()).hexdigest()[:32]
@@ -62,7 +65,7 @@ def _mark(system: System) -> Path:
 def _compile(share: list[tuple[Path, System]]) -> None:
     scenario = Scenario("table1", "correlated", 1)
     draw = scenario.draw("train", 0)
-    history = np.ones((scenario.paths, 3))  # given, so that no world is drawn
+    history = np.ones((scenario.paths, 3))  # given, so that no world is sampled
     for mark, system in share:
         (batch,) = batches_together(scenario, [(system.router, system.receiver)], 1, log=True)
         batch.start(0, draw, history)

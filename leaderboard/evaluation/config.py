@@ -13,30 +13,32 @@ from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES, Suite,
 
 
 class LeaderboardConfig(Config):
-    """Rank systems, agents and submissions on a suite.
+    """Ranking of systems, agents and submissions on a suite.
 
     Attributes:
-        do: run the suite; add a submission and play its calls; verify the agents' scores by replaying their actions; page: one page over
-            all suites whose results lie beside each other; fairness: let calls of each rate rule share a bottleneck.
-        list: print the systems that play the suite, with their rules, parameters and sources, and do nothing else.
-        suite: a key of `vcgym.leaderboard.evaluation.suites.SUITES`; or replay, rate-replay: traces of your own.
-        traces: with these two suites, and only then: a folder or files of traces, see docs/scenarios.md, or of capacity
-            traces, see `vcgym.network.bottleneck.capacity.files`.
+        do: run: play the suite; add: add a submission and play its calls; verify: check the agents' scores by replaying their actions;
+            page: write one page over all suites with results in the same parent folder; fairness: let calls of each rate rule share a
+            bottleneck; courses: draw rate and queueing delay of `systems` over time in each case of rmcat-v0.
+        list: only print the systems that play the suite, with their rules, parameters and sources.
+        suite: key of `vcgym.leaderboard.evaluation.suites.SUITES`; or replay, rate-replay for your own traces.
+        traces: only with these two suites: a folder or files of traces, see docs/scenarios.md, or of capacity traces, see
+            `vcgym.network.bottleneck.capacity.files`.
         packets: with suite=replay, length of the calls in slots of 10 ms.
         systems: names of systems, at least one; None: those of the suite; [all]: all that fit it.
-        train: the training of the agent of calls over paths; it is done once, and goes on where it was stopped. None: none.
-        agents: by the name on the board, folders of finished studies (`vcgym-train folder=...`), every seed of them.
-        agent: of your own, module:name or a .zip that Stable-Baselines3 saved; marked local, nothing of it is verified. None: none.
+        train: training of the agent of calls over paths, done once and resumed if interrupted; None: no training.
+        agents: folders of finished studies (`vcgym-train folder=...`) by name on the board; every seed of a study plays.
+        agent: your own agent, module:name (also of a System of rules), a .zip saved by Stable-Baselines3 or, over a bottleneck, an .onnx of
+            the Bandwidth Estimation Challenge; marked local and not verified. None: none.
         agent_options: arguments of its environment, as in training; without `action` the form follows from its action space.
-        data: where measured series and capacity traces lie; without them their worlds are left out.
-        folder: of the results, table and page; with do=add, of the submission; with do=page, of one of the suites.
-        board: with do=add, where the results are that the submission joins.
-        threads: how many threads share the calls where they are played in this process; without effect on the results.
-        workers: 0: play in this process; else in so many processes of a Ray started for it. Without effect on the results.
-        ray: a cluster to play on, whatever `workers` says; without effect on the results.
+        data: folder of measured series and capacity traces; without it their worlds are left out.
+        folder: folder of results, table and page; with do=add, of the submission; with do=page, of one of the suites.
+        board: with do=add, folder of the results that the submission joins.
+        threads: threads that share the calls played in this process; no effect on the results.
+        workers: processes of a local Ray that play the calls; 0: play in this process. No effect on the results.
+        ray: cluster to play on, regardless of `workers`; no effect on the results.
     """
 
-    do: Literal["run", "add", "verify", "page", "fairness"] = "run"
+    do: Literal["run", "add", "verify", "page", "fairness", "courses"] = "run"
     list: Literal["systems"] | None = None
     suite: str = "quick-v2"
     traces: AbsolutePath | Annotated[builtins.list[AbsolutePath], Field(min_length=1)] | None = None
@@ -73,7 +75,7 @@ class LeaderboardConfig(Config):
         """Return the suite that is played.
 
         Raises:
-            DataError: traces that cannot be played.
+            DataError: the traces cannot be played.
         """
         if self.traces is None:
             return SUITES[self.suite]

@@ -1,4 +1,4 @@
-"""Verdicts on entrants: whatever a learned agent does wrong leaves it out of a board, by name and with the reason, and ends no run."""
+"""Verdicts on learned agents: a failing agent is left out of the board, with its name and the reason, and the run continues."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from vcgym.network.traces.refusal import shown
 
 
 class EntrantError(Exception):
-    """An agent that cannot be loaded or failed in play; the text is the reason."""
+    """Failure of an agent to load or to play; the message is the reason."""
 
 
 class Judged:
-    """An agent as a policy, whose every failure is an `EntrantError`.
+    """Policy of an agent that turns every failure into an `EntrantError`.
 
     Args:
-        agent: as published, or local.
+        agent: published or local agent.
 
     Raises:
         EntrantError: it cannot be loaded.

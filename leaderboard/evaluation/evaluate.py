@@ -1,4 +1,4 @@
-"""Play the cells that are not there yet, in this process or on Ray, and keep each as soon as it is done; local agents are played anew."""
+"""Play missing cells in this process or on Ray and save each when it is done; cells of local agents are played in every run."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -12,23 +12,23 @@ from vcgym.leaderboard.evaluation.compile_ahead import compile_ahead
 from vcgym.leaderboard.evaluation.published import LocalAgent
 from vcgym.network.traces.plain_file import replace_file
 
-TOGETHER = 8  # rules in one piece: enough to pay for drawing its worlds, few enough that many workers have something to do
+TOGETHER = 8  # rules per piece: enough to amortise the sampling of worlds, few enough to keep many workers busy
 
 
 def evaluate(
     cells: list[Cell], folder: Path, on_progress: OnProgress, threads: int = 1, workers: int = 0, address: str | None = None
 ) -> list[tuple[Cell, Found]]:  # fmt: skip
-    """Return what came of each of `cells`. What is not in `folder` is played and kept there; a run that was killed goes on so.
+    """Return the content of each of `cells`. Cells missing in `folder` are played and saved there, so a killed run resumes.
 
     Cells of local agents are played in this process every time.
 
     Args:
-        cells: those of one share in a row.
-        folder: of the cells' files.
-        on_progress: called with the number of `cells` that are there and the last one done.
-        threads: how many threads of this process share the sessions, without Ray.
-        workers: 0: play in this process; else a Ray of so many processes is started.
-        address: of a running Ray cluster, which is then used whatever `workers` says.
+        cells: cells to evaluate, with cells of the same share adjacent.
+        folder: folder of the cells' files.
+        on_progress: called with the number of finished cells and the last one.
+        threads: threads of this process that share the sessions, without Ray.
+        workers: processes of a local Ray; 0: play in this process.
+        address: address of a running Ray cluster, which is used regardless of `workers`.
 
     Raises:
         ValueError: the file of a cell is not complete.
@@ -71,7 +71,7 @@ def _systems_of_calls(pieces: list[dict[str, Cell]]) -> list[System]:
 
 
 def _pieces(cells: Mapping[str, Cell]) -> list[dict[str, Cell]]:
-    """Return the cells that one process plays in one go: some rules on one share, or one agent."""
+    """Group cells into units for one process: some rules on one share, or one agent."""
     pieces = []
     for _, of_share in groupby(cells.items(), lambda item: item[1].share):
         files = [file for file, _ in of_share]

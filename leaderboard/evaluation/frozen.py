@@ -1,7 +1,7 @@
-"""Suites are frozen: the definition of each one, and the worlds that it draws, by hash.
+"""Frozen suites: hashes of the definition of each suite and of the worlds that it samples.
 
-A definition that is edited, or a generator whose worlds come out otherwise, changes a hash, and a test fails. Then the suite is no longer
-the one that older results name: give it a new version and freeze that.
+An edited definition, or a generator that gives other worlds, changes a hash, and a test fails. The suite then differs from the one that
+older results name: give it a new version and freeze that.
 """
 
 import hashlib
@@ -20,14 +20,14 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DataError
 
-SAMPLED = 3  # worlds of each part over paths: first, middle and last
-# Fields of worlds that the suites before them did not have.
+SAMPLED = 3  # hashed worlds per part over paths: first, middle and last
+# Fields of worlds that were added after older suites were frozen.
 ADDED_LATER = ("discipline", "pauses_s", "backwards", "reverse", "file_bytes", "idle_s")
-_HASHED_APART: Any = None  # a trace is hashed by its content
+_HASHED_APART: Any = None  # traces are hashed by content
 
 
 class Frozen(NamedTuple):
-    """Sixteen hex digits each of the SHA-256 of a suite's definition and of its worlds; of bottlenecks one for each scenario."""
+    """First 16 hex digits of the SHA-256 of a suite's definition and of its worlds; for bottlenecks one hash per scenario."""
 
     definition: str
     worlds: str
@@ -59,14 +59,14 @@ DATA = {
 
 
 def require_frozen_data(suite: Suite, parts: Iterable[tuple[Part, AnyScenario]]) -> None:
-    """Refuse other data than those that a suite of `SUITES` is frozen on: its name would stand over other worlds.
+    """Raise DataError if the data differ from those on which a suite of `SUITES` is frozen: its worlds would differ.
 
     Args:
-        suite: to be played; one of your own is not checked.
+        suite: suite to be played; your own suites are not checked.
         parts: its parts with their scenarios.
 
     Raises:
-        DataError: naming the scenario and both hashes.
+        DataError: the message names the scenario and both hashes.
     """
     if suite not in [SUITES[name] for name in FROZEN if name in SUITES]:
         return
@@ -84,7 +84,7 @@ def definition_hash(suite: Suite) -> str:
 
 
 def worlds_hash(suite: Suite) -> str:
-    """Return the hash of the worlds: all links of bottlenecks; of the others pair, seed, history and first block of a sample."""
+    """Return the hash of the worlds: all bottlenecks and conferences; of other worlds pair, seed, history and first block of a sample."""
     if suite.columns is CONFERENCE:
         drawn = [(part, part.open(0)) for part in suite.parts]
         text = "".join(_text(conferences(one, part, worlds(part, one))) for part, one in drawn if isinstance(one, ConferenceScenario))
@@ -100,7 +100,7 @@ def worlds_hash(suite: Suite) -> str:
 
 
 def links_hash(drawn: Iterable[SharedLink]) -> str:
-    """Return sixteen hex digits of drawn bottlenecks with the traces in them."""
+    """Return the 16-digit hash of sampled bottlenecks, including their traces."""
     digest = hashlib.sha256()
     for link in drawn:
         back = None if link.reverse is None else link.reverse._replace(trace=_HASHED_APART)
@@ -111,7 +111,7 @@ def links_hash(drawn: Iterable[SharedLink]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return `repr` of a drawn world without the fields of `ADDED_LATER` that stand at their defaults."""
+    """Return `repr` of a sampled world without the fields of `ADDED_LATER` that have their defaults."""
     fields: dict[str, Any] | None = getattr(value, "_field_defaults", None)
     if fields is not None:
         shown = [name for name in value._fields if name not in ADDED_LATER or getattr(value, name) != fields[name]]

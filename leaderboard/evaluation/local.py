@@ -1,4 +1,4 @@
-"""Local agents: somebody's own policy is fitted to a suite, and decides once on each of its scenarios before anything is played."""
+"""Local agents: a user's own policy is matched to a suite and tried once on each scenario before any call is played."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -21,18 +21,19 @@ _CHOSEN = {"scenario", "mode", "packets", "burst", "tau_ms", "traces", "threads"
 
 
 def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, AnyScenario]], options: Mapping[str, Any] | None = None) -> LocalAgent:
-    """Return somebody's policy as a participant of a suite, tried on each scenario.
+    """Return a user's policy as a participant of a suite, after a trial on each scenario.
 
     Args:
         acts: see `OwnPolicy`.
-        suite: that it is to play, in `vcgym/Call-v0`, or over a bottleneck in `vcgym/Rate-v0` or `vcgym/SendOrder-v0`.
-        parts: of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
-        options: arguments of the environment, as in training; without `action` its form follows from the policy's `action_space`.
+        suite: suite to play, in `vcgym/Call-v0`, or over a bottleneck in `vcgym/Rate-v0` or `vcgym/SendOrder-v0`.
+        parts: parts of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
+        options: arguments of the environment, as in training, added to those of the policy's attribute `options`; without `action` its
+            form follows from the policy's `action_space`.
 
     Raises:
         ValueError: the policy does not fit the observations or actions of a scenario, or it fails.
     """
-    own, given = OwnPolicy(acts), dict(options or {})
+    own, given = OwnPolicy(acts), {**getattr(acts, "options", {}), **(options or {})}
     env = AGENT_ENV if suite.columns is CALL else "vcgym/SendOrder-v0" if suite.columns is ORDER else "vcgym/Rate-v0"
     if chosen := sorted(_CHOSEN & given.keys()):
         raise ValueError(f"agent_options has {', '.join(chosen)}, which suite {suite.name} chooses; allowed: other arguments of {env}")
@@ -50,7 +51,7 @@ def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, AnyScenario
 
 
 def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], first: tuple[Part, AnyScenario]) -> str:
-    """Return the form of the action whose space is the policy's."""
+    """Return the form of the action whose space equals the policy's."""
     spaces = dict(_spaces(own, env, given, first))
     for form, space in spaces.items():
         if space == own.action_space:
@@ -64,7 +65,7 @@ def _spaces(own: OwnPolicy, env: str, given: Mapping[str, Any], first: tuple[Par
         agent = LocalAgent(own, env, tuple({**given, "action": form}.items()))
         try:
             envs = _envs(agent, *first)
-        except ValueError:  # the environment has no such form
+        except ValueError:  # the environment does not have this form
             continue
         yield form, envs.single_action_space
         envs.close()
@@ -81,7 +82,7 @@ def _envs(agent: LocalAgent, part: Part, scenario: AnyScenario) -> Any:
 
 @unlock_test_split()
 def _try(agent: LocalAgent, part: Part, scenario: AnyScenario) -> None:
-    """Let the policy decide once on a scenario."""
+    """Ask the policy for one decision on a scenario."""
     envs, wanted = _envs(agent, part, scenario), agent.own.observation_space
     try:
         if wanted is not None and wanted.shape != envs.single_observation_space.shape:
@@ -90,7 +91,7 @@ def _try(agent: LocalAgent, part: Part, scenario: AnyScenario) -> None:
         observation, _ = envs.reset(seed=0)
         actions, _ = agent.own.predict(observation)
         envs.step(actions)
-    except Exception as error:  # whatever somebody's code does
+    except Exception as error:  # user code may raise anything
         why = f"{type(error).__name__} {shown(str(error), 160)[1:-1]}"
         raise ValueError(f"agent cannot play {part.scenario}, mode {part.mode}: {why}") from error
     finally:

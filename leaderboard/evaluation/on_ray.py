@@ -1,7 +1,7 @@
-"""Pieces of an evaluation as tasks of Ray, on this machine or on a cluster; the only module of the leaderboard that knows Ray.
+"""Evaluation as Ray tasks on this machine or on a cluster; the only module of the leaderboard that uses Ray.
 
-Only the content of the cells travels back, through Ray, so machines need no folder in common. A task whose worker or machine is lost is
-done again elsewhere; what it gives is the same, whoever does it.
+Ray returns only the content of the cells, so machines need no shared folder. A task whose worker or machine is lost runs again elsewhere;
+its result does not depend on the worker.
 """
 
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ from vcgym.agents.sweeps.search import ray_running
 from vcgym.leaderboard.evaluation.cells.cells import Cell
 from vcgym.leaderboard.evaluation.cells.work_units import play_cells
 
-RETRIES = 8  # of a task whose worker is lost; one that raises is not tried again
+RETRIES = 8  # retries of a task whose worker is lost; a task that raises is not retried
 
 
 def play_on_ray(pieces: list[dict[str, Cell]], workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
-    """Yield the result of `vcgym.leaderboard.evaluation.cells.work_units.play_cells` for each piece, in the order in which they are done.
+    """Yield the result of `vcgym.leaderboard.evaluation.cells.work_units.play_cells` for each piece, in order of completion.
 
     Args:
         pieces: cells of one share each, by the names of their files.
-        workers: processes of a Ray of our own; without effect if `address` is given.
-        address: of a running cluster, "auto" for the one that this machine belongs to; None starts a Ray of our own.
+        workers: processes of a local Ray; ignored if `address` is given.
+        address: address of a running cluster, "auto" for this machine's; None starts a local Ray.
     """
     with ray_running(workers, address):
         task = ray.remote(num_cpus=1, max_retries=RETRIES)(play_cells)

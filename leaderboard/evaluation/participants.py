@@ -1,4 +1,4 @@
-"""Participants: systems of rules, and learned agents, trained once and then loaded."""
+"""Participants: systems of rules, and learned agents, which are trained once and then loaded."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,11 +28,11 @@ SENDER_ENVS = {"vcgym/Rate-v0": "rate", "vcgym/SendOrder-v0": "order"}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
 EVERY = "all"
 """In place of names of systems: every one that fits the suite."""
-_CHOSEN_BY_SUITE = {"scenario", "seconds", "send_queue"}  # arguments of environments
+_CHOSEN_BY_SUITE = {"scenario", "seconds", "send_queue"}  # arguments of environments that the suite sets
 
 
 def is_agent_name(name: str) -> bool:
-    """Return True if an agent trained here may have this name."""
+    """Return True if the name is allowed for an agent trained here."""
     return name == AGENT or name.startswith(OF_SEED)
 
 
@@ -40,12 +40,12 @@ def systems_of(suite: Suite, names: list[str] | None = None) -> dict[str, System
     """Return the systems that play a suite.
 
     Args:
-        suite: what is played.
-        names: of systems; None: those that the suite names; [`EVERY`], or None where it names none: all that control what the suite's
-            calls have, less those tuned for another scenario over a bottleneck and oracles that are not shown beside it.
+        suite: suite to play.
+        names: names of systems; None: those that the suite names. [`EVERY`], or None for a suite without names: all that control what the
+            suite's calls have, except systems tuned for another bottleneck scenario and oracles that the suite does not show.
 
     Raises:
-        ValueError: an unknown name, or a system that controls something else.
+        ValueError: a name is unknown, or a system controls something else.
     """
     chosen = names or list(suite.systems)
     whole = not chosen or chosen == [EVERY]
@@ -69,10 +69,10 @@ def _is_shown(name: str, suite: Suite) -> bool:
 def all_participants(
     suite: Suite, systems: Mapping[str, System], train: TrainConfig | None, agents: Mapping[str, Participant]
 ) -> dict[str, Participant]:
-    """Return the systems, the agents and, if `train` is given, those that it trains.
+    """Return the systems, the agents and, if `train` is given, the agents that it trains.
 
     Raises:
-        ValueError: a name is there twice, an oracle that the suite does not show, or an agent that is there was trained otherwise.
+        ValueError: a name occurs twice, the suite does not show an oracle, or an existing agent has another training config.
     """
     oracles = [name for name, system in systems.items() if system.is_oracle and name not in suite.columns.oracles]
     if twice := sorted(systems.keys() & agents.keys()):
@@ -91,7 +91,7 @@ def all_participants(
 
 
 def table_errors(systems: Mapping[str, System]) -> list[str]:
-    """Return a sentence for each system that forecasts by a table, which is not exact."""
+    """Return a note for each system that forecasts with a table, which is not exact."""
     tables = {name: table for name, one in systems.items() if isinstance(table := getattr(one.router, "predictor", None), DelayTable)}
     return [
         f"{name} forecasts by a table, within {table.largest_error_ms:.2f} ms of its network, {table.mean_error_ms:.3f} ms on average"
@@ -100,15 +100,15 @@ def table_errors(systems: Mapping[str, System]) -> list[str]:
 
 
 def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant]:
-    """Return the agents of a finished study, called `name` if it has one seed, else `name` and the seed.
+    """Return the agents of a finished study, named `name` if it has one seed, else `name` and the seed.
 
     Args:
-        name: on the board.
-        folder: written by `vcgym-train`, with config.json and seed-<seed>/agent, or by `vcgym-train-pair`, with seed-<seed>/learned.json.
-        suite: that they are to play.
+        name: name on the board.
+        folder: folder of `vcgym-train` (config.json and seed-<seed>/agent) or `vcgym-train-pair` (seed-<seed>/learned.json).
+        suite: suite to play.
 
     Raises:
-        ValueError: no such study, of another environment, or an agent that is missing, broken or does not fit.
+        ValueError: the study does not exist or has another environment, or an agent is missing, broken or does not fit.
     """
     if pairs := sorted(folder.glob(f"seed-*/{LEARNED}.json")):
         homes = {name if len(pairs) == 1 else f"{name} {path.parent.name.replace('-', ' ')}": path.parent for path in pairs}
@@ -152,7 +152,7 @@ def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, P
         if folder.exists():
             _refuse_stale(folder, train)
     if not all(folder.exists() for folder in folders.values()):
-        from vcgym.agents.training.study import run_study  # torch is needed to train only
+        from vcgym.agents.training.study import run_study  # imported here: only training needs torch
 
         run_study(train)
     envs = make_envs(train.env, 1, "validation")

@@ -1,4 +1,4 @@
-"""Participants of a suite: systems of rules, agents as the content of their folders, which any process can load, and local agents."""
+"""Participants of a suite: systems of rules, published agents as file content that any process can load, and local agents."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,14 +21,14 @@ _MAX_FILE_BYTES = 1 << 28
 
 
 class PublishedAgent(NamedTuple):
-    """A published agent.
+    """Published agent.
 
     Attributes:
-        load: makes the policy from such a folder; a function of a module, so that another process finds it by its name.
-        files: name and content of each file of the folder, by name.
-        env: id of the environment that it acts in.
-        arguments: of the environment, as in training, less what the suite chooses; by name.
-        rule: system whose rule, one of the arguments, sets the control that the agent leaves; "" if there is none.
+        load: loads the policy from its folder; a module-level function, so that other processes can import it.
+        files: name and content of each file of the folder, sorted by name.
+        env: id of its environment.
+        arguments: arguments of the environment, as in training, without those that the suite sets; sorted by name.
+        rule: system whose rule, one of the arguments, sets the control that the agent does not set; "" if there is none.
     """
 
     load: Callable[..., Policy]
@@ -39,12 +39,12 @@ class PublishedAgent(NamedTuple):
 
     @classmethod
     def read(cls, folder: Path, load: Callable[..., Policy], env: str = AGENT_ENV, arguments: tuple[tuple[str, Any], ...] = ()) -> Self:
-        """Return the agent in `folder` as it is now."""
+        """Read the agent in `folder`."""
         files = tuple((path.name, read_plain(path, _MAX_FILE_BYTES)) for path in sorted(folder.iterdir()))
         return cls(load, files, env, arguments)
 
     def policy(self) -> Policy:
-        """Load it.
+        """Load the policy.
 
         Raises:
             ValueError: see `load`.
@@ -56,12 +56,12 @@ class PublishedAgent(NamedTuple):
 
 
 class LocalAgent(NamedTuple):
-    """Somebody's own policy: played in this process, anew in each run. Nothing of it is kept, logged or verified.
+    """A user's own policy, played in this process in every run; nothing of it is saved, logged or verified.
 
     Attributes:
         own: the policy.
-        env: id of the environment that it acts in.
-        arguments: of the environment, less what the suite chooses; by name.
+        env: id of its environment.
+        arguments: arguments of the environment without those that the suite sets; sorted by name.
     """
 
     own: OwnPolicy
@@ -77,24 +77,26 @@ Participant = System | PublishedAgent | LocalAgent
 
 
 def is_beside(name: str) -> bool:
-    """Return True for a system whose router or receiver may play beside an agent that sets one control."""
+    """Return True if the router or receiver of a system may play together with an agent that sets one control."""
     return name in system_names() and load_system(name).plays == "paths" and not load_system(name).is_oracle
 
 
 def held_by(controller: str, name: str) -> tuple[tuple[str, Any], ...]:
-    """Return the arguments of Call where `controller`, "router" or "receiver", is that of a system; the agent sets the other control."""
+    """Return the arguments of Call that take `controller`, "router" or "receiver", from a system; the agent sets the other control."""
     return ((controller, getattr(load_system(name), controller)),)
 
 
 def env_class(env_id: str) -> Any:
-    """Return the class that a registered id names: code that plays an agent, imported by name alone."""
+    """Return the class of a registered id; it is code that plays an agent but is imported only by name."""
     entry = gymnasium.spec(env_id).vector_entry_point
     return load_env_creator(entry) if isinstance(entry, str) else entry
 
 
 def kind_of(name: str, participant: Participant) -> str:
-    """Return the column `kind`: "local", "agent" for what is learned, "oracle", "tuned" for searched parameters, else "rule"."""
+    """Return the column `kind`: "local" for own code, "agent" if learned, "oracle", "tuned" if parameters were searched, else "rule"."""
     if isinstance(participant, LocalAgent):
+        return "local"
+    if isinstance(participant, System) and any(not type(rule).__module__.startswith("vcgym.") for rule in participant.rules.values()):
         return "local"
     if not isinstance(participant, System) or participant.is_learned:
         return "agent"
@@ -105,8 +107,8 @@ def cost_of(name: str, player: System | Policy) -> dict[str, int]:
     """Return the columns `training_decisions`, `tuning_trials` and `parameters`.
 
     Args:
-        name: of the participant.
-        player: a system or a loaded policy; of a policy `training_decisions` and `parameters` or the `tensors` count where it has them.
+        name: name of the participant.
+        player: a system or a loaded policy; the `training_decisions` and `parameters` (or `tensors`) of a policy count if it has them.
     """
     if isinstance(player, System):
         rules = tuple(player.rules.values()), player.pacing
@@ -116,7 +118,7 @@ def cost_of(name: str, player: System | Policy) -> dict[str, int]:
 
 
 def numbers_in(value: Any) -> int:
-    """Return the count of numbers in a rule or an array; a rule is a tuple of numbers, arrays and such tuples."""
+    """Count the numbers in an array or a rule, which is a (nested) tuple of numbers and arrays."""
     if isinstance(value, np.ndarray):
         return int(value.size)
     if isinstance(value, tuple):

@@ -1,20 +1,20 @@
-"""Suites: worlds that systems are ranked on. A suite's worlds never change; a changed suite gets a new version (see `frozen`).
+"""Suites: worlds on which systems are ranked. The worlds of a suite never change; a changed suite gets a new version (see `frozen`).
 
-quick-v2        what `make leaderboard` plays: 1 R between two named systems is told apart in mode correlated in four suites of five
-first           its predecessor, with measured series where they are there
+quick-v2        the suite of `make leaderboard`: detects a difference of 1 R between two named systems (mode correlated, power 80 %)
+first           its predecessor, with measured series if available
 paper-v0        mode paper: the VCRoute paper's two settings and its motivation
-correlated-v0   mode correlated: the declared strata in their weights, then the natural mix and one-second bursts, each by itself
+correlated-v0   mode correlated: the declared strata with their weights; then the natural mix and one-second bursts separately
 replay-v0       measured series
-stress-v0       what goes wrong on purpose; its delay steps of 30 s are a test of robustness more than of quality
+stress-v0       deliberate faults; its delay steps of 30 s test robustness rather than quality
 stress-v1       the same with delay steps of 50 to 500 ms
-scale-v0        9 to 900 paths, and places no system was made for
-order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as S1
+scale-v0        9 to 900 paths, and locations that no system was designed for
+order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as in S1
 calls-v0        every kind of `calls`, 30 calls each
 rmcat-v0        every kind of `rmcat`, the test cases of RFC 8867 and RFC 8869, 30 runs each
 conference-v0   every kind of `conference`, 12 worlds each
-rate-v0         every kind of `rate`, and of `rate-measured` where the measured traces are there, 30 calls each
-replay          traces of your own, one a path (`replay_suite`)
-rate-replay     capacity traces of your own
+rate-v0         every kind of `rate`, and of `rate-measured` if its traces are available, 30 calls each
+replay          your own traces, one per path (`replay_suite`)
+rate-replay     your own capacity traces
 """
 
 import os
@@ -54,10 +54,10 @@ AnyScenario = Scenario | SendingScenario | ConferenceScenario
 
 
 class Part(NamedTuple):
-    """Worlds of one scenario in one mode: `seeds` worlds for each pair of the split, seeds counted from `first_seed`.
+    """Worlds of one scenario in one mode: `seeds` worlds for each pair of the split, with seeds from `first_seed` on.
 
-    Strata are drawn in the declared weights, or all worlds are of one `stratum`: `natural` is the mix in which bad hours come as measured.
-    Of a bottleneck the stratum is the kind of world, and so is the pair.
+    Strata are sampled with the declared weights, or all worlds are of one `stratum`; `natural` is the mix with bad hours as frequent as
+    measured. For a bottleneck both the stratum and the pair are the kind of world.
     """
 
     scenario: str
@@ -66,13 +66,13 @@ class Part(NamedTuple):
     split: str = "test"
     stratum: str | None = None
     first_seed: int = 0
-    traces: tuple[str, ...] = ()  # of scenarios replay and rate-replay
+    traces: tuple[str, ...] = ()  # only for scenarios replay and rate-replay
 
     def open(self, packets: int) -> AnyScenario:
-        """Make the scenario, for calls over paths of `packets` slots.
+        """Make the scenario; calls over paths have `packets` slots.
 
         Raises:
-            DataError: data that is missing or broken.
+            DataError: data are missing or broken.
         """
         if self.mode == CONFERENCES:
             return ConferenceScenario(self.scenario)
@@ -82,9 +82,9 @@ class Part(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """Parts that are ranked by mode, and the columns of their rows.
+    """Parts, ranked by mode, and the columns of their rows.
 
-    `packets` is the length of calls over paths; `systems` play it where none are named, all that fit it where that is empty.
+    `packets` is the length of calls over paths; `systems` play by default, or all that fit if it is empty.
     """
 
     name: str
@@ -96,16 +96,16 @@ class Suite(NamedTuple):
 
     @property
     def scenarios(self) -> tuple[str, ...]:
-        """Names of the scenarios, each once."""
+        """Names of the scenarios, without duplicates."""
         return tuple(dict.fromkeys(part.scenario for part in self.parts))
 
 
 PACKETS = 6000
-SEEDS = 10  # of each kind of world at least
+SEEDS = 10  # minimum for each kind of world
 REPLAY_SEEDS = 24
 _PER_WEIGHT = 100  # worlds of a pair over all strata; the smallest weight is 10 %
 _QUICK_PER_WEIGHT = 40
-_APART = 1000  # seeds between strata: their worlds share no draw
+_APART = 1000  # distance of seeds between strata, so that their worlds share no random numbers
 _QUICK = (
     "BEST-WM", "DRT-BF", "DRT-EWMA", "DRT-EWMA-tuned", "DRT-FIX", "DRT-NEQ", "DRT-NEQ-tuned", "DRT-QTL", "DRT-WM", "DTS-WM",
     "DTS-WM-tuned", "GRD+EWMA-tuned", "GRD+EWMAH-tuned", "GRD+WMH-tuned", "GRD-WM", "GRD-WM-tuned", "LEARNED", "LEARNED-correlated",
@@ -116,13 +116,13 @@ _QUICK = (
 
 
 def _each_stratum(scenario: str, seeds: dict[str, int], first: int = 0) -> tuple[Part, ...]:
-    """Return one part for each stratum, no two with a seed in common; `first` thousand seeds are left to others."""
+    """Return one part per stratum, with disjoint seeds; the first `first` thousand seeds remain free."""
     numbered = enumerate(seeds.items(), first)
     return tuple(Part(scenario, "correlated", n, stratum=stratum, first_seed=_APART * number) for number, (stratum, n) in numbered)
 
 
-CONFERENCE_WORLDS = 12  # of each kind
-RUNS = 30  # of each kind of world over a bottleneck
+CONFERENCE_WORLDS = 12  # for each kind
+RUNS = 30  # for each kind of world over a bottleneck
 _KINDS = {
     "order": (*(f"rtt{rtt_ms:.0f}-q{length}" for rtt_ms in RTT_MS for length in SEND_QUEUE), *(f"loss{100 * share:g}" for share in LOSS)),
     "rate": ("steps", "cellular", "cubic", "wifi"),
@@ -207,15 +207,15 @@ REPLAYS = {"replay": CALL, "rate-replay": RATE}
 
 
 def replay_suite(name: str, traces: Sequence[str], packets: int = PACKETS) -> Suite:
-    """Make a suite of `REPLAYS`: `REPLAY_SEEDS` worlds per pair, or `RUNS` over a bottleneck; its version names the data.
+    """Make a suite of `REPLAYS`: `REPLAY_SEEDS` worlds per pair, or `RUNS` over a bottleneck; its version identifies the data.
 
     Args:
-        name: a key of `REPLAYS`.
-        traces: files, or a folder of them.
+        name: key of `REPLAYS`.
+        traces: trace files or their folder.
         packets: length of calls over paths, in slots.
 
     Raises:
-        DataError: traces that cannot be played.
+        DataError: the traces cannot be played.
     """
     if REPLAYS[name] is CALL:
         part = Part(name, "replay", REPLAY_SEEDS, traces=tuple(traces))
@@ -225,17 +225,17 @@ def replay_suite(name: str, traces: Sequence[str], packets: int = PACKETS) -> Su
 
 
 def playable(suite: Suite) -> list[Part]:
-    """Return the parts whose data are there: measured series and capacity lie in folders of the data root."""
+    """Return the parts whose data are available: measured series and capacity are in folders of the data root."""
     return [part for part in suite.parts if part.scenario not in _FOLDERS or _is_there(_FOLDERS[part.scenario])]
 
 
 def _is_there(folder: str) -> bool:
-    """Return True if the data root has a folder; without the environment variable VCGYM_DATA there is no root."""
+    """Return True if the data root has `folder`; without the environment variable VCGYM_DATA there is no root."""
     return bool(os.environ.get(DATA_VARIABLE)) and (data_root() / folder).is_dir()
 
 
 def prepare(suite: Suite) -> list[tuple[Part, AnyScenario]]:
-    """Return the playable parts with their scenarios, so that missing or broken data are refused before anything else is done."""
+    """Return the playable parts with their scenarios; missing or broken data raise an error before any call is played."""
     opened: dict[tuple[object, ...], AnyScenario] = {}
     found = []
     for part in playable(suite):
@@ -247,14 +247,14 @@ def prepare(suite: Suite) -> list[tuple[Part, AnyScenario]]:
 
 
 def data_hash(scenario: AnyScenario) -> str:
-    """Return the hash of the data behind a scenario, the column `card` of result rows."""
+    """Return the hash of a scenario's data, the column `card` of result rows."""
     if isinstance(scenario, ConferenceScenario):
         return scenario.card
     return scenario.layout.card if isinstance(scenario, Scenario) else bottleneck_recipe.data_hash(scenario)
 
 
 def columns_of(results: pa.Table) -> Columns:
-    """Return the columns of the suite that results are of; of an unknown suite, those that fit its rows."""
+    """Return the columns of the suite of results; for an unknown suite, the columns that fit its rows."""
     named = set(zip(results["suite"].to_pylist(), results["suite_version"].to_pylist(), strict=True))
     known = [suite.columns for suite in SUITES.values() if (suite.name, suite.version) in named]
     fitting = [columns for columns in known if columns.ranked_by in results.schema.names]
@@ -264,14 +264,14 @@ def columns_of(results: pa.Table) -> Columns:
 
 @unlock_test_split()
 def worlds(part: Part, scenario: AnyScenario) -> list[tuple[str, int]]:
-    """Return pair and seed of each world of a part; no two share a seed."""
+    """Return pair and seed of each world of a part; seeds are distinct."""
     pairs = scenario.pairs(part.split) if isinstance(scenario, Scenario) else [part.stratum or ""]
     return [(pair, part.first_seed + i * part.seeds + n) for i, pair in enumerate(pairs) for n in range(part.seeds)]
 
 
 @unlock_test_split()
 def links(scenario: SendingScenario, split: str, which: list[tuple[str, int]]) -> list[SharedLink]:
-    """Return the drawn worlds of a bottleneck; `which` has kind and seed of each."""
+    """Sample worlds of a bottleneck; `which` has kind and seed of each."""
     return [scenario.draw(split, seed, kind) for kind, seed in which]
 
 

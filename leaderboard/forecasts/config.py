@@ -1,4 +1,4 @@
-"""Arguments of the two commands of the predictors: typed counterparts of conf/predictor_data.yaml and conf/train_predictor.yaml."""
+"""Arguments of the two predictor commands: typed counterparts of conf/predictor_data.yaml and conf/train_predictor.yaml."""
 
 from fnmatch import fnmatchcase
 from importlib.resources import files
@@ -18,7 +18,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class DataPart(Config):
-    """Sessions of one scenario in one mode: `seeds` worlds for each of its pairs, or for `pairs` of them, evenly taken."""
+    """Sessions of one scenario in one mode: `seeds` worlds for each of its pairs, or for `pairs` evenly spaced ones."""
 
     scenario: str
     mode: str
@@ -48,14 +48,14 @@ class PredictorDataConfig(Config):
     """A data set of packets.
 
     Attributes:
-        parts: what is played; those in mode replay only where measured series are found.
-        systems: files of conf/system that play, each on every world.
-        splits: of the worlds. A predictor is trained on rows of the training split alone; files with others serve to be forecast.
+        parts: parts to play; those in mode replay need measured series.
+        systems: files of conf/system; each system plays every world.
+        splits: splits of the worlds. Predictors train only on rows of the training split; other rows are for testing.
         packets: length of the calls.
-        rows: about how many, shared evenly among the parts and within each among the calls.
-        threads: how many threads share the calls; without effect on the rows.
-        data: where measured series lie.
-        folder: receives rows.parquet and card.json.
+        rows: approximate number of rows, shared evenly among the parts and, within a part, among the calls.
+        threads: threads that share the calls; no effect on the rows.
+        data: folder of measured series.
+        folder: folder for rows.parquet and card.json.
     """
 
     parts: list[DataPart] = Field(list(DEFAULT_PARTS), min_length=1)
@@ -69,10 +69,10 @@ class PredictorDataConfig(Config):
 
 
 def named_methods(names: list[str] | None) -> dict[str, Any]:
-    """Return the settings in files of conf/predictor; None: in all of them.
+    """Return the settings in files of conf/predictor; None: in all files.
 
     Raises:
-        ValueError: no such file.
+        ValueError: a file does not exist.
     """
     folder = files("vcgym.conf").joinpath("predictor")
     known = {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
@@ -83,7 +83,7 @@ def named_methods(names: list[str] | None) -> dict[str, Any]:
 
 
 class RowSet(Config):
-    """Rows that a predictor is trained and judged on: patterns of "scenario/mode", of which one must fit."""
+    """Set of rows to train and test a predictor: patterns of "scenario/mode", one of which must match."""
 
     worlds: Annotated[list[str], Field(min_length=1)]
 
@@ -102,7 +102,7 @@ DEFAULT_SETS = {
 
 
 class FitCell(NamedTuple):
-    """Fit: a method on the rows of a set, judged on those that the holdout kept from it."""
+    """Fit of a method, trained on the rows of a set and tested on its held-out rows."""
 
     method: str
     rows: str
@@ -114,22 +114,22 @@ class FitCell(NamedTuple):
 
 
 class TrainPredictorConfig(Config):
-    """A study: every method, on every set and holdout, once per seed.
+    """A study: every method on every set and holdout, once per seed.
 
     Attributes:
         methods: settings by name; names alone are files of conf/predictor; None: all of them.
-        sets: of rows, by name; one without rows in the file is left out.
-        holdouts: how rows are held out, see `vcgym.predictors.study.partition`.
-        seeds: of the holdout and of the training.
-        receivers: receivers whose rows are used; None: all. The two inputs do not tell one kind of receiver from another.
-        jitter: which reading of Algorithm 2 is the second input.
+        sets: sets of rows by name; a set without rows in the file is left out.
+        holdouts: ways to hold out rows, see `vcgym.predictors.study.partition`.
+        seeds: seeds of the holdout and of the training.
+        receivers: receivers whose rows are used; None: all. The two inputs do not identify the kind of receiver.
+        jitter: the second input: a reading of Algorithm 2.
         transmit: the first input: fed_back, or oracle, the packet's own delay, which no rule can know.
-        champion: method, set, holdout and seed of the network that is published and registered, or None.
-        rows: file of the rows learnt from.
-        judged: file of rows of all pairs and splits that the champion's set is forecast on, pair by pair, or None.
+        champion: method, set, holdout and seed of the network to publish and register, or None.
+        rows: file of the training rows.
+        judged: file of rows of all pairs and splits on which the champion's set is tested, pair by pair, or None.
         study: name of the run.
-        folder: everything the study writes except the tracking database.
-        resume: go on with what is in `folder`.
+        folder: folder of everything the study writes except the tracking database.
+        resume: continue the study in `folder`.
     """
 
     methods: dict[str, AnyMethod] = Field(default_factory=lambda: named_methods(None), min_length=1)

@@ -1,7 +1,7 @@
-"""The data set of the predictors: sessions played by rules, with a note of what was known as each packet left.
+"""The data set of the predictors: sessions played by rules, with the information known when each packet was sent.
 
-Every system plays the same worlds. Of each call as many packets, evenly spread, become rows; a packet can become one if its path had been
-heard of when it left and the receiver emitted it before the flush. Same settings, same bytes.
+Every system plays the same worlds. The same number of evenly spaced packets of each call become rows; a packet qualifies if its path had
+feedback when it was sent and the receiver emitted it before the flush. The same settings give the same bytes.
 """
 
 import hashlib
@@ -31,11 +31,11 @@ from vcgym.network.worlds.world import WorldDraw
 from vcgym.predictors.study.rows import COLUMNS
 
 ROWS, CARD = "rows.parquet", "card.json"
-_WORLDS_TOGETHER = 32  # as many calls as are held in memory, times the systems
+_WORLDS_TOGETHER = 32  # worlds in memory at a time, with one call per system each
 
 
 class PlayedWorld(NamedTuple):
-    """A drawn world and what names it."""
+    """Sampled world and its identity."""
 
     split: str
     seed: int
@@ -43,10 +43,10 @@ class PlayedWorld(NamedTuple):
 
 
 def playable(config: PredictorDataConfig) -> list[DataPart]:
-    """Parts whose data are there: replay needs measured series.
+    """Return the parts whose data are available: replay needs measured series.
 
     Raises:
-        ValueError: none is.
+        ValueError: no part is playable.
     """
     parts = [part for part in config.parts if part.mode != "replay" or os.environ.get(DATA_VARIABLE)]
     if not parts:
@@ -55,12 +55,12 @@ def playable(config: PredictorDataConfig) -> list[DataPart]:
 
 
 def build(config: PredictorDataConfig, systems: Mapping[str, System], on_progress: OnProgress) -> Path:
-    """Play, and write rows.parquet and card.json.
+    """Play the parts and write rows.parquet and card.json.
 
     Args:
-        config: what to play.
-        systems: by name.
-        on_progress: called with the number of of the playable parts are done.
+        config: settings.
+        systems: systems by name.
+        on_progress: called with the number of finished parts.
 
     Returns:
         The path of the rows.
@@ -81,7 +81,7 @@ def build(config: PredictorDataConfig, systems: Mapping[str, System], on_progres
 
 @unlock_test_split()
 def draw_worlds(scenario: Scenario, part: DataPart, split: str) -> list[PlayedWorld]:
-    """Worlds of a part in one split; no two share a seed."""
+    """Sample the worlds of a part in one split, with distinct seeds."""
     pairs = scenario.pairs(split)
     if part.pairs is not None:
         pairs = pairs[:: max(1, len(pairs) // part.pairs)][: part.pairs]
@@ -90,7 +90,7 @@ def draw_worlds(scenario: Scenario, part: DataPart, split: str) -> list[PlayedWo
 
 
 def _play(scenario: Scenario, worlds: list[PlayedWorld], systems: Mapping[str, System], each: int, threads: int) -> list[pa.Table]:
-    """Rows of each call of each system, one table a call."""
+    """Return the rows of each call of each system, one table per call."""
     noted = [(LoggingRouter(pair.router, scenario.packets), pair.receiver) for pair in systems.values()]
     batches = batches_together(scenario, noted, len(worlds), log=True)
     play_together(batches, [world.draw for world in worlds], threads)
@@ -102,7 +102,7 @@ def _play(scenario: Scenario, worlds: list[PlayedWorld], systems: Mapping[str, S
 
 
 def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: PlayedWorld, each: int) -> pa.Table:
-    """Return at most `each` rows of one finished call of a `LoggingRouter` router."""
+    """Return at most `each` rows of one finished call with a `LoggingRouter`."""
     assert isinstance(batch.router, LoggingRouter)
     log, notes = batch.tables.log[row], batch.router_state.notes[row]
     usable = (notes["transmit_ms"] != UNHEARD) & (log["emitted_us"] >= 0) & ~log["flushed"]

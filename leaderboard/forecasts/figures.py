@@ -14,7 +14,7 @@ _GROUPS = 20
 
 
 def draw(folder: Path, title: str, history: History | None, actual_ms: NDArray[np.float64], forecast_ms: NDArray[np.float64]) -> Path:
-    """Write the pictures of a fit as PNG; without a history there is none of the loss.
+    """Write the pictures of a fit as PNG; the loss is drawn only if there is a history.
 
     Returns:
         `folder`.
@@ -55,7 +55,7 @@ def _residuals(title: str, error_ms: NDArray[np.float64]) -> Figure:
 
 
 def _calibration(title: str, actual_ms: NDArray[np.float64], forecast_ms: NDArray[np.float64]) -> Figure:
-    """Rows in order of the forecast, in twenty groups: mean, and tenth to ninetieth percentile, of the actual delay."""
+    """Draw the mean and the 10th to 90th percentile of the actual delay for twenty groups of rows, sorted by forecast."""
     figure, axes = _axes(title, "forecast (ms), mean of a twentieth of the rows", "actual delay (ms)")
     groups = [group for group in np.array_split(np.argsort(forecast_ms, kind="stable"), _GROUPS) if len(group)]
     forecast, actual = (np.array([values[group].mean() for group in groups]) for values in (forecast_ms, actual_ms))

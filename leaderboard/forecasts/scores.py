@@ -1,18 +1,18 @@
-"""Scores of forecasts: the paper's three figures and what they hide."""
+"""Scores of forecasts: the paper's three figures, and others that they hide."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-CLOSE = 0.1  # relative error that the paper counts as close
+CLOSE = 0.1  # maximum relative error that the paper counts as close
 
 
 def scores(actual_ms: NDArray[np.float64], forecast_ms: NDArray[np.float64]) -> dict[str, float]:
-    """Scores of n forecasts.
+    """Return the scores of n forecasts.
 
     Returns:
-        rmse_ms, mae_ms, r2 = 1 - SSE / SST (0 where nothing varies), within_10_percent (relative to the actual delay), mean_error_ms
+        rmse_ms, mae_ms, r2 = 1 - SSE / SST (0 if delays are constant), within_10_percent (relative to the actual delay), mean_error_ms
         (forecast minus actual), mean_ms and sd_ms of the actual delays, and their number n.
     """
     error = forecast_ms - actual_ms
@@ -30,5 +30,5 @@ def scores(actual_ms: NDArray[np.float64], forecast_ms: NDArray[np.float64]) -> 
 
 
 def by_group(keys: NDArray[Any], actual_ms: NDArray[np.float64], forecast_ms: NDArray[np.float64]) -> dict[str, dict[str, float]]:
-    """`scores` of the rows of each key."""
+    """Return `scores` of the rows of each key."""
     return {key: scores(actual_ms[keys == key], forecast_ms[keys == key]) for key in sorted(set(keys.tolist()))}

@@ -1,6 +1,6 @@
-"""The study of the predictors: every method fitted on every set of rows, each fit a run nested under the study's, and all of them ranked.
+"""The study of the predictors: fit every method on every set of rows, log each fit as a nested run, and rank all methods.
 
-The scores of a fit are kept (`vcgym.leaderboard.kept`), so that a study that was stopped goes on.
+The scores of a fit are cached (`vcgym.leaderboard.kept`), so an interrupted study resumes.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ TABLES, RESULTS, PAIRS, PUBLISHED, SCORED = "tables", "results.parquet", "pairs.
 
 
 class Data(NamedTuple):
-    """Rows to learn from, rows to forecast pair by pair if there are any, and the hashes of their files."""
+    """Training rows, optional rows for tests pair by pair, and the hashes of their files."""
 
     rows: Rows
     judged: Rows | None
@@ -43,15 +43,15 @@ class Data(NamedTuple):
 
 
 def run_study(config: TrainPredictorConfig) -> Path:
-    """Fit, score, log, publish and register.
+    """Fit, score, log, publish and register all methods.
 
     Returns:
-        The path of tables/results.parquet; pairs.parquet lies beside it if there was anything to judge, the champion in predictor/.
+        The path of tables/results.parquet; pairs.parquet is in the same folder if `judged` is set, the champion in predictor/.
 
     Raises:
-        FileNotFoundError: no rows.
+        FileNotFoundError: the file of rows does not exist.
         FileExistsError: the folder holds a study and `config.resume` is false.
-        ValueError: rows that are broken, or the folder holds another study.
+        ValueError: the rows are broken, or the folder holds another study.
     """
     if (config.folder / "config.json").exists() and not config.resume:
         raise FileExistsError(f"{config.folder} holds a study (resume is {config.resume}); set resume=true or another folder")
@@ -100,13 +100,13 @@ def _chosen(config: TrainPredictorConfig, name: str, rows: Rows) -> Rows:
 
 
 def _possible(config: TrainPredictorConfig, cell: FitCell, data: Data) -> bool:
-    """Return True if the set has rows, and, to hold out pairs, enough of them."""
+    """Return True if the set has rows, and enough pairs if pairs are held out."""
     rows = _chosen(config, cell.rows, data.rows)
     return len(rows) > 0 and (cell.holdout != "pair" or len(set(zip(rows["scenario"], rows["pair"], strict=True))) >= MIN_PAIRS)
 
 
 def scored(config: TrainPredictorConfig, cell: FitCell, data: Data, tracking: Tracking, study: Run) -> dict[str, Any]:
-    """Return the scores of one fit, done now or kept."""
+    """Return the scores of one fit, computed now or cached."""
     home = config.folder / cell.method / cell.rows / cell.holdout / f"seed-{cell.seed}"
     tags = {"algorithm": cell.method, "seed": str(cell.seed), "data_hash": data.sha256}
 
@@ -139,7 +139,7 @@ def _fit(config: TrainPredictorConfig, cell: FitCell, data: Data, home: Path, ru
 
 
 def _coverage(fitted: Fitted, rows: Rows) -> dict[str, float]:
-    """Share of delays between the lowest and the highest quantile, of a method that forecasts quantiles."""
+    """Return the share of delays between the lowest and the highest forecast quantile, if the method forecasts quantiles."""
     if not isinstance(fitted, TrainedQuantiles):
         return {}
     low, *_, high = fitted.quantiles(rows).T
@@ -147,7 +147,7 @@ def _coverage(fitted: Fitted, rows: Rows) -> dict[str, float]:
 
 
 def _judge(config: TrainPredictorConfig, cell: FitCell, judged: Rows, fitted: Fitted) -> list[dict[str, Any]]:
-    """Scores pair by pair, over all splits; the column split says which pairs were never learnt from."""
+    """Return scores pair by pair over all splits; the column split identifies pairs that were not used in training."""
     rows = _chosen(config, cell.rows, judged)
     forecast_ms = fitted.predict(rows)
     keys = np.array([" ".join(key) for key in zip(rows["scenario"], rows["mode"], rows["split"], rows["pair"], strict=True)], object)
@@ -158,10 +158,10 @@ def _judge(config: TrainPredictorConfig, cell: FitCell, judged: Rows, fitted: Fi
 
 
 def _crown(config: TrainPredictorConfig, cell: FitCell, data: Data, fitted: Fitted, scored: dict[str, float], run: Run) -> None:
-    """Publish the network of one fit and register it.
+    """Publish and register the network of one fit.
 
     Raises:
-        ValueError: another fit's network stands in the folder.
+        ValueError: the folder holds the network of another fit.
     """
     assert isinstance(fitted, TrainedDnn)
     folder, rows = config.folder / PUBLISHED, _chosen(config, cell.rows, data.rows)

@@ -8,19 +8,19 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-ALL_MODES = "all"  # what stands for the mode where all rows of a set are judged together
+ALL_MODES = "all"  # value of the mode if all rows of a set are tested together
 
 _SHOWN = {"rmse_ms": ("RMSE ms", 1.0), "mae_ms": ("MAE ms", 1.0), "r2": ("R2", 1.0), "within_10_percent": ("within 10 %", 100.0)}
 
 
 def print_ranks(results: Path, console: Console) -> None:
-    """Print what results.parquet of a study says, mean and standard deviation over seeds."""
+    """Print the results of a study: mean and standard deviation over seeds."""
     boards: dict[tuple[str, str, str], dict[str, list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
     for row in pq.read_table(results).to_pylist():
         boards[row["rows"], row["holdout"], row["mode"]][row["method"]].append(row)
     kinds = {key[:2]: sum(other[:2] == key[:2] for other in boards) for key in boards}
     for (rows, holdout, mode), methods in boards.items():
-        if mode != ALL_MODES and kinds[rows, holdout] == 2:  # the one mode of the set, shown already
+        if mode != ALL_MODES and kinds[rows, holdout] == 2:  # the only mode of the set, already shown
             continue
         table = Table(title=f"{rows}, mode {mode}, held out: {holdout}", title_justify="left")
         table.add_column("method")

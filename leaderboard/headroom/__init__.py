@@ -1,1 +1,1 @@
-"""Headroom of a suite: oracles beside the best systems, and the room between them, split into routing and playout."""
+"""Headroom of a suite: the gap between oracles and the best systems, split into routing and playout."""

@@ -1,7 +1,7 @@
-"""Looks for a policy that beats its oracle: systems on random worlds, losses hidden from all alike, against the bounds of `rating.py`.
+"""Check that no policy beats its oracle: systems on random worlds, with hidden losses, against the bounds of `rating.py`.
 
-A system plays the world in which only what is lost for certain is lost; its concealed share is then what its player concealed, and the
-probability that each packet it played is lost. Its oracle is the joint one with the smallest limit on path changes that it kept.
+A system plays the world in which only certain losses occur. Its expected concealed share adds the loss probability of each packet it played
+to the share that its player concealed. Its oracle is the joint one with the smallest limit on path changes that the system satisfied.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,14 +31,14 @@ SCENARIOS = (
 
 
 class Compared(NamedTuple):
-    """System in one world.
+    """Result of a system in one world.
 
     Attributes:
-        world: scenario, mode, stratum and seed in words.
-        system: its name.
-        r: its R in expectation over losses.
-        reached: R of its oracle's plan.
-        bound: what no policy exceeds.
+        world: scenario, mode, stratum and seed as text.
+        system: name of the system.
+        r: expected R over the hidden losses.
+        reached: R of the oracle's plan.
+        bound: upper bound on R of any policy.
     """
 
     world: str
@@ -54,11 +54,11 @@ def compare(
     """Play systems on random worlds of the training split.
 
     Args:
-        scenarios: taken in turn.
-        systems: by name; each world meets `per_world` of them, taken in turn.
-        worlds: how many.
+        scenarios: scenarios, used in turn.
+        systems: systems by name; the next `per_world` of them play each world.
+        worlds: number of worlds.
         per_world: systems per world.
-        on_progress: called with the number of worlds are done.
+        on_progress: called with the number of finished worlds.
         first: seed of the first world.
     """
     names = list(systems)
@@ -82,7 +82,7 @@ def compare(
 
 
 def expected_rating(seen: Seen, batch: CallBatch) -> tuple[float, int]:
-    """R of the one call of a batch played on a `SeenWorld`, in expectation over the hidden losses, and its path changes."""
+    """Return the expected R over hidden losses of the one call of a batch on a `SeenWorld`, and its number of path changes."""
     played = batch.played()
     heard = played.played_us[0] >= 0
     hidden = seen.chance[played.path[0], np.arange(len(heard))][heard].sum()
@@ -99,7 +99,7 @@ def _oracle(best: Sequence[Best], changes: int) -> Best:
 
 
 def summary(found: Sequence[Compared]) -> str:
-    """Return the outcome, in lines."""
+    """Return the outcome as text."""
     heard = [one for one in found if np.isfinite(one.r)]
     above = [one for one in heard if one.r > one.bound + TOLERANCE]
     apart = np.array([one.bound - one.reached for one in heard])

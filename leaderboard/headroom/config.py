@@ -9,15 +9,15 @@ from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 
 
 class HeadroomConfig(Config):
-    """Oracles on the worlds of a finished leaderboard run, and the room above its systems.
+    """Oracles on the worlds of a finished leaderboard run, and the headroom above its systems.
 
     Attributes:
-        results: folder of the run, with its results.parquet; receives oracles.parquet, headroom.parquet and headroom.md, and its page and
-            leaderboard.md anew, with anchored scores.
-        folder: keeps in `worlds` one file per world that is done; runs may share it.
-        threads: how many threads share the worlds; without effect on the results.
-        data: where measured series lie; needed if the run played them.
-        traces: folder or files of traces of your own; needed if the run played them.
+        results: folder of the run with results.parquet; oracles.parquet, headroom.parquet and headroom.md are added, and page and
+            leaderboard.md rewritten with anchored scores.
+        folder: folder with one file per finished world, in `worlds`; runs may share it.
+        threads: threads that share the worlds; no effect on the results.
+        data: folder of measured series; needed if the run played them.
+        traces: folder or files of your own traces; needed if the run played them.
     """
 
     results: AbsolutePath = Path("outputs/leaderboard/quick-v2")
@@ -27,20 +27,20 @@ class HeadroomConfig(Config):
     traces: AbsolutePath | Annotated[list[AbsolutePath], Field(min_length=1)] | None = None
 
     def own_traces(self) -> list[str] | None:
-        """Return the files or the folder of your own traces."""
+        """Files or folder of the user's own traces."""
         if self.traces is None:
             return None
         return [str(file) for file in (self.traces if isinstance(self.traces, list) else [self.traces])]
 
 
 class OracleCheckConfig(Config):
-    """Systems on random worlds against the bounds of their oracles.
+    """Comparison of systems on random worlds with the bounds of their oracles.
 
     Attributes:
-        systems: names of systems over paths; None: all of them.
-        worlds: how many, of the training split, the scenarios of `vcgym.leaderboard.headroom.check.SCENARIOS` in turn.
+        systems: names of systems over paths; None: all.
+        worlds: number of worlds of the training split; the scenarios of `vcgym.leaderboard.headroom.check.SCENARIOS` take turns.
         packets: length of the calls.
-        per_world: systems that play each world, taken in turn.
+        per_world: systems that play each world, in turn.
         first: seed of the first world.
     """
 

@@ -1,17 +1,17 @@
-"""The oracles of a world as rows of the leaderboard's result file, kind `oracle`, which join the others by world.
+"""The oracles of a world as rows of the leaderboard's result file, kind `oracle`, joined with the other rows by world.
 
 | system | what |
 |---|---|
 | oracle_path_0 | best fixed path (`sequences`), played in a real call with WMJitter |
 | oracle_path_1, _4, _16, _any | best path sequence with at most that many changes, WMJitter |
 | oracle_clairvoyant | per-packet clairvoyant, WMJitter; minimises delay, not R: shown, never an anchor |
-| oracle_informed | all paths seen up to now, no future, with `INFORMED_RECEIVER` |
-| oracle_joint_0, _1, _2, _6, _any | best path sequence and playout with at most that many changes a minute, losses hidden (`rating`) |
+| oracle_informed | sees all paths up to now but not the future, with `INFORMED_RECEIVER` |
+| oracle_joint_0, _1, _2, _6, _any | best path sequence and playout with at most that many changes per minute, losses hidden (`rating`) |
 | oracle_routing_X | the path sequence of oracle_joint_6 in a real call with the receiver of system X |
-| oracle_playout_X | the paths that system X took, with the best playout in hindsight, losses hidden |
+| oracle_playout_X | the paths of system X with the best playout in hindsight, losses hidden |
 
-Rows of played oracles are what the call gave, coins included. A row of a joint oracle holds expected values: nothing lost by a coin is in
-its delays, and loss, concealment and R are of the loss probabilities; what the event accounting would say of it is NaN.
+Rows of played oracles contain measured values, including random losses. Rows of joint oracles contain expected values: delays exclude
+random losses, and loss, concealment and R follow from the loss probabilities. Their columns of the event accounting are NaN.
 """
 
 from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ _TICK_MS = SLOT_US / 1000.0
 
 
 class Drawn(NamedTuple):
-    """A world of a result row, drawn again."""
+    """World of a result row, sampled again."""
 
     scenario: Scenario
     draw: WorldDraw
@@ -59,10 +59,10 @@ class Drawn(NamedTuple):
 
 @unlock_test_split()
 def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
-    """Return the world that a result row (its identity columns) was played on.
+    """Return the world of a result row (given its identity columns).
 
     Raises:
-        ValueError: the row's data or length are not those of `scenario`, or its world cannot be drawn.
+        ValueError: the row's data or length differ from those of `scenario`, or its world cannot be sampled.
     """
     for name, value in (("card", scenario.layout.card), ("packets", scenario.packets)):
         if identity[name] != value:
@@ -73,12 +73,12 @@ def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
 
 
 def oracle_rows(world: Drawn, references: Mapping[str, System], folder: Path) -> list[dict[str, Any]]:
-    """Return all rows of a world, from their file in `folder` if it is there, else made and kept.
+    """Return all rows of a world from their file in `folder`; compute and save them if it does not exist.
 
     Args:
-        world: from `drawn`.
-        references: systems X that are taken apart into routing and playout.
-        folder: of the files.
+        world: result of `drawn`.
+        references: systems X whose gap is split into routing and playout.
+        folder: folder of the files.
 
     Raises:
         ValueError: the file is not complete.
@@ -103,7 +103,7 @@ def _made(world: Drawn, references: Mapping[str, System]) -> Iterator[dict[str, 
 
 
 def real_delays(world: Drawn) -> NDArray[np.int32]:
-    """(paths, packets) delays of the drawn world, LOST where the coin fell so."""
+    """Return the delays (paths, packets) of the sampled world, LOST for lost packets."""
     played = world.scenario.world(1)
     played.start(0, world.draw)
     packets = world.scenario.packets
@@ -111,7 +111,7 @@ def real_delays(world: Drawn) -> NDArray[np.int32]:
 
 
 def _played(world: Drawn, seen: Seen) -> Iterator[dict[str, Any]]:
-    """Rows of path sequences played in a real call."""
+    """Yield the rows of path sequences played in a real call."""
     cost, real_us = costs(seen), real_delays(world)
     scripts = {f"oracle_path_{name}": best_sequence(cost, changes) for name, changes in SEQUENCES.items()}
     scripts["oracle_clairvoyant"] = clairvoyant(real_us)
@@ -128,7 +128,7 @@ def _limits(world: Drawn) -> list[int]:
 
 
 def _apart(world: Drawn, seen: Seen, name: str, pair: System, best_path: NDArray[np.int16]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a system with ideal routing alone, and with ideal playout alone."""
+    """Yield the rows of a system with only ideal routing, and with only ideal playout."""
     routed = play_script(world.scenario, world.draw, best_path, pair.receiver)
     yield from rows(routed, **(world.identity | {"system": f"oracle_routing_{name}"}))
     batch = CallBatch(world.scenario, 1, pair.router, pair.receiver, log=True)
@@ -146,7 +146,7 @@ def _changes(path: NDArray[np.int16]) -> dict[str, Any]:
 
 
 def plan_metrics(seen: Seen, plan: Plan) -> dict[str, Any]:
-    """Return every metric of a result row for a plan, in expectation over the losses it does not see."""
+    """Return every metric of a result row for a plan, in expectation over the hidden losses."""
     units = np.arange(len(plan.path))
     heard = plan.played_tick >= 0
     chance, delay_us = seen.chance[plan.path, units], seen.delay_us[plan.path, units]
@@ -183,7 +183,7 @@ def _plan_score(plan: Plan) -> dict[str, Any]:
 
 
 def _plan_concealment(plan: Plan) -> dict[str, Any]:
-    """Share in expectation; runs of what the plan itself gives up, coins left aside."""
+    """Return the expected concealed share, and runs of the plan's own concealment without random losses."""
     given_up = np.concatenate([[False], plan.concealed >= 1.0, [False]])
     ends = np.flatnonzero(given_up[1:] != given_up[:-1])
     runs = ends[1::2] - ends[::2]

@@ -1,4 +1,4 @@
-"""Oracles on every world of a leaderboard run, then its table and page. A killed run goes on: worlds that are done are files."""
+"""Oracles on every world of a leaderboard run, then its table and page. Finished worlds are files, so a killed run resumes."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,18 +28,18 @@ HEADROOM = results.Layout(
 def write_headroom(
     run: Path, drawn_worlds: Sequence[Drawn], references: Mapping[str, System], folder: Path, threads: int, on_progress: OnProgress
 ) -> Path:  # fmt: skip
-    """Make the oracles of each world, put oracles.parquet, headroom.parquet and headroom.md beside the results, and publish these anew.
+    """Compute the oracles of each world, write oracles.parquet, headroom.parquet and headroom.md to the run, and publish it again.
 
     Args:
         run: folder of a leaderboard run.
         drawn_worlds: its worlds, from `worlds`.
-        references: published systems by name, to be taken apart into routing and playout.
-        folder: keeps in `worlds` one file per world that is done.
-        threads: how many threads share the worlds.
-        on_progress: called with the number of worlds are done.
+        references: published systems by name, whose gap is split into routing and playout.
+        folder: folder with one file per finished world, in `worlds`.
+        threads: threads that share the worlds.
+        on_progress: called with the number of finished worlds.
 
     Returns:
-        The page of the run, now with anchored scores.
+        The path of the run's page, with anchored scores.
     """
     found: list[dict[str, Any]] = []
     with ThreadPoolExecutor(threads) as pool:
@@ -57,7 +57,7 @@ def write_headroom(
 
 
 def worlds(played: pa.Table, traces: Sequence[str] | None = None) -> list[Drawn]:
-    """Sample each world of a run's results again; `traces` of your own, if the run played them."""
+    """Sample each world of a run's results again; `traces` are the user's own, if the run played them."""
     rows = {tuple(row[name] for name in WORLD): row for row in played.select(list(IDENTITY | CALL.identity)).to_pylist()}
     scenarios: dict[tuple[str, str, int], Scenario] = {}
     for row in rows.values():

@@ -1,4 +1,4 @@
-"""The headroom of each stratum: means over its worlds of the best systems and the oracles, and what lies between."""
+"""The headroom of each stratum: mean results of the best systems and of the oracles, and their differences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ COLUMNS: dict[str, str] = {
 
 
 class HeadroomLine(NamedTuple):
-    """Row of a cell: a system's means, or, for a room, the difference of two systems' means on the same worlds."""
+    """Row of the table: a system's means, or the difference of two systems' means on the same worlds."""
 
     what: str
     system: str
@@ -34,10 +34,10 @@ class HeadroomLine(NamedTuple):
 
 
 def headroom(results: pa.Table) -> list[dict[str, Any]]:
-    """Rows of `COLUMNS` for each suite, mode and stratum, and for each mode as a whole (stratum `all`), less what is drawn only by name.
+    """Return rows of `COLUMNS` per suite, mode and stratum, and per mode (stratum `all`) without strata sampled only by name.
 
     Args:
-        results: rows of a leaderboard run, its oracles' among them.
+        results: rows of a leaderboard run, including its oracles.
     """
     found = []
     cells: dict[tuple[str, ...], list[dict[str, Any]]] = {}
@@ -78,7 +78,7 @@ def _lines(rows: Iterable[Mapping[str, Any]], bar: str) -> list[HeadroomLine]:
 
 
 def _means(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return by system the mean of each measured column; a world without a value is left out."""
+    """Return per system the mean of each measured column over the worlds with a value."""
     by_system: dict[str, list[list[float]]] = {}
     for row in rows:
         by_system.setdefault(row["system"], []).append([row[name] for name in MEASURED])
@@ -86,7 +86,7 @@ def _means(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
 
 
 def _best(means: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str:
-    """Return the name with the highest mean R; "" of none."""
+    """Return the name with the highest mean R; "" if there are no names."""
     return max(names, key=lambda name: (means[name]["r"], name), default="")
 
 

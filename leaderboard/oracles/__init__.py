@@ -1,12 +1,12 @@
-"""Hindsight bounds: what could have been reached in a world by whoever knew it beforehand. Named `oracle_*`, never ranked.
+"""Hindsight bounds: the best results attainable with knowledge of the world in advance. Named `oracle_*`, never ranked.
 
-- `seen.py`: a world as an oracle sees it, every delay, and of losses only their probability
+- `seen.py`: a world as an oracle sees it: every delay, but only the probability of losses
 - `sequences.py`: best fixed path, best path sequence with at most k changes, per-packet clairvoyant
-- `informed.py`: no oracle but a causal rule that sees all paths at once
+- `informed.py`: a causal rule (not an oracle) that sees all paths at once
 - `event.py`: offline optimal playout of given arrivals, event accounting
-- `clocked.py`: the same, clocked accounting
-- `joint.py`: dynamic programme over path and playout level, clocked accounting
-- `rating.py`: from that programme to the best R, and a bound that no policy beats
+- `clocked.py`: the same in clocked accounting
+- `joint.py`: dynamic program over path and playout level, clocked accounting
+- `rating.py`: from that program to the best R, and a bound that no policy exceeds
 - `script.py`: path sequences played in a real call
 - `rows.py`: the oracles of a world as result rows, kept on disk
 """

@@ -1,8 +1,8 @@
-"""Offline optimal playout of given arrivals, order kept, clocked accounting: the programme of `joint.py` with a single path.
+"""Offline optimal playout of given arrivals in order, clocked accounting: the dynamic program of `joint.py` with a single path.
 
-Here losses are facts, like the arrivals. The delay is the mean offset of the player over its ticks, the loss the share of ticks concealed.
-At a price the mean of offset + price * concealed is least (Dinkelbach's iteration). Within a budget the price is bisected: exact on the
-lower convex hull of (share, delay), and a bound between its corners.
+Losses are known here, like the arrivals. The delay is the mean offset of the player over its ticks, the loss the share of ticks concealed.
+For a given price, the mean of offset + price * concealed is minimised (Dinkelbach's iteration). For a budget, the price is bisected: the
+result is exact at the corners of the lower convex hull of (share, delay), and a bound between them.
 """
 
 from typing import NamedTuple
@@ -17,25 +17,25 @@ from vcgym.network.playout.player import UNIT_US
 
 _LEVEL_MS = UNIT_US / 1000.0
 _BISECTIONS = 16
-_DEAREST_MS = 1e6  # of one unit of share: a hundredth of it outweighs ten seconds of delay
+_DEAREST_MS = 1e6  # maximum price of the whole share: 0.01 of share costs as much as ten seconds of delay
 
 
 class Budgeted(NamedTuple):
-    """Best schedule found within a budget, and a mean offset (ms) that no schedule within it undercuts."""
+    """Best schedule found within a budget, and a lower bound on the mean offset (ms) of any schedule within it."""
 
     plan: Plan
     bound_ms: float
 
 
 def at_price(arrived_us: NDArray[np.int64], price_ms: float) -> Plan:
-    """Return the schedule whose mean offset plus `price_ms` times its concealed share is least.
+    """Return the schedule with the minimum mean offset plus `price_ms` times its concealed share.
 
     Args:
-        arrived_us: (packets,), one packet per 10-ms slot from 0 on; -1 where it never arrives.
-        price_ms: of the whole share (1), >= 0: 15,771 is the E-model's below 177.3 ms.
+        arrived_us: (packets,), one packet per 10-ms slot from 0 on; -1 if it never arrives.
+        price_ms: price of a concealed share of 1, >= 0; the E-model's is 15,771 below 177.3 ms.
 
     Raises:
-        ValueError: nothing arrives, a packet arrives before it is sent, or a negative price.
+        ValueError: no packet arrives, a packet arrives before it is sent, or the price is negative.
     """
     if not price_ms >= 0.0:
         raise ValueError(f"price_ms = {price_ms}: allowed is a number >= 0")
@@ -44,10 +44,10 @@ def at_price(arrived_us: NDArray[np.int64], price_ms: float) -> Plan:
 
 
 def at_budget(arrived_us: NDArray[np.int64], max_share: float) -> Budgeted:
-    """Return the schedule of least mean offset with at most `max_share` (0..1) of its ticks concealed.
+    """Return the schedule with the minimum mean offset and at most `max_share` (0..1) of its ticks concealed.
 
     Raises:
-        ValueError: as `at_price`; or no schedule conceals so little.
+        ValueError: as in `at_price`, or every schedule conceals more.
     """
     staged = _staged(arrived_us)
     best, _ = _lowest(staged, _DEAREST_MS, float(staged.lowest))
@@ -72,13 +72,13 @@ def _staged(arrived_us: NDArray[np.int64]) -> Stage:
     if (~lost & (delay_us < 0)).any():
         raise ValueError("a packet arrives before it is sent; allowed: arrived_us >= 10,000 times its place, or -1")
     seen = Seen(np.where(lost, LOST, delay_us).astype(np.int32)[None], lost.astype(float)[None], np.zeros((1, 3)))
-    # Enough levels for every packet, so that the schedule stands for the player's whole range.
+    # Enough levels for every packet, so that the schedule covers the player's whole range.
     needed = -(-delay_us[~lost] // SLOT_US) if (~lost).any() else np.zeros(1, np.int64)
     return stage(seen, int(min(needed.max() - needed.min() + 2, MAX_LEVELS)))
 
 
 def _lowest(staged: Stage, price_ms: float, mean: float) -> tuple[Plan, float]:
-    """Return the plan of least mean cost, and that cost in ms; `mean`, in levels, is where the search for it begins."""
+    """Return the plan of minimum mean cost, and that cost in ms; `mean`, in levels, is the initial value of the search."""
     while True:
         (plan,) = solve(staged, price_ms / _LEVEL_MS, mean, (0,))
         found = (plan.delay_ms + price_ms * plan.share) / _LEVEL_MS

@@ -1,12 +1,12 @@
-"""Offline optimal playout of given arrivals, order kept, event accounting: which packets to give up so that the rest comes out early.
+"""Offline optimal playout of given arrivals in order, event accounting: choose the packets to drop so that the rest is emitted early.
 
-Emission happens at arrivals, in order of sending, so a packet that is kept comes out at the latest arrival among the kept ones up to it.
-Cost: the end-to-end delay of each packet kept, and `price` for each that is lost or given up.
+Packets are emitted at arrivals, in order of sending, so a kept packet is emitted at the latest arrival among the kept packets up to it.
+The cost is the end-to-end delay of each kept packet, and `price` for each lost or dropped packet.
 
-Dynamic programme over packets; the state is that latest arrival M. A state of smaller M can do all that one of larger M can, so only states
-whose cost falls as M grows are kept, and of those behind the newest packet's send time only the cheapest: for 600,000 packets, well under
-a second. For a loss budget the price is bisected: exact on the lower convex hull of (lost, delay), and a bound between its corners
-(Everett, Operations Research 11, 1963).
+Dynamic program over packets; the state is that latest arrival M. A state with smaller M dominates one with larger M and no lower cost, so
+only the Pareto front of states is kept, and of the states with M before the newest send time only the cheapest: 600,000 packets take well
+under a second. For a loss budget the price is bisected: the result is exact at the corners of the lower convex hull of (lost, delay), and a
+bound between them (Everett, Operations Research 11, 1963).
 """
 
 from typing import NamedTuple
@@ -22,13 +22,13 @@ _BISECTIONS = 40
 
 
 class Playout(NamedTuple):
-    """A schedule.
+    """Playout schedule.
 
     Attributes:
-        emitted_us: int64 (packets,), -1 where a packet is lost or given up.
-        mean_ms: mean end-to-end delay of the emitted packets; NaN without any.
-        lost: packets without emission.
-        cost_us: summed delay plus price times lost.
+        emitted_us: int64 (packets,), -1 for a lost or dropped packet.
+        mean_ms: mean end-to-end delay of the emitted packets; NaN if there are none.
+        lost: number of packets that are not emitted.
+        cost_us: total delay plus price times lost.
     """
 
     emitted_us: NDArray[np.int64]
@@ -38,29 +38,29 @@ class Playout(NamedTuple):
 
 
 class Budgeted(NamedTuple):
-    """Best schedule found within a budget, and a mean delay (ms) that no schedule within it undercuts."""
+    """Best schedule found within a budget, and a lower bound on the mean delay (ms) of any schedule within it."""
 
     playout: Playout
     bound_ms: float
 
 
 def at_price(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], price_us: float) -> Playout:
-    """Return the schedule of least cost.
+    """Return the schedule of minimum cost.
 
     Args:
         sent_us: (packets,), ascending.
-        arrived_us: (packets,), NEVER_US where it never arrives; not before its sending.
-        price_us: of a packet lost or given up, in microseconds of delay, >= 0.
+        arrived_us: (packets,), at least the sent time; NEVER_US if the packet never arrives.
+        price_us: price of a lost or dropped packet, in microseconds of delay, >= 0.
 
     Raises:
-        ValueError: times that are out of order or a negative price.
+        ValueError: times are out of order, or the price is negative.
     """
     sent_us, arrived_us = np.asarray(sent_us, np.int64), np.asarray(arrived_us, np.int64)
     if not price_us >= 0.0:
         raise ValueError(f"price_us = {price_us}: allowed is a number >= 0")
     if (np.diff(sent_us) < 0).any() or ((arrived_us != NEVER_US) & (arrived_us < sent_us)).any():
         raise ValueError("sent_us falls or a packet arrives before it is sent; allowed: sent_us ascending, arrived_us >= sent_us or -1")
-    # Costs are whole microseconds, so the price is rounded to one.
+    # Costs are integer microseconds, so the price is rounded.
     emitted_us = _schedule(sent_us, arrived_us, np.int64(round(price_us)))
     kept = emitted_us >= 0
     delays = (emitted_us - sent_us)[kept]
@@ -70,10 +70,10 @@ def at_price(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], price_us
 
 
 def at_budget(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], max_lost: int) -> Budgeted:
-    """Return the schedule of least mean delay with at most `max_lost` packets lost or given up.
+    """Return the schedule of minimum mean delay with at most `max_lost` packets lost or dropped.
 
     Raises:
-        ValueError: more packets than that never arrive.
+        ValueError: more than `max_lost` packets never arrive.
     """
     never = int((np.asarray(arrived_us) == NEVER_US).sum())
     if max_lost < never:
@@ -98,9 +98,9 @@ def at_budget(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], max_los
 
 
 def _bound_ms(found: Playout, price_us: int, max_lost: int, packets: int) -> float:
-    """Least mean delay that the cost at one price leaves to any schedule within the budget.
+    """Return the lower bound on the mean delay of any schedule within the budget that follows from the minimum cost at one price.
 
-    With l lost the delays add up to cost - price l at least, over packets - l emitted; that quotient is monotone in l.
+    With l packets lost, the delays of the packets - l emitted ones add up to at least cost - price l; the quotient is monotone in l.
     """
     ends = (0, min(max_lost, packets - 1))
     return min((found.cost_us - price_us * lost) / (packets - lost) for lost in ends) / 1000.0
@@ -109,15 +109,15 @@ def _bound_ms(found: Playout, price_us: int, max_lost: int, packets: int) -> flo
 @allocating_kernel
 def _schedule(sent_us, arrived_us, price_us):
     packets = sent_us.size
-    # A state is a packet whose arrival is the latest among the kept; -1 none yet. `before[i]`: the state from which i was reached.
+    # A state is the kept packet with the latest arrival; -1: none yet. `before[i]` is the state from which i was reached.
     before = np.full(packets, -1, np.int64)
     state, latest, cost = np.empty(packets + 1, np.int64), np.empty(packets + 1, np.int64), np.empty(packets + 1, np.int64)
-    head, end = 0, 1  # states stand in order of `latest`, their costs fall
+    head, end = 0, 1  # states are sorted by `latest`, with falling costs
     state[0], latest[0], cost[0] = -1, _BEGINNING_US, 0
-    # What all states have paid alike is kept apart, so that states that only give packets up need no touch.
+    # The cost common to all states is stored separately, so that states that only drop packets need no update.
     for i in range(packets):
         sent, arrived = sent_us[i], arrived_us[i]
-        # States that can keep nothing any more are alike; the cheapest is the last of them.
+        # States that cannot keep any further packet are equivalent; the last one is the cheapest.
         while head + 1 < end and latest[head + 1] <= sent:
             head += 1
         from_state, from_cost, at = -2, np.int64(0), head
@@ -131,7 +131,7 @@ def _schedule(sent_us, arrived_us, price_us):
             before[i] = from_state
             end = _insert(state, latest, cost, end, at, i, arrived, fresh)
         end = _tidy(state, latest, cost, head, end)
-        if end == packets:  # room for one more is needed: move what is in use to the front
+        if end == packets:  # the buffer is full: move the used part to the front
             for j in range(head, end):
                 state[j - head], latest[j - head], cost[j - head] = state[j], latest[j], cost[j]
             head, end = 0, end - head
@@ -148,7 +148,7 @@ def _insert(state, latest, cost, end, at, packet, arrived, fresh):
 
 @allocating_kernel
 def _tidy(state, latest, cost, head, end):
-    """Drop states that one of no larger `latest` undercuts."""
+    """Remove dominated states: those for which a state with no larger `latest` has a lower cost."""
     kept = head + 1
     for j in range(head + 1, end):
         if cost[j] < cost[kept - 1]:

@@ -1,13 +1,13 @@
-"""`informed`: sees what every path did to every packet up to now, at once and without probes, and nothing of the future.
+"""`informed`: a router that sees every past packet on every path without delay and without probes, but not the future.
 
-In slot i it knows, for each path and each slot before i, the delay that a packet sent there took or takes, or that it was lost. Per path it
-keeps exponentially weighted means: of the delay and of its absolute deviation (`DELAY_SLOTS`), and of losses (`LOSS_SLOTS`). A path costs
+In slot i it knows, for each path and each earlier slot, the delay or the loss of a packet sent in that slot. For each path it maintains
+exponentially weighted means of the delay and its absolute deviation (`DELAY_SLOTS`), and of losses (`LOSS_SLOTS`). The cost of a path is
 
     delay + DEVIATIONS * deviation + LOSS_MS * loss share
 
-and the cheapest is taken, if it is cheaper by `MARGIN_MS` than the one in use. LOSS_MS is the E-model's price of concealment below the
-knee, 378.5 / 0.024. The means begin at the history of each path. The other constants, and the receiver (WMJitter), were chosen on training
-worlds of `wonderproxy` in mode correlated. It is no bound: a better causal rule may beat it.
+It changes to the cheapest path if that is cheaper than the current one by more than `MARGIN_MS`. LOSS_MS is the E-model's price of
+concealment below the knee, 378.5 / 0.024. The means start at the history of each path. The other constants and the receiver (WMJitter) were
+chosen on training worlds of `wonderproxy` in mode correlated. It is not a bound: a better causal rule may beat it.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ LOSS_MS = CONCEALED_PRICE / REDUCED_SLOPE_PER_MS
 
 @allocating_kernel
 def informed_sequence(delay_us, history):
-    """(packets,) path of each packet, from delays (paths, packets) in us, LOST where lost, and history (paths, 3): n, mean ms, sd ms."""
+    """Return the path of each packet (packets,) from delays (paths, packets) in us or LOST, and history (paths, 3): n, mean ms, sd ms."""
     paths, packets = delay_us.shape
     path = np.empty(packets, np.int16)
     mean_ms, deviation_ms, loss = imputed_means(path_history(history)), 0.8 * history[:, 2], np.zeros(paths)

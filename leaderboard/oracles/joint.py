@@ -1,23 +1,24 @@
-"""Dynamic programme over path and playout level in the clocked accounting: the least mean of delay and priced concealment in hindsight.
+"""Dynamic program over path and playout level, clocked accounting: the minimum mean of delay plus priced concealment in hindsight.
 
-The player of `vcgym.network.playout.player` without what keeps a policy from its best. At tick t it stands at level q (offset P = 10 q
-ms) before
-unit u = t - q, whose packet was sent on path p. A tick costs its level and `price` per concealed unit, and is one of
+The player is that of `vcgym.network.playout.player` without the restrictions that keep a policy from its optimum. At tick t it is at level
+q (offset P = 10 q ms) before unit u = t - q, whose packet was sent on path p. A tick costs its level and `price` per concealed unit, and
+is one of
 
-    play   u is over, at the same level; concealed with the probability that the packet is lost, or for certain if it is not there by then
-    wait   concealed, u stays and the level grows by one: how a level jumps
-    slow   nothing is concealed, u stays and the level grows by one; u must be there
-    fast   u and u + 1 are played, the level falls by one; both must be there
+    play   u is consumed at the same level; it is concealed with the probability that its packet is lost, or certainly if it has not arrived
+    wait   concealment, u remains and the level rises by one: this is how a level jumps
+    slow   no concealment, u remains and the level rises by one; u must have arrived
+    fast   u and u + 1 are played, the level falls by one; both must have arrived
 
-Slow and fast together happen once in each ten ticks at most (the player: once per 100 ms). Before each unit the path may change, `changes`
-times in the call at most (or without limit). The call starts at any level, at the first unit, or at a later one, up to two seconds, if
-all before it could be still under way then. It ends with the last unit.
+Slow and fast together occur at most once in ten ticks (in the player, once per 100 ms). The path may change before each unit, at most
+`changes` times in the call (or without limit). The call starts at any level with the first unit, or with a later one, up to two seconds, if
+all earlier units could still be in flight then. It ends with the last unit.
 
-Every course that the real player takes under any policy is one of these at no higher cost, jumps from more than one second above the
-target left aside (`rating.py` says what that means). The highest level stands for all above it: there everything that ever arrives counts
-as there, so a limit on levels never makes a least sum too large; `Plan.at_top` says how often a plan stood there.
+Every course of the real player under any policy corresponds to a course here at no higher cost, except jumps from more than one second
+above the target (see `rating.py`). The highest level represents all higher levels: there every packet that ever arrives counts as arrived,
+so a limit on levels never makes a minimum too large; `Plan.at_top` counts the ticks of a plan at this level.
 
-Sums are of cost - `mean` per tick, so that one at its zero is the least mean (Dinkelbach, Management Science 13, 1967). float32.
+Sums are of cost - `mean` per tick in float32; the minimum sum is zero if `mean` is the minimum mean (Dinkelbach, Management Science 13,
+1967).
 """
 
 from typing import Any, NamedTuple
@@ -40,16 +41,16 @@ _PLAY, _WAIT, _SLOW, _FAST = 0, 1, 2, 3
 
 
 class Stage(NamedTuple):
-    """A seen world in levels, units from the last one back so that one step of level and one of unit both lie one place on.
+    """Seen world in levels; units are stored in reverse, so that a step of level and a step of unit both advance the index by one.
 
     Attributes:
-        need: int16 (paths, units + 2 margins), the level from which on a packet is there, less `lowest`; _NEVER if at none.
-        chance: float32, the same shape, probability that it is lost.
-        start_top: int64 (START_UNITS at most,): the highest level, less `lowest`, at which the call may start with this unit.
-        lowest: level below which nothing is ever there.
-        levels: how many.
-        units: of the call.
-        margin: places before the last unit.
+        need: int16 (paths, units + 2 margins), first level at which a packet has arrived, minus `lowest`; _NEVER if there is none.
+        chance: float32, same shape, probability that the packet is lost.
+        start_top: int64 (at most START_UNITS,), highest level, minus `lowest`, at which the call may start with this unit.
+        lowest: level below which no packet has ever arrived.
+        levels: number of levels.
+        units: number of units in the call.
+        margin: number of entries before the last unit.
     """
 
     need: NDArray[np.int16]
@@ -62,15 +63,15 @@ class Stage(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Solution of the dynamic program; a tick stands at its time in the call, T of them in all.
+    """Solution of the dynamic program for a call of T ticks.
 
     Attributes:
-        value: least sum of cost - mean, in levels.
+        value: minimum sum of cost - mean, in levels.
         path: int16 (units,), path of each unit.
-        played_tick: int64 (units,), tick at which it is played, -1 if it is not.
-        level: int64 (T,), of each tick.
+        played_tick: int64 (units,), tick at which the unit is played; -1: never.
+        level: int64 (T,), level of each tick.
         concealed: float64 (T,), expected concealed units of each tick.
-        at_top: ticks in which a unit was played at the highest level, which stands for all above it.
+        at_top: number of ticks that play a unit at the highest level, which represents all higher ones.
     """
 
     value: float
@@ -92,12 +93,12 @@ class Plan(NamedTuple):
 
 
 def needed_levels(seen: Seen) -> NDArray[np.int64]:
-    """(paths, units) first level at which a packet is there; -1 if it never is."""
+    """Return (paths, units) the first level at which a packet has arrived; -1 if it never arrives."""
     return np.where(seen.delay_us == LOST, -1, -(-seen.delay_us.astype(np.int64) // SLOT_US))
 
 
 def stage(seen: Seen, levels: int | None = None) -> Stage:
-    """Prepare a world; `levels` None: enough for 99.5 % of the packets of the best fixed path, and some."""
+    """Prepare a world; `levels` None: enough for 99.5 % of the packets of the best fixed path, plus a margin."""
     need = needed_levels(seen)
     arrives = need >= 0
     paths, units = need.shape
@@ -117,7 +118,7 @@ def stage(seen: Seen, levels: int | None = None) -> Stage:
 
 
 def _start_tops(need: NDArray[np.int64], lowest: int, levels: int) -> NDArray[np.int64]:
-    """Mark by first unit: a start at unit u and level q needs every unit v < u to be under way on some path: v + its need > u + q."""
+    """Return the start levels by first unit u: a start at level q needs each unit v < u in flight on some path, v + need > u + q."""
     slowest = np.where((need < 0).any(axis=0), 1 << 30, need.max(axis=0))[:START_UNITS]
     tops = [levels - 1]
     latest = 1 << 30
@@ -130,21 +131,21 @@ def _start_tops(need: NDArray[np.int64], lowest: int, levels: int) -> NDArray[np
 def solve(
     stage: Stage, price: float, mean: float, changes: tuple[int, ...], later_price: float | None = None, split: int = 0
 ) -> list[Plan]:  # fmt: skip
-    """Least sums for each of several limits on path changes, with the plans that reach them.
+    """Return the plans of minimum sum for several limits on path changes.
 
     Args:
-        stage: the world.
-        price: of one concealed tick, in levels.
-        mean: taken from the cost of each tick, in levels.
-        changes: numbers of path changes allowed in the call, ascending; UNLIMITED, if asked for, last.
-        later_price: another price from tick `split` of the call on; None: the same.
-        split: see there.
+        stage: the prepared world.
+        price: price of one concealed tick, in levels.
+        mean: subtracted from the cost of each tick, in levels.
+        changes: limits on path changes in the call, ascending; UNLIMITED may be the last.
+        later_price: price from tick `split` of the call on; None: the same.
+        split: tick from which `later_price` applies.
     """
     limited = [k for k in changes if k != UNLIMITED]
     layers = (max(limited) + 1 if limited else 0) + (UNLIMITED in changes)
     free = UNLIMITED in changes
     ask = np.array([layers - 1 if k == UNLIMITED else k for k in changes], np.int64)
-    # float32 keeps differences small if what every tick costs anyway is taken out first.
+    # float32 is accurate enough if the cost common to all ticks is subtracted first.
     value, path, played_tick, level, concealed = _solve(
         stage.need, stage.chance, stage.start_top, stage.levels, stage.units, stage.margin, np.float32(stage.lowest - mean),
         np.float32(price), np.float32(price if later_price is None else later_price), split - stage.lowest, layers, free, ask,
@@ -155,7 +156,7 @@ def solve(
 def _plan(
     stage: Stage, value: float, path: NDArray[np.int16], played_tick: NDArray[np.int64], level: NDArray[np.int16], concealed: NDArray[Any]
 ) -> Plan:  # fmt: skip
-    """Return the plan from what the kernel wrote, whose levels and ticks begin at the lowest level."""
+    """Return the plan from the kernel's output, whose levels and ticks begin at the lowest level."""
     heard, at = played_tick >= 0, level >= 0
     waited = played_tick[heard] - np.flatnonzero(heard)
     played_tick = np.where(heard, played_tick + stage.lowest, -1)
@@ -165,7 +166,7 @@ def _plan(
 
 @kernel
 def _with_change(current, switched, best, free):
-    """Fill `switched` from tables (layers, paths, places): the value before a unit whose path may differ from that of the unit before."""
+    """Fill `switched` from tables (layers, paths, positions): the value before a unit whose path may differ from the previous unit's."""
     layers, paths, places = current.shape
     for k in range(layers):
         source = k if free and k == layers - 1 else k - 1
@@ -181,7 +182,7 @@ def _with_change(current, switched, best, free):
 
 @kernel
 def _pair_value(need, chance, switched, first, levels, price, pair):
-    """Value of playing the second unit of a fast tick on each path, the level falling by one: (layers, paths, places)."""
+    """Write the value of playing the second unit of a fast tick on each path, one level lower: (layers, paths, positions)."""
     for k in range(pair.shape[0]):
         for p in range(pair.shape[1]):
             pair[k, p, 0] = _FAR
@@ -194,12 +195,12 @@ def _pair_value(need, chance, switched, first, levels, price, pair):
 
 @allocating_kernel
 def _step(need, chance, units, margin, levels, base, price, tick, free, later, current, scratch, best):
-    """Solve one tick: `current` (2, layers, paths, places) from `later`; place q + 1 holds level q.
+    """Solve one tick: compute `current` (2, layers, paths, positions) from `later`; position q + 1 holds level q.
 
-    Scratch buffers: scratch (4, layers, paths, places), best (places,).
+    Scratch buffers: scratch (4, layers, paths, positions), best (positions,).
     """
     layers, paths = current.shape[1], current.shape[2]
-    # From the first tick of a block on, an operation is free again.
+    # The first tick of a block makes an operation available again.
     fresh = (tick + 1) % _BLOCK == 0
     spent = later[0] if fresh else later[1]
     _with_change(later[0], scratch[0], best, free)
@@ -207,10 +208,10 @@ def _step(need, chance, units, margin, levels, base, price, tick, free, later, c
         scratch[1, :, :, :] = scratch[0]
     else:
         _with_change(spent, scratch[1], best, free)
-    first = margin + units - 1 - tick  # place of the unit of level 0; that of level q stands q further on
+    first = margin + units - 1 - tick  # index of the unit at level 0; the unit at level q is at index + q
     _pair_value(need, chance, scratch[1], first, levels, price, scratch[2])
     _with_change(scratch[2], scratch[3], best, free)
-    first_played = tick - units + 1  # levels below stand behind the last unit
+    first_played = tick - units + 1  # lower levels are past the last unit
     for k in range(layers):
         for p in range(paths):
             ready, used = current[0, k, p], current[1, k, p]
@@ -236,7 +237,7 @@ def _step(need, chance, units, margin, levels, base, price, tick, free, later, c
 
 @allocating_kernel
 def _choice(need, chance, units, margin, levels, base, price, tick, free, later, q, p, k, f):
-    """Return the best move from a state, and what follows it: (move, path of the next unit, layer, path of the unit after a fast one)."""
+    """Return the best move from a state and its successor: (move, path of the next unit, layer, path of the unit after a fast one)."""
     fresh = (tick + 1) % _BLOCK == 0
     spent = later[0] if fresh else later[1]
     first = margin + units - 1 - tick
@@ -268,7 +269,7 @@ def _choice(need, chance, units, margin, levels, base, price, tick, free, later,
 
 @kernel
 def _best_path(table, position, p, k, free):
-    """Path of the next unit and layer after it from path p and layer k, and the value there."""
+    """Return the best path of the next unit and the layer after it, from path p and layer k, and the value."""
     path, layer, best = p, k, table[k, p, position]
     source = k if free and k == table.shape[0] - 1 else k - 1
     if source >= 0:
@@ -307,7 +308,7 @@ def _solve(need, chance, start_top, levels, units, margin, base, price, later_pr
     level, concealed = np.full((ask.size, last + 1), -1, np.int16), np.zeros((ask.size, last + 1), np.float32)
     at, used = begin.copy(), np.zeros(ask.size, np.int64)
     for n in range(ask.size):
-        # Units before the first one played were never due; they count as sent on the same path.
+        # Units before the first played one were never due; they count as sent on the same path.
         path[n, : begin[n, 0] - begin[n, 1] + 1] = begin[n, 2]
     chunk = np.empty((_CHUNK + 1, *shape), np.float32)
     for c in range(last // _CHUNK + 1):
@@ -333,7 +334,7 @@ def _solve(need, chance, start_top, levels, units, margin, base, price, later_pr
 def _follow(
     need, chance, units, margin, levels, base, price, tick, free, table, at, used, n, path, played_tick, level, concealed
 ):  # fmt: skip
-    """Go through one tick of the best course from state `at` (tick of the start, level, path, layer), and write down what it was."""
+    """Follow one tick of the best course from state `at` (start tick, level, path, layer) and record it."""
     q, p = at[1], at[2]
     unit = tick - q
     position = margin + units - 1 - unit

@@ -1,19 +1,17 @@
-"""The best R of a call, from programmes that know only prices, and a bound that no policy beats.
+"""The best R of a call from dynamic programs with prices, and a bound that no policy exceeds.
 
-R = 93.2 - Id(x) - Ie(s) of the call's mean offset x and concealed share s (`vcgym.network.playout.quality`) is no sum over ticks, so it
-is reached
-through sums: for a price w of concealment, `joint.solve` gives the least mean of offset + w concealed. Each price is a cut: whatever a
-policy does, x + w s >= D(w). R falls in x and in s, so no policy exceeds the largest R on the border of the region that the cuts leave.
-There x is piecewise linear in s, and on a piece R is convex in s on either side of the knee of Id, so that largest R stands at a corner or
-at the knee.
+R = 93.2 - Id(x) - Ie(s) of the call's mean offset x and concealed share s (`vcgym.network.playout.quality`) is not a sum over ticks, so it
+is optimised through sums: for a price w of concealment, `joint.solve` gives the minimum mean of offset + w concealed. Each price gives a
+cut: every policy has x + w s >= D(w). R decreases in x and in s, so no policy exceeds the maximum of R on the border of the region allowed
+by the cuts. There x is piecewise linear in s, and on each piece R is convex in s on either side of the knee of Id. The maximum is therefore
+at a corner or at the knee.
 
-The best plan found is the anchor (`Best.rating`), the border the bound (`Best.bound`). Prices are added, where bound and plan lie
-apart, until they are within `GAP` or none promises more. Since Id has a knee, the best R may lie between two plans of one price: then the
-call is given one price up to some tick and another one from there on. Without a path change every path is looked at alone instead.
+The best plan found is the anchor (`Best.rating`), the maximum on the border the bound (`Best.bound`). Prices are added until bound and plan
+are within `GAP` or no price can improve them. Because Id has a knee, the best R may lie between two plans of one price; then the call gets
+one price up to some tick and another one after it. Without path changes, each path is solved separately instead.
 
-The bound is for the player's course without a jump from more than one second above its target, and within the rounding of float32
-(under 0.01). The reward `emodel` of a plan, which is additive, is its return, not what is optimised: R prices concealment less the more
-of it there is.
+The bound holds for courses of the player without a jump from more than one second above its target, up to the rounding of float32 (under
+0.01). A plan maximises R, not its return under the additive reward `emodel`: in R, the marginal cost of concealment falls with its share.
 """
 
 from collections.abc import Sequence
@@ -36,7 +34,7 @@ from vcgym.network.playout.quality import (
 GAP = 0.05
 MAX_PRICES = 9
 MIXTURES = 7  # bisections for each order of two prices
-SPREAD = 1.25  # how far the two prices of a mixture lie beyond those it mixes, so that going from one plan to the other pays
+SPREAD = 1.25  # factor by which a mixture widens its two prices, so that changing from one plan to the other pays
 _LEVEL_MS = UNIT_US / 1000.0
 
 
@@ -44,9 +42,9 @@ class Best(NamedTuple):
     """Best result in hindsight under one limit on path changes.
 
     Attributes:
-        plan: the best one found.
-        rating: its R.
-        bound: no policy within the limit has more.
+        plan: best plan found.
+        rating: R of the plan.
+        bound: upper bound on R of any policy within the limit.
     """
 
     plan: Plan
@@ -55,7 +53,7 @@ class Best(NamedTuple):
 
 
 class _Cut(NamedTuple):
-    """x + price_ms * s >= floor_ms."""
+    """Cut x + price_ms * s >= floor_ms."""
 
     price_ms: float
     floor_ms: float
@@ -66,8 +64,8 @@ def best_ratings(seen: Seen, changes: Sequence[int], gap: float = GAP) -> list[B
 
     Args:
         seen: the world.
-        changes: ascending, `joint.UNLIMITED` last.
-        gap: how far apart bound and plan may lie without another price being tried.
+        changes: limits, ascending, `joint.UNLIMITED` last.
+        gap: difference of bound and plan at which no further price is tried.
     """
     levels = None
     while True:
@@ -82,7 +80,7 @@ def best_ratings(seen: Seen, changes: Sequence[int], gap: float = GAP) -> list[B
 
 
 def _best_fixed(seen: Seen, gap: float) -> Best:
-    """Without a change paths cannot be mixed, so each one is looked at alone."""
+    """Return the best result without path changes: each path is solved separately, since paths cannot be mixed."""
     alone = []
     for p in range(len(seen.delay_us)):
         one = Seen(seen.delay_us[p : p + 1], seen.chance[p : p + 1], seen.history[p : p + 1])
@@ -101,7 +99,7 @@ def local_price_ms(share: float) -> tuple[float, float]:
 
 
 def highest_rating(cuts: Sequence[_Cut], lowest_ms: float) -> tuple[float, float]:
-    """Largest R in the region x >= lowest_ms, x + price s >= floor of every cut, and the share at which it stands."""
+    """Return the maximum R in the region x >= lowest_ms, x + price s >= floor of every cut, and its share s."""
     lines = np.array([(0.0, lowest_ms), *cuts])
     (w, floor), knee = lines.T, REDUCED_KNEE_MS
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -115,7 +113,7 @@ def highest_rating(cuts: Sequence[_Cut], lowest_ms: float) -> tuple[float, float
 
 
 def _search(staged: Stage, changes: tuple[int, ...], gap: float) -> list[Best]:
-    """Ask prices until bound and plan meet, or no price promises more; then mix the two plans that the best one lies between."""
+    """Try prices until bound and plan meet or no price can improve them; then mix the two plans around the best one."""
     lowest_ms = staged.lowest * _LEVEL_MS
     plans: list[list[Plan]] = [[] for _ in changes]
     cuts: list[list[_Cut]] = [[] for _ in changes]
@@ -132,7 +130,7 @@ def _search(staged: Stage, changes: tuple[int, ...], gap: float) -> list[Best]:
         for n in sorted(range(len(changes)), key=lambda n: best[n].rating - best[n].bound):
             if price_ms is None and best[n].bound - best[n].rating > gap and len(asked) < MAX_PRICES:
                 price_ms = _next_price(plans[n], cuts[n], lowest_ms, asked)
-                # Cuts lose least where the mean taken off is the one that is found.
+                # Cuts are tightest if the subtracted mean equals the result.
                 mean = min(plan.delay_ms + (price_ms or 0.0) * plan.share for plan in plans[n]) / _LEVEL_MS
     return _mixed(staged, changes, plans, cuts, best, gap)
 
@@ -155,7 +153,7 @@ def _mixed(
                 found = solve(staged, early / _LEVEL_MS, float(staged.lowest), changes, late / _LEVEL_MS, split)
                 for other, plan in zip(plans, found, strict=True):
                     other.append(plan)
-                # The lower price comes first in the first order: more of it means less delay.
+                # In the first order the lower price comes first: more of it means less delay.
                 if (found[n].delay_ms > REDUCED_KNEE_MS) == (early < late):
                     low = split
                 else:
@@ -171,19 +169,19 @@ def _best(plans: Sequence[Plan], cuts: Sequence[_Cut], lowest_ms: float) -> Best
 
 
 def _floor_ms(value: float, mean: float, staged: Stage) -> float:
-    """Least mean cost that a sum of cost - mean leaves: ticks are the units, less those before the start, and the change of level."""
+    """Return the minimum mean cost implied by a sum of cost - mean; ticks: units minus those before the start plus the level change."""
     ticks = staged.units + staged.levels if value > 0.0 else max(staged.units - len(staged.start_top) - staged.levels, 1)
     return (mean + value / ticks) * _LEVEL_MS
 
 
 def _binding(cuts: Sequence[_Cut], share: float) -> list[float]:
-    """Prices of the cuts that bound the delay at a share."""
+    """Return the prices of the cuts that are binding at a share."""
     floors = np.array([cut.floor_ms - cut.price_ms * share for cut in cuts])
     return [cut.price_ms for cut, floor in zip(cuts, floors, strict=True) if floor > floors.max() - 0.05]
 
 
 def _next_price(plans: Sequence[Plan], cuts: Sequence[_Cut], lowest_ms: float, asked: Sequence[float]) -> float | None:
-    """Return a price that should lower the bound: where two cuts meet, the slope between their plans; at an end, one beyond; or None."""
+    """Return a price that may lower the bound, or None: the slope between the plans of two adjacent cuts, or a price beyond the last."""
     share = highest_rating(cuts, lowest_ms)[1]
     near = _binding(cuts, share)
     low, high = min(near), max(near)

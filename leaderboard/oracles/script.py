@@ -1,4 +1,4 @@
-"""A router that follows a path sequence written beforehand. It is decided at the sender, so nothing of it comes late."""
+"""A router that follows a given path sequence, at the sender, so its commands have no delay."""
 
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ def _decide(params, state, s, now_us):
 
 
 def play_script(scenario: Scenario, draw: WorldDraw, path: NDArray[np.int16], receiver: Any) -> Played:
-    """Play one call on a drawn world, with path sequence (packets,) and a receiver rule."""
+    """Play one call on a sampled world with a path sequence (packets,) and a receiver rule."""
     batch = CallBatch(scenario, 1, Script(path[None]), receiver, location="sender", probe_rate=0.0, log=True)
     batch.start(0, draw)
     batch.play(np.arange(1))

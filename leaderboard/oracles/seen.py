@@ -1,15 +1,15 @@
-"""A world as an oracle sees it: the delay that every packet would have on every path, and the probability that it is lost.
+"""A world as an oracle sees it: the delay of every packet on every path, and the probability that it is lost.
 
-Independent losses are coins, and whoever knew them beforehand would step aside of each: worth 0.2 to 1.8 points of R that no policy can
-ever reach. So the coin is hidden and its probability shown. A state that lasts is shown as it is:
+An oracle that knew independent random losses in advance could avoid each of them, which is worth 0.2 to 1.8 points of R that no policy can
+reach. Therefore such losses are hidden and only their probability is visible. Persistent states are visible:
 
     independent losses (loss run 1, bad hours, events that lose a share)   hidden; their probability per slot
-    Gilbert-Elliott losses with runs (loss_run > 1)                        the state is seen: probability 0 or 1 (its bad state loses all)
-    outages (events that lose everything)                                  seen: probability 1
-    replay: OUTAGE_SLOTS missing replies in a row or more                  an outage, seen
+    Gilbert-Elliott losses with runs (loss_run > 1)                        visible state: probability 0 or 1 (its bad state loses all)
+    outages (events that lose everything)                                  visible: probability 1
+    replay: at least OUTAGE_SLOTS missing replies in a row                 visible, an outage
     replay: shorter gaps                                                   hidden; the share of missing replies within half a second
 
-A lost packet has a delay here, the one it would have had. In a replay world that is the last one, drained first-in-first-out.
+A lost packet has the delay that it would have had; in a replay world, the last measured delay, drained first-in-first-out.
 """
 
 from typing import NamedTuple
@@ -33,8 +33,8 @@ class Seen(NamedTuple):
     """Knowledge of an oracle about one world, slots 0 to packets - 1.
 
     Attributes:
-        delay_us: int32 (paths, packets), at least 1; LOST where the packet never arrives for certain.
-        chance: float64 (paths, packets), probability 0..1 that the packet is lost; 1 exactly where the delay is LOST.
+        delay_us: int32 (paths, packets), at least 1; LOST if the packet certainly never arrives.
+        chance: float64 (paths, packets), probability 0..1 that the packet is lost; 1 if and only if the delay is LOST.
         history: (paths, 3) n, mean ms, sd ms before the call.
     """
 
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
 
 
 class SeenWorld(World):
-    """Seen world to play on, in which nothing is lost but what is lost for certain; losses are hidden from whoever plays, too."""
+    """Playable seen world in which only certain losses occur; random losses are hidden from the players too."""
 
     def __init__(self, seen: Seen) -> None:
         paths, packets = seen.delay_us.shape
@@ -56,7 +56,7 @@ class SeenWorld(World):
         self._next = 0
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
-        """Back to block 0, whatever `draw` says; returns the history."""
+        """Reset to block 0, ignoring `draw`, and return the history."""
         self._begin(row, draw)
         self.fill(np.array([row]))
         return self.history[row].copy()
@@ -65,13 +65,13 @@ class SeenWorld(World):
         self._next = 0
 
     def fill(self, which: NDArray[np.int64]) -> None:
-        """Show the next block."""
+        """Load the next block."""
         self.delay_us[0] = self._blocks[:, self._next]
         self._next += 1
 
 
 def see(scenario: Scenario, draw: WorldDraw) -> Seen:
-    """Return a drawn world, losses hidden."""
+    """Return a sampled world with hidden losses."""
     world = scenario.world(1)
     lossless = draw._replace(parameters=draw.parameters | {"lossless": True})
     history = world.start(0, draw)
@@ -87,13 +87,13 @@ def see(scenario: Scenario, draw: WorldDraw) -> Seen:
 
 
 def along(seen: Seen, path: NDArray[np.int16]) -> Seen:
-    """Return the world of the packets on the paths (packets,) that they took, as a single path."""
+    """Return a world with a single path: each packet on the path (packets,) that it took."""
     packets = np.arange(len(path))
     return Seen(seen.delay_us[path, packets][None], seen.chance[path, packets][None], seen.history[:1])
 
 
 def path_chances(draw: WorldDraw, path_links: NDArray[np.int64], packets: int) -> NDArray[np.float64]:
-    """Probability (paths, packets) that a packet sent in a slot is lost, of a drawn paper or correlated world."""
+    """Return the loss probability (paths, packets) of a packet sent in each slot of a sampled paper or correlated world."""
     given, links = draw.parameters, int(path_links.max()) + 1
     hours = allocate_bad_hours(1, links)
     for name in ("bad_from", "bad_to", "loss", "loss_run"):
@@ -108,7 +108,7 @@ def path_chances(draw: WorldDraw, path_links: NDArray[np.int64], packets: int) -
 
 @allocating_kernel
 def _links_pass(hours: BadHours, seed: np.uint64, first_slot: int, passes: NDArray[np.float64]) -> None:
-    """Probability (links, packets) that a link passes the packet of a slot; bad hours begin at `first_slot`, before the call."""
+    """Write the probability (links, packets) that a link passes the packet of a slot; bad hours begin at `first_slot`, before the call."""
     start_bad_hours(hours, 0, seed, first_slot)
     for link in range(passes.shape[0]):
         for slot in range(first_slot, passes.shape[1]):
@@ -119,7 +119,7 @@ def _links_pass(hours: BadHours, seed: np.uint64, first_slot: int, passes: NDArr
 
 @kernel
 def _link_loses(hours, link, seed, slot):
-    """Probability that a link loses the packet of `slot`, slots in order."""
+    """Return the probability that a link loses the packet of `slot`; slots must be visited in order."""
     losses = rng.stream_key(seed, link, rng.LOSS)
     if hours.bad_from[0, link] <= slot < hours.bad_to[0, link]:
         if slot >= hours.until[0, link]:
@@ -138,7 +138,7 @@ def _link_loses(hours, link, seed, slot):
 
 @allocating_kernel
 def _hide_gaps(measured_us):
-    """Delays and loss probabilities of measured slots (paths, packets), LOST where a reply is missing."""
+    """Return delays and loss probabilities of measured slots (paths, packets), which are LOST where a reply is missing."""
     paths, packets = measured_us.shape
     delay_us, chance = measured_us.copy(), np.zeros((paths, packets))
     for p in range(paths):

@@ -1,9 +1,8 @@
-"""Best path sequences in hindsight, routing alone: least sum of one-way delay and priced expected loss, with at most k path changes.
+"""Best path sequences in hindsight, routing only: minimum sum of one-way delay and priced expected loss with at most k path changes.
 
-A packet costs its delay, and one second (`vcgym.network.playout.quality.LOSS_PRICE`) times the probability that it is lost; a packet that
-never
-arrives for certain costs that second. With no change allowed it is the best fixed path. The clairvoyant sees every coin: of each packet
-it takes the path on which that very packet arrives soonest. It minimises delay, not R, and is shown, never an anchor.
+A packet costs its delay plus one second (`vcgym.network.playout.quality.LOSS_PRICE`) times its loss probability; a packet that certainly
+never arrives costs one second. Without changes the result is the best fixed path. The clairvoyant knows every loss: for each packet it
+takes the path with the earliest arrival. It minimises delay, not R; it is shown but never an anchor.
 """
 
 import numpy as np
@@ -18,13 +17,13 @@ LOSS_US = LOSS_PRICE * 100_000.0
 
 
 def costs(seen: Seen) -> NDArray[np.float64]:
-    """(paths, packets) cost of a packet in us."""
+    """Return the cost (paths, packets) of each packet in us."""
     arrives = 1.0 - seen.chance
     return np.where(seen.delay_us == LOST, 0.0, seen.delay_us) * arrives + LOSS_US * seen.chance
 
 
 def best_sequence(cost: NDArray[np.float64], changes: int | None) -> NDArray[np.int16]:
-    """(packets,) the path of each packet at least total cost (paths, packets), with at most `changes` changes; None: any number."""
+    """Return the path of each packet (packets,) with minimum total `cost` (paths, packets) and at most `changes` changes (None: any)."""
     if changes is None:
         return np.argmin(cost, axis=0).astype(np.int16)
     if changes < 0:
@@ -33,7 +32,7 @@ def best_sequence(cost: NDArray[np.float64], changes: int | None) -> NDArray[np.
 
 
 def clairvoyant(delay_us: NDArray[np.int32]) -> NDArray[np.int16]:
-    """(packets,) the path on which each packet arrives soonest; where it arrives on none, the path of the packet before."""
+    """Return the path (packets,) with the earliest arrival of each packet; if it arrives on none, the previous packet's path."""
     path = np.argmin(np.where(delay_us == LOST, np.iinfo(np.int32).max, delay_us), axis=0)
     arrives = (delay_us != LOST).any(axis=0)
     last = np.maximum.accumulate(np.where(arrives, np.arange(len(path)), 0))
@@ -43,9 +42,9 @@ def clairvoyant(delay_us: NDArray[np.int32]) -> NDArray[np.int16]:
 @allocating_kernel
 def _best_sequence(cost, changes):
     paths, packets = cost.shape
-    best = np.empty((changes + 1, paths))  # cost up to this packet, with as many changes at most, ending on this path
+    best = np.empty((changes + 1, paths))  # minimum cost up to this packet with at most k changes, ending on path p
     changed = np.zeros((packets, changes + 1, paths), np.bool_)
-    source = np.zeros((packets, changes + 1), np.int16)  # where a change at this packet comes from
+    source = np.zeros((packets, changes + 1), np.int16)  # previous path of a change at this packet
     best[:, :] = cost[:, 0]
     for i in range(1, packets):
         for k in range(changes, -1, -1):

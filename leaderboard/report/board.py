@@ -1,8 +1,8 @@
-"""The leaderboard as data: for each mode the systems in order of rank, each with its summary of every metric, and each stratum by itself.
+"""The leaderboard as data: for each mode the ranked systems with a summary of every metric, and the same for each stratum.
 
-Worlds whose strata were drawn in the declared weights make one board of their mode; those of a stratum that is drawn only by name (the
-natural mix, a control) make another. Oracles are on a board's axis and never ranked. `vcgym.leaderboard.results.columns.Columns` says which
-metrics there are and which one ranks.
+Worlds whose strata were sampled with the declared weights make one board per mode; a stratum sampled only by name (the natural mix, a
+control) has its own board. Oracles are on a board's axis and never ranked. `vcgym.leaderboard.results.columns.Columns` defines the metrics
+and the one used for ranking.
 """
 
 from typing import NamedTuple
@@ -33,17 +33,17 @@ START = "-start"
 
 
 class Value(NamedTuple):
-    """The ranked metric of one system beside the others' and what was attainable.
+    """Ranked metric of one system relative to other systems and to the attainable value.
 
     Attributes:
-        to_published: less that of `Board.published`, on the same worlds; None without one.
-        to_bar: less that of `Board.bar`, on the same worlds; None without one.
-        score: anchored, 0 to 100 and beyond; None without oracle rows, NaN where there is no room.
-        regret: mean of the oracle less the system's; None without oracle rows.
-        won: share of worlds in which it is better than `Board.reference`, a tie counting half.
-        median: over kinds of worlds of the mean of a kind.
-        shortfall: mean of what is lacking to `Columns.target`; None without a target.
-        learned: of an agent, less the same agent before its first update, which plays as NAME-start; None without one.
+        to_published: paired difference to `Board.published`; None without one.
+        to_bar: paired difference to `Board.bar`; None without one.
+        score: anchored score, 0 to 100 and beyond; None without oracle rows, NaN if there is no room.
+        regret: mean of the oracle minus the system's; None without oracle rows.
+        won: share of worlds in which the system is better than `Board.reference`; a tie counts half.
+        median: median over kinds of worlds of the mean within a kind.
+        shortfall: mean shortfall to `Columns.target`; None without a target.
+        learned: paired difference of an agent to itself before its first update, which plays as NAME-start; None without one.
     """
 
     to_published: Estimate | None
@@ -57,7 +57,7 @@ class Value(NamedTuple):
 
 
 class Line(NamedTuple):
-    """System: its kind ("rule", "tuned", "agent" or "local"), standing, summary per metric, share of calls per band, value and cost."""
+    """Line of a system: its kind ("rule", "tuned", "agent", "local"), standing, summary per metric, shares per band, value and cost."""
 
     kind: str
     standing: Standing
@@ -67,25 +67,25 @@ class Line(NamedTuple):
     cost: dict[str, int]
 
     def estimate(self, column: Column) -> Estimate:
-        """Return the summary that tables show for `column`: its interquartile mean or its mean."""
+        """Return the summary of `column` in tables: its interquartile mean or its mean."""
         return self.summaries[column.name]
 
     def cell(self, column: Column) -> str:
-        """Return that summary, rounded for reading, in the column's unit."""
+        """Return that summary as rounded text in the column's unit."""
         return format_value(column, self.estimate(column).value)
 
     @property
     def rank(self) -> str:
-        """Rank in words: "2", or "tied 1-3" where the data do not tell."""
+        """Rank as text: "2", or "tied 1-3" if the data do not decide."""
         tied = self.standing.rank_low < self.standing.rank_high
         return f"tied {self.standing.ranks}" if tied else self.standing.ranks
 
 
 class Stratum(NamedTuple):
-    """Stratum of a mode by itself.
+    """Results of one stratum of a mode.
 
-    Its name, number of worlds, and per system the summary of the ranked metric, the standing by it, and what it is above the systems
-    `Board.published` and `Board.bar`, if there are; the axis of anchored scores, if there are oracles.
+    It has the name, the number of worlds, and per system the summary of the ranked metric, the standing, and the differences to
+    `Board.published` and `Board.bar`, if they exist; also the axis of anchored scores, if there are oracles.
     """
 
     name: str
@@ -103,12 +103,11 @@ class Stratum(NamedTuple):
 
 
 class Board(NamedTuple):
-    """Worlds ranked together: of one mode in the declared weights (`mode` is "correlated"), or of a stratum by name ("correlated-natural").
+    """Worlds ranked together: of one mode with the declared weights (`mode` is "correlated"), or of one stratum ("correlated-natural").
 
-    The columns of its suite, number of worlds, what was held constant, the systems, best first, and the strata, if there is more than one;
-    the best published system, "" without one, and the tuned one, with which all are compared; the axis of anchored scores, None without
-    oracle rows; Pareto fronts by name; the performance profile of each system at `Columns.levels`, with intervals, and at
-    `Columns.profile`; and what has to be said beside the numbers.
+    The fields are: columns of its suite, number of worlds, conditions, systems (best first), and strata if there is more than one; the best
+    published system ("" without one) and the tuned reference of all comparisons; the axis of anchored scores (None without oracle rows);
+    Pareto fronts by name; performance profiles at `Columns.levels`, with intervals, and at `Columns.profile`; and notes for the reader.
     """
 
     columns: Columns
@@ -127,22 +126,22 @@ class Board(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """The system that `Value.won` refers to: the best published one, without one the best."""
+        """Reference of `Value.won`: the best published system, or the best system if there is none."""
         return self.published or self.lines[0].standing.system
 
 
 def board_name(mode: str, stratum: str | None) -> str:
-    """Return the board that worlds of a stratum belong to: their mode's, or, of a stratum drawn only by name, its own."""
+    """Return the board of a stratum: its mode's, or its own for a stratum sampled only by name."""
     return f"{mode}-{stratum}" if stratum in BY_NAME else mode
 
 
 def boards(results: pa.Table) -> list[Board]:
     """Rank the systems of a results table, board by board in alphabetical order.
 
-    Rows of kind "oracle" set the axis of anchored scores; an oracle that lacks a world of a board is none of that board's.
+    Rows of kind "oracle" set the axis of anchored scores; a board ignores an oracle that lacks one of its worlds.
 
     Raises:
-        ValueError: on some board a system lacks a world that another one has.
+        ValueError: a system lacks a world of a board that another system has.
     """
     columns = columns_of(results)
     of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
@@ -177,14 +176,14 @@ def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
 
 
 def _anchors(columns: Columns, rows: pa.Table, worlds: int) -> list[pa.Table]:
-    """Return the rows of each oracle that is on the axis and has all worlds."""
+    """Return the rows of each oracle of the axis that has all worlds."""
     names = (columns.anchors.hundred, columns.anchors.informed) if columns.anchors else ()
     found = [rows.filter((pc.field("kind") == ORACLE) & (pc.field("system") == name)) for name in names]
     return [of_oracle for of_oracle in found if of_oracle.num_rows == worlds]
 
 
 def _suite(results: pa.Table) -> str:
-    """Return name and version of the suite, "" of several."""
+    """Return name and version of the suite; "" for several suites."""
     names = {f"{name}-{version}" for name, version in zip(*(results[key].to_pylist() for key in ("suite", "suite_version")), strict=True)}
     return names.pop() if len(names) == 1 else ""
 
@@ -218,7 +217,7 @@ def _values(
 
 
 def _to(paired: Paired, primary: Column, reference: str) -> dict[str, Estimate]:
-    """Return each system less `reference`; nothing without one."""
+    """Return the paired difference of each system to `reference`; an empty mapping without a reference."""
     return differences(paired, primary.name, reference, primary.trim) if reference else {}
 
 
@@ -246,7 +245,7 @@ def bands(columns: Columns, rows: pa.Table) -> dict[str, float]:
 
 
 def _conditions(columns: Columns, results: pa.Table) -> dict[str, str]:
-    """Return everything that has to stand beside a number for it to be a result, in words."""
+    """Return as text all conditions that must accompany a number for it to be a result."""
 
     def values(name: str) -> str:
         return ", ".join(map(str, sorted(results[name].unique().to_pylist()))) or "none"

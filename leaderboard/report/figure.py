@@ -1,4 +1,4 @@
-"""Delay distributions as SVG: the same bytes for the same counts, colours by style sheet so that they suit light and dark pages."""
+"""Delay distributions as SVG: the same bytes for the same counts; a style sheet sets colours for light and dark pages."""
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
@@ -18,9 +18,9 @@ from vcgym.leaderboard.results.columns import Column, DelayLoss
 
 _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#7a5fc0", "#8c8c8c")
 _DASHES = ("", "6 2.5", "1.6 2", "8 2 1.6 2", "3 3")
-_MIN_PERCENT = 0.001  # a logarithmic axis has no zero
+_MIN_PERCENT = 0.001  # lower end, since a logarithmic axis has no zero
 _AGENT_COLOUR = "#c8283c"
-_INK, _GRID, _SOFT = "#010203", "#040506", "#070809"  # stand-ins that the page's own colours replace
+_INK, _GRID, _SOFT = "#010203", "#040506", "#070809"  # placeholders for the page's own colours
 
 
 class Stroke(NamedTuple):
@@ -32,7 +32,7 @@ class Stroke(NamedTuple):
 
 
 def strokes(kinds: Mapping[str, str], first: Collection[str] = ()) -> dict[str, Stroke]:
-    """Return a stroke for each system (name -> kind): agents thick and red, rules by colour, then dashes (40, `first` served first)."""
+    """Return a stroke for each system (name -> kind): agents thick and red, rules by colour, then dashes (40, starting with `first`)."""
     agents = sorted(system for system, kind in kinds.items() if kind in AGENT_KINDS)
     rules = sorted(set(kinds) - set(agents), key=lambda system: (system not in first, system))
     drawn = {system: Stroke(_AGENT_COLOUR, _DASHES[k % len(_DASHES)], 2.6) for k, system in enumerate(agents)}
@@ -42,12 +42,12 @@ def strokes(kinds: Mapping[str, str], first: Collection[str] = ()) -> dict[str, 
 
 
 def delay_figure(cdfs: Mapping[str, DelayCdf], drawn: Mapping[str, Stroke], title: str) -> str:
-    """Return inline SVG of the share of packets sent that were heard within a delay, one curve per system.
+    """Return inline SVG of the share of sent packets heard within a delay, one curve per system.
 
     Args:
         cdfs: system -> distribution.
-        drawn: system -> stroke; the last of them lie underneath, and systems that are not among them below all, thin and grey.
-        title: what the picture shows, above it.
+        drawn: system -> stroke; the first ones are on top, and other systems are below all of them, thin and grey.
+        title: title above the picture.
     """
     with style():
         figure = Figure(figsize=(5.2, 3.3), layout="constrained")
@@ -99,11 +99,11 @@ def _themed(svg: str) -> str:
 
 
 def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, Stroke], plane: DelayLoss) -> str:
-    """Return inline SVG of delay against loss: a mark per system, the front joined by steps, its systems and agents named.
+    """Return inline SVG of delay against loss: a mark per system, the front as steps, names for systems on the front and agents.
 
     Args:
-        front: of `plane`.
-        kinds: of each system.
+        front: Pareto front of `plane`.
+        kinds: kind of each system.
         drawn: see `delay_figure`.
         plane: delay and loss.
     """
@@ -141,7 +141,7 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
 
 
 def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Return `names` whose labels do not lie on an earlier one's: a tenth of the figure's width or a fifth of its height away."""
+    """Return the `names` whose labels do not overlap earlier ones: at least a tenth of the width or a fifth of the height away."""
     delays, losses = (np.array([at[axis] for at in places.values()]) for axis in (0, 1))
     wide, tall = max(float(np.ptp(delays)), 1e-9), max(float(np.ptp(np.log(losses))), 1e-9)
     kept: list[str] = []
@@ -154,18 +154,18 @@ def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[
 
 
 def style() -> AbstractContextManager[None]:
-    """Return the look of our figures, from making one until `as_svg` has drawn it."""
+    """Return the style of our figures as a context; it must be active until `as_svg` has drawn the figure."""
     return matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "vcgym", "font.family": "sans-serif", "font.size": 9.0})
 
 
 def as_svg(figure: Figure, transparent: bool = False) -> str:
-    """Return the figure as SVG text that holds neither date nor version."""
+    """Return the figure as SVG text without date or version."""
     drawing = StringIO()
     figure.savefig(drawing, format="svg", transparent=transparent, metadata={"Date": None, "Creator": None})
     return drawing.getvalue()
 
 
 def _reach_ms(cdfs: Mapping[str, DelayCdf]) -> float:
-    """Return the first whole 100 ms by which every system has 99 % of what it will ever deliver."""
+    """Return the first multiple of 100 ms at which every system has delivered 99 % of its final share."""
     reached = [GRID_MS[np.searchsorted(cdf.packets_within, 0.99 * cdf.packets_within[-1])] for cdf in cdfs.values()]
     return max(100.0, 100.0 * float(np.ceil(max(reached, default=0.0) / 100.0)))

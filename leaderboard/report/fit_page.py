@@ -1,4 +1,4 @@
-"""The page docs/fit.md: what the fit report says, as Markdown."""
+"""The page docs/fit.md: the fit report as Markdown."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def fit_page(root: Path) -> str:
     """Return the whole page, from the measurements under `root`.
 
     Raises:
-        DataError: a file that is missing or broken.
+        DataError: a file is missing or broken.
     """
     fits = [row for name in SCENARIOS for row in fit_report(name, root)]
     measured, drawn = measured_structure(root), [drawn_structure(*world) for world in WORLDS]

@@ -1,4 +1,4 @@
-"""Sentences beside the numbers of a board: how its intervals and ranks are to be read, and which differences it could have shown."""
+"""Notes of a board: the meaning of its intervals and ranks, and the differences it can detect."""
 
 import math
 
@@ -11,7 +11,7 @@ from vcgym.network.worlds.strata import NATURAL
 
 
 def notes(paired: Paired, column: Column, board: str) -> tuple[str, ...]:
-    """Return sentences for a board that is ranked by `column`."""
+    """Return notes for a board ranked by `column`."""
     return (*_of_name(board), _coverage(paired, column), _ranks(paired, column))
 
 

@@ -1,4 +1,4 @@
-"""The report page: one self-contained HTML file made from the stored results, the same bytes for the same files."""
+"""The report page: one self-contained HTML file from the stored results; the same files give the same bytes."""
 
 import json
 from collections.abc import Sequence
@@ -31,8 +31,8 @@ _PAGE = Path(__file__).parent / "page"
 class Stored(NamedTuple):
     """Files of a finished run.
 
-    Results, with oracles where there are any; delay distributions; sessions over time; cards (hash, scenarios, cards) of the data; and a
-    sentence for each agent that was left out.
+    Results, including any oracles; delay distributions; timelines of sessions; cards (hash, scenarios, cards) of the data; and a sentence
+    for each agent that was left out.
     """
 
     results: pa.Table
@@ -46,8 +46,8 @@ class Stored(NamedTuple):
         """Read the files in `folder`.
 
         Raises:
-            FileNotFoundError: a file is not there.
-            ValueError: one is not what a run writes.
+            FileNotFoundError: a file is missing.
+            ValueError: a file was not written by a run.
         """
         results = read_with_oracles(folder)
         cdfs = read_cdfs(read(DELAY_CDF, folder / "cdf.parquet"))
@@ -59,8 +59,8 @@ def publish(folder: Path) -> list[Board]:
     """Write `report.html` and `leaderboard.md` from the files of a run, all in `folder`, and return the boards.
 
     Raises:
-        FileNotFoundError: one of the files is not there.
-        ValueError: they are not what a run writes, or a system was not run on all worlds of a mode.
+        FileNotFoundError: a file is missing.
+        ValueError: a file was not written by a run, or a system has not played all worlds of a mode.
     """
     stored = Stored.read(folder)
     ranked = boards(stored.results)
@@ -71,10 +71,10 @@ def publish(folder: Path) -> list[Board]:
 
 
 def publish_together(folders: Sequence[Path], page: Path) -> None:
-    """Write one page over the runs in `folders`, of one suite each, with a filter by suite.
+    """Write one page over the runs in `folders`, one suite each, with a filter by suite.
 
     Raises:
-        FileNotFoundError, ValueError: as `publish`.
+        FileNotFoundError, ValueError: see `publish`.
     """
     stored = [Stored.read(folder) for folder in folders]
     replace_file(page, board_page([(boards(one.results), one) for one in stored]).encode())
@@ -84,10 +84,10 @@ def board_page(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     """Return the page as text.
 
     Args:
-        runs: the boards of each run, one per mode, and what they were made from.
+        runs: boards of each run, one per mode, and the files they were made from.
 
     Raises:
-        ValueError: a system of some mode has no delay distribution.
+        ValueError: a system has no delay distribution in a mode.
     """
     ranked = [board for of_run, _ in runs for board in of_run]
     first = {name for board in ranked for name in _first(board)}
@@ -120,7 +120,7 @@ def board_page(runs: Sequence[tuple[list[Board], Stored]]) -> str:
 
 
 def _first(board: Board) -> list[str]:
-    """Return the systems that figures of a board show at first."""
+    """Return the systems that the figures of a board show initially."""
     kinds = {line.standing.system: line.kind for line in board.lines}
     return explorer.drawn_at_first(list(kinds), kinds, board.columns.drawn)
 
@@ -170,13 +170,13 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
 
 
 def _data(modes: list[dict[str, Any]], drawn: dict[str, Stroke]) -> str:
-    """Return the data of the script as JSON that may stand in a page."""
+    """Return the data of the script as JSON that is safe within a page."""
     data = {"strokes": drawn, "step_ms": explorer.STEP_MS, "modes": [mode["explore"] for mode in modes]}
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c").replace("&", "\\u0026")
 
 
 def _ranks_across_modes(ranked: Sequence[Board]) -> list[tuple[str, str, list[str]]]:
-    """Return (system, kind, rank in each mode) in the order of the best rank anywhere; empty if there is one mode only."""
+    """Return (system, kind, rank in each mode), sorted by the best rank in any mode; empty for a single mode."""
     if len(ranked) < 2:
         return []
     by_system: dict[str, list[Line | None]] = {}

@@ -1,4 +1,4 @@
-"""Run a suite: every system on every world, cell by cell, then rows, files, ranks, table and page."""
+"""Run a suite: play every system on every world, cell by cell, then write rows, files, ranks, table and page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -31,27 +31,27 @@ def run_suite(
     suite: Suite, parts: list[tuple[Part, AnyScenario]], systems: Mapping[str, Participant], folder: Path, on_progress: OnProgress,
     threads: int = 1, workers: int = 0, address: str | None = None, left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Board]:  # fmt: skip
-    """Play every participant on every world and publish the outcome; a run that was killed goes on where it was.
+    """Play every participant on every world and publish the results; a killed run resumes.
 
-    An agent that fails in play is left out, on all worlds, and named with the reason.
+    An agent that fails in play is left out on all worlds and named with the reason.
 
     Args:
-        suite: what to play.
-        parts: of `vcgym.leaderboard.evaluation.suites.prepare`.
-        systems: by name.
-        folder: receives the cells, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and leaderboard.md.
-        on_progress: called with the number of cells (`vcgym.leaderboard.evaluation.cells.cells.plan`) that are done and the last one.
-        threads: as for `evaluate`; without effect on the results.
-        workers: as for `evaluate`; without effect on the results.
-        address: as for `evaluate`; without effect on the results.
-        left_out: agents that were refused before, and why.
+        suite: suite to play.
+        parts: result of `vcgym.leaderboard.evaluation.suites.prepare`.
+        systems: participants by name.
+        folder: folder for the cells, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and leaderboard.md.
+        on_progress: called with the number of finished cells (`vcgym.leaderboard.evaluation.cells.cells.plan`) and the last one.
+        threads: see `evaluate`; no effect on the results.
+        workers: see `evaluate`; no effect on the results.
+        address: see `evaluate`; no effect on the results.
+        left_out: agents that were rejected before, with the reason.
 
     Returns:
         The boards.
 
     Raises:
         ValueError: a cell's file is broken.
-        DataError: the suite is frozen on other data, or the disk of the folder is all but full.
+        DataError: the suite is frozen on other data, or the disk of the folder is almost full.
     """
     require_frozen_data(suite, parts)
     require_space(folder)
@@ -72,7 +72,7 @@ def run_suite(
 
 
 def show(ranked: Sequence[Board], folder: Path, console: Console) -> None:
-    """Print who is first in a finished suite, where, and how agents of one's own did, and where the rest lies."""
+    """Print a summary of a finished suite: the first system, its worlds, the user's agents, and the path of the page."""
     print_summary(ranked, console)
     for line in left_out_lines(folder):
         console.print(line, highlight=False, markup=False, soft_wrap=True)

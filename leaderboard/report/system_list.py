@@ -1,4 +1,4 @@
-"""The list of systems: name, the rule of each control with its parameters, and what the rules come from."""
+"""The list of systems: name, the rule of each control with its parameters, and the sources of the rules."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from vcgym.baselines.systems import System, description, sources
 
 
 def system_rows(systems: Mapping[str, System]) -> Iterator[list[str]]:
-    """Yield rows of name, controller, rule and source: one of a system's description, then one of each of its rules."""
+    """Yield rows of name, controller, rule and source: one row with a system's description, then one row per rule."""
     for name, system in systems.items():
         yield [name, "", description(name), ", ".join(sources(system))]
         for controller, rule in system.rules.items():

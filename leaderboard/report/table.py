@@ -1,4 +1,4 @@
-"""The leaderboard as text: what a terminal of 120 columns shows, and Markdown."""
+"""The leaderboard as text: for a terminal with 120 columns, and as Markdown."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ _TEXT = ("rank", "system", "kind")
 
 
 def print_summary(boards: Sequence[Board], console: Console) -> None:
-    """Print the sentences of the first board and the systems that stand for all; the file has the rest."""
+    """Print the headline of the first board and its representative systems; the file has the rest."""
     first = boards[0]
     headings, rows = _few_headings(first), _few_rows(first)
     table = Table(title=_title(first), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
@@ -33,7 +33,7 @@ def print_summary(boards: Sequence[Board], console: Console) -> None:
 
 
 def markdown(boards: Iterable[Board]) -> str:
-    """Return each mode under a heading: sentences, the systems that stand for all, then all tables, and its conditions."""
+    """Return each mode under a heading: headline, representative systems, all tables, and conditions."""
     parts = ["# Leaderboard\n"]
     for board in boards:
         parts += [
@@ -116,7 +116,7 @@ def _learned(board: Board) -> bool:
 
 
 def _to_start(board: Board, line: Line) -> list[str]:
-    """Return what an agent has learned, "" for what has no start; nothing where nobody has one."""
+    """Return the cell with the gain of an agent over its start, "" without a start; no cell if no agent of the board has one."""
     if line.value.learned is None:
         return [""] if _learned(board) else []
     value, low, high = (format_value(board.columns.primary, end) for end in line.value.learned)
@@ -191,13 +191,13 @@ def _strata_rows(board: Board, strata: Sequence[Stratum]) -> list[list[str]]:
 
 
 def signed(found: Estimate, decimals: int, factor: float = 1.0) -> str:
-    """Return a change and its interval, times `factor`, with signs."""
+    """Return a difference and its interval, times `factor`, with signs."""
     value, low, high = (f"{factor * number:+.{decimals}f}" for number in found)
     return f"{value} [{low}, {high}]"
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]], text: tuple[str, ...] = _TEXT) -> str:
-    """Return a Markdown table; columns are set to the right but for those headed as `text` says."""
+    """Return a Markdown table; columns are right-aligned except those with a heading in `text`."""
     ruler = ["---" if heading in text else "---:" for heading in headings]
     cells = [[heading.replace("\n", " ") for heading in headings], ruler, *([cell.replace("|", r"\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells) + "\n"

@@ -1,4 +1,4 @@
-"""Pages from templates: the prose is in a Jinja file, numbers and tables come from Python. The same bytes for the same content."""
+"""Pages from templates: a Jinja file has the prose, Python the numbers and tables. The same content gives the same bytes."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import jinja2
 
 
 def render(path: Path, **content: Any) -> str:
-    """Return the template at `path` filled in, with one newline at its end; in ``*.html.j2`` text is escaped.
+    """Render the template at `path`, with one newline at its end; in ``*.html.j2`` text is escaped.
 
     Raises:
         jinja2.UndefinedError: the template uses a name that `content` lacks.

@@ -1,6 +1,6 @@
-"""Result rows of finished calls: delays under both accountings, losses, concealment and the E-model score.
+"""Result rows of finished calls: delays in both accountings, losses, concealment and the E-model score.
 
-`event`: a packet's delay ends when the receiver emits it; what is flushed at the end of the stream has none. `clocked`: it ends at the
+`event`: a packet's delay ends when the receiver emits it; packets flushed at the end of the stream have none. `clocked`: it ends at the
 tick at which a player of constant pace plays it. Percentiles interpolate linearly between order statistics.
 """
 
@@ -25,7 +25,7 @@ def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
 
     Args:
         played: S finished sessions.
-        **identity: identity columns; a string or number holds for every session, a sequence of S holds one value for each.
+        **identity: identity columns; a string or number applies to every session, a sequence of S has one value per session.
 
     Returns:
         S rows, identity columns first, then every metric of `call_columns.METRICS`. A delay without packets is NaN.
@@ -43,7 +43,7 @@ def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
 
 
 def g114_band(mouth_to_ear_ms: float) -> str:
-    """Return the one of `call_columns.G114_BANDS` in which a one-way delay in ms lies."""
+    """Return the band of `call_columns.G114_BANDS` that contains a one-way delay in ms."""
     good, with_care, beyond = G114_BANDS
     return good if mouth_to_ear_ms <= 150.0 else with_care if mouth_to_ear_ms <= 400.0 else beyond
 
@@ -75,9 +75,10 @@ def _call(played: "Played", s: int) -> dict[str, Any]:
 
 
 def _score(played: "Played", s: int) -> dict[str, Any]:
-    """R and MOS of the whole call and the 5th percentile of R over its 10-s windows.
+    """Return R and MOS of the whole call, and the 5th percentile of R over its 10-s windows.
 
-    Windows with under half of their ticks sounding (the last one of most calls) are left out; a call without a window left is its own.
+    Windows with sound in under half of their ticks (in most calls, the last one) are left out; if none remains, the whole call is the
+    window.
     """
     totals, ticks = played.totals, _sounding_ticks(played, s)
     mouth_to_ear_ms = float(totals.offset_us_sum[s]) / ticks / 1000.0 if ticks else float("nan")
@@ -102,7 +103,7 @@ def _sounding_ticks(played: "Played", s: int) -> int:
 
 
 def _concealment(played: "Played", s: int) -> dict[str, Any]:
-    """Share of ticks concealed, its runs, and BurstR of ITU-T G.107: mean run over 1 / (1 - share), the mean run of random loss."""
+    """Return the share of ticks concealed, its runs, and BurstR of ITU-T G.107: mean run / mean run of random loss, 1 / (1 - share)."""
     totals, ticks = played.totals, _sounding_ticks(played, s)
     concealed, runs = int(totals.ticks_concealed[s]), int(totals.conceal_runs[s])
     share = concealed / ticks if ticks else float("nan")

@@ -1,4 +1,4 @@
-"""Result rows of the test cases of RFC 8867 in the metrics of RFC 8868: means over the media flows of a case, and what they do together."""
+"""Result rows of the test cases of RFC 8867 with the metrics of RFC 8868: means over the media flows of a case, and joint metrics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -14,9 +14,9 @@ from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 
-_SETTLED = 0.2  # of its level: the rate has settled
+_SETTLED = 0.2  # maximum deviation of a settled rate, relative to its level
 _WINDOW_S = 5
-_MIN_STRETCH_S = 2 * _WINDOW_S  # between changes, to be looked at
+_MIN_STRETCH_S = 2 * _WINDOW_S  # minimum time between changes to be evaluated
 
 
 def jain(rates: ArrayLike) -> NDArray[np.float64]:
@@ -30,8 +30,8 @@ def case_metrics(link: SharedLink, flows: Sequence[PlayedFlow]) -> dict[str, flo
     """Return the metrics of one case.
 
     Args:
-        link: its world.
-        flows: its media flows, the first one first.
+        link: world of the case.
+        flows: media flows of the case, the measured one first.
     """
     each = [metrics(flow.link, flow.log, flow.totals, flow.row) for flow in flows]
     found = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
@@ -49,7 +49,7 @@ def case_delays(flows: Sequence[PlayedFlow]) -> Mapping[str, DelayCdf]:
 
 
 def _utilisation(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
-    """Return what was delivered of all flows, of the capacity both ways."""
+    """Return the delivered share of the capacity, all flows and both directions."""
     from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
     bits = 8.0 * sum(int(_heard(flow)["size_bytes"].sum()) for flow in flows)
     bps = capacity_bps(link) + (mean_bps(link.reverse.trace, from_us, to_us) if link.reverse is not None else 0.0)
@@ -68,7 +68,7 @@ def _heard(flow: PlayedFlow) -> NDArray[np.void]:
 
 
 def _fairness(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
-    """Return Jain's index of the flows of the way ahead in the second half of the time in which all are there; 1 for one alone."""
+    """Return Jain's index of the forward flows in the second half of the time when all are active; 1 for a single flow."""
     ahead = [flow for flow in flows if not flow.backwards]
     from_s = max(flow.starts_s for flow in ahead)
     to_s = min(flow.starts_s + flow.link.seconds for flow in ahead)
@@ -78,7 +78,7 @@ def _fairness(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
 
 
 def _rates_bps(flow: PlayedFlow, seconds: float) -> NDArray[np.float64]:
-    """Return what was delivered in each second of the case."""
+    """Return the delivered rate in each second of the case."""
     heard = flow.log[flow.log["arrived_us"] >= 0]
     seconds_of = heard["arrived_us"] / 1e6 + flow.starts_s
     bits, _ = np.histogram(seconds_of, np.arange(0.0, int(seconds) + 1.0), weights=8.0 * heard["size_bytes"])
@@ -86,7 +86,7 @@ def _rates_bps(flow: PlayedFlow, seconds: float) -> NDArray[np.float64]:
 
 
 def _settling_s(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
-    """Return after how long the media's rate has settled after a change: 5 s of it are within 20 % of its later half; mean over changes."""
+    """Return the mean settling time of the media rate after a change: until 5 s of it are within 20 % of its later half."""
     bps = np.sum([_rates_bps(flow, link.seconds) for flow in flows], axis=0)
     took_s = []
     for begins_s, ends_s in pairwise([*sorted(set(_changes_s(link))), int(link.seconds)]):
@@ -100,7 +100,7 @@ def _settling_s(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
 
 
 def _changes_s(link: SharedLink) -> Iterator[int]:
-    """Yield each whole second in which capacity, the media flows or long flows beside them change."""
+    """Yield each whole second in which the capacity, the media flows or competing long flows change."""
     instants = [link.counts_from_s, *(link.trace.times_us / 1e6)]
     if link.reverse is not None:
         instants += [*(link.reverse.trace.times_us / 1e6)]

@@ -1,4 +1,4 @@
-"""Delay distributions on one fixed grid, as counts, so that calls add up and a file can hold them."""
+"""Delay distributions as counts on one fixed grid, so that they can be summed over calls and saved in a file."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -9,17 +9,17 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from vcgym.envs.call.batch import Played
 
-ACCOUNTINGS = ("event", "clocked")  # of calls over paths
+ACCOUNTINGS = ("event", "clocked")  # for calls over paths
 GRID_MS = np.arange(0.0, 2001.0, 10.0)
 
 
 class DelayCdf(NamedTuple):
-    """Counts of the packets sent that were heard within each delay of `GRID_MS`.
+    """Counts of the sent packets that were heard within each delay of `GRID_MS`.
 
     Attributes:
-        packets_within: (len(GRID_MS),) int64, packets with an end-to-end delay of at most that.
-        packets_sent: packets sent, lost ones included, so that a system gains nothing by discarding; `event` leaves out packets flushed at
-            the end of the stream.
+        packets_within: (len(GRID_MS),) int64, packets with an end-to-end delay up to the grid value.
+        packets_sent: packets sent, including lost ones, so that discarding gains nothing; `event` excludes packets flushed at the end of
+            the stream.
     """
 
     packets_within: np.ndarray
@@ -27,7 +27,7 @@ class DelayCdf(NamedTuple):
 
     @property
     def share(self) -> np.ndarray:
-        """(len(GRID_MS),) float64 in 0..1."""
+        """Share of packets (len(GRID_MS),), float64 in 0..1."""
         return self.packets_within / max(1, self.packets_sent)
 
     @classmethod
@@ -45,7 +45,7 @@ Cdfs = dict[Where, dict[str, DelayCdf]]
 
 
 def delay_cdf(played: "Played", sessions: Sequence[int] | slice = slice(None)) -> dict[str, DelayCdf]:
-    """Return the distribution of the end-to-end delay over all packets of some sessions of a batch, one for each accounting."""
+    """Return the distribution of the end-to-end delay over all packets of some sessions of a batch, per accounting."""
     sent_us = np.arange(played.arrived_us.shape[1], dtype=np.int64) * played.packet_us
     emitted_us, flushed, played_us = played.emitted_us[sessions], played.flushed[sessions], played.played_us[sessions]
     emitted = (emitted_us >= 0) & ~flushed
@@ -61,7 +61,7 @@ def pair_cdfs(played: "Played", pairs: Sequence[str]) -> dict[str, dict[str, Del
 
 
 def cdf_rows(system: str, mode: str, scenario: str, pair: str, batches: Iterable[Mapping[str, DelayCdf]]) -> list[dict[str, Any]]:
-    """Return the rows of `cdf.parquet` for one system and one pair of a scenario, its batches added up."""
+    """Return the rows of `cdf.parquet` for one system and one pair of a scenario, summed over batches."""
     batches = list(batches)
     found = {accounting: DelayCdf.of_all(batch[accounting] for batch in batches) for accounting in batches[0]}
     return [
@@ -89,7 +89,7 @@ def read_cdfs(table: pa.Table) -> Cdfs:
 
 
 def of_board(cdfs: Cdfs, mode: str, accounting: str) -> dict[str, DelayCdf]:
-    """Return system -> distribution over all worlds of a board."""
+    """Return the distribution of each system over all worlds of a board."""
     parts: dict[str, list[DelayCdf]] = {}
     for (board, _, _, kind), by_system in cdfs.items():
         if (board, kind) == (mode, accounting):

@@ -1,8 +1,8 @@
-"""Columns of result rows: what says which call was played, what was measured, and how a board shows it.
+"""Columns of result rows: identity of the call, measured metrics, and their display on a board.
 
 A suite has one `Columns`: `call_columns.CALL` for calls over paths, `sender_columns.RATE` or `ORDER` for calls over a bottleneck. Metrics,
-files, tables and the report page read them there. Names follow the project's vocabulary and carry units; shares lie in 0..1 in files and
-are shown in percent.
+files, tables and the report page use it. Names follow the project's vocabulary and include units; shares are in 0..1 in files and shown in
+percent.
 """
 
 import math
@@ -20,7 +20,7 @@ class Column(NamedTuple):
         unit: unit as shown; "%" means the stored share times 100.
         decimals: decimals shown.
         better: +1 if more is better, -1 if less is better, 0 if neither.
-        about: one sentence that defines it.
+        about: definition in one sentence.
         type: Arrow type name of the stored value.
         centre: summary over worlds in tables, "mean" or "iqm" (interquartile mean).
     """
@@ -41,7 +41,7 @@ class Column(NamedTuple):
 
     @property
     def factor(self) -> float:
-        """Number by which a stored value is multiplied to be shown."""
+        """Factor from the stored to the displayed value."""
         return 100.0 if self.unit == "%" else 1.0
 
     @property
@@ -57,7 +57,7 @@ class Anchors(NamedTuple):
         published: systems with published constants; the best of them has score 0.
         hundred: oracle with score 100.
         informed: second oracle shown on the axis; "" for none.
-        min_room: smallest difference between 100 and 0, in the ranked metric, for which there is a score.
+        min_room: minimum difference between 100 and 0, in the ranked metric, for which a score is defined.
     """
 
     published: tuple[str, ...]
@@ -70,12 +70,12 @@ class DelayLoss(NamedTuple):
     """Delay and loss of one Pareto front.
 
     Attributes:
-        name: of the front.
+        name: name of the front.
         delay: column of the delay in ms.
         losses: columns of shares that add up to the loss.
-        delay_label: the delay in words, for an axis.
-        loss_label: the loss in words.
-        adjective: of packets that are no loss, for headings.
+        delay_label: label of the delay axis.
+        loss_label: label of the loss axis.
+        adjective: adjective for packets that are not lost, for headings.
     """
 
     name: str
@@ -87,29 +87,29 @@ class DelayLoss(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Columns of the rows of a suite, and the way its board shows them.
+    """Columns of the rows of a suite, and their display on its board.
 
     Attributes:
-        identity: columns beside `IDENTITY` that say what was run, with their Arrow types.
-        conditions: heading -> column of what a board states beside its numbers.
+        identity: columns in addition to `IDENTITY` that identify the run, with their Arrow types.
+        conditions: heading -> column of the conditions that a board states.
         metrics: measured columns.
-        ranked_by: metric that systems are ranked by; more is better.
+        ranked_by: metric used for ranking; more is better.
         headline: (heading, metrics) of the first text table.
         details: metrics of the second text table.
         groups: (heading, metrics) of the page's table.
         levels: value -> name of the thresholds of performance profiles.
-        levels_title: what the thresholds are.
+        levels_title: title of the thresholds.
         profile: thresholds at which profiles are drawn.
         target: value of the ranked metric that counts as good; None: none.
-        bands: (column, values, heading) of a column of words of which shares are shown; None: none.
-        anchors: None: no anchored scores.
+        bands: (column, values, heading) of a text column whose shares are shown; None: none.
+        anchors: systems of the anchored scores; None: no scores.
         fronts: Pareto fronts.
-        curves: (accounting, title) of the delay distributions, the first of them also pair by pair.
-        pairs: name of what `pair` holds.
-        min_step: smallest difference of the ranked metric that matters, for the scale of figures.
+        curves: (accounting, title) of the delay distributions; the first one is also shown pair by pair.
+        pairs: name of the content of `pair`.
+        min_step: minimum difference of the ranked metric that matters, for the scale of figures.
         footnote: definitions for readers of a board.
-        drawn: systems that figures show at first, beside the best one and the agents.
-        oracles: systems that know what no controller can know; they are played beside the others and never ranked.
+        drawn: systems that figures show initially, in addition to the best one and the agents.
+        oracles: systems with information that no controller can have; they are played with the others and never ranked.
     """
 
     identity: dict[str, str]
@@ -140,18 +140,18 @@ class Columns(NamedTuple):
 
     @property
     def primary(self) -> Column:
-        """Column that systems are ranked by."""
+        """Column used for ranking."""
         return self.metric[self.ranked_by]
 
     @property
     def grouped(self) -> list[tuple[str, list[Column]]]:
-        """Heading and columns of each group of the page's table, without the ranked metric, which stands before them."""
+        """Heading and columns of each group of the page's table, without the ranked metric, which precedes them."""
         groups = [(heading, [self.metric[name] for name in names if name != self.ranked_by]) for heading, names in self.groups]
         return [(heading, columns) for heading, columns in groups if columns]
 
     @property
     def numbers(self) -> list[Column]:
-        """Measured columns that hold numbers."""
+        """Measured columns with numbers."""
         return [column for column in self.metrics if column.type != "string"]
 
     @property
@@ -188,5 +188,5 @@ WORLD: tuple[str, ...] = ("mode", "scenario", "stratum", "split", "pair", "seed"
 
 
 def format_value(column: Column, value: float) -> str:
-    """Return `value` of `column` as tables show it: percent for shares, rounded, "n/a" where there is none; without the unit."""
+    """Return `value` of `column` as text for tables: rounded, in percent for shares, "n/a" for NaN, without the unit."""
     return f"{value * column.factor:.{column.decimals}f}" if math.isfinite(value) else "n/a"

@@ -1,7 +1,7 @@
-"""The leaderboard's Parquet files: results (nothing measured by a clock), delay distributions, and timing.
+"""The leaderboard's Parquet files: results (without measured times), delay distributions, and timing.
 
-A file is a function of its rows: they are sorted by key, columns stand in a fixed order, and nothing else is stored, so equal rows give
-equal bytes on one platform and stack.
+A file is a function of its rows: they are sorted by key, the order of columns is fixed, and nothing else is stored. So equal rows give
+equal bytes on one platform and software stack.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,13 +20,13 @@ from vcgym.leaderboard.results.sender_columns import RATE, RMCAT
 from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import shown
 
-MAX_BYTES = 1 << 30  # of a file that is read
+MAX_BYTES = 1 << 30  # maximum size of a file to read
 _TAKES = {pa.string(): str, pa.int64(): Integral, pa.float64(): Real}
 _LISTS = {"int64s": pa.list_(pa.int64()), "strings": pa.list_(pa.string())}
 
 
 class Layout(NamedTuple):
-    """Columns of a file in order, and the key that orders its rows and that no two of them share."""
+    """Ordered columns of a file, and the unique key by which its rows are sorted."""
 
     schema: pa.Schema
     key: tuple[str, ...]
@@ -37,14 +37,14 @@ def layout_of(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
 
     Args:
         columns: name -> Arrow type name, or "int64s" or "strings" for lists.
-        key: columns that order the rows.
+        key: columns by which the rows are sorted.
     """
     types = {name: _LISTS.get(kind) or pa.type_for_alias(kind) for name, kind in columns.items()}
     return Layout(pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()]), key)
 
 
 def results_of(columns: Columns) -> Layout:
-    """Return the layout of `results.parquet`, one row per system and world, and of `oracles.parquet`, the same of oracles."""
+    """Return the layout of `results.parquet`, one row per system and world, and of `oracles.parquet`, the same for oracles."""
     return layout_of(columns.types, (*WORLD, "system"))
 
 
@@ -82,10 +82,10 @@ TIMING = layout_of(
 
 
 def write(layout: Layout, rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Check `rows` against `layout` and replace `path` by them in one step.
+    """Check `rows` against `layout` and atomically replace `path` by them.
 
     Raises:
-        ValueError: as `table`.
+        ValueError: see `table`.
     """
     buffer = BytesIO()
     pq.write_table(table(layout, rows, path.name), buffer, compression="zstd")
@@ -93,10 +93,10 @@ def write(layout: Layout, rows: Iterable[Mapping[str, Any]], path: Path) -> None
 
 
 def table(layout: Layout, rows: Iterable[Mapping[str, Any]], name: str) -> pa.Table:
-    """Return `rows`, checked against `layout` and sorted by its key; errors call the table `name`.
+    """Return `rows` as a table, checked against `layout` and sorted by its key; errors use `name` for the table.
 
     Raises:
-        ValueError: a row lacks a column or has one too many, a value is of another type than its column, or two rows share a key.
+        ValueError: a row lacks a column or has an unknown one, a value has the wrong type, or two rows share a key.
     """
     rows = list(rows)
     names = layout.schema.names
@@ -112,8 +112,8 @@ def read(layout: Layout, path: Path) -> pa.Table:
     """Return the table in `path`.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is not a Parquet file, or its columns or their types are not those of `layout`.
+        FileNotFoundError: the file does not exist.
+        ValueError: it is not a Parquet file, or its columns or types differ from `layout`.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no leaderboard file {path}")
@@ -130,7 +130,7 @@ def read(layout: Layout, path: Path) -> pa.Table:
 
 
 def read_results(path: Path) -> pa.Table:
-    """Return the rows of a run, of calls over paths or over a bottleneck, or of conferences.
+    """Return the result rows of a run of calls over paths, of calls over a bottleneck, or of conferences.
 
     Raises:
         FileNotFoundError, ValueError: see `read`.
@@ -138,16 +138,16 @@ def read_results(path: Path) -> pa.Table:
     try:
         names = pq.read_schema(path).names if path.is_file() else []
     except (pa.ArrowException, OSError):
-        names = []  # `read` says what is wrong
+        names = []  # `read` raises the error
     fitting = (columns for columns in (RMCAT, RATE, CONFERENCE) if set(columns.types) <= set(names))
     return read(results_of(next(fitting, CALL)), path)
 
 
 def read_with_oracles(folder: Path) -> pa.Table:
-    """Return the results of the run in `folder`, followed by its worlds' oracles if `vcgym-headroom` has made them.
+    """Return the results of the run in `folder`, followed by the oracles of its worlds if `vcgym-headroom` has computed them.
 
     Raises:
-        FileNotFoundError, ValueError: as `read`, for either file.
+        FileNotFoundError, ValueError: see `read`, for either file.
     """
     played, oracles = read_results(folder / "results.parquet"), folder / "oracles.parquet"
     if not oracles.is_file():
@@ -172,7 +172,7 @@ def _refuse_other_columns(found: Iterable[str], wanted: list[str], location: str
 def _column(field: pa.Field, values: list[Any], name: str) -> pa.Array:
     many = pa.types.is_list(field.type)
     kind = _TAKES[field.type.value_type if many else field.type]
-    for value in values:  # checked here because Arrow would cut a float down to an int64
+    for value in values:  # checked here because Arrow would truncate a float to an int64
         if not (isinstance(value, list) and all(isinstance(one, kind) for one in value) if many else isinstance(value, kind)):
             raise ValueError(f"{name}: column {field.name!r} takes {field.type}, got {value!r}")
     return pa.array(values, field.type)

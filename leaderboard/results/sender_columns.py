@@ -1,4 +1,4 @@
-"""Columns of calls over a bottleneck: what of audio and video was there in time, rates, delays and queues."""
+"""Columns of calls over a bottleneck: audio and video on time, rates, delays and queues."""
 
 import numpy as np
 

@@ -20,13 +20,13 @@ ACCOUNTING = "arrival"
 
 
 def metrics(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", row: int) -> dict[str, float]:
-    """Return the metrics of one call; what was captured before `counts_from_s` does not count.
+    """Return the metrics of one call; packets captured before `counts_from_s` do not count.
 
     Args:
-        link: its world.
-        log: its packets, of `vcgym.envs.call.sender.loop.LOGGED`.
-        totals: of its batch.
-        row: its row in the batch.
+        link: world of the call.
+        log: packets of the call, dtype `vcgym.envs.call.sender.loop.LOGGED`.
+        totals: totals of the batch.
+        row: row of the call in the batch.
     """
     from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
     sent = log[log["created_us"] >= from_us]
@@ -60,7 +60,7 @@ def metrics(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", ro
 
 
 def delay_cdf(link: SharedLink, log: NDArray[np.void]) -> Mapping[str, DelayCdf]:
-    """Return the distribution of the time from capture to arrival over the packets sent that count."""
+    """Return the distribution of the time from capture to arrival over the sent packets that count."""
     sent = log[log["created_us"] >= round(link.counts_from_s * 1e6)]
     heard = sent[sent["arrived_us"] >= 0]
     return {ACCOUNTING: count_within(heard["arrived_us"] - heard["created_us"], len(sent))}
@@ -72,7 +72,7 @@ def capacity_bps(link: SharedLink) -> float:
 
 
 def _rate_utility(heard: NDArray[np.void], from_us: int, to_us: int) -> float:
-    """Return the mean over seconds of 0.6 ln(4 r + 1), r in Mbit/s that arrived in that second (R3Net, arXiv 1912.02222)."""
+    """Return the mean over seconds of 0.6 ln(4 r + 1), with r the Mbit/s that arrived in the second (R3Net, arXiv 1912.02222)."""
     seconds = np.arange(from_us, to_us, 1_000_000)
     mbit, _ = np.histogram(heard["arrived_us"], np.append(seconds, to_us), weights=heard["size_bytes"] * 8e-6)
     duration_s = np.diff(np.append(seconds, to_us)) * 1e-6

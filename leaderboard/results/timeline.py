@@ -1,4 +1,4 @@
-"""Course of a few sessions, bin by bin: small enough for a page, enough to see a system change its path and pay for it."""
+"""Timelines of a few sessions in bins: small enough for a page, detailed enough to see path changes and their effect."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,21 +7,21 @@ import numpy as np
 if TYPE_CHECKING:
     from vcgym.envs.call.batch import Played
 
-BINS = 200  # at most
+BINS = 200  # maximum
 WorldName = tuple[str, int]  # pair and seed
 
 
 def watched(worlds: list[WorldName]) -> list[WorldName]:
-    """Return the sessions of a part of a suite that are kept: its first world, and one half-way through its list."""
+    """Return the sessions of a part of a suite to save: its first world, and the one in the middle of the list."""
     return sorted({worlds[0], worlds[len(worlds) // 2]})
 
 
 def timeline(played: "Played", s: int) -> dict[str, Any]:
-    """Return one session in bins of equally many packets, at most `BINS`; the last one may hold fewer.
+    """Return one session in at most `BINS` bins with equal numbers of packets; the last bin may have fewer.
 
     Returns:
-        packets_per_bin; and, one number for each bin: median and largest event end-to-end delay in whole ms, rounded (-1: nothing was
-        emitted), packets that were lost or discarded, the path of the last packet, and changes of path.
+        packets_per_bin; and per bin: median and maximum event end-to-end delay in ms, rounded (-1: nothing was emitted), number of packets
+        lost or discarded, path of the last packet, and number of path changes.
     """
     packets = played.path.shape[1]
     width = -(-packets // BINS)

@@ -2,13 +2,13 @@
 
     paired          which rows are compared: every system on the same worlds, worlds grouped by kind
     aggregates      one number from many: mean, interquartile mean, median, optimality gap, probability of improvement, profiles
-    resampling      how far that number would move with other worlds of the same kinds: 95 % intervals
-    summaries       those of each system
-    ranking         who is better than whom, and the ranks that leaves, corrected for the number of comparisons
-    detectable      the smallest difference that so many worlds could have shown
+    resampling      variation of that number with other worlds of the same kinds: 95 % intervals
+    summaries       these numbers for each system
+    ranking         comparisons of systems and resulting ranks, corrected for the number of comparisons
+    detectable      the smallest difference that the worlds can detect
     coverage        how often such intervals contain the truth, by simulation; printed beside the intervals
 
-docs/statistics.md says what each number means.
+docs/statistics.md explains each number.
 """
 
 from vcgym.leaderboard.statistics.paired import Paired, pair_worlds, worlds_compared

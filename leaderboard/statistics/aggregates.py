@@ -1,7 +1,7 @@
-"""Numbers from the values of many worlds. All take values (..., W) and sum up the last axis.
+"""Aggregates of the values of many worlds. All functions take values (..., W) and reduce the last axis.
 
 Source: Agarwal, Schwarzer, Castro, Courville and Bellemare, Deep reinforcement learning at the edge of the statistical precipice (NeurIPS
-2021, arXiv 2108.13264), sections 4.1 to 4.3; their task is a kind of world here, their run a world of it.
+2021, arXiv 2108.13264), sections 4.1 to 4.3; their tasks are kinds of worlds here, their runs are worlds.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ INTERQUARTILE = 0.25
 
 
 def trimmed_mean(values: np.ndarray, trim: float) -> np.ndarray:
-    """Return the mean of the worlds that are left when the share `trim` is cut off at each end, rounded down."""
+    """Return the mean without the share `trim` of the worlds at each end (number rounded down)."""
     return stats.trim_mean(values, trim, axis=-1) if trim else values.mean(axis=-1)
 
 
@@ -27,29 +27,29 @@ def interquartile_mean(values: np.ndarray) -> np.ndarray:
 
 
 def median(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return the median over kinds of the mean within a kind; each kind counts once, however many worlds it has.
+    """Return the median over kinds of the mean within a kind; each kind counts once, whatever its number of worlds.
 
     Args:
-        values: worlds of one kind stand together.
-        starts: where each kind begins.
+        values: values, with worlds of the same kind adjacent.
+        starts: index of the first world of each kind.
     """
     sizes = np.diff(np.append(starts, values.shape[-1]))
     return np.median(np.add.reduceat(values, starts, axis=-1) / sizes, axis=-1)
 
 
 def optimality_gap(values: np.ndarray, target: float) -> np.ndarray:
-    """Return the mean shortfall of worlds to `target`; what lies above it does not make up for what lies below."""
+    """Return the mean shortfall of worlds to `target`; values above it do not compensate for values below."""
     return target - np.minimum(values, target).mean(axis=-1)
 
 
 def probability_of_improvement(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the probability that a run of one system is above a run of another on the same task, averaged over tasks; a tie counts half.
+    """Return the probability that a run of a system exceeds a run of another on the same task, averaged over tasks; ties count half.
 
-    Per task it is the Mann-Whitney statistic over its greatest value. With one run per task, a world, it is the share of worlds won.
+    Per task it is the Mann-Whitney statistic divided by its maximum. With one run per task (world) it is the share of worlds won.
 
     Args:
-        values: (..., tasks, runs) of the one system.
-        others: (..., tasks, runs) of the other, not necessarily as many runs.
+        values: (..., tasks, runs) values of the first system.
+        others: (..., tasks, runs) values of the other system; the number of runs may differ.
     """
     above = values[..., :, None] - others[..., None, :]
     return (0.5 + 0.5 * np.sign(above)).mean(axis=(-3, -2, -1))

@@ -1,12 +1,11 @@
-"""Coverage of 95 % intervals: simulated suites of two systems, the intervals of `resampling`, and the truth known.
+"""Coverage of the 95 % intervals of `resampling` on simulated suites of two systems with known truth.
 
-A simulated suite has `KINDS` kinds of world with levels as far apart as those of the suites, spread over two decades of noise: a world is
-its kind's level, less a gamma variable (quality has a long tail downwards), part of which both systems share, since they meet the same
-worlds. The truth is the same statistic over `TRUTH_SEEDS` worlds of each kind. Besides, how often a board of `EQUALS` equal systems makes
-any claim that one is better, which the correction of `ranking` holds at 5 %.
+A simulated suite has `KINDS` kinds of worlds whose levels differ as in the real suites, with noise over two decades. The value of a world
+is the level of its kind minus a gamma variable (quality has a long lower tail), which both systems partly share because they play the same
+worlds. The truth is the same statistic over `TRUTH_SEEDS` worlds of each kind. The simulation also measures how often a board of `EQUALS`
+equal systems claims that any system is better; the correction of `ranking` controls this at 5 %.
 
-`data/coverage.json` holds the table for 1,500 suites, made by ``python -m vcgym.scripts.shipped.coverage``; `expected` looks it up for
-printing.
+`data/coverage.json` has the table for 1,500 suites, made by ``python -m vcgym.scripts.shipped.coverage``; `expected` looks it up.
 """
 
 import functools
@@ -28,7 +27,7 @@ RESAMPLES = 1000
 SEEDS = (2, 3, 4, 5, 7, 10)
 _LEVELS = 92.0 - 30.0 * np.linspace(0.0, 1.0, KINDS) ** 2
 _SPREADS = np.geomspace(0.3, 4.0, KINDS)[np.argsort(np.arange(KINDS) * 7 % KINDS)]
-_SHAPE = 4.0  # of the gamma law: skewness 1
+_SHAPE = 4.0  # shape of the gamma distribution: skewness 1
 
 
 class Coverage(NamedTuple):
@@ -36,12 +35,12 @@ class Coverage(NamedTuple):
 
     Attributes:
         seeds: worlds of each kind.
-        suites: how many were simulated.
-        plain: interval of the interquartile mean without the factors contains the truth.
-        iqm: with them.
-        mean: interval of the mean, with them.
-        difference: interval of the difference of two systems' interquartile means, with them.
-        false_claims: a board of equal systems says of some that it is better.
+        suites: number of simulated suites.
+        plain: share in which the interval of the interquartile mean without the factors contains the truth.
+        iqm: the same with the factors.
+        mean: the same for the interval of the mean, with the factors.
+        difference: the same for the difference of two systems' interquartile means, with the factors.
+        false_claims: share in which a board of equal systems claims that one is better.
     """
 
     seeds: int
@@ -54,7 +53,7 @@ class Coverage(NamedTuple):
 
 
 def simulate(seeds: int, suites: int, rng_seed: int = 0) -> Coverage:
-    """Coverage with so many worlds of each kind."""
+    """Simulate the coverage with `seeds` worlds of each kind."""
     draws = np.random.default_rng([rng_seed, seeds])
     of_iqm, of_mean = (_truth(statistic) for statistic in (interquartile_mean, mean))
     sizes, counts = np.full(KINDS, seeds), np.zeros(5)
@@ -69,7 +68,7 @@ def simulate(seeds: int, suites: int, rng_seed: int = 0) -> Coverage:
 
 
 def expected(fewest: int) -> Coverage:
-    """Return the measured row for the largest number of seeds that is not above `fewest`, or the first row."""
+    """Return the measured row with the largest number of seeds up to `fewest`, or the first row."""
     rows = table()
     return next((row for row in reversed(rows) if row.seeds <= fewest), rows[0])
 
@@ -82,7 +81,7 @@ def table() -> tuple[Coverage, ...]:
 
 
 def _suite(draws: np.random.Generator, systems: int, seeds: int) -> np.ndarray:
-    """(systems, KINDS * seeds) values; systems are equal in law."""
+    """Return values (systems, KINDS * seeds) of systems with equal distributions."""
     shared = draws.gamma(0.5 * _SHAPE, size=(1, KINDS, seeds))
     own = draws.gamma(0.5 * _SHAPE, size=(systems, KINDS, seeds))
     return (_LEVELS[:, None] - _SPREADS[:, None] * (shared + own) / np.sqrt(_SHAPE)).reshape(systems, -1)

@@ -1,11 +1,11 @@
-"""The smallest difference that a suite could have shown: what would have been found with 80 % probability, had it been there.
+"""The smallest difference that a suite detects with a power of 80 %.
 
-A difference is found if it exceeds c standard errors; one of size d is found with probability 80 % if d = (c + z) standard errors, z the 80
-% quantile of the law of its error (Bloom, Minimum detectable effects, Evaluation Review 19, 1995). The standard error is that of the paired
-difference of two systems, taken at the median over all pairs of systems that differ at all; the law is Student's with as many degrees of
-freedom as there are worlds less kinds; below `MIN_FREEDOM` of them nothing is said, because the standard error, the quantile and the
-bound of `ranking` are then guesses themselves. Alone: c for one comparison chosen beforehand, two-sided at 5 %. Together: c as `ranking`
-asks of all comparisons of a board.
+A difference is detected if it exceeds c standard errors. A difference d is detected with probability 80 % if d = (c + z) standard errors,
+with z the 80 % quantile of the error's distribution (Bloom, Minimum detectable effects, Evaluation Review 19, 1995). The standard error is
+the median over all pairs of differing systems of that of their paired difference. The distribution is Student's, with the number of worlds
+minus the number of kinds as degrees of freedom. With fewer than `MIN_FREEDOM` the result is NaN, because standard error, quantile and the
+bound of `ranking` are then too uncertain. Alone: c for one comparison chosen in advance, two-sided at 5 %. Together: the c of `ranking`
+for all comparisons of a board.
 """
 
 from typing import NamedTuple
@@ -19,16 +19,16 @@ from vcgym.leaderboard.statistics.ranking import separated
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE
 
 POWER = 0.8
-MIN_FREEDOM = 10  # a standard error from so many is itself within a quarter of the truth in two cases of three
+MIN_FREEDOM = 10  # with so many, a standard error is within a quarter of the truth in two of three cases
 
 
 class Detectable(NamedTuple):
-    """Detectable differences in the metric's unit; NaN where systems cannot be compared, or the worlds are too few to say.
+    """Detectable differences in the metric's unit; NaN if systems cannot be compared or worlds are too few.
 
     Attributes:
-        alone: for two systems named beforehand.
-        together: for any two of a board, corrected for all comparisons.
-        comparisons: how many pairs of systems there are.
+        alone: for two systems chosen in advance.
+        together: for any two systems of a board, corrected for all comparisons.
+        comparisons: number of pairs of systems.
     """
 
     alone: float
@@ -40,7 +40,7 @@ def detectable(paired: Paired, metric: str, trim: float = INTERQUARTILE) -> Dete
     """Return the smallest detectable difference of trimmed means of `metric`."""
     found = sample(paired, metric)
     _, error, bound = separated(found, 1, trim=trim)
-    differing = error[error > 0.0]  # NaN is not
+    differing = error[error > 0.0]  # excludes NaN
     freedom = found.values.shape[1] - len(found.sizes)
     if not differing.size or freedom < MIN_FREEDOM:
         return Detectable(np.nan, np.nan, len(error))

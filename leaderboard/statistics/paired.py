@@ -1,8 +1,8 @@
-"""Rows put side by side: every system on the same worlds, and worlds grouped by kind.
+"""Aligned rows: every system on the same worlds, and worlds grouped by kind.
 
-A kind is what a suite fixes and the seed varies: a scenario and stratum, and the pair too where each pair of that stratum has at least
-`SEEDS_PER_KIND` worlds. Resampling stays within a kind. So where pairs are kinds an interval speaks of other seeds of these pairs; where
-they are not, of other worlds of the stratum, whatever their pair.
+A kind is fixed by the suite and varied by the seed: a scenario and stratum, and also the pair if each pair of the stratum has at least
+`SEEDS_PER_KIND` worlds. Resampling is within kinds. If pairs are kinds, an interval covers other seeds of these pairs; otherwise it covers
+other worlds of the stratum with any pair.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from vcgym.leaderboard.results.columns import WORLD
 
-SEEDS_PER_KIND = 10  # with fewer, intervals cover too seldom: see `coverage`
+SEEDS_PER_KIND = 10  # with fewer, the coverage of intervals is too low: see `coverage`
 
 
 class Paired(NamedTuple):
@@ -32,10 +32,10 @@ class Paired(NamedTuple):
     stratum: np.ndarray
 
     def of(self, *systems: str) -> "Paired":
-        """Return the same worlds for these systems alone, in this order.
+        """Return the same worlds for only these systems, in this order.
 
         Raises:
-            ValueError: one of them is not there.
+            ValueError: a system is missing.
         """
         unknown = sorted(set(systems) - set(self.systems))
         if unknown:
@@ -47,8 +47,8 @@ class Sample(NamedTuple):
     """Values of a metric, kind by kind.
 
     Attributes:
-        values: (S, W) float64, all finite; worlds of one kind stand together.
-        sizes: (H,) int64, how many worlds each kind has; at least 2, but for a lone world.
+        values: (S, W) float64, all finite; worlds of the same kind are adjacent.
+        sizes: (H,) int64, number of worlds of each kind; at least 2, except for a single world in all.
     """
 
     values: np.ndarray
@@ -56,7 +56,7 @@ class Sample(NamedTuple):
 
     @property
     def starts(self) -> np.ndarray:
-        """(H,) int64, where each kind begins."""
+        """Index of the first world of each kind, (H,) int64."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
 
 
@@ -64,7 +64,7 @@ def pair_worlds(results: pa.Table) -> Paired:
     """Align the rows of one mode so that every system has one row in every world.
 
     Raises:
-        ValueError: more than one mode, no rows, two rows of a system in one world, or a system that lacks a world another one has.
+        ValueError: there is more than one mode or no row, a system has two rows in one world, or lacks a world that another system has.
     """
     modes = results["mode"].unique().to_pylist()
     if len(modes) != 1:
@@ -87,7 +87,7 @@ def pair_worlds(results: pa.Table) -> Paired:
 
 
 def _kinds(worlds: list[tuple]) -> np.ndarray:
-    """(W,) int64: number of the kind of each world, a tuple as `WORLD` names it."""
+    """Return (W,) int64, the kind of each world, which is a tuple of the columns `WORLD`."""
     seeds = Counter((scenario, stratum, pair) for _, scenario, stratum, _, pair, _ in worlds)
     fewest: dict[tuple[str, str], int] = {}
     for (scenario, stratum, _), n in seeds.items():
@@ -100,9 +100,9 @@ def _kinds(worlds: list[tuple]) -> np.ndarray:
 
 
 def sample(paired: Paired, metric: str) -> Sample:
-    """Values of `metric` in the worlds where every system has one.
+    """Return the values of `metric` in the worlds where every system has one.
 
-    A kind of a single world cannot be resampled alone: such kinds are pooled, and one left over joins the first kind.
+    A kind with a single world cannot be resampled alone: such kinds are pooled, and a single remaining one joins the first kind.
     """
     values = paired.results[metric].to_numpy().astype(np.float64)[paired.row]
     finite = np.isfinite(values).all(axis=0)

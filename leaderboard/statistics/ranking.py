@@ -1,14 +1,14 @@
-"""Ranks: systems compared two by two, corrected for the number of comparisons.
+"""Ranks from pairwise comparisons of systems, corrected for the number of comparisons.
 
-Systems are compared two by two by the difference of their trimmed means (the interquartile mean for R, the mean for a
-sender's metrics) on the same worlds. With S systems there are S (S - 1) claims
-"this one is better than that one"; were each tested at 5 %, some would be false on most leaderboards. So all are tested together: a
-difference counts if, in units of its standard error, it exceeds what the largest of all of them exceeds by chance in 5 % of resamples, each
-measured by its own standard error (max-T bootstrap). Claims that pass are taken out and the rest tested again, until no more pass. The
-chance that any claim on the board is false is then about 5 %, and so is the chance that any rank interval misses its system's rank.
+Each pair of systems is compared by the difference of their trimmed means (the interquartile mean for R, the mean for a sender's metrics) on
+the same worlds. With S systems there are S (S - 1) claims "this system is better than that one"; if each were tested at 5 %, most
+leaderboards would contain false claims. So all are tested together: a difference, in units of its standard error, counts if it exceeds the
+95 % quantile over resamples of the largest of all studentised differences (max-T bootstrap). Claims that pass are removed and the rest is
+tested again, until no more pass. The probability of any false claim on the board is then about 5 %, and so is the probability that any rank
+interval misses its system's rank.
 
-Chosen over Holm's step-down of separate tests, which knows nothing of how alike most systems are, and which with 500 comparisons needs
-p-values below 1e-4, more than 2,000 resamples can tell.
+Holm's step-down of separate tests was not chosen: it ignores how similar most systems are, and with 500 comparisons it needs p-values below
+1e-4, more than 2,000 resamples can resolve.
 
 Source: Romano and Wolf, Exact and approximate stepdown methods for multiple hypothesis testing, JASA 100 (2005), algorithm 4.1, on
 studentised differences; Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks, Review of Economic Studies 91 (2024), for ranks from
@@ -23,18 +23,18 @@ from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, trimmed_mean
 from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample
 
-ROUNDING = 1e-9  # relative: what arithmetic alone may make of two equal systems
-# A resample's standard error counts as this share of the sample's at least: with fewer than `FEW` worlds of some kind, and else.
+ROUNDING = 1e-9  # relative difference of equal systems due to rounding
+# Minimum of a resample's standard error as a share of the sample's: with fewer than `FEW` worlds of some kind, and otherwise.
 FEW, MIN_ERROR_OF_FEW, MIN_ERROR = 4, 0.25, 0.5
 
 
 class Standing(NamedTuple):
-    """Place of one system.
+    """Rank interval of one system.
 
     Attributes:
         system: its name.
         rank_low: best rank that the data allow: 1 + systems significantly better.
-        rank_high: worst rank that they allow: all systems - systems significantly worse.
+        rank_high: worst rank that the data allow: all systems - systems significantly worse.
     """
 
     system: str
@@ -43,17 +43,17 @@ class Standing(NamedTuple):
 
     @property
     def ranks(self) -> str:
-        """The ranks that the data allow: "2", or "1-3"."""
+        """Ranks that the data allow: "2", or "1-3"."""
         return str(self.rank_low) if self.rank_low == self.rank_high else f"{self.rank_low}-{self.rank_high}"
 
 
 class Comparison(NamedTuple):
-    """Comparisons of S systems, each with each.
+    """Pairwise comparisons of S systems.
 
     Attributes:
-        beats: (S, S) bool, whether the row's system is better than the column's.
-        error: (S (S - 1) / 2,) standard error of each difference, 0 where two systems differ by as much in every world.
-        bound: how many standard errors the first step asks of a difference.
+        beats: (S, S) bool, true if the row's system is better than the column's.
+        error: (S (S - 1) / 2,) standard error of each difference; 0 if the difference is the same in every world.
+        bound: critical value of the first step, in standard errors.
     """
 
     beats: np.ndarray
@@ -67,8 +67,8 @@ def rank(paired: Paired, metric: str, better: int = 1, trim: float = INTERQUARTI
     Args:
         paired: results of one mode.
         metric: name of a column.
-        better: +1 if more is better, -1 if less is.
-        trim: share of the worlds cut off at each end: 0.25 for the interquartile mean, 0 for the mean.
+        better: +1 if more is better, -1 if less is better.
+        trim: share of the worlds trimmed at each end: 0.25 for the interquartile mean, 0 for the mean.
 
     Raises:
         ValueError: `better` is 0.
@@ -90,9 +90,9 @@ def separated(
 
     Args:
         found: values of a metric for S systems.
-        better: +1 if more is better, -1 if less is.
+        better: +1 if more is better, -1 if less is better.
         rng_seed: seed of the resampling.
-        resamples: how many.
+        resamples: number of resamples.
         trim: see `rank`.
     """
     size = len(found.values)
@@ -104,11 +104,11 @@ def separated(
     floor = ROUNDING * max(1.0, float(np.abs(spread.centre[:size]).max()))
     difference, error = _differences(spread.centre, size, floor)
     moved, errors = _differences(spread.resampled, size, floor)
-    # Where two systems differ in one or two worlds only, a resample without those worlds says that they differ by nothing, surely; left as
-    # it is, one such pair would forbid every claim on the board. How often a claim is false with these shares: data/coverage.json.
+    # If two systems differ in only one or two worlds, a resample without them has zero difference with zero standard error. Without a
+    # minimum, one such pair would prevent every claim on the board. data/coverage.json has the rate of false claims with these minima.
     min_error = MIN_ERROR_OF_FEW if found.sizes.min() < FEW else MIN_ERROR
     moves = better * (moved - difference[:, None]) / np.maximum(errors, min_error * error[:, None])
-    moves = np.stack([moves, -moves])  # each pair is two claims, one either way
+    moves = np.stack([moves, -moves])  # each pair makes two claims, one per direction
     excess = np.stack([difference, -difference]) * better / error
     open_claims, asked = np.ones(excess.shape, bool), np.nan
     while open_claims.any():
@@ -125,8 +125,8 @@ def separated(
 def _centres_and_covariances(values: np.ndarray, found: Sample, trim: float) -> np.ndarray:
     """Return (S + S * S, R) trimmed means of values (S, R, W) and the covariances of their errors.
 
-    An error is the mean over worlds of the winsorised value, less that of its kind, over the share that is kept: the influence function of
-    a trimmed mean (Wilcox, Introduction to Robust Estimation and Hypothesis Testing, section 3.3.2), summed within kinds.
+    An error is the mean over worlds of the winsorised value minus that of its kind, divided by the kept share: the influence function of a
+    trimmed mean (Wilcox, Introduction to Robust Estimation and Hypothesis Testing, section 3.3.2), summed within kinds.
     """
     worlds = values.shape[-1]
     cut = int(trim * worlds)
@@ -140,7 +140,7 @@ def _centres_and_covariances(values: np.ndarray, found: Sample, trim: float) -> 
 
 
 def _differences(both: np.ndarray, size: int, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return (S (S - 1) / 2, ...) differences of each two centres, and their standard errors, at least `floor`."""
+    """Return (S (S - 1) / 2, ...) the differences of each pair of centres, and their standard errors, at least `floor`."""
     first, second = np.triu_indices(size, 1)
     centre, covariance = both[:size], both[size:].reshape(size, size, *both.shape[1:])
     variance = covariance[first, first] + covariance[second, second] - 2.0 * covariance[first, second]

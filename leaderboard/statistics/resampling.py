@@ -1,15 +1,14 @@
 """The paired stratified bootstrap: the spread of a statistic over other worlds.
 
-Every system has played the same worlds, so a resample draws worlds, not rows: within each kind as many as it has, with replacement, and
-the same ones for every system. Which worlds are drawn depends on their kinds alone, so that a system's interval is the same whoever else
-is on its board.
+Every system has played the same worlds, so a resample draws worlds, not rows: within each kind with replacement, and the same worlds for
+every system. The drawn worlds depend only on the kinds, so the interval of a system does not depend on the other systems of its board.
 
-Intervals are percentile intervals (BCa is undefined where all worlds agree, and tied controls do) with two corrections: a resample of n
-values has a variance that is too small by (n - 1) / n, so the ends are moved away from the estimate by sqrt(W / (W - H)), W worlds of H
-kinds, which is sqrt(n / (n - 1)) where every kind has n; and by how much farther out the quantile of Student's law lies than the normal
-one, since the spread within few worlds is itself a guess: its degrees of freedom are Satterthwaite's, (sum v)^2 / sum v^2 / (n - 1), v the
-variance within a kind times n, so that a suite in which few kinds make the noise counts as a small one. Without both (`plain`) an interval
-over 3 worlds of each kind contains the truth seven times in eight, see `coverage`.
+Intervals are percentile intervals (BCa is undefined if all worlds agree, as in tied controls) with two corrections. First, the variance of
+a resample of n values is too small by (n - 1) / n, so the ends are scaled away from the estimate by sqrt(W / (W - H)) for W worlds of H
+kinds, which is sqrt(n / (n - 1)) if every kind has n. Second, they are scaled by the ratio of Student's quantile to the normal one, because
+the spread of few worlds is itself an estimate. Its degrees of freedom are Satterthwaite's, (sum v)^2 / sum v^2 / (n - 1), with v the
+variance within a kind times n, so that a suite in which few kinds cause the noise counts as a small one. Without both (`plain`), an
+interval over 3 worlds of each kind contains the truth in seven of eight cases, see `coverage`.
 
 Source: Agarwal et al. 2021 (arXiv 2108.13264), section 3, for the stratified percentile bootstrap; Efron and Tibshirani, An Introduction to
 the Bootstrap (1993), section 12, for the factor; Satterthwaite, Biometrics Bulletin 2 (1946), for the degrees of freedom.
@@ -24,11 +23,11 @@ from scipy import stats
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
-ENTRIES = 8_000_000  # values looked up at once, to bound memory
+ENTRIES = 8_000_000  # maximum number of values gathered at once, to bound memory
 
 
 class Estimate(NamedTuple):
-    """A value and its 95 % interval; NaN where nothing can be said."""
+    """Value with its 95 % interval; NaN if undefined."""
 
     value: float
     low: float
@@ -36,13 +35,13 @@ class Estimate(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """A statistic of a sample and what it became in resamples.
+    """Statistic of a sample and of its resamples.
 
     Attributes:
         centre: (...) the statistic.
-        resampled: (..., RESAMPLES) the same of each resample; empty last axis where a lone world leaves nothing to resample.
-        factor: by which resamples scatter too little.
-        student: (...) by which Student's 95 % lie farther out than the normal law's, or one number for all.
+        resampled: (..., RESAMPLES) the statistic of each resample; the last axis is empty for a single world.
+        factor: correction of the too small spread of resamples.
+        student: (...) ratio of Student's to the normal 97.5 % quantile, or one number for all.
     """
 
     centre: np.ndarray
@@ -52,13 +51,13 @@ class Spread(NamedTuple):
 
     @property
     def error(self) -> np.ndarray:
-        """(...) standard error; NaN where nothing can be resampled."""
+        """Standard error (...); NaN if nothing can be resampled."""
         if not self.resampled.shape[-1]:
             return np.full(self.centre.shape, np.nan)
         return self.factor * self.resampled.std(axis=-1, ddof=1)
 
     def interval(self, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ends of the 95 % interval; `plain` leaves both factors out."""
+        """Return the ends of the 95 % interval; `plain` omits both factors."""
         if not self.resampled.shape[-1]:
             return np.full(self.centre.shape, np.nan), np.full(self.centre.shape, np.nan)
         beyond = 0.5 * (1.0 - CONFIDENCE)
@@ -68,7 +67,7 @@ class Spread(NamedTuple):
         return self.centre + factor * (low - self.centre), self.centre + factor * (high - self.centre)
 
     def estimates(self) -> list[Estimate]:
-        """Return one per entry of a one-dimensional statistic."""
+        """Return one estimate per entry of a one-dimensional statistic."""
         low, high = self.interval()
         return [Estimate(*map(float, three)) for three in zip(self.centre, low, high, strict=True)]
 
@@ -80,13 +79,13 @@ def resample(
     """Return a statistic and its resamples.
 
     Args:
-        values: (..., W), worlds of one kind together.
-        sizes: (H,) worlds of each kind.
-        statistic: takes values (..., R, W) of R resamples and returns (..., R), or (x, R) of any first axes x.
-        rng_seed: the same seed draws the same worlds.
-        resamples: how many.
-        noise: (x, W) what scatters each entry of the statistic, for Student's law: the paired differences where it is of differences.
-            None: `values`.
+        values: (..., W) values, with worlds of the same kind adjacent.
+        sizes: (H,) number of worlds of each kind.
+        statistic: takes values (..., R, W) of R resamples and returns (..., R), or (x, R) with any first axes x.
+        rng_seed: seed of the resampling.
+        resamples: number of resamples.
+        noise: (x, W) values whose spread determines that of each entry of the statistic, for Student's quantile; for differences the paired
+            differences. None: `values`.
     """
     worlds = values.shape[-1]
     if not worlds:
@@ -106,7 +105,7 @@ def resample(
 
 
 def _student(noise: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return Student's quantile over the normal one, from the variances within kinds; 1 where nothing varies."""
+    """Return the ratio of Student's quantile to the normal one, from the variances within kinds; 1 if nothing varies."""
     kinds = np.split(noise, np.cumsum(sizes)[:-1], axis=-1)
     spreads = np.stack([kind.shape[-1] * kind.var(axis=-1, ddof=1) for kind in kinds], axis=-1)
     varies = np.asarray(spreads.any(axis=-1))
@@ -118,8 +117,8 @@ def student_quantile(parts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return Student's 97.5 % quantile, with Satterthwaite's degrees of freedom.
 
     Args:
-        parts: (..., H) what each kind adds to the variance of the whole, in any unit; not all 0.
-        sizes: (H,) values of each kind, at least 2.
+        parts: (..., H) contribution of each kind to the total variance, in any unit; not all 0.
+        sizes: (H,) number of values of each kind, at least 2.
     """
     freedom = parts.sum(axis=-1) ** 2 / (parts**2 / (sizes - 1)).sum(axis=-1)
     return np.asarray(stats.t.isf(0.5 * (1.0 - CONFIDENCE), freedom))

@@ -1,7 +1,7 @@
-"""95 % intervals by Student's law over runs, as S1 gives them: of one kind of world, and of the mean over several kinds.
+"""95 % intervals by Student's distribution over runs, as in S1: for one kind of world, and for the mean over several kinds.
 
-The mean over kinds has the standard error sqrt(sum v / n) / K, v the variance within a kind of n runs, and Satterthwaite's degrees of
-freedom; of one kind that is the ordinary interval. Differences are of paired runs.
+The mean over K kinds has the standard error sqrt(sum v / n) / K, with v the variance within a kind of n runs, and Satterthwaite's degrees
+of freedom; for one kind this is the ordinary interval. Differences are between paired runs.
 """
 
 import math
@@ -15,7 +15,7 @@ from vcgym.leaderboard.statistics.resampling import student_quantile
 
 
 def interval(kinds: Sequence[ArrayLike]) -> Estimate:
-    """Return the mean over kinds of the mean over runs; (runs,) values of each kind. Ends are NaN where a kind has a single run."""
+    """Return the mean over kinds of the mean over runs, from values (runs,) of each kind. Ends are NaN if a kind has a single run."""
     values = [np.asarray(kind, np.float64) for kind in kinds]
     mean = float(np.mean([one.mean() for one in values]))
     if any(len(one) < 2 for one in values):

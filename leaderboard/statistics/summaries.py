@@ -1,4 +1,4 @@
-"""Summaries of each system with intervals: centre of a metric, differences, the share of worlds won, and profiles."""
+"""Summaries of each system with intervals: centre of a metric, differences, share of worlds won, and profiles."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +21,7 @@ from vcgym.leaderboard.statistics.resampling import Estimate, resample
 
 
 class Profile(NamedTuple):
-    """Share of worlds in which a system is above each threshold, (T,) each, with the ends of its interval."""
+    """Share of worlds in which a system exceeds each threshold, (T,), with the ends of its interval, (T,) each."""
 
     share: np.ndarray
     low: np.ndarray
@@ -29,7 +29,7 @@ class Profile(NamedTuple):
 
 
 def means(paired: Paired, metric: str) -> dict[str, Estimate]:
-    """Return the mean of `metric` of each system, with intervals, over the worlds in which it has a value."""
+    """Return the mean of `metric` of each system with intervals, over the worlds in which it has a value."""
     return _each(paired, metric, lambda values, _: mean(values))
 
 
@@ -39,7 +39,7 @@ def interquartile_means(paired: Paired, metric: str) -> dict[str, Estimate]:
 
 
 def differences(paired: Paired, metric: str, reference: str, trim: float = INTERQUARTILE) -> dict[str, Estimate]:
-    """Return the trimmed mean of each system minus that of `reference`, on the same worlds; each interval is uncorrected.
+    """Return the trimmed mean of each system minus that of `reference`, on the same worlds; the intervals are uncorrected.
 
     Raises:
         ValueError: `reference` is not among the systems.
@@ -65,13 +65,13 @@ def shortfalls(paired: Paired, metric: str, target: float) -> dict[str, Estimate
 
 
 def worlds_won(paired: Paired, metric: str, reference: str, better: int) -> dict[str, Estimate]:
-    """Return the probability of improvement on `reference`: share of the common worlds in which a system is better, a tie counting half.
+    """Return the probability of improvement on `reference`: share of common worlds in which a system is better; ties count half.
 
     Args:
         paired: results of one mode.
         metric: name of a column.
-        reference: the system that is improved upon.
-        better: +1 if more is better, -1 if less is.
+        reference: reference system.
+        better: +1 if more is better, -1 if less is better.
     """
 
     def won(values: np.ndarray, _: np.ndarray) -> np.ndarray:
@@ -81,7 +81,7 @@ def worlds_won(paired: Paired, metric: str, reference: str, better: int) -> dict
 
 
 def profiles(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, Profile]:
-    """Return the performance profile of each system: where it lies above another's everywhere, it is better however worlds are weighed."""
+    """Return the performance profiles; a system with a profile above another's everywhere is better for any weights of worlds."""
     found = sample(paired, metric)
     spread = resample(*found, lambda values: performance_profile(values, thresholds))
     low, high = (np.clip(end, 0.0, 1.0) for end in spread.interval())
@@ -89,7 +89,7 @@ def profiles(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, P
 
 
 def profile_curves(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the profiles alone, (T,) each, without intervals."""
+    """Return the profiles, (T,) each, without intervals."""
     found = performance_profile(sample(paired, metric).values, thresholds)
     return {system: found[:, s] for s, system in enumerate(paired.systems)}
 
@@ -100,9 +100,9 @@ def difference(paired: Paired, metric: str, system: str, reference: str, relativ
     Args:
         paired: results of one mode.
         metric: name of a column of numbers.
-        system: whose mean.
-        reference: less whose mean.
-        relative: as a share of the reference's mean; NaN where that is 0.
+        system: system whose mean is taken.
+        reference: system whose mean is subtracted.
+        relative: return a share of the reference's mean; NaN if that is 0.
     """
 
     def change(values: np.ndarray) -> np.ndarray:
@@ -117,16 +117,16 @@ def difference(paired: Paired, metric: str, system: str, reference: str, relativ
 def _each(
     paired: Paired, metric: str, statistic: Callable[[np.ndarray, np.ndarray], np.ndarray], reference: str | None = None
 ) -> dict[str, Estimate]:  # fmt: skip
-    """Return a statistic of each system over the worlds in which it, and `reference` if there is one, has a value.
+    """Return a statistic of each system over the worlds in which it, and `reference` if given, has a value.
 
     Args:
         paired: results of one mode.
         metric: name of a column.
-        statistic: takes values (S, R, W), those of the reference last, and where each kind begins.
-        reference: system that each is compared with.
+        statistic: takes values (S, R, W), the reference's last, and the first index of each kind.
+        reference: system with which each system is compared.
     """
     values = paired.results[metric].to_numpy().astype(np.float64)[paired.row]
-    alike: dict[bytes, list[str]] = {}  # systems that have a value in the same worlds are summed up together
+    alike: dict[bytes, list[str]] = {}  # systems with values in the same worlds are processed together
     for name, finite in zip(paired.systems, np.isfinite(values), strict=True):
         alike.setdefault(finite.tobytes(), []).append(name)
     estimates: dict[str, Estimate] = {}

@@ -1,7 +1,7 @@
-"""Random search that climbs: half of the trials lie anywhere in the space, half near the best so far.
+"""Random search with hill climbing: half of the trials are anywhere in the space, half near the best so far.
 
-A near trial moves a random part of the values, each by a normal step. Numbers move on the scale of their domain, 0 to 1; the size of the
-step is drawn for each trial from 0.01 to 0.5, uniformly in its logarithm, so that no schedule is needed. A choice that moves is drawn anew.
+A near trial changes a random subset of the values, each by a normal step. Numbers change on the scale of their domain, 0 to 1; the step
+size of each trial is sampled log-uniformly from 0.01 to 0.5, so that no schedule is needed. A changed choice is sampled again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,25 +13,25 @@ from vcgym.agents.sweeps.search import Domain, Values
 from vcgym.leaderboard.tuning.tunable import short
 
 _STEPS = (0.01, 0.5)
-_NEAR = 0.5  # share of trials near the best
+_NEAR = 0.5  # share of trials near the best so far
 
 
 class Best(NamedTuple):
-    """The best values, empty for none, and their score."""
+    """Best values (empty if there are none) and their score."""
 
     values: Values
     score: float
 
 
 def climb(score: Callable[[Values], float], space: Mapping[str, Domain], starts: Sequence[Values], trials: int, seed: int) -> Best:
-    """Score `trials` sets of values and return the best; of equals the first.
+    """Score `trials` sets of values and return the best; the first one of equals.
 
     Args:
-        score: higher is better.
-        space: domain of each value; without any only the starts are scored.
-        starts: the first trials.
-        trials: number of sets, the starts among them.
-        seed: of the draws.
+        score: objective; higher is better.
+        space: domain of each value; if empty, only the starts are scored.
+        starts: first trials.
+        trials: number of sets, including the starts.
+        seed: seed of the sampling.
     """
     draws = np.random.default_rng(seed)
     best = Best({}, -np.inf)
@@ -66,14 +66,14 @@ def _near(values: Values, space: Mapping[str, Domain], draws: np.random.Generato
 
 
 def position(domain: Domain, value: float) -> float:
-    """Return the position of a number in its domain, from 0 at `low` to 1 at `high`, not cut off."""
+    """Return the position of a number in its domain, from 0 at `low` to 1 at `high`, not clipped."""
     if domain.log:
         return float(np.log(max(value, 1e-300) / domain.low) / np.log(domain.high / domain.low))
     return (value - domain.low) / (domain.high - domain.low)
 
 
 def value_at(domain: Domain, position: float) -> float | int:
-    """Return the value at a position of a domain, cut to 0 to 1 and to four significant digits."""
+    """Return the value at a position of a domain; the position is clipped to 0..1, the value rounded to four significant digits."""
     position = min(max(position, 0.0), 1.0)
     if domain.choices is not None:
         return domain.choices[min(int(position * len(domain.choices)), len(domain.choices) - 1)]

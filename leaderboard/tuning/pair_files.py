@@ -1,4 +1,4 @@
-"""Files of tuned pairs: a table of all pairs of one scenario and mode, and a file of data/tuned for each pair left at the end."""
+"""Files of tuned pairs: a table of all pairs of one scenario and mode, and a file of data/tuned for each remaining pair."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from vcgym.network.traces.plain_file import replace_file
 
 
 def save_pairs(studied: Studied, task: CallTask, rounds: Sequence[Round], seed: int, folder: Path) -> None:
-    """Write the table of all pairs, and a file of data/tuned for each pair left at the end."""
+    """Write the table of all pairs, and a file of data/tuned for each remaining pair."""
     study: dict[str, Any] = {
         "objective": f"mean {task.metric} over training worlds, each pair of the split in turn, strata by their weights",
         "search": "routers and receivers alone, then the best pairs together; half of the trials anywhere, half near the best",
@@ -50,7 +50,7 @@ def save_pairs(studied: Studied, task: CallTask, rounds: Sequence[Round], seed: 
 
 
 def _table(studied: Studied) -> dict[str, Any]:
-    """Return each router and receiver alone, what each pair was expected to be worth, and the pairs that were searched."""
+    """Return the results of each router and receiver alone, the expected gain of each pair, and the searched pairs."""
     validated = {name: {"validation": rounded(float(np.mean(worlds)))} for name, worlds in studied.validation.items()}
     return {
         "alone": {name: _as_data(found) for name, found in studied.alone.items()},
@@ -65,7 +65,7 @@ def _as_data(found: Found) -> dict[str, Any]:
 
 
 def tuned_name(pair: str, task: CallTask) -> str:
-    """Return the name of a tuned pair: the pair's, and the mode unless it is `correlated`."""
+    """Return the name of a tuned pair: the name of the pair, and the mode unless it is `correlated`."""
     return f"{pair}{'' if task.mode == 'correlated' else f'-{task.mode}'}{TUNED}"
 
 

@@ -1,4 +1,4 @@
-"""Parameters of a system by dotted names, and the system as data."""
+"""Parameters of a system by dotted names, and the serialised system."""
 
 import enum
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ def space_of(system: System, spaces: Spaces) -> dict[str, Domain]:
 
 
 def start_of(system: System, spaces: Spaces, known: Mapping[str, Any]) -> Values:
-    """Return values to start from: those of each rule of the system as it stands in `known`, by class, else its own."""
+    """Return initial values: for each rule of the system those of its class in `known`, else its own."""
     return {
         f"{where}.{name}": value
         for where, rule in rules_within(system)
@@ -29,7 +29,7 @@ def start_of(system: System, spaces: Spaces, known: Mapping[str, Any]) -> Values
 
 
 def rules_within(system: System) -> Iterator[tuple[str, Any]]:
-    """Yield the rules of a system, and those that stand where a rule has a field for any rule, with names such as `receiver.lag`."""
+    """Yield the rules of a system and their nested rules, with names such as `receiver.lag`."""
     waiting = list(system.rules.items())
     for where, rule in waiting:
         yield where, rule
@@ -38,10 +38,10 @@ def rules_within(system: System) -> Iterator[tuple[str, Any]]:
 
 
 def with_values(params: Any, values: Mapping[str, float | int]) -> Any:
-    """Return `params` with the named values; numbers are cut to four significant digits, as they are written.
+    """Return `params` with the named values; numbers are rounded to four significant digits, as in files.
 
     Raises:
-        ValueError: no such parameter.
+        ValueError: a parameter does not exist.
     """
     for name, value in values.items():
         field, _, rest = name.partition(".")
@@ -55,7 +55,7 @@ def with_values(params: Any, values: Mapping[str, float | int]) -> Any:
 
 
 def short(value: float | int) -> float | int:
-    """Return a number as it is written in a file: four significant digits."""
+    """Round a number to four significant digits, as in files."""
     return int(value) if isinstance(value, int) else float(f"{value:.4g}")
 
 
@@ -72,5 +72,5 @@ def values_of(params: Any, names: Mapping[str, Any]) -> Values:
 
 
 def as_data(system: System) -> dict[str, Any]:
-    """Return the system as a file of conf/system has it; parameters with their default values are left out."""
+    """Return the system in the format of conf/system; parameters with default values are omitted."""
     return {name: mapping_of(value) for name, value in {**system.rules, "pacing": system.pacing}.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Tuning task of systems of a call over paths: calls of the training split, its pairs in turn, scored by the E-model's R."""
+"""Tuning task for systems over paths: calls of the training split, cycling over its pairs, scored by the E-model's R."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,11 +16,11 @@ class CallTask(NamedTuple):
     """Calls, see `vcgym.leaderboard.tuning.tuning.TuningTask`.
 
     Attributes:
-        worlds: training worlds that each trial plays, with seeds from 0 and the pairs of the split in turn.
-        validation_worlds: as many of the validation split.
+        worlds: training worlds per trial, with seeds from 0 and cycling over the pairs of the split.
+        validation_worlds: number of worlds of the validation split.
         packets: length of the calls.
-        scenario: recipe of the worlds, strata by their declared weights.
-        mode: of the scenario.
+        scenario: recipe of the worlds; strata have their declared weights.
+        mode: mode of the scenario.
     """
 
     worlds: int
@@ -31,15 +31,15 @@ class CallTask(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """The E-model's R."""
+        """Name of the E-model's R."""
         return "r"
 
     def name(self, system: str) -> str:
-        """Return the system's name: there is one task for all calls."""
+        """Return the system's name unchanged: there is one task for all calls."""
         return system
 
     def scores(self, system: System, split: str) -> NDArray[np.float64]:
-        """Return (worlds,) R of each call; a call that played nothing has 0."""
+        """Return (worlds,) R of each call; 0 for a call that played nothing."""
         worlds = self.worlds if split == "train" else self.validation_worlds
         return _calls(self.scenario, self.mode, self.packets, split, worlds).scores(system.router, system.receiver)
 
@@ -50,7 +50,7 @@ class CallTask(NamedTuple):
 
 
 def drawn(scenario: Scenario, split: str, worlds: int) -> list[WorldDraw]:
-    """Return worlds with seeds from 0, the pairs of the split in turn, their strata by weight."""
+    """Sample worlds with seeds from 0, cycling over the pairs of the split, with strata by weight."""
     pairs = scenario.pairs(split)
     return [scenario.draw(split, seed, pairs[seed % len(pairs)]) for seed in range(worlds)]
 

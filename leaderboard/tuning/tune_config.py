@@ -15,11 +15,11 @@ from vcgym.leaderboard.tuning.tuning import Search, TuningTask
 
 
 class TunedRule(Config):
-    """File of conf/tune.
+    """Content of a file of conf/tune.
 
     Attributes:
-        rule: the class of the rule, as `_target_` names it.
-        parameters: where each is drawn; `lag.quantile` is one of a rule within.
+        rule: class of the rule, as in `_target_`.
+        parameters: domain of each parameter; `lag.quantile` is a parameter of a nested rule.
     """
 
     rule: str
@@ -30,7 +30,7 @@ def load_spaces() -> dict[str, dict[str, Domain]]:
     """Return the search space of each rule of conf/tune.
 
     Raises:
-        ValueError: a file is not as `TunedRule` says.
+        ValueError: a file does not match `TunedRule`.
     """
     folder = sorted(files("vcgym.conf").joinpath("tune").iterdir(), key=lambda file: file.name)
     rules = [TunedRule.model_validate(yaml.safe_load(file.read_text(encoding="utf-8"))) for file in folder]
@@ -38,14 +38,14 @@ def load_spaces() -> dict[str, dict[str, Domain]]:
 
 
 class SendersConfig(Config):
-    """Tune senders, each with the same budget: 256 trials of 96 calls of about 60 s, a report every 100 ms, are 15 million reports.
+    """Tuning of senders with equal budgets: 256 trials of 96 calls of about 60 s with a report every 100 ms are 15 million reports.
 
     Attributes:
         senders: names of systems over a bottleneck.
-        scenarios: each is tuned on each of them apart, for the metric that its suite ranks by.
-        trials: sets of values, the published ones among them.
-        worlds: training worlds that each trial plays, the scenario's kinds in turn.
-        validation_worlds: played before and after; they decide nothing.
+        scenarios: scenarios; each sender is tuned on each of them separately, for the ranked metric of its suite.
+        trials: sets of values, including the published ones.
+        worlds: training worlds per trial, cycling over the scenario's kinds.
+        validation_worlds: validation worlds, played before and after; they have no influence.
     """
 
     senders: list[str]
@@ -55,12 +55,12 @@ class SendersConfig(Config):
     validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 96
 
     def tasks(self) -> list[TuningTask]:
-        """Return the worlds that senders are tuned on, scenario by scenario."""
+        """Return the tuning task of each scenario."""
         return [SenderTask(self.worlds, self.validation_worlds, scenario) for scenario in self.scenarios]
 
 
 class RoundConfig(Config):
-    """Round: trials of each rule or pair, training worlds of a trial, and how many pairs are left afterwards."""
+    """Round of the search: trials per rule or pair, training worlds per trial, and number of pairs that remain."""
 
     trials: Annotated[int, Field(ge=2, le=100_000)]
     worlds: Annotated[int, Field(ge=1, le=100_000)]
@@ -68,13 +68,13 @@ class RoundConfig(Config):
 
 
 class PairModeConfig(Config):
-    """Search of pairs in one mode of the scenario.
+    """Search for pairs in one mode of the scenario.
 
     Attributes:
-        mode: of the scenario.
-        router: system whose router stands in for the others in the first round.
-        receiver: system whose receiver does so.
-        rounds: the first of rules alone, the others of pairs; a pair of the last round has the trials of all of them.
+        mode: mode of the scenario.
+        router: system whose router is paired with each receiver in the first round.
+        receiver: system whose receiver is paired with each router in the first round.
+        rounds: first a round of single rules, then rounds of pairs; a pair of the last round has the trials of all rounds.
     """
 
     mode: str
@@ -84,14 +84,15 @@ class PairModeConfig(Config):
 
 
 class PairsConfig(Config):
-    """Tune all pairs of a router and a receiver, in rounds (`vcgym.leaderboard.tuning.tune_pairs`).
+    """Tuning of all pairs of a router and a receiver in rounds (`vcgym.leaderboard.tuning.tune_pairs`).
 
     Attributes:
-        routers: names of systems, whose routers are taken.
-        receivers: names of systems, whose receivers are taken.
-        starts: names of tuned systems, whose values a pair begins with besides the published ones; of two with a rule the better one.
-        modes: pairs are tuned for each mode apart; none: no pairs.
-        validation_worlds: played by the pairs left at the end.
+        routers: names of systems whose routers are used.
+        receivers: names of systems whose receivers are used.
+        starts: names of tuned systems whose values are initial values in addition to the published ones; if two have a rule, the better
+            one.
+        modes: modes, tuned separately; empty: no pairs.
+        validation_worlds: validation worlds, played by the remaining pairs.
     """
 
     routers: list[str]
@@ -102,25 +103,25 @@ class PairsConfig(Config):
 
 
 class TuneConfig(Config):
-    """Tune systems, each with the same budget.
+    """Tuning of systems with equal budgets.
 
-    The usual one is that of an agent's sweep (`vcgym.agents.config.training.SweepConfig`): 4 trials of 1,000,000 decisions of 10 packets
-    are 40 million packets, and so are 64 trials of 104 calls of 6,000 packets.
+    The default budget is that of an agent's sweep (`vcgym.agents.config.training.SweepConfig`): 4 trials of 1,000,000 decisions of 10
+    packets are 40 million packets, and so are 64 trials of 104 calls of 6,000 packets.
 
     Attributes:
-        systems: names of systems over paths; none: senders alone.
-        sending: which senders besides.
-        pairs: which pairs of a router and a receiver besides.
-        trials: sets of values, the published ones among them.
-        worlds: training worlds that each trial plays.
-        validation_worlds: played before and after; they decide nothing.
+        systems: names of systems over paths; empty: none.
+        sending: senders to tune as well.
+        pairs: pairs of a router and a receiver to tune as well.
+        trials: sets of values, including the published ones.
+        worlds: training worlds per trial.
+        validation_worlds: validation worlds, played before and after; they have no influence.
         packets: length of the calls.
-        scenario: where worlds are drawn.
-        mode: of the scenario.
-        seed: of the draws of values.
-        workers: trials at a time.
-        ray: a cluster to search on.
-        folder: receives a file for each system; those of data/tuned are copied from there.
+        scenario: scenario of the worlds.
+        mode: mode of the scenario.
+        seed: seed of the sampling of values.
+        workers: concurrent trials.
+        ray: cluster to search on.
+        folder: folder for a file per system; copy them to data/tuned to use them.
     """
 
     systems: list[str]
@@ -138,13 +139,13 @@ class TuneConfig(Config):
     folder: AbsolutePath = Path("outputs/tune")
 
     def task(self) -> TuningTask:
-        """Return the worlds that systems of calls over paths are tuned on."""
+        """Return the tuning task for systems over paths."""
         return CallTask(self.worlds, self.validation_worlds, self.packets, self.scenario, self.mode)
 
     def pair_task(self, one: PairModeConfig) -> CallTask:
-        """Return the worlds that pairs are tuned on in a mode, those of the first round."""
+        """Return the tuning task for pairs in a mode, with the worlds of the first round."""
         return CallTask(one.rounds[0].worlds, self.pairs.validation_worlds, self.packets, self.scenario, one.mode)
 
     def how(self, trials: int) -> Search:
-        """Return a search of so many trials."""
+        """Return the settings of a search with `trials` trials."""
         return Search(trials, self.seed, self.workers)

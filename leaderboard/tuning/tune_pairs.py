@@ -1,9 +1,9 @@
 """Tune all pairs of a router and a receiver, in rounds (after successive halving, Jamieson and Talwalkar, AISTATS 2016).
 
 Routers and receivers interact weakly, so the first round searches each router with one receiver and each receiver with one router
-(`climb.py`). A pair is then as good as the sum of what its two rules had there, and the best pairs go on. Each later round searches the
-pairs that are left, both rules together, from the best values so far, on more worlds. Training worlds decide all of that. The pairs left
-at the end are played on validation worlds, which choose the best; test worlds are not touched.
+(`climb.py`). The expected gain of a pair is the sum of the gains of its two rules, and the best pairs enter the next round. Each later
+round searches both rules of the remaining pairs together, from the best values so far, on more worlds. All of this uses training worlds.
+The remaining pairs are played on validation worlds, which choose the best; test worlds are not used.
 """
 
 import zlib
@@ -23,7 +23,7 @@ from vcgym.leaderboard.tuning.tuning import SEARCHED, domains_as_data
 
 
 class Round(NamedTuple):
-    """Search of each candidate: trials, training worlds of a trial, and how many pairs are left afterwards."""
+    """Round of the search: trials per candidate, training worlds per trial, and number of pairs that remain."""
 
     trials: int
     worlds: int
@@ -31,7 +31,7 @@ class Round(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A system with published values, where each value is drawn, and values to start from."""
+    """System with published values, the domain of each value, and initial values."""
 
     published: System
     space: Mapping[str, Domain]
@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Best values of a pair, their mean R over the training worlds, the trials of all its rounds, and the worlds of the last one."""
+    """Best values of a pair, their mean R over training worlds, the trials of all its rounds, and the worlds of the last round."""
 
     values: Values
     train: float
@@ -48,7 +48,7 @@ class Found(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Rules to be paired, by their short names, and the system whose router and receiver stand in for the others in the first round."""
+    """Rules to be paired, by their short names, and the system that provides the other rule in the first round."""
 
     routers: Mapping[str, Any]
     receivers: Mapping[str, Any]
@@ -59,10 +59,10 @@ class Studied(NamedTuple):
     """Outcome of all rounds.
 
     Attributes:
-        alone: by the name of a router or receiver what it had in the first round.
-        expected: by the name of a pair the sum of its rules' gains there, best first.
-        pairs: those that were searched as pairs, best first, with their published systems in `published`.
-        validation: of the pairs left at the end, R of each validation world.
+        alone: result of each router and receiver in the first round.
+        expected: sum of the first-round gains of the rules of each pair, best first.
+        pairs: searched pairs, best first; `published` has their published systems.
+        validation: R of each validation world for the remaining pairs.
     """
 
     alone: dict[str, Found]
@@ -80,16 +80,16 @@ class Studied(NamedTuple):
 def tune_pairs(
     rules: Rules, spaces: Spaces, known: Mapping[str, Any], task: CallTask, rounds: Sequence[Round], seed: int, folder: Path
 ) -> Studied:
-    """Search all pairs; Ray has to be running (`vcgym.agents.sweeps.search.ray_running`).
+    """Search all pairs; Ray must be running (`vcgym.agents.sweeps.search.ray_running`).
 
     Args:
-        rules: what is paired.
-        spaces: where the parameters of each class of rules are drawn.
-        known: tuned rules by class, whose values are tried beside the published ones.
-        task: scenario, mode, length of calls and number of validation worlds; each round has a number of training worlds of its own.
-        rounds: the first of single rules, the others of pairs.
-        seed: of the draws.
-        folder: keeps each search (`vcgym.leaderboard.kept`), so that a command that was killed goes on.
+        rules: rules to be paired.
+        spaces: domains of the parameters of each class of rules.
+        known: tuned rules by class; their values are tried in addition to the published ones.
+        task: scenario, mode, length of calls and number of validation worlds; each round has its own number of training worlds.
+        rounds: first a round of single rules, then rounds of pairs.
+        seed: seed of the sampling.
+        folder: cache of the searches (`vcgym.leaderboard.kept`), from which a killed command resumes.
     """
     first, *others = rounds
     alone = _search(_alone(rules, spaces, known), task, first, f"{seed} 0", folder)
@@ -113,7 +113,7 @@ def tune_pairs(
 
 
 def _alone(rules: Rules, spaces: Spaces, known: Mapping[str, Any]) -> dict[str, Candidate]:
-    """Return each router with the receiver of the reference and each receiver with its router; only that rule's values are drawn."""
+    """Return each router with the reference's receiver and each receiver with its router; only values of that rule are searched."""
     router, receiver = rules.reference.router, rules.reference.receiver
     systems = [
         *((name, "router.", System(rule, receiver)) for name, rule in rules.routers.items()),
@@ -136,7 +136,7 @@ def _search(candidates: Mapping[str, Candidate], task: CallTask, one: Round, see
 
 
 def search_candidate(candidate: Candidate, task: CallTask, trials: int, seed: int, folder: Path) -> tuple[Values, float]:
-    """Return the best values and their mean R over the task's training worlds, from the kept file if it was done before."""
+    """Return the best values and their mean R over the task's training worlds, from the cache if available."""
 
     def score(values: Values) -> float:
         return float(task.scores(with_values(candidate.published, values), "train").mean())

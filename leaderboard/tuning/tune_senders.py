@@ -1,4 +1,4 @@
-"""Tuning task of senders: calls of the training split of a sending scenario, its kinds in turn, scored as its suite ranks."""
+"""Tuning task for senders: calls of the training split of a sending scenario, cycling over its kinds, scored by its suite's metric."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,9 +17,9 @@ class SenderTask(NamedTuple):
     """Calls over bottlenecks, see `vcgym.leaderboard.tuning.tuning.TuningTask`.
 
     Attributes:
-        worlds: training worlds that each trial plays, with seeds from 0 and the scenario's kinds in turn.
-        validation_worlds: as many of the validation split.
-        scenario: recipe of the worlds; its suite chooses the metric.
+        worlds: training worlds per trial, with seeds from 0 and cycling over the scenario's kinds.
+        validation_worlds: number of worlds of the validation split.
+        scenario: recipe of the worlds; its suite determines the metric.
     """
 
     worlds: int
@@ -28,11 +28,11 @@ class SenderTask(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """Metric that the scenario's suite ranks by."""
+        """Ranked metric of the scenario's suite."""
         return next(suite.columns.ranked_by for suite in SUITES.values() if suite.scenarios[0] == self.scenario)
 
     def name(self, system: str) -> str:
-        """Return the name of a tuned system: the system's and the scenario's."""
+        """Return the name of a tuned system: system and scenario."""
         return f"{system}-{self.scenario}"
 
     def scores(self, system: System, split: str) -> NDArray[np.float64]:

@@ -1,9 +1,9 @@
-"""Tune the parameters of rules on the training split: what an agent has to beat is the best that a rule can do, not its published values.
+"""Tune the parameters of rules on the training split: an agent must beat the best that a rule can do, not its published values.
 
-Each system is searched at random (Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13, 2012), all its rules
-together, as an agent learns them together. A trial plays all training worlds of a `TuningTask`; the objective is the mean over them of the
+Each system is tuned by random search (Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13, 2012) over all its
+rules together, as an agent learns them together. A trial plays all training worlds of a `TuningTask`; the objective is the mean of the
 task's metric, of which more is better. The published values are the first trial, so tuning never makes a rule worse there. Validation
-worlds are played before and after, and decide nothing; test worlds are not touched.
+worlds are played before and after without influence; test worlds are not used.
 """
 
 import json
@@ -27,20 +27,20 @@ SEARCHED = "searched"
 
 
 class TuningTask(Protocol):
-    """Worlds that systems are tuned on, and their score; it travels to other processes, so it is a NamedTuple of plain values."""
+    """Worlds for tuning and their score; it is sent to other processes, so it is a NamedTuple of plain values."""
 
     @property
     def metric(self) -> str:
-        """Metric that is compared; more is better."""
+        """Metric of the objective; more is better."""
 
     def name(self, system: str) -> str:
-        """Return the name of a system tuned here, less the ending."""
+        """Return the name of a system tuned here, without the ending."""
 
     def scores(self, system: Any, split: str) -> NDArray[np.float64]:
         """Return (worlds,) the metric of each call of the training or validation split."""
 
     def spent(self, trials: int) -> dict[str, Any]:
-        """Return the cost of so many trials, as JSON values."""
+        """Return the cost of `trials` trials as JSON values."""
 
 
 class Search(NamedTuple):
@@ -52,22 +52,22 @@ class Search(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The system with the best values, and its study."""
+    """System with the best values, and its study."""
 
     system: System
     study: dict[str, Any]
 
 
 def tune_system(name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search, folder: Path) -> Outcome:
-    """Search one system; Ray has to be running (`vcgym.agents.sweeps.search.ray_running`).
+    """Search one system; Ray must be running (`vcgym.agents.sweeps.search.ray_running`).
 
     Args:
-        name: of the system.
-        published: the system with its published values.
-        space: where each value is drawn.
-        task: what it is tuned on.
-        how: what may be used.
-        folder: keeps the outcome (`vcgym.leaderboard.kept`), so that a search that was killed goes on with the next system.
+        name: name of the system.
+        published: system with its published values.
+        space: domain of each value.
+        task: tuning task.
+        how: settings of the search.
+        folder: cache of the outcomes (`vcgym.leaderboard.kept`), so that a killed search resumes with the next system.
     """
     follows_from = name, published, domains_as_data(space), task, how.trials, how.seed
     drawn, study = kept_document(folder / SEARCHED, follows_from, lambda: _searched(name, published, space, task, how))
@@ -77,7 +77,7 @@ def tune_system(name: str, published: System, space: Mapping[str, Domain], task:
 def _searched(
     name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search
 ) -> tuple[Values, dict[str, Any]]:  # fmt: skip
-    """Return the best values, none if the published ones are the best, and the study."""
+    """Return the best values (empty if the published ones are best) and the study."""
     found = search(partial(_trial, published, task), space, how.trials - 1, how.seed, how.concurrent)
     before = _trial(published, task, {})
     drawn, after = max(found, key=lambda trial: trial[1])
@@ -126,7 +126,7 @@ def _spent(task: TuningTask, how: Search) -> dict[str, Any]:
 
 
 def save(tuned: Outcome, task: TuningTask, folder: Path) -> None:
-    """Write a file of data/tuned (`vcgym.baselines.systems.Tuned`); without a system if no values were better than the published ones."""
+    """Write a file of data/tuned (`vcgym.baselines.systems.Tuned`), without a system if no values beat the published ones."""
     study = tuned.study
     path, budget = folder / f"{task.name(study['system'])}{TUNED}.json", study["budget"]
     body = {"study": study, "system": as_data(tuned.system) if study["tuned"] != study["published"] else None}

@@ -1,7 +1,7 @@
-"""The law of CoDel (RFC 8289) for one queue: it is told of each packet taken from the head, and says when one is to be dropped or marked.
+"""CoDel's control law (RFC 8289) for one queue: decides for each packet taken from the head whether to drop or mark it.
 
-A packet that stayed at least the target, with more than a packet of the largest size behind it, is above. Once all packets of an interval
-were above, one is dropped, and the next `interval / sqrt(count)` later, until one is not above (sections 5.3 to 5.5).
+A packet is above the target if its sojourn time is at least the target and more than a maximum-size packet is queued behind it. Once all
+packets of an interval were above, one is dropped, and the next `interval / sqrt(count)` later, until one is not above (sections 5.3-5.5).
 """
 
 import math
@@ -11,11 +11,11 @@ import numpy as np
 from vcgym.network.kernels.jit import kernel
 
 MAX_PACKET_BYTES = 1500  # RFC 8289 5.2: the interface's MTU
-_RECENT = 16  # intervals; RFC 8289 5.5: a drop rate that is so young is a good start
+_RECENT = 16  # intervals; RFC 8289 5.5: the drop rate of so recent a dropping state is reused
 
 CODEL = np.dtype(
     [
-        ("first_above_us", "i8"),  # packets may be dropped from then on; 0: not above
+        ("first_above_us", "i8"),  # time from which packets may be dropped; 0: not above
         ("drop_next_us", "i8"),
         ("count", "i8"),  # drops since the dropping state was entered
         ("last_count", "i8"),
@@ -26,13 +26,13 @@ CODEL = np.dtype(
 
 @kernel
 def clear_codel(codel):
-    """Begin with an empty queue."""
+    """Start with an empty queue."""
     codel.first_above_us = codel.drop_next_us = codel.count = codel.last_count = codel.dropping = 0
 
 
 @kernel
 def control_law_us(at_us, count, interval_us):
-    """Return when the next drop is due after one at `at_us` (RFC 8289 5.5), rounded down."""
+    """Return the time of the next drop after one at `at_us` (RFC 8289 5.5), rounded down."""
     return at_us + np.int64(interval_us / math.sqrt(count))
 
 
@@ -50,7 +50,7 @@ def is_above(codel, stayed_us, bytes_behind, now_us, target_us, interval_us):
 
 @kernel
 def enter_dropping(codel, now_us, interval_us):
-    """Enter the dropping state with a drop at `now_us`; the rate of a state left a short while ago goes on (RFC 8289 5.5)."""
+    """Enter the dropping state with a drop at `now_us`; continue the drop rate of a recent dropping state (RFC 8289 5.5)."""
     codel.dropping = 1
     delta = codel.count - codel.last_count
     codel.count = delta if delta > 1 and now_us - codel.drop_next_us < _RECENT * interval_us else 1

@@ -1,15 +1,14 @@
 """Other flows in the queue of a call: TCP connections (Reno, CUBIC), on-off UDP and other calls, in exact order of time.
 
-A flow is asked for the instant of its next event, and the earliest goes first, of equals the one with the lower number. `run_flows` plays
-all events up to an instant; whoever has something to send then offers it to the same queue and asks again later. So the flows of a call
-and these make one order of time, and none knows of the others but through the queue. Another call is played elsewhere (other_call.py):
-`run_flows` stops when it is its turn.
+Each flow has a next event; the earliest is played first, ties by the lower flow number. `run_flows` plays all events up to an instant, and
+the call then offers its own packets to the same queue. So all flows share one order of events and interact only through the queue. Other
+calls are played elsewhere (other_call.py): `run_flows` stops at their turn.
+Delays: zero from sender to bottleneck, `forward_us` from the bottleneck to the receiver, `backward_us` back to the sender, without a
 
-Ways: sender to bottleneck takes no time; from the bottleneck to the receiver `forward_us`, back to the sender `backward_us`, without a
 queue.
+The backward delay has a random addition of up to `jitter_us`, without reordering. Without it, packets of several windows meet the full
 
-The way back takes up to `jitter_us` longer at random, in order: without it packets of several windows meet the full queue in lockstep and
-one flow starves (traffic phase effects, Floyd and Jacobson 1992, who advise such a random time).
+queue in lockstep and one flow starves (traffic phase effects, Floyd and Jacobson 1992, who recommend such a random delay).
 """
 
 import math
@@ -39,17 +38,17 @@ from vcgym.network.bottleneck.wireless import is_lost, pass_outages
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
-LOST_AT_RANDOM, QUEUED = -2, -3  # beside DROPPED
+LOST_AT_RANDOM, QUEUED = -2, -3  # in addition to DROPPED
 NOBODY, DEPARTED = -1, -2
-_FILE_DRAWS = 1 << 40  # the draws of a connection before them are of the way back
+_FILE_DRAWS = 1 << 40  # a connection's draws below this are for the backward delay
 
 
 class Flows(NamedTuple):
-    """Cross traffic of a batch; first axis the bottleneck."""
+    """Cross traffic of a batch; first axis: bottleneck."""
 
     flow: NDArray  # (bottlenecks, flows) of FLOW
     pipe: Pipe
-    seed: NDArray[np.uint64]  # (bottlenecks,) of the world
+    seed: NDArray[np.uint64]  # (bottlenecks,), seed of the world
 
 
 class Dumbbell(NamedTuple):
@@ -62,14 +61,14 @@ class Dumbbell(NamedTuple):
 
 
 def allocate_flows(bottlenecks: int, flows: int, connections: bool = True) -> Flows:
-    """Allocate up to `flows` flows beside each bottleneck, none started; without `connections` none may be TCP."""
+    """Allocate up to `flows` flows for each bottleneck, none started; without `connections` none may be TCP."""
     pipe = allocate_pipe(bottlenecks, flows if connections else 0)
     return Flows(np.zeros((bottlenecks, flows), FLOW), pipe, np.zeros(bottlenecks, np.uint64))
 
 
 @kernel
 def start_flows(dumbbell, s, seed):
-    """Begin all flows of bottleneck `s`, described already, in world `seed`."""
+    """Start all flows of bottleneck `s`, which are already described, in world `seed`."""
     flows = dumbbell.flows
     flows.seed[s] = seed
     for f in range(flows.flow.shape[1]):
@@ -89,10 +88,10 @@ def start_flows(dumbbell, s, seed):
 
 @kernel
 def run_flows(dumbbell, s, until_us):
-    """Play all events of all flows up to and at `until_us`.
+    """Play all events of all flows up to and including `until_us`.
 
     Returns:
-        NOBODY; or the flow whose turn it is where that is a call; or DEPARTED where a packet of a call has left the fair queue.
+        NOBODY; the flow number of another call at its turn; or DEPARTED when a packet of a call has left the fair queue.
     """
     flow, schedule = dumbbell.flows.flow, dumbbell.queue.fair.schedule[s]
     while True:
@@ -115,17 +114,17 @@ def run_flows(dumbbell, s, until_us):
 
 @kernel
 def carry(dumbbell, s, flow_number, packet, now_us, size_bytes, loss, number, capable):
-    """Send a packet into the bottleneck; return when it comes out behind it, DROPPED by the queue, LOST_AT_RANDOM, or QUEUED.
+    """Send a packet into the bottleneck; return its departure time, DROPPED by the queue, LOST_AT_RANDOM, or QUEUED.
 
     Args:
-        dumbbell: what is shared.
-        s: the bottleneck.
-        flow_number: 0 the first call, else one more than the flow's place.
-        packet: counted from 0 in the flow.
-        now_us: when it comes.
-        size_bytes: of it.
-        loss: share lost at random before the queue.
-        number: to know it by when it leaves the fair queue.
+        dumbbell: shared state of the bottlenecks.
+        s: index of the bottleneck.
+        flow_number: 0 for the first call, else the flow's index plus one.
+        packet: number of the packet in the flow, from 0.
+        now_us: arrival at the bottleneck.
+        size_bytes: size of the packet.
+        loss: probability of random loss before the queue.
+        number: identifies the packet when it leaves the fair queue.
         capable: 1: ECN-capable.
     """
     if is_lost(dumbbell.flows.seed[s], flow_number, packet, loss):
@@ -152,7 +151,7 @@ def calls_wait(dumbbell, s):
 
 @kernel
 def _let_out(dumbbell, s, now_us):
-    """Put the next packet of the fair queue on the link; return True if it is of a call, whose account is not kept here."""
+    """Put the next packet of the fair queue on the link; return True if it belongs to a call, which the caller must then update."""
     fair = dumbbell.queue.fair
     index = dequeue(fair, s, now_us)
     if index == NOTHING:
@@ -201,7 +200,7 @@ def _tcp(dumbbell, s, f, now_us):
 
 @kernel
 def _next_file(dumbbell, s, f, flow, now_us):
-    """Begin to be idle before the next file, which a connection of its own sends; its segments are numbered on."""
+    """Start the idle time before the next file, which a new connection sends; segment numbers continue."""
     seed = dumbbell.flows.seed[s]
     flow.due_us = math.floor(now_us + _exponential(flow, seed, f, flow.off_us))
     flow.until += _file_segments(flow, seed, f)
@@ -225,7 +224,7 @@ def _segment(dumbbell, s, f, flow, pipe, segment, now_us):
 
 @kernel
 def _acked_us(dumbbell, s, f, flow, number, out_us):
-    """Return when the acknowledgement of a segment is back that is behind the bottleneck at `out_us`."""
+    """Return the arrival of the acknowledgement of a segment that leaves the bottleneck at `out_us`."""
     jitter_us = flow.jitter_us * rng.uniform(rng.stream_key(dumbbell.flows.seed[s], f, rng.CROSS), number)
     flow.acked_us = max(out_us + flow.forward_us + flow.backward_us + np.int64(jitter_us), flow.acked_us)
     return flow.acked_us
@@ -233,7 +232,7 @@ def _acked_us(dumbbell, s, f, flow, number, out_us):
 
 @kernel
 def _segment_out(dumbbell, s, f, packet, out_us):
-    """Let a segment out of the fair queue, with its number as `_segment` gave it."""
+    """Process a segment that leaves the fair queue, with the number set by `_segment`."""
     flow, pipe = dumbbell.flows.flow[s, f], dumbbell.flows.pipe
     connection = flow.connection
     acked_us = _acked_us(dumbbell, s, f, flow, connection.written, out_us)
@@ -259,7 +258,7 @@ def _exponential(flow, seed, f, mean):
 
 @kernel
 def _next_packet(flow, seed, f):
-    """Set the instant of the next packet, on from `due_us`; in off times none is sent."""
+    """Set the time of the next packet after `due_us`; none is sent in off times."""
     if flow.sent > 0:
         flow.due_us += _exponential(flow, seed, f, flow.gap_us) if flow.spacing == POISSON else flow.gap_us
     while flow.off_us > 0.0 and flow.due_us >= flow.on_until_us:

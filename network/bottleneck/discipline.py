@@ -1,4 +1,4 @@
-"""Disciplines of the bottleneck's queue beside drop-tail without marks."""
+"""Disciplines of the bottleneck's queue other than drop-tail without marks."""
 
 from typing import NamedTuple
 
@@ -6,24 +6,24 @@ from vcgym.network.bottleneck.fair_queue import ROOM, start_fair_queue
 from vcgym.network.bottleneck.queue import Queue
 from vcgym.network.kernels.ranges import require_within
 
-_ONE_TURN = 1 << 40  # bytes: a queue alone needs no turns
+_ONE_TURN = 1 << 40  # bytes: a single queue needs no turns
 
 
 class Threshold(NamedTuple):
-    """Drop-tail that marks: an ECN-capable packet that would wait longer than `delay_ms` for those before it enters marked."""
+    """Drop-tail with ECN marks: an ECN-capable packet whose queueing delay would exceed `delay_ms` is marked on entry."""
 
     delay_ms: float = 20.0
 
 
 class Codel(NamedTuple):
-    """A queue under CoDel, RFC 8289 with its constants (4.2, 4.3): ECN-capable packets are marked, others dropped."""
+    """A single queue under CoDel, RFC 8289 with its constants (4.2, 4.3): ECN-capable packets are marked, others dropped."""
 
     target_ms: float = 5.0
     interval_ms: float = 100.0
 
 
 class FqCodel(NamedTuple):
-    """A queue for each flow under CoDel, served in turns of `quantum_bytes`: RFC 8290 with its constants (5.2)."""
+    """A queue per flow under CoDel, served in turns of `quantum_bytes`: RFC 8290 with its constants (5.2)."""
 
     target_ms: float = 5.0
     interval_ms: float = 100.0
@@ -34,10 +34,10 @@ Discipline = Threshold | Codel | FqCodel
 
 
 def require_discipline(discipline: Discipline, queue_packets: int) -> None:
-    """Refuse a discipline that cannot be.
+    """Check a discipline.
 
     Raises:
-        ValueError: a number out of its range, or a queue longer than there is room for.
+        ValueError: a number is out of range, or the queue is longer than supported.
     """
     if isinstance(discipline, Threshold):
         require_within(discipline, delay_ms=(0.0, 60e3))
@@ -50,7 +50,7 @@ def require_discipline(discipline: Discipline, queue_packets: int) -> None:
 
 
 def start_discipline(queue: Queue, s: int, discipline: Discipline | None) -> None:
-    """Put the queue of bottleneck `s`, which has been started, under a discipline; None is drop-tail without marks."""
+    """Set the discipline of the started queue of bottleneck `s`; None is drop-tail without marks."""
     if isinstance(discipline, Threshold):
         queue.link["mark_us"][s] = round(discipline.delay_ms * 1000)
     elif discipline is not None:

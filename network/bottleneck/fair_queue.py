@@ -1,11 +1,11 @@
-"""CoDel (RFC 8289) and FQ-CoDel (RFC 8290) before the link: a packet leaves in its turn, or is dropped at the head of its flow's queue.
+"""CoDel (RFC 8289) and FQ-CoDel (RFC 8290) before the link: a packet is served in turn, or dropped at the head of its flow's queue.
 
-Who leaves next depends on who comes, so a departure is an event of its own: at `next_us` the link is free and takes a packet. Flows are
-told apart by their number, without a hash; with `fair` 0 all share one queue, which is CoDel. Where CoDel would drop, an ECN-capable packet
-is marked and leaves (RFC 8289 5.5 with the marks of the Linux kernel). The link works as in queue.py: without drops one queue lets all
-packets out at the instants of the drop-tail queue.
+Arrivals can change the order of departures, so a departure is an event: at `next_us` the link is free and takes a packet. Flows are
+identified by number, without a hash; with `fair` 0 all flows share one queue, which is CoDel. If CoDel would drop an ECN-capable packet, it
+is marked and sent instead (RFC 8289 5.5 with the marks of the Linux kernel). The link works as in queue.py: without drops, a single queue
+has the same departure times as the drop-tail queue.
 
-A queue that is too long drops the head of the longest flow's queue (RFC 8290 4.1). The packet on the link has left the queue.
+On overflow the head of the longest flow's queue is dropped (RFC 8290 4.1). The packet on the link does not count as queued.
 """
 
 from typing import NamedTuple
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from vcgym.network.bottleneck.codel import CODEL, clear_codel, control_law_us, enter_dropping, is_above
 from vcgym.network.kernels.jit import kernel
 
-ROOM = 2048  # packets, of all flows
+ROOM = 2048  # packets over all flows
 NOTHING = -1
 NEVER_US = 1 << 62
-_OFF, _NEW, _OLD = 0, 1, 2  # the list that a flow's queue is in
+_OFF, _NEW, _OLD = 0, 1, 2  # the list that contains a flow's queue
 
 PACKET = np.dtype(
     (
         np.record,
         [
             ("entered_us", "i8"),
-            ("number", "i8"),  # of whoever sent it
+            ("number", "i8"),  # set by the sender of the packet
             ("size_bytes", "i4"),
             ("flow", "i2"),
-            ("following", "i2"),  # behind it in its queue, or among the free places
+            ("following", "i2"),  # next packet in its queue, or next free entry
             ("capable", "i1"),  # 1: ECN-capable
             ("marked", "i1"),
         ],
@@ -39,13 +39,13 @@ FLOW_QUEUE = np.dtype(
     (
         np.record,
         [
-            ("first", "i8"),  # packets in it, NOTHING: none
+            ("first", "i8"),  # first packet; NOTHING if empty
             ("last", "i8"),
             ("bytes", "i8"),
-            ("waiting", "i8"),  # packets of the flow, in whichever queue
-            ("credits", "i8"),  # bytes that it may send in this turn
+            ("waiting", "i8"),  # packets of the flow in any queue
+            ("credits", "i8"),  # bytes it may still send in this turn
             ("list", "i8"),
-            ("following", "i8"),  # queue behind it in its list
+            ("following", "i8"),  # next queue in its list
             ("codel", CODEL),
         ],
     )
@@ -54,7 +54,7 @@ SCHEDULE = np.dtype(
     (
         np.record,
         [
-            ("next_us", "i8"),  # when the link takes a packet, or NEVER_US
+            ("next_us", "i8"),  # time at which the link takes a packet, or NEVER_US
             ("busy_until_us", "i8"),
             ("fair", "i8"),  # 0: one queue for all flows
             ("target_us", "i8"),
@@ -62,20 +62,20 @@ SCHEDULE = np.dtype(
             ("quantum", "i8"),  # bytes
             ("waiting", "i8"),
             ("bytes", "i8"),
-            ("free", "i8"),  # first free place
-            ("first", "i8", (3,)),  # flows' queues by list
+            ("free", "i8"),  # first free entry
+            ("first", "i8", (3,)),  # first queue of each list
             ("last", "i8", (3,)),
             ("dropped", "i8"),
             ("marked", "i8"),
-            ("out_index", "i8"),  # of the packet that left last
-            ("out_us", "i8"),  # when it is behind the link and its outages
+            ("out_index", "i8"),  # entry of the packet that left last
+            ("out_us", "i8"),  # its departure from the link and its outages
         ],
     )
 )
 
 
 class FairQueue(NamedTuple):
-    """Queues of flows before a batch of links; first axis the bottleneck."""
+    """Queues of flows before a batch of links; first axis: bottleneck."""
 
     schedule: NDArray  # (bottlenecks,) of SCHEDULE
     flows: NDArray  # (bottlenecks, flows) of FLOW_QUEUE
@@ -109,7 +109,7 @@ def start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum):
 
 @kernel
 def enqueue(fair_queue, s, flow_number, number, size_bytes, capable, now_us, limit_packets, limit_bytes):
-    """Let a packet of a flow in, and drop what is too much."""
+    """Insert a packet of a flow, and drop packets on overflow."""
     schedule = fair_queue.schedule[s]
     f = flow_number if schedule.fair == 1 else 0
     index = schedule.free
@@ -140,7 +140,7 @@ def enqueue(fair_queue, s, flow_number, number, size_bytes, capable, now_us, lim
 
 @kernel
 def dequeue(fair_queue, s, now_us):
-    """Take the packet that leaves at `now_us`; return its place, whose packet stays until the next one enters, or NOTHING."""
+    """Remove the packet that leaves at `now_us`; return its entry, valid until the next insertion, or NOTHING."""
     schedule = fair_queue.schedule[s]
     schedule.next_us = NEVER_US
     while True:
@@ -160,12 +160,12 @@ def dequeue(fair_queue, s, now_us):
             return index
         _remove_first(fair_queue, s, which)
         if which == _NEW:
-            _append(fair_queue, s, _OLD, f)  # so that it cannot come back as new at once (RFC 8290 4.2)
+            _append(fair_queue, s, _OLD, f)  # so that it cannot return as new at once (RFC 8290 4.2)
 
 
 @kernel
 def link_is_busy(fair_queue, s, until_us):
-    """Note that the link is busy up to `until_us`, when it takes the next packet if one waits."""
+    """Mark the link as busy until `until_us`, when it takes the next queued packet."""
     schedule = fair_queue.schedule[s]
     schedule.busy_until_us = until_us
     if schedule.waiting > 0:
@@ -202,7 +202,7 @@ def _longest(fair_queue, s):
 
 @kernel
 def _take(fair_queue, s, f):
-    """Take the packet at the head of a flow's queue; its place is free, but not used before the next one enters."""
+    """Remove the packet at the head of a flow's queue; its entry becomes free, but is unchanged until the next insertion."""
     schedule, flow = fair_queue.schedule[s], fair_queue.flows[s, f]
     index = flow.first
     if index == NOTHING:
@@ -220,7 +220,7 @@ def _take(fair_queue, s, f):
 
 @kernel
 def _take_and_judge(fair_queue, s, f, now_us):
-    """Take the head of a queue; return its place, and whether it may be dropped."""
+    """Remove the head of a queue; return its entry, and True if it may be dropped."""
     schedule, flow = fair_queue.schedule[s], fair_queue.flows[s, f]
     index = _take(fair_queue, s, f)
     if index == NOTHING:
@@ -241,7 +241,7 @@ def _mark(fair_queue, s, index):
 
 @kernel
 def _codel_dequeue(fair_queue, s, f, now_us):
-    """Take the packet of a flow that leaves, by CoDel (RFC 8289 5.5, `deque`); return its place, or NOTHING."""
+    """Remove the packet of a flow that CoDel sends (RFC 8289 5.5, `deque`); return its entry, or NOTHING."""
     schedule, codel = fair_queue.schedule[s], fair_queue.flows[s, f].codel
     index, above = _take_and_judge(fair_queue, s, f, now_us)
     if codel.dropping == 0:

@@ -1,7 +1,7 @@
-"""A flow beside a call, and as the kernel takes it: TCP that always has data or sends files, on-off UDP, or another call.
+"""Cross-traffic flows and their record for kernels: TCP that always has data or sends files, on-off UDP, or another call.
 
-On-off UDP: while on, packets of equal size evenly spaced at `rate_bps`; on and off times are exponential, and with an off time of 0 it is
-on for ever, a constant bit rate; with `spacing` POISSON the gaps are exponential.
+On-off UDP: while on, packets of equal size evenly spaced at `rate_bps`. On and off times are exponential; with an off time of 0 it is
+always on, a constant bit rate. With `spacing` POISSON the gaps are exponential.
 """
 
 import math
@@ -25,24 +25,24 @@ FLOW = np.dtype(
             ("kind", "i8"),
             ("starts_us", "i8"),
             ("stops_us", "i8"),
-            ("next_us", "i8"),  # of the next event, or NEVER_US
-            ("size_bytes", "i8"),  # of a packet, all headers included
+            ("next_us", "i8"),  # next event, or NEVER_US
+            ("size_bytes", "i8"),  # packet size including all headers
             ("forward_us", "i8"),
             ("backward_us", "i8"),
             ("jitter_us", "f8"),
-            ("acked_us", "i8"),  # when the last acknowledgement is back
-            ("loss", "f8"),  # share lost at random before the queue
-            ("gap_us", "f8"),  # UDP: from packet to packet
-            ("due_us", "f8"),  # UDP: the next packet
+            ("acked_us", "i8"),  # arrival of the last acknowledgement
+            ("loss", "f8"),  # probability of random loss before the queue
+            ("gap_us", "f8"),  # UDP: packet interval
+            ("due_us", "f8"),  # UDP: time of the next packet
             ("on_until_us", "f8"),
-            ("on_us", "f8"),  # UDP: mean
+            ("on_us", "f8"),  # UDP: mean on time
             ("off_us", "f8"),
             ("spacing", "i8"),
             ("draws", "i8"),
-            ("file_low", "i8"),  # TCP: segments of a file; 0: there is always data
+            ("file_low", "i8"),  # TCP: segments of a file; 0: always data
             ("file_high", "i8"),
-            ("until", "i8"),  # TCP: segments before it may be sent
-            ("call", "i8"),  # which of the other calls it is
+            ("until", "i8"),  # TCP: segments below this may be sent
+            ("call", "i8"),  # index among the other calls
             ("sent", "i8"),
             ("lost", "i8"),
             ("dropped", "i8"),
@@ -55,8 +55,8 @@ FLOW = np.dtype(
 class Tcp(NamedTuple):
     """A TCP connection that always has data, from `starts_s` to `stops_s`; or sends files.
 
-    Files have uniformly `file_bytes`, least and largest; after each the connection is idle, exponentially with mean `idle_s`, and starts
-    anew.
+    File sizes are uniform in `file_bytes` (minimum, maximum). After each file the connection is idle, exponentially with mean `idle_s`, and
+    then restarts.
     """
 
     control: str = "reno"  # a key of CONTROLS
@@ -72,7 +72,7 @@ class Tcp(NamedTuple):
 
 
 class Udp(NamedTuple):
-    """On-off UDP; `off_s` 0: on for ever."""
+    """On-off UDP; `off_s` 0: always on."""
 
     rate_bps: float = 1e6
     size_bytes: int = 1500
@@ -85,10 +85,10 @@ class Udp(NamedTuple):
 
 
 def describe_flow(which: Tcp | Udp | OtherCall) -> NDArray[np.void]:
-    """Return the flow as the kernel takes it, () of FLOW.
+    """Return the flow's record for kernels, () of FLOW.
 
     Raises:
-        ValueError: an unknown control or rule, a number out of range.
+        ValueError: an unknown control or rule, or a number out of range.
     """
     _require(which)
     flow = np.zeros((), FLOW)

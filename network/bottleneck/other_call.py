@@ -1,8 +1,8 @@
-"""Another call in the queue of a call: a flow with its own sources, send queue, rules of rate and order, pacer and reports.
+"""Description of another call in the queue of a call: a flow with its own sources, send queue, rate rule, scheduler, pacer and reports.
 
-Here is what it is; it is played by the loop that plays every call (vcgym.envs.call.sender.other_calls). Its rules go by name, for all
-calls beside
-the first are of one class, so that one loop plays them.
+The loop of all calls plays it (vcgym.envs.call.sender.other_calls). Its rules are selected by name, because all
+calls except
+the first have one class, so that one loop plays them.
 """
 
 import math
@@ -24,22 +24,22 @@ ORDERS = {"fifo": FIFO, "sbpn2": SBPN2}
 
 
 class OtherCall(NamedTuple):
-    """A call from `starts_s` to `stops_s`; what is not said here is as in the call it meets (expiry, send queue, reports).
+    """A call from `starts_s` to `stops_s`; everything else is as in the first call (expiry, send queue, reports).
 
     Attributes:
-        rate: a key of RATES; fixed: the start rate, always. SAME: rate, order and pacing are those of the call it meets.
+        rate: a key of RATES; fixed: constant start rate. SAME: rate, order and pacing are those of the first call.
         order: a key of ORDERS.
-        pacing: transmission opportunities per packet time at the target; 0: by packets of mean size; inf: what is captured leaves at once.
-        audio: None: none.
-        video: None: none.
-        rates_kbps: start, least and largest target.
-        forward_ms: from the bottleneck to its receiver, without queueing.
-        backward_ms: of a report.
-        starts_s: in time of the call it meets.
-        stops_s: the same.
-        loss: share of packets lost at random before the queue.
-        pauses_s: when nothing is captured, in time of the call it meets.
-        backwards: it passes the bottleneck of the way back, and its reports that of the way ahead.
+        pacing: transmission opportunities per packet time at the target; 0: spaced by the mean packet size; inf: packets leave at capture.
+        audio: audio source, or None.
+        video: video source, or None.
+        rates_kbps: start, minimum and maximum target.
+        forward_ms: delay from the bottleneck to its receiver, without queueing.
+        backward_ms: delay of a report.
+        starts_s: start, in time of the first call.
+        stops_s: end, in time of the first call.
+        loss: probability of random loss before the queue.
+        pauses_s: intervals without capture, in time of the first call.
+        backwards: True: it uses the reverse bottleneck, and its reports the forward one.
     """
 
     rate: str = "gcc_webrtc"
@@ -58,10 +58,10 @@ class OtherCall(NamedTuple):
 
 
 def require_other_call(call: OtherCall) -> None:
-    """Refuse a call that cannot be played.
+    """Check an other call.
 
     Raises:
-        ValueError: an unknown rule, a number out of its range, a call with nothing to send.
+        ValueError: an unknown rule, a number out of range, or a call without sources.
     """
     one_of("OtherCall.rate", call.rate, (*RATES, SAME))
     one_of("OtherCall.order", call.order, tuple(ORDERS))
@@ -75,10 +75,10 @@ def require_other_call(call: OtherCall) -> None:
 
 
 def require_rates(rates_kbps: tuple[float, float, float], whose: str) -> None:
-    """Refuse rates out of order or range.
+    """Check the order and range of rates.
 
     Raises:
-        ValueError: naming them.
+        ValueError: they are invalid; the message names them.
     """
     start, lowest, highest = rates_kbps
     if not 1.0 <= lowest <= start <= highest <= 1e6:
@@ -86,10 +86,10 @@ def require_rates(rates_kbps: tuple[float, float, float], whose: str) -> None:
 
 
 def require_pauses(pauses_s: tuple[tuple[float, float], ...], whose: str) -> None:
-    """Refuse pauses that are too many, out of order or overlap.
+    """Check the number and order of pauses.
 
     Raises:
-        ValueError: naming them.
+        ValueError: they are too many, out of order or overlap; the message names them.
     """
     instants = [0.0, *(at_s for pause in pauses_s for at_s in pause)]
     if len(pauses_s) > MAX_PAUSES or not all(a < b or (a == b and i % 2 == 0) for i, (a, b) in enumerate(pairwise(instants))):
@@ -97,10 +97,10 @@ def require_pauses(pauses_s: tuple[tuple[float, float], ...], whose: str) -> Non
 
 
 def require_something(audio: Audio | None, video: Timeline | Series | Encoder | None, whose: str) -> None:
-    """Refuse sources of which none is there or one cannot be.
+    """Check that a call has at least one source and that all are valid.
 
     Raises:
-        ValueError: naming what is wrong.
+        ValueError: it has none, or one is invalid; the message names the fault.
     """
     if audio is None and video is None:
         raise ValueError(f"audio and video of {whose} are None: allowed is a call with something to send")

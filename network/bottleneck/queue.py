@@ -1,14 +1,14 @@
-"""A drop-tail first-in-first-out queue before a link of changing capacity: the exact instant at which each packet leaves.
+"""A drop-tail FIFO queue before a link of varying capacity, with the exact departure time of each packet.
 
-Whoever enters such a queue knows when it will leave, as nothing behind it can overtake: so there is no event for a departure, and a packet
-costs O(1). Arithmetic is in integers and exact: work is counted in bits times a million, so that a rate in bit/s does `rate` of it in a
-microsecond, and the server's next free instant is a microsecond and a share of one. Departures are rounded up to whole microseconds; the
-rounding does not add up.
+A packet's departure time is known when it enters, since later packets cannot overtake it. So departures need no events, and a packet costs
+O(1). Integer arithmetic keeps it exact: work is counted in bits times a million, so that a rate in bit/s does `rate` units per microsecond,
+and the server's next free instant is a microsecond plus a fraction. Departures are rounded up to whole microseconds; rounding errors do not
+accumulate.
 
-The packet in service takes room in the queue until it has left; one that leaves in the very microsecond in which another comes has gone.
+The packet in service occupies the queue until it has left; a packet that leaves in the microsecond of another's arrival has left.
 
-Where capacity is a trace of opportunities, up to 1500 bytes leave at each, of several packets or a part of one; what an opportunity has
-over is lost when nothing waits (mahimahi's link emulation, Netravali et al., USENIX ATC 2015, section 3.2).
+If capacity is a trace of delivery opportunities, up to 1500 bytes leave at each: several packets or part of one. The unused rest of an
+opportunity is lost if the queue is empty (mahimahi's link emulation, Netravali et al., USENIX ATC 2015, section 3.2).
 """
 
 from typing import NamedTuple
@@ -31,30 +31,30 @@ LINK = np.dtype(
     (
         np.record,
         [
-            ("limit_packets", "i8"),  # waiting and in service
+            ("limit_packets", "i8"),  # including the packet in service
             ("limit_bytes", "i8"),
-            ("free_us", "i8"),  # the server is free from here on ...
-            ("used", "i8"),  # ... plus used / rate microseconds; of an opportunity, the bytes that have left at it
-            ("cycle_us", "i8"),  # when the present turn of the trace began
-            ("place", "i8"),  # in the trace
-            ("entered", "i8"),  # packets let in so far
-            ("left", "i8"),  # of them, those known to have left
+            ("free_us", "i8"),  # next free instant of the server ...
+            ("used", "i8"),  # ... plus used / rate microseconds; for an opportunity, the bytes used
+            ("cycle_us", "i8"),  # start of the current cycle of the trace
+            ("place", "i8"),  # entry of the trace
+            ("entered", "i8"),  # packets accepted so far
+            ("left", "i8"),  # accepted packets known to have left
             ("queued_bytes", "i8"),
             ("dropped", "i8"),
-            ("mark_us", "i8"),  # an ECN-capable packet that would wait longer is marked, or NO_MARKS
-            ("by_events", "i8"),  # 1: packets leave by events of the fair queue
+            ("mark_us", "i8"),  # an ECN-capable packet that would wait longer is marked; or NO_MARKS
+            ("by_events", "i8"),  # 1: departures are events of the fair queue
         ],
     )
 )
 
 
 class Queue(NamedTuple):
-    """The queues of a batch of bottlenecks; first axis the bottleneck."""
+    """The queues of a batch of bottlenecks; first axis: bottleneck."""
 
     link: NDArray  # (bottlenecks,) of LINK
     departs_us: NDArray[np.int64]  # (bottlenecks, MAX_QUEUED)
     sizes: NDArray[np.int32]  # bytes
-    fair: FairQueue  # in use where a link says `by_events`
+    fair: FairQueue  # used by links with `by_events`
 
 
 def allocate_queue(bottlenecks: int, flows: int = 1) -> Queue:
@@ -66,10 +66,10 @@ def allocate_queue(bottlenecks: int, flows: int = 1) -> Queue:
 
 
 def require_limits(limit_packets: int, limit_bytes: int | None = None) -> tuple[int, int]:
-    """Return both limits of a queue as the kernel takes them; None is no limit.
+    """Return both limits of a queue for kernels; None is no limit.
 
     Raises:
-        ValueError: a limit out of its range, a length of 0 included.
+        ValueError: a limit is out of range, for example 0.
     """
     for name, value, largest in (("limit_packets", limit_packets, MAX_QUEUED), ("limit_bytes", limit_bytes, _NO_LIMIT_BYTES)):
         if value is not None and not 1 <= value <= largest:
@@ -79,7 +79,7 @@ def require_limits(limit_packets: int, limit_bytes: int | None = None) -> tuple[
 
 @kernel
 def start_link(queue, capacity, s, limit_packets, limit_bytes):
-    """Empty the queue of bottleneck `s` and begin its trace."""
+    """Empty the queue of bottleneck `s` and start its trace."""
     link = queue.link[s]
     link.limit_packets, link.limit_bytes = limit_packets, limit_bytes
     link.cycle_us = -capacity.start_us[s]
@@ -90,7 +90,7 @@ def start_link(queue, capacity, s, limit_packets, limit_bytes):
 
 @kernel
 def offer(queue, capacity, s, now_us, size_bytes):
-    """Offer a packet to bottleneck `s`; return when it will have left, in microseconds, or DROPPED. Times never fall."""
+    """Offer a packet to bottleneck `s`; return its departure time in microseconds, or DROPPED. Times must not decrease."""
     link = queue.link[s]
     while link.left < link.entered and queue.departs_us[s, link.left & _MASK] <= now_us:
         link.queued_bytes -= queue.sizes[s, link.left & _MASK]
@@ -108,7 +108,7 @@ def offer(queue, capacity, s, now_us, size_bytes):
 
 @kernel
 def serve(link, capacity, s, now_us, size_bytes):
-    """Put a packet that came at `now_us` on the link behind those before it; return when it will have left."""
+    """Schedule a packet that arrived at `now_us` on the link after the earlier ones; return its departure time."""
     if capacity.rates_bps[capacity.first[s]] > 0:
         return _serve_at_rate(link, capacity, s, now_us, size_bytes)
     return _serve_at_opportunities(link, capacity, s, now_us, size_bytes)
@@ -133,7 +133,7 @@ def _next_entry(link, capacity, s):
 
 @kernel
 def _seek(link, capacity, s, now_us):
-    """Move to the entry of the trace that holds at `now_us`, whole cycles of the trace at once."""
+    """Move to the trace entry in force at `now_us`, skipping whole cycles of the trace at once."""
     turns = (now_us - link.cycle_us) // capacity.length_us[s]
     if turns > 1:
         link.cycle_us += (turns - 1) * capacity.length_us[s]
@@ -150,7 +150,7 @@ def _serve_at_rate(link, capacity, s, now_us, size_bytes):
     while True:
         rate = capacity.rates_bps[capacity.first[s] + link.place]
         ends_us = _ends_us(link, capacity, s)
-        # What the rest of this entry can do; a rest that could do any packet is not multiplied out, which would overflow.
+        # Work left in this entry; limited to avoid overflow when it exceeds any packet.
         rest_us = min(ends_us - link.free_us, np.int64(1 << 62) // rate)
         if work <= rest_us * rate - link.used:
             done = link.used + work
@@ -165,8 +165,8 @@ def _serve_at_rate(link, capacity, s, now_us, size_bytes):
 
 @kernel
 def _serve_at_opportunities(link, capacity, s, now_us, size_bytes):
-    """Return when a packet leaves; `free_us` is the opportunity used last, `used` the bytes that left at it."""
-    if link.free_us < now_us:  # nothing waits, and what is over at opportunities before is lost
+    """Return the departure time of a packet; `free_us` is the last used opportunity, `used` the bytes used of it."""
+    if link.free_us < now_us:  # the queue is empty, so earlier opportunities are lost
         _seek(link, capacity, s, now_us - 1)
         if link.cycle_us + capacity.times_us[capacity.first[s] + link.place] < now_us:
             _next_entry(link, capacity, s)
@@ -183,14 +183,14 @@ def _serve_at_opportunities(link, capacity, s, now_us, size_bytes):
 
 @kernel
 def is_marked(queue, s, now_us):
-    """Return True if an ECN-capable packet that comes to bottleneck `s` at `now_us` enters marked, if it enters."""
+    """Return True if an ECN-capable packet that arrives at bottleneck `s` at `now_us` is marked on entry."""
     link = queue.link[s]
     return link.entered > 0 and queue.departs_us[s, (link.entered - 1) & _MASK] - now_us > link.mark_us
 
 
 @kernel
 def queued(queue, s, now_us):
-    """Return the number of packets that wait or are served at bottleneck `s`."""
+    """Return the number of packets queued or in service at bottleneck `s`."""
     link, n = queue.link[s], np.int64(0)
     for entry in range(link.left, link.entered):
         n += queue.departs_us[s, entry & _MASK] > now_us

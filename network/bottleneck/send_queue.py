@@ -1,10 +1,10 @@
-"""The sender's queue: packets that wait for a chance to leave, oldest first, of bounded length. Which one leaves is a rule's choice."""
+"""The send queue: packets that wait for a transmission opportunity, oldest first, of bounded length. A scheduler chooses among them."""
 
 import numpy as np
 
 from vcgym.network.kernels.jit import kernel
 
-VIDEO, AUDIO = 0, 1  # kinds, and priorities: the higher goes first where priority counts
+VIDEO, AUDIO = 0, 1  # kinds, and their priorities: higher is more important
 KINDS = 2
 MAX_WAITING = 1024  # a power of two
 _MASK = MAX_WAITING - 1
@@ -14,8 +14,8 @@ ITEM = np.dtype(
         np.record,
         [
             ("created_us", "i8"),
-            ("expires_us", "i8"),  # worthless at the receiver after it
-            ("size_bytes", "i8"),  # all headers included
+            ("expires_us", "i8"),  # latest useful arrival at the receiver
+            ("size_bytes", "i8"),  # including all headers
             ("kind", "i8"),
             ("frame", "i8"),
         ],
@@ -30,7 +30,7 @@ SEND_QUEUE = np.dtype(
             ("first", "i8"),
             ("waiting", "i8"),
             ("bytes", "i8"),
-            ("governs", "i8"),  # which rule of order, where several take turns
+            ("governs", "i8"),  # index of the active scheduler, if there are several
             ("packets", ITEM, (MAX_WAITING,)),
         ],
     )
@@ -39,7 +39,7 @@ SEND_QUEUE = np.dtype(
 
 @kernel
 def clear_send_queue(queue, limit):
-    """Empty it; at most `limit` packets may wait, 1 to MAX_WAITING."""
+    """Empty the queue and limit it to `limit` packets, 1 to MAX_WAITING."""
     queue.limit, queue.first, queue.waiting, queue.bytes, queue.governs = limit, 0, 0, 0, 0
 
 
@@ -51,7 +51,7 @@ def item_at(queue, i):
 
 @kernel
 def put(queue, created_us, expires_us, size_bytes, kind, frame):
-    """Append a packet; there must be room."""
+    """Append a packet to a queue that is not full."""
     item = queue.packets[(queue.first + queue.waiting) & _MASK]
     item.created_us, item.expires_us, item.size_bytes, item.kind, item.frame = created_us, expires_us, size_bytes, kind, frame
     queue.waiting += 1
@@ -60,7 +60,7 @@ def put(queue, created_us, expires_us, size_bytes, kind, frame):
 
 @kernel
 def take_out(queue, i):
-    """Remove the i-th oldest packet; those before it move up."""
+    """Remove the i-th oldest packet; older packets move up."""
     queue.bytes -= item_at(queue, i).size_bytes
     for index in range(i, 0, -1):
         target, source = item_at(queue, index), item_at(queue, index - 1)

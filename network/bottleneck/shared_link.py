@@ -1,4 +1,4 @@
-"""The world of a call that shares a bottleneck: everything that is there whatever the sender does."""
+"""The world of a call over a shared bottleneck: everything that does not depend on the sender."""
 
 from typing import NamedTuple
 
@@ -11,40 +11,40 @@ from vcgym.network.kernels.ranges import require_within
 
 
 class Reverse(NamedTuple):
-    """Bottleneck of the way back, drop-tail, that reports pass before `backward_ms`; `queue_bytes` None: no limit."""
+    """Drop-tail bottleneck in the reverse direction, which reports pass before `backward_ms`; `queue_bytes` None: no limit."""
 
     trace: CapacityTrace
     queue_bytes: int | None = None
 
 
 class SharedLink(NamedTuple):
-    """Drawn world.
+    """Sampled world.
 
     Attributes:
-        name: of the kind of world, for tables.
-        seed: of all that is random in it.
+        name: name of the kind of world, for tables.
+        seed: seed of the world's random parts.
         trace: capacity of the bottleneck.
-        start_us: where in the trace the call begins.
-        queue_packets: length of the bottleneck's queue, waiting and in service.
+        start_us: position in the trace at the start of the call.
+        queue_packets: capacity of the bottleneck's queue, including the packet in service.
         queue_bytes: the same in bytes; None: no limit.
-        discipline: of the queue; None: drop-tail without marks.
-        forward_ms: from the bottleneck to the receiver, without queueing.
-        backward_ms: of a report.
-        loss: share of packets lost at random before the queue.
-        report_loss: share of reports lost.
-        works_ms: mean time between outages of the last hop; 0: there are none.
-        outage_ms: least and largest length of one.
-        flows: what else is in the queue.
-        audio: None: none.
-        video: None: none.
+        discipline: discipline of the queue; None: drop-tail without marks.
+        forward_ms: delay from the bottleneck to the receiver, without queueing.
+        backward_ms: delay of a report.
+        loss: probability of random loss before the queue.
+        report_loss: share of lost reports.
+        works_ms: mean time between outages of the last hop; 0: no outages.
+        outage_ms: minimum and maximum length of an outage.
+        flows: cross traffic in the queue.
+        audio: audio source, or None.
+        video: video source, or None.
         seconds: length of the call.
-        counts_from_s: what is captured before it is not counted.
-        expiry_ms: a packet is worthless so long after its capture.
-        send_queue: length of the sender's queue, packets.
-        report_every_ms: how long the receiver collects.
-        rates_kbps: start, least and largest target.
-        pauses_s: when nothing is captured.
-        reverse: bottleneck of the way back; None: reports meet no queue.
+        counts_from_s: packets captured before are not counted.
+        expiry_ms: time after capture at which a packet expires.
+        send_queue: capacity of the send queue, packets.
+        report_every_ms: interval between receiver reports.
+        rates_kbps: start, minimum and maximum target.
+        pauses_s: intervals without capture.
+        reverse: bottleneck in the reverse direction; None: reports meet no queue.
     """
 
     name: str
@@ -74,10 +74,10 @@ class SharedLink(NamedTuple):
 
 
 def require_link(link: SharedLink) -> None:
-    """Refuse a world that cannot be played.
+    """Check a world.
 
     Raises:
-        ValueError: a number out of its range, an expiry before creation, a queue of length 0, a call with nothing to send.
+        ValueError: a number out of range, an expiry before creation, a queue of length 0, or a call without sources.
     """
     if link.expiry_ms < 0.0:
         raise ValueError(f"SharedLink.expiry_ms is {link.expiry_ms} in {link.name}, an expiry before creation; allowed is 0 or more")

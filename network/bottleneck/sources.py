@@ -1,15 +1,15 @@
-"""Media sources of a call: audio of a constant rate, and video frames by one of three models, cut into packets that are queued at once.
+"""Media sources of a call: audio of constant rate, and video frames by one of three models, split into packets that are queued at once.
 
     audio        `size_bytes` every `interval_ms`
-    TIMELINE     frames of normal size whose mean and spread change along a timeline that repeats (the traffic of the seed paper on SBPN:
+    TIMELINE     normally distributed frame sizes, with mean and deviation from a repeating timeline (the traffic of the seed paper on SBPN:
                  10 s of high motion, 5 s of low, 5 s of high)
-    SERIES       frame sizes as measured, one after the other, from the beginning again at the end
+    SERIES       measured frame sizes in order, repeated from the start at the end
     ENCODER      a rate-adaptive encoder: its rate follows the target with time constant `lag_ms`, in steps of `step_bps`; sizes are normal
-                 with spread `spread`; every `key_every`-th frame is `key_factor` times as large, the others so much smaller that the mean
-                 holds
+                 with relative deviation `spread`; every `key_every`-th frame is `key_factor` times as large, the others smaller, so that
+                 the mean stays the same
 
-Sizes are whole bytes, at least 1, and a function of (world, frame number) and, for the encoder, of what it was asked. Packets are at most
-`packet_bytes`; a frame's are equal but for a byte.
+Sizes are whole bytes, at least 1, and a function of (world, frame number) and, for the encoder, of its targets. Packets have at most
+`packet_bytes`; the packets of a frame differ by at most one byte.
 """
 
 import math
@@ -30,13 +30,13 @@ VIDEO_SOURCE = np.dtype(
         np.record,
         [
             ("model", "i8"),
-            ("frame_us", "i8"),  # from frame to frame
+            ("frame_us", "i8"),  # frame interval
             ("packet_bytes", "i8"),
-            ("parts", "i8"),  # of the timeline
-            ("part_us", "i8", (_MAX_PARTS,)),  # how long each lasts
+            ("parts", "i8"),  # number of parts of the timeline
+            ("part_us", "i8", (_MAX_PARTS,)),  # duration of each part
             ("mean_bytes", "f8", (_MAX_PARTS,)),
             ("sd_bytes", "f8", (_MAX_PARTS,)),
-            ("first", "i8"),  # of the series: where it stands in the pool, and its length
+            ("first", "i8"),  # series: offset in the pool; below, its length
             ("entries", "i8"),
             ("lag_us", "f8"),
             ("step_bps", "f8"),
@@ -44,15 +44,15 @@ VIDEO_SOURCE = np.dtype(
             ("spread", "f8"),
             ("key_every", "i8"),
             ("key_factor", "f8"),
-            ("rate_bps", "f8"),  # what the encoder does now
-            ("encoded_us", "i8"),  # when it did so last
+            ("rate_bps", "f8"),  # current rate of the encoder
+            ("encoded_us", "i8"),  # time of its last update
         ],
     )
 )
 
 
 class Audio(NamedTuple):
-    """Constant-rate audio; the values of the seed paper on SBPN: 64 kbit/s of voice and all its headers."""
+    """Constant-rate audio; defaults from the seed paper on SBPN: 64 kbit/s of voice plus all headers."""
 
     size_bytes: int = 214
     interval_ms: float = 20.0
@@ -67,7 +67,7 @@ class Timeline(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Frame sizes in bytes, as measured."""
+    """Measured frame sizes in bytes."""
 
     sizes_bytes: NDArray[np.int64]
     frames_per_s: float = 30.0
@@ -75,7 +75,7 @@ class Series(NamedTuple):
 
 
 class Encoder(NamedTuple):
-    """A rate-adaptive encoder: RFC 8867's reaction time of 100 ms and frame rate; spread and key frames are declared."""
+    """A rate-adaptive encoder with RFC 8867's reaction time of 100 ms and frame rate; deviation and key frames are declared."""
 
     frames_per_s: float = 30.0
     packet_bytes: int = 1200
@@ -88,10 +88,10 @@ class Encoder(NamedTuple):
 
 
 def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
-    """Return a source as the kernel takes it, () of VIDEO_SOURCE; the sizes of a series go to the pool.
+    """Return a source's record for kernels, () of VIDEO_SOURCE; the sizes of a series go to the pool.
 
     Raises:
-        ValueError: a value out of its range, an empty series or timeline.
+        ValueError: a value out of range, or an empty series or timeline.
     """
     source = np.zeros((), VIDEO_SOURCE)
     require_within(which, frames_per_s=(0.1, 240.0), packet_bytes=(1, 65535))
@@ -118,10 +118,10 @@ def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
 
 
 def require_sizes(sizes_bytes: ArrayLike) -> NDArray[np.int64]:
-    """Return frame sizes, checked.
+    """Return frame sizes after checking them.
 
     Raises:
-        ValueError: none, or one that is not 1 to 10 million bytes.
+        ValueError: there are none, or one is not 1 to 10 million bytes.
     """
     sizes = np.asarray(sizes_bytes)
     if sizes.ndim != 1 or not sizes.size:
@@ -134,7 +134,7 @@ def require_sizes(sizes_bytes: ArrayLike) -> NDArray[np.int64]:
 
 @kernel
 def start_source(source, target_bps):
-    """Begin a call; an encoder begins at its target."""
+    """Start a call; an encoder starts at its target."""
     source.rate_bps, source.encoded_us = max(target_bps, source.min_bps), 0
 
 

@@ -1,14 +1,14 @@
 """A TCP connection that always has data to send: sequence numbers, acknowledgements, recovery and timers over a window of tcp_window.py.
 
-Each segment that arrives is acknowledged at once with the next one missing. NewReno (RFC 6582): the third duplicate acknowledgement
-retransmits the segment missing and cuts the window; each further duplicate lets one more out; a partial acknowledgement retransmits the
-next hole; recovery is over when all that was out at its beginning is acknowledged. A timeout goes back to the first segment missing.
-Timer: RFC 6298, at least `RTO_LEAST_MARGIN_US` above the smoothed round trip; samples from segments sent once only (Karn).
+The receiver acknowledges each segment at once with the next missing one. NewReno (RFC 6582): the third duplicate acknowledgement
+retransmits the missing segment and cuts the window; each further duplicate allows one more segment; a partial acknowledgement retransmits
+the next hole; recovery ends when everything sent before it is acknowledged. A timeout goes back to the first missing segment.
+Timer: RFC 6298, at least `RTO_LEAST_MARGIN_US` above the smoothed round trip; samples only from segments sent once (Karn).
 
-As queue and way are first-in-first-out, what a segment finds at the receiver is settled when its acknowledgement is back; so a segment
-under way is one entry of a ring, from sending to acknowledgement, and nothing else is kept in order of time.
+Queue and delays are FIFO, so the receiver's state for a segment can be computed when its acknowledgement arrives. So a segment in flight
+is one ring entry, from sending to acknowledgement, and no other events are needed.
 
-Left out: selective acknowledgements, delayed acknowledgements, limited transmit, handshake and end of a connection, loss of
+Left out: selective and delayed acknowledgements, limited transmit, handshake and end of a connection, loss of
 acknowledgements.
 """
 
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from vcgym.network.bottleneck.tcp_window import WINDOW, cut, grow, start_window, time_out
 from vcgym.network.kernels.jit import kernel
 
-PIPE = 8192  # segments under way; a power of two
+PIPE = 8192  # segments in flight; a power of two
 _MASK = PIPE - 1
-MAX_WINDOW = PIPE // 2  # segments, the receiver's window: leaves room for what a timeout sends again
+MAX_WINDOW = PIPE // 2  # segments, the receiver's window: leaves space for retransmissions after a timeout
 INITIAL_WINDOW = 10.0  # segments, RFC 6928
-RTO_LEAST_MARGIN_US = 200_000  # of the timeout above the smoothed round trip, as Linux has it; RFC 6298 2.4 has 1 s for the whole
+RTO_LEAST_MARGIN_US = 200_000  # margin of the timeout above the smoothed round trip, as in Linux; RFC 6298 2.4: 1 s in total
 RTO_MAX_US = 60_000_000  # RFC 6298 2.5
 RTO_START_US = 1_000_000  # RFC 6298 2.1
 _DUPLICATES = 3  # RFC 5681 3.2
@@ -35,20 +35,20 @@ CONNECTION = np.dtype(
         np.record,
         [
             ("window", WINDOW),
-            ("first_missing", "i8"),  # of the acknowledgements: segments before it have arrived
+            ("first_missing", "i8"),  # all segments before it are acknowledged
             ("next_segment", "i8"),
-            ("highest", "i8"),  # segments ever sent
-            ("recover", "i8"),  # all before it was out when recovery began or the timer fired
+            ("highest", "i8"),  # number of segments ever sent
+            ("recover", "i8"),  # end of the segments sent before recovery or timeout
             ("recovering", "i8"),
             ("duplicates", "i8"),
-            ("extra", "f8"),  # segments that duplicate acknowledgements let out
-            ("expected", "i8"),  # next segment the receiver misses
+            ("extra", "f8"),  # segments allowed by duplicate acknowledgements
+            ("expected", "i8"),  # next segment missing at the receiver
             ("srtt_us", "f8"),  # 0: no sample yet
             ("rttvar_us", "f8"),
             ("rto_us", "f8"),
-            ("timer_us", "i8"),  # when it fires, or NEVER_US
+            ("timer_us", "i8"),  # expiry of the timer, or NEVER_US
             ("written", "i8"),  # segments put into the pipe
-            ("read", "i8"),  # of them, those acknowledged
+            ("read", "i8"),  # of these, acknowledged segments
             ("retransmitted", "i8"),
         ],
     )
@@ -56,17 +56,17 @@ CONNECTION = np.dtype(
 
 
 class Pipe(NamedTuple):
-    """Segments under way, in order, and those that arrived out of order; first two axes the bottleneck and the flow."""
+    """Segments in flight, in order, and those that arrived out of order; first two axes: bottleneck and flow."""
 
     segment: NDArray[np.int64]  # (bottlenecks, flows, PIPE)
     sent_us: NDArray[np.int64]
-    acked_us: NDArray[np.int64]  # when its acknowledgement is back
+    acked_us: NDArray[np.int64]  # arrival of its acknowledgement
     again: NDArray[np.int8]  # 1: sent before
     arrived: NDArray[np.int8]  # 1: arrived, beyond the first missing; by segment modulo PIPE
 
 
 def allocate_pipe(bottlenecks: int, flows: int) -> Pipe:
-    """Allocate `flows` connections over each bottleneck; no flows take next to no memory."""
+    """Allocate `flows` connections over each bottleneck; without flows it needs almost no memory."""
     shape = (bottlenecks, flows, PIPE)
     segment, sent_us, acked_us = (np.zeros(shape, np.int64) for _ in range(3))
     return Pipe(segment, sent_us, acked_us, np.zeros(shape, np.int8), np.zeros(shape, np.int8))
@@ -86,7 +86,7 @@ def start_connection(connection, pipe, s, f, control):
 
 @kernel
 def start_anew(connection):
-    """Start as a new connection once all is acknowledged; segments are numbered on."""
+    """Restart as a new connection after everything is acknowledged; segment numbers continue."""
     start_window(connection.window, connection.window.control, INITIAL_WINDOW)
     connection.recover = connection.highest - 1
     connection.recovering = connection.duplicates = 0
@@ -96,7 +96,7 @@ def start_anew(connection):
 
 @kernel
 def next_event_us(connection, pipe, s, f):
-    """Return when the next acknowledgement is back or the timer fires."""
+    """Return the time of the next acknowledgement or timeout."""
     at_us = connection.timer_us
     if connection.read < connection.written:
         at_us = min(at_us, pipe.acked_us[s, f, connection.read & _MASK])
@@ -105,7 +105,7 @@ def next_event_us(connection, pipe, s, f):
 
 @kernel
 def may_send(connection):
-    """Return True if window and pipe have room for a segment."""
+    """Return True if window and pipe allow another segment."""
     allowed = min(connection.window.cwnd + connection.extra, np.float64(MAX_WINDOW))
     in_pipe = connection.written - connection.read
     return connection.next_segment + 1 <= connection.first_missing + allowed and in_pipe < PIPE
@@ -113,7 +113,7 @@ def may_send(connection):
 
 @kernel
 def take_next(connection):
-    """Take the segment to send now and count it as under way."""
+    """Return the segment to send now and count it as in flight."""
     segment = connection.next_segment
     connection.next_segment += 1
     return segment
@@ -121,7 +121,7 @@ def take_next(connection):
 
 @kernel
 def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
-    """Count a sent segment; `acked_us`: when its acknowledgement will be back, negative if it is lost or that is not known."""
+    """Count a sent segment; `acked_us`: arrival of its acknowledgement, negative if lost or unknown."""
     again = segment < connection.highest
     if again:
         connection.retransmitted += 1
@@ -143,9 +143,9 @@ def put_in_pipe(connection, pipe, s, f, segment, sent_us, acked_us, again):
 
 @kernel
 def on_event(connection, pipe, s, f, now_us):
-    """Play the next acknowledgement or timeout; return a segment to send again at once, or -1.
+    """Play the next acknowledgement or timeout; return a segment to retransmit at once, or -1.
 
-    An acknowledgement that is back in the very microsecond in which the timer would fire stops it.
+    An acknowledgement in the same microsecond as a timeout stops the timer.
     """
     place = connection.read & _MASK
     if connection.read < connection.written and pipe.acked_us[s, f, place] <= now_us:
@@ -165,13 +165,13 @@ def on_event(connection, pipe, s, f, now_us):
 
 @kernel
 def _flight(connection):
-    """Return the segments under way, at most the window: what duplicates let out in a recovery before is no sign of the path's capacity."""
+    """Return the segments in flight, at most the window, since segments allowed by duplicates do not indicate the path's capacity."""
     return min(np.float64(connection.next_segment - connection.first_missing), connection.window.cwnd)
 
 
 @kernel
 def _receive(connection, pipe, s, f, segment):
-    """Count a segment at the receiver; return the next one that it misses."""
+    """Count a segment at the receiver; return the next missing one."""
     if segment >= connection.expected:
         pipe.arrived[s, f, segment & _MASK] = 1
         while pipe.arrived[s, f, connection.expected & _MASK] == 1:
@@ -182,7 +182,7 @@ def _receive(connection, pipe, s, f, segment):
 
 @kernel
 def _sample(connection, rtt_us):
-    """Take a sample of the round-trip time (RFC 6298 2.2 and 2.3)."""
+    """Add a sample of the round-trip time (RFC 6298 2.2 and 2.3)."""
     if connection.srtt_us == 0.0:
         connection.srtt_us, connection.rttvar_us = rtt_us, rtt_us / 2.0
     else:
@@ -194,7 +194,7 @@ def _sample(connection, rtt_us):
 
 @kernel
 def _on_ack(connection, acknowledged, now_us):
-    """Count all before `acknowledged` as arrived; return a segment to send again, or -1."""
+    """Count all before `acknowledged` as arrived; return a segment to retransmit, or -1."""
     fresh = acknowledged - connection.first_missing
     if fresh == 0:
         return _on_duplicate(connection)

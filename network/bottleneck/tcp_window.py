@@ -1,21 +1,21 @@
-"""The congestion windows of TCP Reno (RFC 5681) and CUBIC (RFC 9438), in segments, as functions of acknowledgements and losses alone.
+"""The congestion windows of TCP Reno (RFC 5681) and CUBIC (RFC 9438), in segments, as functions of acknowledgements and losses only.
 
-Reno: slow start, cwnd += 1 per acknowledgement below ssthresh; avoidance, cwnd += 1 / cwnd. A loss: ssthresh = cwnd = max(flight / 2, 2).
+Reno: slow start, cwnd += 1 per acknowledgement below ssthresh; avoidance, cwnd += 1 / cwnd. On loss: ssthresh = cwnd = max(flight / 2, 2).
 
-CUBIC: slow start alike. A loss: W_max = cwnd, or cwnd (1 + beta) / 2 if cwnd is below the W_max before (fast convergence, RFC 9438 4.7);
-ssthresh = cwnd = max(beta cwnd, 2). An epoch begins at the first acknowledgement in avoidance: W_est = cwnd, K = cbrt((W_max - cwnd) / C),
-origin = W_max, or K = 0 and origin = cwnd where cwnd has W_max behind it. t after it,
+CUBIC: the same slow start. On loss: W_max = cwnd, or cwnd (1 + beta) / 2 if cwnd is below the previous W_max (fast convergence, RFC 9438
+4.7); ssthresh = cwnd = max(beta cwnd, 2). An epoch starts at the first acknowledgement in avoidance: W_est = cwnd, K = cbrt((W_max - cwnd)
+/ C), origin = W_max; or K = 0 and origin = cwnd if cwnd exceeds W_max. At time t in the epoch,
 
     W(t) = C (t - K)^3 + origin                     RFC 9438 4.2
     step = clip((W(t + RTT) - cwnd) / cwnd, 0, 0.5)
     W_est += a / cwnd, a = 3 (1 - beta) / (1 + beta)   RFC 9438 4.3
     cwnd += step
 
-and the two forms differ where W_est leads (`LINUX`, as the Linux kernel does: step closes the gap in about a round trip, and before any
-loss step is at least 0.05; `STANDARD`, as RFC 9438: where W(t) < W_est, cwnd = W_est at once, and a is 1 once W_est has reached cwnd_prior,
-the window before the loss).
+The two variants differ if W_est is larger. `LINUX`, as in the Linux kernel: step closes the gap in about a round trip, and is at least 0.05
+before the first loss. `STANDARD`, as in RFC 9438: if W(t) < W_est, cwnd = W_est at once, and a is 1 once W_est has reached cwnd_prior, the
+window before the loss.
 
-A timeout: as a loss, then cwnd = 1 and no W_max (RFC 5681 3.1; RFC 9438 4.8).
+On timeout: as on loss, then cwnd = 1 and no W_max (RFC 5681 3.1; RFC 9438 4.8).
 
 Left out: the Linux kernel's whole-number arithmetic and its HyStart, appropriate byte counting, explicit congestion notification.
 """
@@ -61,7 +61,7 @@ def start_window(window, control, initial):
 
 @kernel
 def grow(window, now_us, rtt_us):
-    """Grow the window by one acknowledged segment outside of recovery; `rtt_us`: the smoothed round-trip time."""
+    """Grow the window for one acknowledged segment outside of recovery; `rtt_us`: the smoothed round-trip time."""
     if window.cwnd < window.ssthresh:
         window.cwnd += 1.0
     elif window.control == RENO:
@@ -72,7 +72,7 @@ def grow(window, now_us, rtt_us):
 
 @kernel
 def cut(window, flight):
-    """Cut the window after a loss, at most once a round trip, with `flight` segments under way."""
+    """Cut the window after a loss, at most once per round trip, with `flight` segments in flight."""
     if window.control == RENO:
         window.ssthresh = max(flight / 2.0, _LEAST)
     else:

@@ -1,8 +1,9 @@
-"""Hop behind the bottleneck: random loss, and outages after which all waiting packets leave at once (Wi-Fi).
+"""Last hop behind the bottleneck: random loss, and outages after which all held packets leave at once (Wi-Fi).
 
-Outages alternate with working times, exponential with mean `works_ms`; an outage lasts uniformly `low_ms` to `high_ms`. What comes in it is
-held and released back to back, `GAP_US` apart, as arrivals come in bursts over Wi-Fi (the report on Google Congestion Control over Wi-Fi);
-the lengths are assumed, for its traces are not public. Both are a function of (world, purpose, number), whatever was sent.
+Outages alternate with working times, which are exponential with mean `works_ms`; the length of an outage is uniform in `low_ms`..`high_ms`.
+Packets that arrive in an outage are held and released `GAP_US` apart, because arrivals over Wi-Fi are bursty (the report on Google
+Congestion Control over Wi-Fi); the lengths are assumed, since its traces are not public. Both are functions of (world, purpose, number),
+independent of the traffic.
 """
 
 import math
@@ -12,7 +13,7 @@ import numpy as np
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
-GAP_US = 500  # from packet to packet of a burst that is released; the source says at most 1 ms
+GAP_US = 500  # gap between packets of a released burst; the source says at most 1 ms
 
 OUTAGES = np.dtype(
     (
@@ -22,10 +23,10 @@ OUTAGES = np.dtype(
             ("works_ms", "f8"),  # 0: no outages
             ("low_ms", "f8"),
             ("high_ms", "f8"),
-            ("number", "i8"),  # of the outage that comes, or is
+            ("number", "i8"),  # of the next or current outage
             ("begins_us", "i8"),
             ("ends_us", "i8"),
-            ("last_us", "i8"),  # when the last packet came out
+            ("last_us", "i8"),  # departure of the last packet
         ],
     )
 )
@@ -33,7 +34,7 @@ OUTAGES = np.dtype(
 
 @kernel
 def start_outages(outages, seed, works_ms, low_ms, high_ms):
-    """Begin the series of world `seed`."""
+    """Start the outages of world `seed`."""
     outages.key = rng.stream_key(seed, 0, rng.OUTAGE)
     outages.works_ms, outages.low_ms, outages.high_ms = works_ms, low_ms, high_ms
     outages.number, outages.ends_us, outages.last_us = -1, 0, -1
@@ -52,13 +53,13 @@ def _next_outage(outages):
 
 @kernel
 def pass_outages(outages, at_us):
-    """Return when a packet that comes to the last hop at `at_us` comes out of it; times never fall."""
+    """Return the departure of a packet that arrives at the last hop at `at_us`; times must not decrease."""
     if outages.works_ms <= 0.0:
         return at_us
     while outages.ends_us <= at_us:
         _next_outage(outages)
     out_us = outages.ends_us if outages.begins_us <= at_us else at_us
-    if out_us > at_us or outages.last_us >= at_us:  # held, or behind those that were
+    if out_us > at_us or outages.last_us >= at_us:  # held, or queued behind held packets
         out_us = max(out_us, outages.last_us + GAP_US)
     outages.last_us = out_us
     return out_us
@@ -66,5 +67,5 @@ def pass_outages(outages, at_us):
 
 @kernel
 def is_lost(seed, flow, number, share):
-    """Return True if packet `number` of a flow is lost at random, a share of them, independently."""
+    """Return True if packet `number` of a flow is lost, independently at random with probability `share`."""
     return share > 0.0 and rng.uniform(rng.stream_key(seed, flow, rng.PACKET_LOSS), number) < share

@@ -20,6 +20,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.dispatcher import Dispatcher
 from numba.core.sigutils import normalize_signature
 
+from vcgym.network.kernels.announcement import announce_compiling
 from vcgym.network.kernels.cache_file import CheckedCacheFile, say_once
 from vcgym.network.kernels.sources import cache_home, code_hash, reread
 
@@ -86,7 +87,10 @@ class _Cache(FunctionCache):
     _impl_class = _Implementation
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
-        return super()._load_overload(sig, target_context) if self._entered(sig) else None
+        found = super()._load_overload(sig, target_context) if self._entered(sig) else None
+        if found is None:
+            announce_compiling()
+        return found
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         try:

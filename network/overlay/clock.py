@@ -1,7 +1,7 @@
-"""The earliest of many streams of events, each of them in order of time: a tournament in which only one stream's branch is played anew.
+"""The earliest event of many time-ordered streams: a tournament tree in which a change recomputes only one stream's branch.
 
-A physical link hands packets over in the order in which they entered, a source and a flow send in order: so each has one next event, and a
-change costs the logarithm of the number of streams. Of equal times the stream of the lower number goes first.
+Links deliver packets in FIFO order, and sources and flows send in order. So each stream has one next event, and a change costs the
+logarithm of the number of streams. At equal times the stream with the lower number comes first.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ NEVER_US = 1 << 62
 
 
 class Clock(NamedTuple):
-    """Tournament of streams: `next_us` (leaves,), and the winner below each inner node, (leaves,), the root at 1."""
+    """Tournament tree of streams: `next_us` (leaves,), and the winner below each inner node, (leaves,), with the root at 1."""
 
     next_us: NDArray[np.int64]
     winner: NDArray[np.int64]
@@ -29,7 +29,7 @@ def allocate_clock(streams: int) -> Clock:
 
 @kernel
 def stop_clock(clock):
-    """Take away all events."""
+    """Remove all events."""
     clock.next_us[:] = NEVER_US
     leaves = clock.next_us.size
     for node in range(leaves - 1, 0, -1):
@@ -52,5 +52,5 @@ def set_next(clock, stream, next_us):
 
 @kernel
 def earliest(clock):
-    """Return the stream of the earliest event."""
+    """Return the stream with the earliest event."""
     return clock.winner[1]

@@ -1,11 +1,11 @@
-"""Packets of a conference on their way: sources emit, links carry, parties forward along trees, receivers measure.
+"""Packets of a conference in flight: sources send, links carry, parties forward along trees, receivers measure.
 
-A source spreads the copies of a packet over the time until its next packet; a party that forwards sends all copies at once, in an order
-that begins with another receiver from packet to packet. Copies queue behind those sent ahead of them, which says nothing of the load of a
-link: only the first is measured for queueing.
+A source spreads the copies of a packet over the time until its next packet; a forwarding party sends all copies at once, and starts with
+another receiver from packet to packet. A copy waits behind the copies sent before it, which is not the load of the link: only the first
+copy is measured for queueing.
 
-A packet refers to its session's plan by number and to a tree of it, so that all copies follow one tree though the plan changes under way,
-and nobody gets a packet twice. A plan that is older than PLANS is forgotten: its packets are no longer forwarded.
+A packet contains the number of its session's plan and a tree of that plan. So all copies follow one tree even if the plan changes in the
+meantime, and no party gets a packet twice. Only the last PLANS plans are kept: packets of older plans are not forwarded.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ MEDIA, CROSS, MESSAGE = 0, 1, 2  # kinds of packets; a message of kind k is MESS
 
 @kernel
 def advance(net, scratch, until_us):
-    """Play all events up to and at `until_us`; `scratch` is one packet (1,) of PACKET."""
+    """Play all events up to and including `until_us`; `scratch` is one packet, (1,) of PACKET."""
     links, parties = net.links.size, net.sessions.size
     while True:
         stream = earliest(net.clock)
@@ -67,7 +67,7 @@ def _emit(net, scratch, m, now_us):
 
 @kernel
 def _begin_packet(net, session, m, now_us):
-    """Choose a tree for the next packet."""
+    """Choose the tree of the next packet."""
     slot, best = session.plan % PLANS, 0
     for tree in range(session.trees):
         net.credits[m, tree] += net.weights[m, slot, tree]

@@ -1,8 +1,8 @@
-"""Physical links: a drop-tail first-in-first-out queue, a server of constant rate, and the way to the other end.
+"""Physical links: a drop-tail FIFO queue, a server of constant rate, and the propagation delay.
 
-What enters leaves in order, so a link keeps its packets in a ring and the first of them is its next event. Arithmetic is exact: the
-server's next free instant is a microsecond and a share of one, and departures are rounded up to whole microseconds without adding up. A
-packet that is offered while the link is down is lost; one that is on the link already goes on.
+Packets leave in order, so a link keeps them in a ring, and the first one is its next event. Arithmetic is exact: the server's next free
+instant is a microsecond plus a fraction; departures are rounded up to whole microseconds, and rounding errors do not accumulate. A packet
+offered while the link is down is lost; packets already on the link continue.
 """
 
 import numpy as np
@@ -18,18 +18,18 @@ LINK = np.dtype(
         [
             ("rate_bps", "i8"),
             ("propagation_us", "i8"),
-            ("limit_packets", "i8"),  # waiting and in service
+            ("limit_packets", "i8"),  # including the packet in service
             ("down", "i8"),
-            ("free_us", "i8"),  # the server is free from here on ...
+            ("free_us", "i8"),  # next free instant of the server ...
             ("used", "i8"),  # ... plus used / rate microseconds
-            ("first", "i8"),  # of the link's ring
+            ("first", "i8"),  # start of the link's ring
             ("mask", "i8"),
             ("entered", "i8"),
-            ("left", "i8"),  # of them, those known to have left the server
-            ("taken", "i8"),  # of them, those that have arrived
-            ("bytes", "i8"),  # entered
+            ("left", "i8"),  # entered packets known to have left the server
+            ("taken", "i8"),  # entered packets that have arrived
+            ("bytes", "i8"),  # bytes entered
             ("dropped", "i8"),
-            ("cut", "i8"),  # offered while down
+            ("cut", "i8"),  # packets offered while down
         ],
     )
 )
@@ -38,11 +38,11 @@ PACKET = np.dtype(
     (
         np.record,
         [
-            ("arrives_us", "i8"),  # at the end of the physical link
-            ("sent_us", "i8"),  # onto the overlay link
+            ("arrives_us", "i8"),  # arrival at the end of the physical link
+            ("sent_us", "i8"),  # entry into the overlay link
             ("created_us", "i8"),
-            ("number", "i8"),  # of the session, or of the message
-            ("sequence", "i8"),  # on the overlay link
+            ("number", "i8"),  # packet number in the session, or message number
+            ("sequence", "i8"),  # sequence number on the overlay link
             ("plan", "i8"),
             ("size_bytes", "i4"),
             ("kind", "i2"),
@@ -50,8 +50,8 @@ PACKET = np.dtype(
             ("tree", "i2"),
             ("tail", "i2"),
             ("head", "i2"),
-            ("hop", "i2"),  # physical links of the path passed so far
-            ("copy", "i2"),  # place among the copies that a party sent at once
+            ("hop", "i2"),  # physical links passed so far
+            ("copy", "i2"),  # index among the copies sent at once
         ],
     )
 )
@@ -59,7 +59,7 @@ PACKET = np.dtype(
 
 @kernel
 def offer(links, rings, clock, number, now_us, packet):
-    """Offer a copy of `packet` to a link; return False if it is lost. Times never fall."""
+    """Offer a copy of `packet` to a link; return False if it is lost. Times must not decrease."""
     link = links[number]
     if link.down:
         link.cut += 1
@@ -87,7 +87,7 @@ def offer(links, rings, clock, number, now_us, packet):
 
 @kernel
 def take(links, rings, clock, number):
-    """Return the packet that arrives first at the end of a link, and set the link's next event."""
+    """Remove and return the packet that arrives first at the end of a link, and set the link's next event."""
     link = links[number]
     index = link.first + (link.taken & link.mask)
     link.taken += 1

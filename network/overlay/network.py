@@ -13,27 +13,27 @@ from vcgym.network.overlay.clock import NEVER_US, Clock, allocate_clock, set_nex
 from vcgym.network.overlay.links import LINK, PACKET
 from vcgym.network.overlay.topology import Overlay
 
-MAX_TREES = 64  # of a plan
-PLANS = 16  # that packets under way may refer to
-KINDS = 2  # of messages
-MESSAGES = 8  # of one kind under way from one party to another
-PACKET_BYTES = 1446  # 1,400 of media and Celerity's header
+MAX_TREES = 64  # per plan
+PLANS = 16  # plans kept for packets in flight
+KINDS = 2  # kinds of messages
+MESSAGES = 8  # messages of one kind in flight from one party to another
+PACKET_BYTES = 1446  # 1,400 bytes of media plus Celerity's header
 HEADER_BYTES = 46  # Celerity, section 5
-_SMALL_BYTES = 200  # mean packet for which the ring of a link has room on the way
+_SMALL_BYTES = 200  # mean packet size assumed for the capacity of a link's ring
 
 SESSION = np.dtype(
     (
         np.record,
         [
-            ("due_us", "f8"),  # the next copy of a packet
+            ("due_us", "f8"),  # time of the next copy of a packet
             ("rate_kbps", "f8"),
-            ("plan", "i8"),  # newest
-            ("trees", "i8"),  # of it
+            ("plan", "i8"),  # number of the newest plan
+            ("trees", "i8"),  # number of its trees
             ("number", "i8"),  # packets so far
-            ("left", "i8"),  # copies of the last one that the source has yet to send
-            ("children", "i8"),  # copies of the last one in all
-            ("head", "i8"),  # of the last copy
-            ("tree", "i8"),  # of the last packet, in ...
+            ("left", "i8"),  # copies of the last packet not yet sent
+            ("children", "i8"),  # total copies of the last packet
+            ("head", "i8"),  # receiver of the last copy
+            ("tree", "i8"),  # tree of the last packet, in ...
             ("tree_plan", "i8"),
             ("created_us", "i8"),
         ],
@@ -44,15 +44,15 @@ MEASURED = np.dtype(
     (
         np.record,
         [
-            ("sent", "i8"),  # packets so far onto the overlay link
-            ("expected", "i8"),  # sequence number at its end
-            ("received", "i8"),  # since the last measurement
+            ("sent", "i8"),  # packets sent on the overlay link so far
+            ("expected", "i8"),  # next sequence number at its end
+            ("received", "i8"),  # packets since the last measurement
             ("lost", "i8"),
             ("delay_us", "i8"),  # sum
-            # Media that no other copy was sent ahead of, and messages:
-            ("sampled", "i8", (2,)),  # received since the last measurement
-            ("excess_us", "i8", (2,)),  # sum of delays beyond the smallest so far
-            ("min_us", "i8", (2,)),  # smallest delay so far
+            # Of media that were the first copy, and of messages:
+            ("sampled", "i8", (2,)),  # packets since the last measurement
+            ("excess_us", "i8", (2,)),  # sum of delays above the minimum so far
+            ("min_us", "i8", (2,)),  # minimum delay so far
         ],
     )
 )
@@ -64,7 +64,7 @@ HEARD = np.dtype(
             ("packets", "i8"),
             ("delay_us", "i8"),  # sum
             ("longest_us", "i8"),
-            ("late", "i8"),  # later than the delay bound
+            ("late", "i8"),  # packets later than the delay bound
         ],
     )
 )
@@ -80,7 +80,7 @@ LOGGED = np.dtype([("session", "i8"), ("receiver", "i8"), ("number", "i8"), ("cr
 
 
 class CrossTraffic(NamedTuple):
-    """Constant bit rate over one physical link, whatever happens."""
+    """Constant-bit-rate flow over one physical link."""
 
     tail: str
     head: str
@@ -96,24 +96,24 @@ class Network(NamedTuple):
     Attributes:
         links: (L,) of LINK.
         rings: packets on each link.
-        clock: streams: links, sessions, flows.
+        clock: clock of the streams: links, sessions, flows.
         paths: (P, P, H), see `Overlay`.
         sessions: (P,) of SESSION.
         trees: (P, PLANS, MAX_TREES, P) parents, by session and plan modulo PLANS.
         weights: (P, PLANS, MAX_TREES), shares of a plan's trees.
-        credits: (P, MAX_TREES): the tree of most credit takes the next packet.
+        credits: (P, MAX_TREES): the tree with the highest credit gets the next packet.
         measured: (P, P) of MEASURED, by tail and head.
         heard: (P, P) of HEARD, by session and receiver.
-        told: (P, P) newest plan that a party has heard of, by party and session.
+        told: (P, P), newest plan known to a party, by party and session.
         present: (P,) bool.
         flows: (F,) of FLOW.
-        messages: (KINDS, P, P, MESSAGES, W) content under way, by sender and receiver.
-        written: (KINDS, P, P) messages sent so far.
-        inbox: (KINDS, P, P, W) content that came last, by receiver and sender.
-        inbox_us: (KINDS, P, P) when; -1: never.
+        messages: (KINDS, P, P, MESSAGES, W), content in flight, by sender and receiver.
+        written: (KINDS, P, P), number of messages sent so far.
+        inbox: (KINDS, P, P, W), content of the last message, by receiver and sender.
+        inbox_us: (KINDS, P, P), arrival of that message; -1: none.
         log: (capacity,) of LOGGED: each arrival of media at a party.
-        logged: (1,).
-        bound_us: (1,), beyond which an arrival counts as late.
+        logged: (1,), number of logged arrivals.
+        bound_us: (1,), delay above which an arrival counts as late.
     """
 
     links: NDArray
@@ -142,13 +142,13 @@ def allocate_network(overlay: Overlay, cross: Sequence[tuple[int, CrossTraffic]]
     """Allocate a conference, not yet started.
 
     Args:
-        overlay: with all links up.
-        cross: number of the physical link and flow.
-        log: how many arrivals are kept.
-        bound_ms: an arrival later than this after creation counts as late.
+        overlay: overlay with all links up.
+        cross: cross traffic: number of the physical link, and flow.
+        log: number of arrivals logged.
+        bound_ms: delay after creation above which an arrival counts as late.
 
     Raises:
-        ValueError: a number of a flow out of its range.
+        ValueError: a number of a flow is out of range.
     """
     parties, width = overlay.parties, 4 * overlay.parties
     links, flows = np.zeros(len(overlay.capacity_kbps), LINK), np.zeros(len(cross), FLOW)
@@ -175,7 +175,7 @@ def allocate_network(overlay: Overlay, cross: Sequence[tuple[int, CrossTraffic]]
 
 @kernel
 def start_network(net, seed):
-    """Empty the network and begin at 0; the seed decides when each source and flow sends its first packet within its gap."""
+    """Empty the network and start at 0; the seed sets the first send time of each source and flow within its packet interval."""
     parties, links = net.sessions.size, net.links.size
     stop_clock(net.clock)
     for link in net.links:
@@ -208,7 +208,7 @@ def start_network(net, seed):
 
 @kernel
 def set_plan(net, m, count, rate_kbps, now_us, seed):
-    """Put the plan of session `m` in force: `trees` and `weights` of the slot of its next number are filled, `count` of them."""
+    """Put the next plan of session `m` in force; the caller has filled `count` entries of `trees` and `weights` in its slot."""
     session = net.sessions[m]
     session.plan += 1
     session.trees = count

@@ -12,9 +12,9 @@ WHERE = ("core", "edge")
 
 
 def dumbbell(bottleneck_kbps: float = BOTTLENECK_KBPS, backward_kbps: float | None = None) -> Topology:
-    """Return A and B at router E, C and D at router F, one link each way between the routers.
+    """Return a dumbbell: A and B at router E, C and D at router F, one link each way between the routers.
 
-    Access links and the local links A-B and C-D do not bind, so that A reaches B though the link from A to E is cut (an assumption of ours:
+    Access links and the local links A-B and C-D are not bottlenecks, and A reaches B even if the link from A to E is cut (our assumption:
     the paper's cut isolates A from C and D only).
 
     Args:
@@ -34,15 +34,15 @@ def dumbbell(bottleneck_kbps: float = BOTTLENECK_KBPS, backward_kbps: float | No
 
 
 def random_topology(seed: int, parties: int, where: str = "core") -> Topology:
-    """Return `parties` parties at a ring of routers with chords.
+    """Return a topology of `parties` parties at a ring of routers with chords.
 
     Core links have 100 to 500 kbps per party and 5 to 40 ms, access links ten times that and 1 to 5 ms; with `where` "edge" access links
     have 100 to 500 kbps per party and core links ten times that.
 
     Args:
-        seed: of all draws.
-        parties: 3 to 12.
-        where: of the bottlenecks, one of WHERE.
+        seed: seed of all draws.
+        parties: number of parties, 3 to 12.
+        where: location of the bottlenecks, one of WHERE.
     """
     one_of("where", where, WHERE)
     if not 3 <= parties <= 12:
@@ -61,7 +61,7 @@ def random_topology(seed: int, parties: int, where: str = "core") -> Topology:
     ends += [(routers[i], routers[j]) for i, j in chords if between(0.0, 1.0) < 0.3]
     links = [both_ways(*pair, round(core * between(100.0, 500.0)), round(between(5.0, 40.0), 1)) for pair in ends]
     for i, name in enumerate(names):
-        home = routers[i if i < 2 else int(between(0.0, len(routers)))]  # the first two are never at one router
+        home = routers[i if i < 2 else int(between(0.0, len(routers)))]  # the first two are never at the same router
         up, _ = both_ways(name, home, round(edge * between(100.0, 500.0)), round(between(1.0, 5.0), 1))
         links.append((up, PhysicalLink(home, name, round(edge * between(100.0, 500.0)), up.propagation_ms)))
     return Topology(names, routers, tuple(link for pair in links for link in pair))

@@ -1,8 +1,8 @@
-"""The physical network below a conference: parties, routers and directed links, and the overlay links that it carries.
+"""The physical network of a conference: parties, routers and directed links, and the overlay links above them.
 
-An overlay link joins an ordered pair of parties and follows the underlay path of least propagation, of equals the one of fewest links,
-then the one whose names come first in the alphabet. A party is an end host: no underlay path passes through one. The underlay does not
-route around a link that is down, so the pairs whose path crosses it cannot reach each other until it is up again.
+An overlay link connects an ordered pair of parties over the underlay path with the smallest propagation delay; ties are broken by the
+number of links, then by the alphabetical order of names. A party is an end host: no underlay path passes through it. The underlay does not
+route around a link that is down, so pairs whose path crosses it cannot reach each other until it is up again.
 """
 
 import heapq
@@ -20,7 +20,7 @@ MAX_PARTIES = 128
 
 
 class PhysicalLink(NamedTuple):
-    """Directed link between two nodes, with a drop-tail queue of `queue_packets` before it, the packet in service included."""
+    """Directed link between two nodes, after a drop-tail queue of `queue_packets`, including the packet in service."""
 
     tail: str
     head: str
@@ -30,7 +30,7 @@ class PhysicalLink(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the link as tables and errors name it."""
+        """Return the name of the link for tables and errors."""
         return f"{self.tail}->{self.head}"
 
 
@@ -49,8 +49,8 @@ class Overlay(NamedTuple):
         capacity_kbps: (L,).
         propagation_us: (L,) int64.
         queue_packets: (L,) int64.
-        paths: (P, P, H) physical links of each overlay link in order, padded with NO_LINK; all NO_LINK where there is none.
-        delay_ms: (P, P) propagation of each overlay link; infinite where there is none.
+        paths: (P, P, H), physical links of each overlay link in order, padded with NO_LINK; all NO_LINK for a missing link.
+        delay_ms: (P, P), propagation delay of each overlay link; infinite for a missing link.
     """
 
     capacity_kbps: NDArray[np.float64]
@@ -73,7 +73,7 @@ class Overlay(NamedTuple):
 def both_ways(
     one: str, other: str, capacity_kbps: float, propagation_ms: float = 0.0, queue_packets: int = 50
 ) -> tuple[PhysicalLink, PhysicalLink]:  # fmt: skip
-    """Return a link and the same in the other direction."""
+    """Return a link and its reverse."""
     return (
         PhysicalLink(one, other, capacity_kbps, propagation_ms, queue_packets),
         PhysicalLink(other, one, capacity_kbps, propagation_ms, queue_packets),
@@ -81,11 +81,11 @@ def both_ways(
 
 
 def require_topology(topology: Topology) -> None:
-    """Refuse a topology that cannot be played.
+    """Check a topology.
 
     Raises:
-        ValueError: fewer than two parties, a node named twice, a link from a node to itself, of an unknown node, given twice, or with a
-            number out of its range; or two parties that cannot reach each other.
+        ValueError: fewer than two parties, a duplicate node, a link from a node to itself, to an unknown node, given twice, or with a
+            number out of range; or two parties that cannot reach each other.
     """
     nodes = (*topology.parties, *topology.routers)
     if not 2 <= len(topology.parties) <= MAX_PARTIES:
@@ -114,10 +114,10 @@ def require_topology(topology: Topology) -> None:
 
 
 def overlay(topology: Topology, down: Iterable[tuple[str, str]] = ()) -> Overlay:
-    """Return the overlay of a topology while the links `down`, named by tail and head, carry nothing.
+    """Return the overlay of a topology while the links `down`, given by tail and head, carry nothing.
 
     Raises:
-        ValueError: a topology that cannot be played, or a link that it has not.
+        ValueError: an invalid topology, or an unknown link.
     """
     require_topology(topology)
     numbers = {link[:2]: i for i, link in enumerate(topology.links)}
@@ -142,7 +142,7 @@ def overlay(topology: Topology, down: Iterable[tuple[str, str]] = ()) -> Overlay
 
 
 def _paths_from(topology: Topology, party: str) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return the path from a party to each node that it can reach, by Dijkstra's algorithm."""
+    """Return the path from a party to each reachable node, by Dijkstra's algorithm."""
     leaving: dict[str, list[PhysicalLink]] = {}
     for link in topology.links:
         leaving.setdefault(link.tail, []).append(link)

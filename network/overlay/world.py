@@ -1,4 +1,4 @@
-"""The world of a conference: its topology, and what happens to it whatever the sources do."""
+"""The world of a conference: its topology, and all events that do not depend on the sources."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ EVENT = np.dtype((np.record, [("at_us", "i8"), ("kind", "i8"), ("number", "i8")]
 
 
 class Outage(NamedTuple):
-    """Time in which a link carries nothing."""
+    """Interval in which a link carries nothing."""
 
     tail: str
     head: str
@@ -25,7 +25,7 @@ class Outage(NamedTuple):
 
 
 class Absence(NamedTuple):
-    """Time in which a party neither sends nor receives."""
+    """Interval in which a party neither sends nor receives."""
 
     party: str
     starts_s: float
@@ -33,15 +33,15 @@ class Absence(NamedTuple):
 
 
 class ConferenceWorld(NamedTuple):
-    """Drawn world.
+    """Sampled world.
 
     Attributes:
-        name: of the kind of world, for tables.
-        seed: of all that is random in it.
+        name: name of the kind of world, for tables.
+        seed: seed of the world's random parts.
         topology: parties, routers, links.
         cross: cross traffic.
-        outages: of links.
-        absences: of parties.
+        outages: outages of links.
+        absences: absences of parties.
         seconds: length of the conference.
     """
 
@@ -67,7 +67,7 @@ class ConferenceWorld(NamedTuple):
         return [absence.party for absence in self.absences if absence.starts_s <= now_s < absence.stops_s]
 
     def overlay_at(self, now_s: float) -> Overlay:
-        """Return the overlay as it is at an instant, with what cross traffic leaves of each capacity, for optima."""
+        """Return the overlay at an instant, with capacities reduced by cross traffic, for computing optima."""
         found = overlay(self.topology, self.down_at(now_s))
         ends = [link[:2] for link in self.topology.links]
         for flow in self.cross:
@@ -78,16 +78,16 @@ class ConferenceWorld(NamedTuple):
 
 
 def dumbbell_timeline(seed: int = 0) -> ConferenceWorld:
-    """Return Celerity's section 6.1: 80 kbps of cross traffic from 300 to 500 s, and A cut off from its router from 700 to 1,000 s."""
+    """Return Celerity's section 6.1: 80 kbps of cross traffic from 300 to 500 s, and A disconnected from its router from 700 to 1,000 s."""
     cut = (Outage("A", "E", 700.0, 1000.0), Outage("E", "A", 700.0, 1000.0))
     return ConferenceWorld("dumbbell", seed, dumbbell(), (CrossTraffic("E", "F", 80.0, 300.0, 500.0),), cut, seconds=1000.0)
 
 
 def require_world(world: ConferenceWorld) -> None:
-    """Refuse a world that cannot be played.
+    """Check a world.
 
     Raises:
-        ValueError: an unknown link or party, or a time out of its range.
+        ValueError: an unknown link or party, or a time out of range.
     """
     require_within(world, seconds=(0.1, 86_400.0))
     ends = [link[:2] for link in world.topology.links]
@@ -108,10 +108,10 @@ def network_of(world: ConferenceWorld, log: int = 0) -> tuple[Network, NDArray[n
 
     Args:
         world: a world.
-        log: how many arrivals of media are kept.
+        log: number of media arrivals logged.
 
     Raises:
-        ValueError: the world cannot be played.
+        ValueError: the world is invalid.
     """
     require_world(world)
     ends = [link[:2] for link in world.topology.links]
@@ -126,7 +126,7 @@ def network_of(world: ConferenceWorld, log: int = 0) -> tuple[Network, NDArray[n
 
 @kernel
 def happen(net, events, done, now_us):
-    """Apply the events from number `done` on up to and at `now_us`; return how many have happened by then."""
+    """Apply the events from number `done` on, up to and including `now_us`; return the number of events applied so far."""
     while done < events.size and events[done].at_us <= now_us:
         event = events[done]
         if event.kind == LINK_DOWN or event.kind == LINK_UP:

@@ -71,10 +71,10 @@ def data_root(root: str | None = None) -> Path:
     Raises:
         DataError: neither is set, or the folder does not exist.
     """
-    how = f"set data.root=FOLDER or {DATA_VARIABLE}=FOLDER"
-    setting, value = ("data.root", root) if root else (DATA_VARIABLE, os.environ.get(DATA_VARIABLE))
+    how = f"set {DATA_VARIABLE}=FOLDER, data=FOLDER of an environment or data.root=FOLDER of a command"
+    setting, value = ("data", root) if root else (DATA_VARIABLE, os.environ.get(DATA_VARIABLE))
     if not value:
-        raise DataError("data folder", f"data.root and {DATA_VARIABLE}", None, f"a folder; {how}")
+        raise DataError("data folder", DATA_VARIABLE, None, f"a folder; {how}")
     folder = Path(value).expanduser().resolve()
     if not folder.is_dir():
         raise DataError("data folder", f"{setting} ({folder})", value, f"an existing folder; {how}")

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from vcgym.network.traces.cards import CARD_ENDING, Card, DataError, canonical_sha256, card_path, read_card
 from vcgym.network.traces.reading import read_content
 
-_NOT_DATA = re.compile(r"\..*|README.*|.*\.pyc?|sources\.json")
+_NOT_DATA = re.compile(r"\..*|README.*|.*\.pyc?|sources\.json|measured\.json")
 
 
 class Entry(NamedTuple):
@@ -49,7 +49,7 @@ def shipped() -> Path:
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """Yield every data file below `folder` in order of name, without hidden, read-me and Python files and the list of sources.
+    """Yield every data file below `folder` in order of name, without hidden, read-me and Python files and lists of sources.
 
     Raises:
         DataError: a card, or a file with a card, cannot be read.
@@ -61,7 +61,7 @@ def entries(folder: Path) -> Iterator[Entry]:
             if not described.exists():
                 yield Entry(name.removesuffix(CARD_ENDING), described, 0, "", read_card(path))
         elif not _NOT_DATA.fullmatch(path.name):
-            yield _entry(name, path)
+            yield entry_of(name, path)
 
 
 def verify(found: Iterable[Entry]) -> tuple[int, int]:
@@ -81,7 +81,12 @@ def verify(found: Iterable[Entry]) -> tuple[int, int]:
     return as_said, without
 
 
-def _entry(name: str, path: Path) -> Entry:
+def entry_of(name: str, path: Path) -> Entry:
+    """Return the entry of one file.
+
+    Raises:
+        DataError: a card, or a file with a card, that cannot be read.
+    """
     size, beside = path.stat().st_size, card_path(path)
     if beside.exists():
         return Entry(name, path, size, hashlib.sha256(read_content(path)).hexdigest(), read_card(beside))

@@ -5,6 +5,7 @@ A text cell takes ten times the memory of its number, so only one block of cells
 
 import csv
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from vcgym.network.traces.reading import TraceError, lines, numbers
 
 Arrays = tuple[NDArray[Any], ...]
 
-_BLOCK_CELLS = 2**16
+_BLOCK_CELLS = 2**14
 _TABLE_CELLS = 2**20  # maximum of a table kept as text
 
 
@@ -87,18 +88,19 @@ def read_header(path: Path, content: bytes) -> list[str]:
     return _header_and_rows(path, content)[0]
 
 
-def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Arrays]) -> list[Any]:
+def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Arrays], *, header: bool = True) -> list[Any]:
     """Read a CSV file of any length in the format of `read_table`.
 
     Args:
         path: file name for errors.
         content: content of the file.
         numbers_of: converts a block of rows to the wanted arrays, one entry per row.
+        header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
 
     Returns:
         The arrays over all rows.
     """
-    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content))))
+    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content, header))), content)
 
 
 def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]]]) -> Iterator[Table]:
@@ -120,35 +122,40 @@ def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]
         yield table()
 
 
-def joined(blocks: Iterable[Arrays]) -> list[Any]:
-    """Concatenate blocks of arrays without ever keeping an array twice in memory."""
-    grown: list[bytearray] = []
-    kinds: list[np.dtype[Any]] = []
+def joined(blocks: Iterable[Arrays], content: bytes) -> list[Any]:
+    """Join arrays that come in blocks, each held once; room for an entry per line of `content` takes no memory until it is used."""
+    most = content.count(b"\n") + content.count(b"\r") + 1
+    whole: list[NDArray[Any]] = []
+    ends: list[int] = []
     for block in blocks:
-        if not grown:
-            grown, kinds = [bytearray() for _ in block], [array.dtype for array in block]
-        for buffer, array in zip(grown, block, strict=True):
-            buffer.extend(array.tobytes())
-    return [np.frombuffer(buffer, kind) for buffer, kind in zip(grown, kinds, strict=True)]
+        if not whole:
+            whole, ends = [np.empty(most, array.dtype) for array in block], [0] * len(block)
+        for number, array in enumerate(block):
+            begin, ends[number] = ends[number], ends[number] + len(array)
+            whole[number][begin : ends[number]] = array
+    return [array[:end] for array, end in zip(whole, ends, strict=True)]
 
 
-def _header_and_rows(path: Path, content: bytes) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _header_and_rows(path: Path, content: bytes, named: bool = True) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     if content and not content.endswith((b"\n", b"\r")):
         last = content.count(b"\n") + 1
         raise TraceError(path, f"line {last}", content[-80:], "a line break at its end; the file may have been cut off")
     reader = csv.reader(lines(path, content), strict=True)
-    header = next(_checked(path, reader), [])
-    if len(set(header)) != len(header):
-        raise TraceError(path, "line 1, header", header, "each name once")
-    return header, _rows(path, reader, header)
+    rows = _checked(path, reader)
+    first = next(rows, [])
+    if not named:
+        return [str(n) for n in range(1, len(first) + 1)], _rows(path, reader, chain([first], rows), len(first))
+    if len(set(first)) != len(first):
+        raise TraceError(path, "line 1, header", first, "each name once")
+    return first, _rows(path, reader, rows, len(first))
 
 
-def _rows(path: Path, reader: Any, header: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows below the header with their lines, skipping empty lines; reject a table without rows."""
+def _rows(path: Path, reader: Any, rows: Iterable[list[str]], fields: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows of numbers with their lines, skipping empty lines; reject a table without rows."""
     none = True
-    for row in _checked(path, reader):
-        if row and len(row) != len(header):
-            raise TraceError(path, f"line {reader.line_num}, number of fields", len(row), f"{len(header)}, as in the header")
+    for row in rows:
+        if row and len(row) != fields:
+            raise TraceError(path, f"line {reader.line_num}, number of fields", len(row), f"{fields}, as in line 1")
         if row:
             none = False
             yield reader.line_num, row

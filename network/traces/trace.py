@@ -121,21 +121,22 @@ def from_replies(
         card: card of the file.
         lines: (n,) line of each answered probe in the file.
         seq: (n,) numbers of the answered probes, each once.
-        sent_us: (n,) send times on any clock.
-        delay_us: (n,) delays.
+        sent_us: (n,) send times on any clock; overwritten.
+        delay_us: (n,) delays; kept, not copied.
         round_trip: True if the delays are round trips, False if they are one-way delays.
     """
     if not len(seq):
         raise TraceError(file, "number of answered probes", 0, "at least 1")
-    by_number = np.argsort(seq, kind="stable")
-    seq = seq[by_number]
-    twice = seq[1:] == seq[:-1]
-    if twice.any():
-        at = int(np.argmax(twice))
-        first, again = lines[by_number[at : at + 2]]
-        raise TraceError(file, f"line {again}, seq", int(seq[at]), f"each number answered once; line {first} has it too")
-    sent_us, delay_us = sent_us[by_number], delay_us[by_number]
-    del by_number
+    if (seq[1:] <= seq[:-1]).any():
+        by_number = np.argsort(seq, kind="stable")
+        seq = seq[by_number]
+        twice = seq[1:] == seq[:-1]
+        if twice.any():
+            at = int(np.argmax(twice))
+            first, again = lines[by_number[at : at + 2]]
+            raise TraceError(file, f"line {again}, seq", int(seq[at]), f"each number answered once; line {first} has it too")
+        sent_us, delay_us = sent_us[by_number], delay_us[by_number]
+        del by_number
     if seq[-1] - seq[0] >= MAX_PROBES:
         raise TraceError(file, "seq first and last", (int(seq[0]), int(seq[-1])), f"fewer than {MAX_PROBES} apart")
     sent_us -= sent_us.min()
@@ -144,5 +145,7 @@ def from_replies(
         sent_us = np.rint(np.interp(np.arange(seq[0], seq[-1] + 1), seq, sent_us)).astype(np.int64)
         answered_us, delay_us = delay_us, np.full(span, LOST, np.int64)
         delay_us[seq - seq[0]] = answered_us
-    order = np.argsort(sent_us, kind="stable")
-    return Trace(name, sent_us[order], delay_us[order], card, round_trip)
+    if (sent_us[1:] < sent_us[:-1]).any():
+        order = np.argsort(sent_us, kind="stable")
+        sent_us, delay_us = sent_us[order], delay_us[order]
+    return Trace(name, sent_us, delay_us, card, round_trip)

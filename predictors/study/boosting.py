@@ -14,12 +14,12 @@ from vcgym.predictors.study.rows import Rows
 
 
 class Boosting(Method):
-    """Settings, scikit-learn's by name.
+    """Settings, named as in scikit-learn.
 
     Attributes:
-        loss: absolute_error, as the network's default, or squared_error.
-        max_iter: most trees.
-        n_iter_no_change: trees without a better loss on the rows held out to stop by.
+        loss: absolute_error, the default of the network too, or squared_error.
+        max_iter: maximum number of trees.
+        n_iter_no_change: trees without a better loss on the held-out rows before early stopping.
     """
 
     kind: Literal["boosting"] = "boosting"
@@ -34,13 +34,13 @@ class Boosting(Method):
             loss=self.loss, learning_rate=self.learning_rate, max_iter=self.max_iter, max_leaf_nodes=self.max_leaf_nodes,
             n_iter_no_change=self.n_iter_no_change, early_stopping=True, random_state=seed,
         )  # fmt: skip
-        with threadpool_limits(1, "openmp"):  # more would wait for each other in busy loops wherever cores are shared
+        with threadpool_limits(1, "openmp"):  # more threads would busy-wait for each other on shared cores
             return Trees(trees.fit(rows.inputs, rows.target_ms, X_val=check.inputs, y_val=check.target_ms))
 
 
 @dataclass(frozen=True)
 class Trees:
-    """The fitted sum of trees."""
+    """Fitted ensemble of trees."""
 
     trees: HistGradientBoostingRegressor
 

@@ -1,7 +1,7 @@
-"""The predictor of the VCRoute paper (arXiv 2310.05054, IV-B2), trained: 2 - 64 - 64 - 64 - 1 with ReLU, 8,577 parameters.
+"""Training of the VCRoute paper's predictor (arXiv 2310.05054, IV-B2): 2 - 64 - 64 - 64 - 1 with ReLU, 8,577 parameters.
 
-The paper is silent on the loss; the published code has the mean absolute error, and Adam at its default rate.
-What is fitted runs compiled, without torch (`vcgym.predictors.mlp`), and can be published.
+The paper does not state the loss; the published code uses the mean absolute error, and Adam at its default rate.
+The fitted network runs compiled, without torch (`vcgym.predictors.mlp`), and can be published.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Dnn(NetworkMethod):
     """Settings.
 
     Attributes:
-        loss: of the standardised target: mae forecasts the median, mse the mean, huber (knee at one standard deviation) lies between.
+        loss: loss on the standardised target: mae forecasts the median, mse the mean, huber (knee at one standard deviation) between them.
     """
 
     kind: Literal["dnn"] = "dnn"
@@ -40,7 +40,7 @@ class Dnn(NetworkMethod):
 
 @dataclass(frozen=True)
 class TrainedDnn:
-    """The network as it runs inside calls."""
+    """Trained network in the form that runs inside calls."""
 
     network: Network
     history: History
@@ -50,14 +50,14 @@ class TrainedDnn:
 
 
 def layers(outputs: int) -> nn.Sequential:
-    """Return the network before training, with torch's own first weights, which the published code keeps as well."""
+    """Return the untrained network with torch's default initial weights, as in the published code."""
     widths = [weights[0] for weights, _ in LAYERS]
     hidden = [part for width in widths[:-1] for part in (nn.Linear(width, HIDDEN), nn.ReLU())]
     return nn.Sequential(*hidden, nn.Linear(HIDDEN, outputs))
 
 
 def compiled(net: nn.Module, scale: Scale) -> Network:
-    """Return the same network as parameters of the compiled forward pass."""
+    """Convert the network to parameters of the compiled forward pass."""
     linear = [part for part in net.modules() if isinstance(part, nn.Linear)]
     arrays = [
         (np.ascontiguousarray(layer.weight.detach().numpy().T.reshape(shape)), layer.bias.detach().numpy())

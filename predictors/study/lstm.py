@@ -1,4 +1,4 @@
-"""A recurrent rival: an LSTM (Hochreiter and Schmidhuber 1997) over the inputs of the last rows of a call, linear from its last state."""
+"""A recurrent predictor: an LSTM (Hochreiter and Schmidhuber 1997) over the inputs of a call's last rows, with a linear output."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -17,8 +17,8 @@ class Lstm(NetworkMethod):
     """Settings.
 
     Attributes:
-        length: rows looked at, the row itself included.
-        hidden: units.
+        length: number of input rows, including the row itself.
+        hidden: units of the LSTM.
     """
 
     kind: Literal["lstm"] = "lstm"
@@ -47,7 +47,7 @@ class _Net(nn.Module):
 
 @dataclass(frozen=True)
 class TrainedLstm:
-    """A fitted network."""
+    """Fitted network."""
 
     net: nn.Module
     scale: Scale

@@ -1,6 +1,6 @@
-"""A way to forecast end-to-end delay: settings that `fit` to rows, and what comes of it, which `predict`s for other rows.
+"""A method to forecast end-to-end delay: settings with `fit`, which returns a fitted method with `predict`.
 
-Methods are trained and compared offline; the ones that run inside calls (`vcgym.predictors.predictor`) come out of a fit of `Dnn`.
+Methods are trained and compared offline; a fit of `Dnn` gives the predictor that runs inside calls (`vcgym.predictors.predictor`).
 """
 
 from abc import ABC, abstractmethod
@@ -19,9 +19,9 @@ class Site(NamedTuple):
     """Context of a fit: folders, device, seed.
 
     Attributes:
-        folder: of checkpoints, from which a fit that was stopped goes on; None: it cannot.
-        log: takes metric values by name and the number of epochs they were seen after.
-        tell: takes the number of epochs done and what there is to say.
+        folder: folder of checkpoints from which an interrupted fit resumes; None: no checkpoints.
+        log: called with metric values by name and the number of finished epochs.
+        tell: called with the number of finished epochs and a note.
     """
 
     folder: Path | None = None
@@ -33,14 +33,14 @@ class Fitted(Protocol):
     """Result of a fit."""
 
     def predict(self, rows: Rows) -> NDArray[np.float64]:
-        """Return (n,) end-to-end delays in ms from the inputs of the rows and of earlier rows of the same calls, never from a target."""
+        """Return (n,) end-to-end delays in ms from the inputs of the rows and of earlier rows of the same calls, never from targets."""
 
 
 class Method(BaseModel, ABC):
-    """Settings of a method; takes nothing it does not know and converts nothing silently."""
+    """Settings of a method; rejects unknown keys and implicit type conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
 
     @abstractmethod
     def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> Fitted:
-        """Learn from `rows`; `check` serves to stop early, `seed` for whatever is drawn."""
+        """Fit to `rows`; `check` is used for early stopping, `seed` for sampling."""

@@ -1,4 +1,4 @@
-"""Methods, told apart by their `kind`."""
+"""All methods, identified by their `kind`."""
 
 from typing import Annotated
 

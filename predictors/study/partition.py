@@ -1,7 +1,7 @@
-"""Three ways to hold rows out. Only the last says what a predictor is worth where it has never been.
+"""Three ways to hold out rows. Only the last measures how a predictor generalises to unseen pairs.
 
-- random: any fifth of the rows, as in the VCRoute paper: neighbours of a held-out packet, sent milliseconds before and after it under the
-  same conditions, stay in training
+- random: a random fifth of the rows, as in the VCRoute paper: packets sent milliseconds before and after a held-out packet under the same
+  conditions remain in the training set
 - time: the last fifth of every call
 - pair: every call of a fifth of the pairs
 """
@@ -17,11 +17,11 @@ Holdout = Literal["random", "time", "pair"]
 
 MIN_PAIRS = 3
 TEST_SHARE = 0.2
-CHECK_SHARE = 0.1  # of what is left: to stop early by
+CHECK_SHARE = 0.1  # share of the remaining rows for early stopping
 
 
 class Partition(NamedTuple):
-    """Rows to learn from, to stop by, and to be judged on; no row is in two."""
+    """Disjoint rows for training, early stopping and testing."""
 
     fit: Rows
     check: Rows
@@ -29,10 +29,10 @@ class Partition(NamedTuple):
 
 
 def partition(rows: Rows, holdout: Holdout, seed: int) -> Partition:
-    """Split rows; `check` is held out in the same way as `test`.
+    """Split the rows; `check` is held out in the same way as `test`.
 
     Raises:
-        ValueError: fewer than three pairs to hold out from, or a part without rows.
+        ValueError: there are fewer than three pairs, or a part has no rows.
     """
     draws = np.random.default_rng(seed)
     held_out = _held_out(rows, holdout, TEST_SHARE, draws)

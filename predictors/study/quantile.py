@@ -1,6 +1,6 @@
-"""The same network with one output per quantile, by the pinball loss (Koenker and Bassett 1978): not only how long, but how sure.
+"""The same network with one output per quantile and the pinball loss (Koenker and Bassett 1978), to forecast uncertainty as well.
 
-The point forecast is the median's.
+The point forecast is the median.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ QUANTILES = (0.1, 0.5, 0.9)
 
 
 class QuantileDnn(NetworkMethod):
-    """Settings: those of the training alone."""
+    """Settings: only those of the training."""
 
     kind: Literal["quantile"] = "quantile"
 
@@ -40,7 +40,7 @@ def pinball(output: Tensor, target: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class TrainedQuantiles:
-    """A fitted network."""
+    """Fitted network."""
 
     net: nn.Module
     scale: Scale

@@ -1,9 +1,9 @@
-"""Rows that predictors learn from and are judged on: a Parquet file of packets, with what was known when each left and what it took.
+"""Rows to train and test predictors: a Parquet file of packets with the information known at sending and the measured delay.
 
-A row is one packet that the receiver emitted. Inputs hold nothing that had not been fed back when the router decided, but for
-`oracle_transmit_ms`, the packet's own delay, which serves to show what a forecast from it would be worth.
+A row is one packet that the receiver emitted. Inputs contain only what had been fed back when the router decided, except
+`oracle_transmit_ms`, the packet's own delay, which shows the value of a forecast from it.
 
-Rows of a file are in order of session and packet, so that a predictor with a memory can look at the inputs of rows before.
+Rows are sorted by session and packet, so that a predictor with memory can read the inputs of earlier rows.
 """
 
 from dataclasses import dataclass, replace
@@ -28,15 +28,15 @@ COLUMNS = pa.schema(
             "pair": pa.string(),
             "split": pa.string(),
             "stratum": pa.string(),
-            "seed": pa.int64(),  # of the world
+            "seed": pa.int64(),  # seed of the world
             "router": pa.string(),
             "receiver": pa.string(),
             "session": pa.int64(),  # number of the call in the file
             "packet": pa.int64(),
             "path": pa.int64(),
-            "transmit_ms": pa.float64(),  # one-way delay of the path's newest packet that was fed back
+            "transmit_ms": pa.float64(),  # one-way delay of the path's newest packet with feedback
             "age_ms": pa.float64(),  # since that packet was sent
-            "lag_ms": pa.float64(),  # Algorithm 2 at the sender, on what was fed back
+            "lag_ms": pa.float64(),  # Algorithm 2 at the sender, computed from feedback
             "diff_ms": pa.float64(),  # d of its line 3
             "oracle_transmit_ms": pa.float64(),  # the packet's own one-way delay
             "end_to_end_ms": pa.float64(),  # emission minus sending, the target
@@ -51,12 +51,12 @@ Transmit = Literal["fed_back", "oracle"]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a file, and behind them the whole file.
+    """Selection of rows of a file, with access to the whole file.
 
     Attributes:
         columns: name -> values of all rows of the file.
         inputs_ms: (rows of the file, 2) transmit delay and jitter.
-        at: numbers of the rows that are meant.
+        at: indices of the selected rows.
     """
 
     columns: dict[str, NDArray]
@@ -80,11 +80,11 @@ class Rows:
         return self["end_to_end_ms"]
 
     def take(self, which: NDArray) -> "Rows":
-        """Return some of these rows: numbers within them, or a mask over them."""
+        """Select some of these rows by indices within them or by a mask over them."""
         return replace(self, at=self.at[which])
 
     def before(self, length: int) -> NDArray[np.int64]:
-        """Return (n, length) numbers of the rows of the same call up to each row, oldest first; its first row fills gaps."""
+        """Return (n, length) indices of the rows of the same call up to each row, oldest first; the call's first row fills gaps."""
         session = self.columns["session"]
         first = np.searchsorted(session, session[self.at])
         return np.maximum(self.at[:, None] + np.arange(1 - length, 1), first[:, None])
@@ -95,13 +95,13 @@ def read_rows(path: Path, jitter: Jitter = "lag", transmit: Transmit = "fed_back
 
     Args:
         path: a Parquet file with the columns `COLUMNS`.
-        jitter: which of the two readings of the paper is the second input.
+        jitter: the second input: one of the two readings of the paper.
         transmit: the first input; `oracle` is the packet's own delay.
-        splits: of worlds, that the rows may come from.
+        splits: allowed splits of the worlds.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is not such a file, is empty or out of order, holds a number that is not finite or not above 0, or another split.
+        FileNotFoundError: the file does not exist.
+        ValueError: the file is malformed, empty or unsorted, or holds a number that is not finite or not above 0, or another split.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no rows at {path}; vcgym-predictor-data makes them")

@@ -1,4 +1,4 @@
-"""Forecasts without a network: the last value, with jitter, smoothed, and a straight line."""
+"""Forecasts without a network: last delay, last delay plus jitter, exponential smoothing, linear regression."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -15,7 +15,7 @@ Weight = Annotated[float, Field(gt=0, le=1)]
 
 @dataclass(frozen=True)
 class Line:
-    """transmit delay * slope + jitter * slope + intercept."""
+    """Linear forecast: transmit delay * slope + jitter * slope + intercept."""
 
     slopes: NDArray[np.float64]
     intercept_ms: float
@@ -25,7 +25,7 @@ class Line:
 
 
 class LastDelay(Method):
-    """The newest fed-back delay of the path; the receiver's share is left out."""
+    """Newest fed-back delay of the path, without the delay added at the receiver."""
 
     kind: Literal["last"] = "last"
 
@@ -34,7 +34,7 @@ class LastDelay(Method):
 
 
 class DelayPlusJitter(Method):
-    """Newest fed-back delay plus jitter: exact where delay and lag are constant."""
+    """Newest fed-back delay plus jitter; exact if delay and lag are constant."""
 
     kind: Literal["sum"] = "sum"
 
@@ -54,10 +54,10 @@ class Linear(Method):
 
 
 class Ewma(Method):
-    """The fed-back delays of a call, smoothed exponentially over its rows, plus jitter.
+    """Exponentially smoothed fed-back delays of a call, plus jitter.
 
     Attributes:
-        weights: of the newest value; the one with the least mean absolute error on the rows learnt from is taken.
+        weights: candidate weights of the newest value; the fit selects the one with the minimum mean absolute error on its rows.
     """
 
     kind: Literal["ewma"] = "ewma"
@@ -70,7 +70,7 @@ class Ewma(Method):
 
 @dataclass(frozen=True)
 class Smoothed:
-    """A path begins at its first value; what is smoothed is each path of each call by itself."""
+    """Exponential smoothing of each path of each call, starting at its first value."""
 
     weight: float
 

@@ -1,9 +1,9 @@
-"""Training of a small torch network on rows: standardised numbers, Adam, early stopping, a checkpoint after each epoch.
+"""Training of a small torch network on rows: standardised values, Adam, early stopping, a checkpoint after each epoch.
 
-Deterministic on one platform with one thread. All that is drawn after the first weights is the order of rows, which follows from seed and
-epoch; so network, optimiser and epoch are the whole state, and a training killed anywhere and resumed ends with the same weights.
+Training is deterministic on one platform with one thread. After the initial weights, only the order of rows is random, and it follows from
+seed and epoch. So network, optimiser and epoch are the whole state, and a killed and resumed training ends with the same weights.
 
-A checkpoint is one safetensors file, replaced in one step; nothing is pickled.
+A checkpoint is one safetensors file, replaced atomically; nothing is pickled.
 """
 
 import json
@@ -30,14 +30,14 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class NetworkMethod(Method):
-    """Settings of a training; scale, batch and stopping are nowhere stated in the paper and ours.
+    """Settings of a training; scale, batch size and stopping are our choice, as the paper does not state them.
 
     Attributes:
-        learning_rate: Adam's step size, its default in the published code.
+        learning_rate: Adam's step size; the published code uses Adam's default.
         batch_size: rows per step.
-        epochs: most passes over the rows.
-        patience: epochs without a better loss on the rows held out to stop by.
-        threads: of torch; results are exactly repeatable with 1.
+        epochs: maximum number of passes over the rows.
+        patience: epochs without a better loss on the held-out rows before early stopping.
+        threads: torch threads; results are exactly repeatable with 1.
     """
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3
@@ -48,7 +48,7 @@ class NetworkMethod(Method):
 
 
 class Scale(NamedTuple):
-    """Mean and standard deviation, of inputs (2,) each and of the target."""
+    """Mean and standard deviation of the inputs, (2,) each, and of the target."""
 
     input_mean_ms: NDArray[np.float64]
     input_sd_ms: NDArray[np.float64]
@@ -69,13 +69,13 @@ class Scale(NamedTuple):
 
 
 def scale_of(inputs_ms: NDArray[np.float64], target_ms: NDArray[np.float64]) -> Scale:
-    """Return the scale of the training rows; a column that does not vary is only centred."""
+    """Return the scale of the training rows; a constant column is only centred."""
     input_sd, output_sd = inputs_ms.std(0), float(target_ms.std())
     return Scale(inputs_ms.mean(0), np.where(input_sd > 0.0, input_sd, 1.0), float(target_ms.mean()), output_sd if output_sd > 0.0 else 1.0)
 
 
 def seeded(build: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """Make a network whose first weights follow from `seed`; torch's own generator is left as it was."""
+    """Build a network with initial weights from `seed`; the state of torch's generator is restored."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return build()
@@ -89,14 +89,14 @@ class Examples(NamedTuple):
 
 
 class History(NamedTuple):
-    """Loss of each epoch, of the rows learnt from during it and of those held out after it, in units of the standardised target."""
+    """Loss per epoch in units of the standardised target: on training rows during the epoch, on held-out rows after it."""
 
     fit: list[float]
     check: list[float]
 
 
 def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: NetworkMethod, seed: int, site: Site) -> History:
-    """Train `net` in place; it ends with the weights of the epoch that was best on `check`.
+    """Train `net` in place; it ends with the weights of the best epoch on `check`.
 
     Raises:
         ValueError: the checkpoint in `site.folder` cannot be read or is of another training.
@@ -119,7 +119,7 @@ def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: 
 
 
 def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: Loss, fit: Examples, batch_size: int, seed: int) -> float:
-    """Train one pass over the rows; return their mean loss, of each batch before it was learnt from."""
+    """Train one pass over the rows; return the mean loss, where each batch is evaluated before its step."""
     total = torch.zeros(())
     order = torch.randperm(len(fit.targets), generator=torch.Generator().manual_seed(seed))
     for batch in order.split(batch_size):
@@ -138,13 +138,13 @@ def outputs(net: nn.Module, inputs: Tensor) -> Tensor:
 
 
 def _identity(settings: NetworkMethod, seed: int, fit: Examples, check: Examples) -> dict[str, Any]:
-    """Return what must be the same for a resumed training to end as the uninterrupted one would."""
+    """Return the values that must be equal for a resumed training to equal an uninterrupted one."""
     sums = [float(tensor.double().sum()) for examples in (fit, check) for tensor in examples]
     return {"settings": settings.model_dump(mode="json"), "seed": seed, "rows": [len(fit.targets), len(check.targets)], "sums": sums}
 
 
 class _State:
-    """A training between two epochs."""
+    """State of a training between two epochs."""
 
     def __init__(self, net: nn.Module, learning_rate: float, identity: dict[str, Any]) -> None:
         self.net, self.identity = net, identity

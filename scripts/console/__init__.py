@@ -2,5 +2,5 @@
 
 program   the program `vcgym`, which finds the command
 usage     help of a command, from its sources
-command   a config is composed, checked and handed to one function; expected failures end in one line
+command   composes and checks a config and passes it to one function; expected failures end in one line
 """

@@ -1,7 +1,7 @@
-"""The frame of every console command, and the one module that imports hydra.
+"""Common code of all console commands, and the only module that imports hydra.
 
-A command is a function of a typed config. Hydra composes conf/NAME.yaml and the overrides, the config is checked, the function is called
-once. Each schema is a config's resolved defaults, so YAML needs to say only what differs and every key can be overridden.
+A command is a function of a typed config. Hydra composes conf/NAME.yaml and the overrides, the config is checked, and the function is
+called once. The schemas are the resolved defaults of the configs, so YAML lists only differences and every key can be overridden.
 
 An expected failure - a bad file, a value out of range, a full disk - ends the command with one line on stderr and status 1.
 VCGYM_TRACEBACK=1 shows its traceback instead. SIGINT, SIGTERM and SIGHUP end it with one line and status 128 + the signal's number.
@@ -45,11 +45,11 @@ _TRACEBACK = "VCGYM_TRACEBACK"
 
 
 def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig], int | None]], Callable[[], None]]:
-    """Return the decorator that makes the console command vcgym-NAME of a function.
+    """Return a decorator that turns a function into the console command vcgym-NAME.
 
     Args:
-        name: of the YAML in conf, and of the log file.
-        kind: of the config that the YAML describes, which the function takes. The function returns a status; None: 0.
+        name: name of the YAML in conf and of the log file.
+        kind: class of the config that the YAML describes and the function takes. The function returns a status; None: 0.
     """
 
     def decorate(function: Callable[[AnyConfig], int | None]) -> Callable[[], None]:
@@ -62,13 +62,13 @@ def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig],
 
         def main() -> None:
             register()
-            os.environ["HYDRA_FULL_ERROR"] = "1"  # so that hydra raises its own errors and prints nothing
+            os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise its errors and print nothing
             if {"-m", "--multirun"} & set(sys.argv) and not any(word.startswith("hydra.sweep.dir=") for word in sys.argv):
                 sys.argv.append(f"hydra.sweep.dir=outputs/multirun/{name}/${{now:%Y-%m-%d_%H-%M-%S}}")
             with _ending_on_signals(title), _failing_in_one_line(title, name):
                 hydra.main(version_base="1.3", config_path=_CONF, config_name=name)(task)()
 
-        task.__module__ = name  # hydra names the log after it, however the command was started
+        task.__module__ = name  # hydra uses it as the name of the log
         main.__module__, main.__doc__ = function.__module__, function.__doc__
         return main
 
@@ -77,7 +77,7 @@ def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig],
 
 @contextmanager
 def _failing_in_one_line(title: str, name: str) -> Iterator[None]:
-    """End the command with one line on an expected failure, unless tracebacks are asked for."""
+    """End the command with one line on an expected failure, unless tracebacks are enabled."""
     try:
         yield
     except EXPECTED as error:
@@ -90,7 +90,7 @@ def _failing_in_one_line(title: str, name: str) -> Iterator[None]:
 
 @contextmanager
 def _leaving_nothing(folder: Path, name: str) -> Iterator[None]:
-    """Remove the folder of a command that was refused before it wrote anything, and folders that are empty then."""
+    """Remove the folder of a command that failed before it wrote anything, and parent folders that become empty."""
     try:
         yield
     except EXPECTED:
@@ -140,7 +140,7 @@ def _text(error: BaseException) -> str:
 
 
 def _meant(text: str, known: Sequence[str]) -> str:
-    """Return what was probably meant, as the end of an error: one of the names that the error allows, or one of the keys."""
+    """Return a suggestion for the end of an error: one of the names that the error allows, or one of the keys."""
     refused = re.match(r"(\S+) is no key of", text) or re.search(r"'([^']+)'.*\ballowed(?: are)?:? ?(.+)$", text)
     if refused is None:
         return ""
@@ -150,9 +150,9 @@ def _meant(text: str, known: Sequence[str]) -> str:
 
 
 def register() -> None:
-    """Store one schema per typed config, under the group whose YAML files choose it."""
+    """Register one schema per typed config, in the group of its YAML files."""
     env = OmegaConf.create(_schema(EnvConfig))
-    # Which options exist depends on the environment chosen, so EnvConfig checks them, not hydra.
+    # The available options depend on the chosen environment, so EnvConfig checks them, not hydra.
     OmegaConf.set_struct(env.options, False)
     data = _schema(DataConfig)
     store = ConfigStore.instance()
@@ -165,7 +165,7 @@ def register() -> None:
 
 
 def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
-    """Check what hydra composed and return it as a `kind`."""
+    """Check the config composed by hydra and return it as a `kind`."""
     config = instantiate(composed, _convert_="all")
     if not isinstance(config, kind):
         raise ValueError(f"_target_ is {type(config).__name__}; allowed: {kind.__name__}")
@@ -173,7 +173,7 @@ def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
 
 
 def _schema(kind: type[Config], **nested: dict[str, Any]) -> dict[str, Any]:
-    """Return `_target_` and the default of each field; "???" if required; nested configs come from groups or from `nested`."""
+    """Return `_target_` and the default of each field ("???" if required); nested configs come from groups or from `nested`."""
     schema: dict[str, Any] = {"_target_": f"{kind.__module__}.{kind.__qualname__}"}
     for name, field in kind.model_fields.items():
         if field.default_factory is None:

@@ -1,6 +1,6 @@
-"""vcgym: the program behind every console command. `vcgym train steps=1000` is `vcgym-train steps=1000`.
+"""vcgym: the program behind every console command. `vcgym train steps=1000` equals `vcgym-train steps=1000`.
 
-A command is imported once it is known to run: `--help` and `--version` answer at once.
+A command is imported only when it runs, so `--help` and `--version` are fast.
 """
 
 import importlib
@@ -19,7 +19,7 @@ COMMANDS = {
 
 
 def main() -> None:
-    """Run the command that the program's own name, or else its first argument, names."""
+    """Run the command named by the program's own name or else by its first argument."""
     called = Path(sys.argv[0]).name.removeprefix("vcgym-").replace("-", "_")
     if called not in COMMANDS:
         if sys.argv[1:] in ([], ["--help"], ["-h"]):

@@ -1,6 +1,6 @@
-"""Help of a command: what it does, and each key with its type, range, default and meaning.
+"""Help of a command: its purpose, and each key with type, range, default and meaning.
 
-It is read from the sources of the command and of its config, of which nothing is imported.
+It is read from the sources of the command and of its config, without importing them.
 """
 
 import ast
@@ -16,11 +16,11 @@ _HOME = Path(__file__).parents[2]
 _WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "value"}
 _WORDS |= {"AbsolutePath": "path", "Path": "path"}
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-_FEW = 13  # keys of a config within another that are listed with it
+_FEW = 13  # maximum number of keys of a nested config that are listed with the outer one
 
 
 def summary(module: str) -> str:
-    """Return what a command does, in one sentence."""
+    """Return the purpose of a command in one sentence."""
     return _doc(_tree(f"vcgym.scripts.{module}")).partition(":")[2].split("\n")[0].split(". ")[0].strip().rstrip(".,;:")
 
 
@@ -28,8 +28,8 @@ def usage(name: str, module: str) -> str:
     """Return the help of a command.
 
     Args:
-        name: of its YAML in conf.
-        module: of the command, within vcgym.scripts.
+        name: name of its YAML in conf.
+        module: module of the command within vcgym.scripts.
     """
     tree = _tree(f"vcgym.scripts.{module}")
     kind = next(node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "command").args[1]
@@ -52,7 +52,7 @@ def _entry(name: str, allowed: str, default: str, meaning: str) -> str:
 
 
 def _groups(yaml_keys: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the groups of files that a command chooses from."""
+    """Yield the config groups of a command."""
     for default in yaml_keys.get("defaults", []):
         if not isinstance(default, dict) or next(iter(default)).startswith("override"):
             continue
@@ -62,7 +62,7 @@ def _groups(yaml_keys: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _keys(found: tuple[ast.Module, ast.ClassDef], yaml_keys: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
-    """Yield name, what is allowed, default and meaning of each key of a config."""
+    """Yield name, allowed values, default and meaning of each key of a config."""
     tree, node = found
     meanings = dict(re.findall(r"^    (\w+): (.+?)(?=^    \w+: |\Z|^\w)", _doc(node) + "\n", re.MULTILINE | re.DOTALL))
     for field in node.body:
@@ -85,7 +85,7 @@ def _keys(found: tuple[ast.Module, ast.ClassDef], yaml_keys: dict[str, Any], pre
 
 
 def _allowed(tree: ast.Module, node: ast.expr) -> str:
-    """Return a type in words."""
+    """Return a type as text."""
     if isinstance(node, ast.BinOp):
         return f"{_allowed(tree, node.left)} or {_allowed(tree, node.right)}"
     if isinstance(node, ast.Constant):
@@ -118,12 +118,12 @@ def _alias(tree: ast.Module, name: str) -> ast.expr | None:
 
 
 def _config(tree: ast.Module, node: ast.Name) -> tuple[ast.Module, ast.ClassDef] | None:
-    """Return the config that a name of a module means, and the module where it stands; None for anything else."""
+    """Return the config class with a name in a module, and the module that defines it; None for any other name."""
     for one in tree.body:
         if isinstance(one, ast.ClassDef) and one.name == node.id:
             return tree, one
         if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == node.id and isinstance(one.value, ast.BinOp):
-            return _config(tree, ast.Name(ast.unparse(one.value).split(" | ")[0]))  # of configs that a group chooses from, its default
+            return _config(tree, ast.Name(ast.unparse(one.value).split(" | ")[0]))  # for a union of configs, the default
         if isinstance(one, ast.ImportFrom) and one.module and one.module.startswith("vcgym.") and node.id in (n.name for n in one.names):
             module_tree = _tree(one.module)
             return _config(module_tree, node)

@@ -1,4 +1,4 @@
-"""Commands of `vcgym-data`: list, verify, import, download. Typed counterpart of conf/data.yaml."""
+"""Commands of `vcgym-data`: list, verify, import, download, make. Typed counterpart of conf/data.yaml."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,52 +9,59 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.network.bottleneck.capacity.sets import GENERATED
 from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
 from vcgym.network.traces.download import download, sources
 from vcgym.network.traces.trace_file import refuse_existing
 from vcgym.scripts.importing.formats import Format
+from vcgym.scripts.importing.making import make, set_names
 
-_NEEDED = {"list": (), "verify": (), "import": ("format", "file", "output"), "download": ("set",)}
+_NEEDED = {"list": (), "verify": (), "import": ("format", "file", "output"), "download": ("set",), "make": ("set", "output")}
 _NOT_STATED = "not stated"
 
 
 class DataCommand(Config):
-    """Job to do with measured data.
+    """Command on measured data.
 
     Attributes:
-        do: list the data shipped, the data under the root and the sets that can be fetched; verify the content of the first two against
-            their cards; import one file; download one set into the root.
-        data: where measured data lies; list and verify do without.
-        format: of the file to import: an option of conf/format.
-        file: to import; a card beside it is carried over.
-        output: the new file to write, `*.csv.gz` for a series.
-        set: name of the set to fetch, as `do=list` prints it.
+        do: list: list shipped data, data under the root, and sets to download; verify: check shipped data and data under the root against
+            their cards; import: import one file; download: download one set into the root; make: rebuild one set from its source.
+        data: folder of measured data; optional for list and verify.
+        format: format of the file to import: an option of conf/format.
+        file: file to import; the content of its card, if any, is copied.
+        output: new file to write, `*.csv.gz` for a series; with do=make a folder.
+        set: name of the set to download (`do=list` prints it) or to make, see docs/data.md.
+        source: with do=make, folder with a copy of the set's source.
     """
 
-    do: Literal["list", "verify", "import", "download"] = "list"
+    do: Literal["list", "verify", "import", "download", "make"] = "list"
     data: DataConfig = Field(default_factory=DataConfig)
     format: Format | None = None
     file: AbsolutePath | None = None
     output: AbsolutePath | None = None
     set: str | None = None
+    source: AbsolutePath | None = None
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> Self:
         missing = [name for name in _NEEDED[self.do] if getattr(self, name) is None]
         if self.do == "download" and self.data.root is None:
             missing.append("data.root (or VCGYM_DATA)")
+        if self.do == "make" and self.source is None and self.set != GENERATED:
+            missing.append("source")
         if missing:
             raise ValueError(f"do={self.do} needs {' and '.join(missing)}")
-        if self.do == "download" and self.set not in sources():
-            raise ValueError(f"set is {self.set!r}; allowed: {', '.join(sources())}")
+        known = {"download": list(sources()), "make": set_names()}.get(self.do)
+        if known and self.set not in known:
+            raise ValueError(f"set is {self.set!r}; allowed: {', '.join(known)}")
         return self
 
 
-def run(command: DataCommand, console: Console) -> None:
-    """Run the command and print what came of it.
+def run(command: DataCommand, console: Console) -> int:
+    """Run the command and print the result; return the status, 1 if a rebuilt file differs from the known one.
 
     Raises:
-        DataError: data that is not as it must be; see the importers, `verify` and `download`.
+        DataError: data are invalid; see the importers, `verify` and `download`.
     """
     root = command.data.root
     folders = [shipped()] if root is None else [shipped(), root]
@@ -70,8 +77,20 @@ def run(command: DataCommand, console: Console) -> None:
         refuse_existing(command.output)
         card, found = command.format.convert(command.file, command.output)
         console.print(f"{command.output}: {found}; sha256 {card.sha256}", soft_wrap=True)
+    elif command.do == "make" and command.set and command.output:
+        return _make(command.set, command.source or command.output, command.output, console)
     elif command.set and root is not None:
         _download(command.set, root, console)
+    return 0
+
+
+def _make(name: str, source: Path, output: Path, console: Console) -> int:
+    status = 0
+    for made in make(name, source, output):
+        said = "equal to the known file" if made.equal else f"NOT equal: the known file has {made.known}"
+        console.print(f"{made.path}: sha256 {made.sha256}, {said}", soft_wrap=True, highlight=False)
+        status |= not made.equal
+    return status
 
 
 def _download(name: str, root: Path, console: Console) -> None:

@@ -20,11 +20,11 @@ class Format(Config, ABC):
 
     @abstractmethod
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """Import `file`, write it to the new file `output`; its card, and what was found in a few words."""
+        """Import `file`, write it to the new file `output`, and return its card and a short summary."""
 
 
 class Ping(Format):
-    """A text log of `ping`; `interval_ms` for one without time stamps."""
+    """Text log of `ping`; `interval_ms` is needed if it has no time stamps."""
 
     interval_ms: float | None = None
 
@@ -34,13 +34,15 @@ class Ping(Format):
 
 
 class Csv(Format):
-    """CSV of send time and delay."""
+    """CSV of time and delay; without a header the columns are numbered."""
 
     time_column: str
     time_unit: Unit
     delay_column: str
     delay_unit: Unit
     round_trip: bool
+    time_of: table.TimeOf = "send"
+    header: bool = True
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
@@ -48,7 +50,7 @@ class Csv(Format):
 
 
 class Rtp(Format):
-    """CSV of the arrivals of one RTP stream; `floor_ms` is the smallest one-way delay, which the log itself does not fix."""
+    """CSV of the arrivals of one RTP stream; `floor_ms` is the minimum one-way delay, which the log does not determine."""
 
     sample_rate_hz: int
     floor_ms: float
@@ -73,7 +75,7 @@ class Mahimahi(Format):
 
 
 class Throughput(Format):
-    """CSV of time and throughput, whose rates stand for capacity; rates below 50 kbit/s count as that."""
+    """CSV of time and throughput, used as capacity; rates below 50 kbit/s are raised to that."""
 
     time_column: str
     time_unit: Unit
@@ -86,7 +88,7 @@ class Throughput(Format):
 
 
 class WonderProxyRaw(Format):
-    """WonderProxy's raw pings, brought down to one row per ordered pair."""
+    """WonderProxy's raw pings, aggregated to one row per ordered pair."""
 
     statistic: wonderproxy.Statistic = "medians"
 

@@ -1,4 +1,4 @@
-"""vcgym-decision-value: what prediction is worth to routing; `folder=docs` writes docs/decision_value.md. See conf/decision_value.yaml."""
+"""vcgym-decision-value: measure the value of prediction to routing; `folder=docs` writes the page in docs. See conf/decision_value.yaml."""
 
 import os
 
@@ -13,7 +13,7 @@ from vcgym.scripts.console.command import command
 
 @command("decision_value", DecisionValueConfig)
 def main(config: DecisionValueConfig) -> None:
-    """Play, write."""
+    """Play the study and write its page."""
     config.data.export()
     console, with_series = Console(), bool(os.environ.get(DATA_VARIABLE))
     if not with_series:

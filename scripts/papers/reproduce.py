@@ -1,12 +1,15 @@
-"""vcgym-reproduce: every published number of a paper beside ours, with a verdict. See conf/reproduce.yaml."""
+"""vcgym-reproduce: compare every published number of a paper with ours, with a verdict. See conf/reproduce.yaml."""
 
 import os
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_systems
+from vcgym.leaderboard.papers.applications import reproduce as applications
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce
 from vcgym.leaderboard.papers.senders import reproduce as senders
@@ -17,11 +20,13 @@ from vcgym.scripts.console.command import command
 
 @command("reproduce", ReproduceConfig)
 def main(config: ReproduceConfig) -> None:
-    """Play, judge, write."""
+    """Play the calls, judge the statements, and write the page."""
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=150)
     if config.paper == "senders":
         _senders(config, console)
+    elif config.paper == "applications":
+        _applications(config, console)
     else:
         _vcroute(config, console)
 
@@ -38,11 +43,21 @@ def _vcroute(config: ReproduceConfig, console: Console) -> None:
 def _senders(config: ReproduceConfig, console: Console) -> None:
     with progress("S1 and S4", senders.steps()) as on_progress:
         rows = senders.reproduce(load_systems(senders.systems_named()), config.folder, on_progress)
-    table = Table("statement", "setting", "ours", "verdict", title="S1 and S4 beside ours", title_justify="left")
+    _show("S1 and S4 beside ours", rows, config.folder / "sending_reproduction.md", console)
+
+
+def _applications(config: ReproduceConfig, console: Console) -> None:
+    with progress("S3", applications.steps()) as on_progress:
+        rows = applications.reproduce(config.folder, on_progress)
+    _show("S3 beside ours", rows, config.folder / "application_reproduction.md", console)
+
+
+def _show(title: str, rows: list[dict[str, Any]], page: Path, console: Console) -> None:
+    table = Table("statement", "setting", "ours", "verdict", title=title, title_justify="left")
     for row in rows:
         table.add_row(row["text"], row["mode"], f"{row['ours']:.3g}", row["verdict"])
     console.print(table)
-    console.print(f"Page: {config.folder / 'sending_reproduction.md'}", soft_wrap=True)
+    console.print(f"Page: {page}", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""vcgym-truth: which claims of the paper hold, and in which world; `vcgym-truth folder=docs` writes docs/truth.md. See conf/truth.yaml."""
+"""vcgym-truth: test the claims of the paper in every kind of world; `vcgym-truth folder=docs` writes docs/truth.md. See conf/truth.yaml."""
 
 import os
 
@@ -16,7 +16,7 @@ from vcgym.scripts.console.command import command
 
 @command("truth", TruthConfig)
 def main(config: TruthConfig) -> None:
-    """Play, write."""
+    """Play the calls and write the page."""
     config.data.export()
     console = Console()
     chosen = [setting for scenario in config.scenarios or claimed_scenarios() for setting in settings(scenario)]

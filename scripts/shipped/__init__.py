@@ -1,1 +1,1 @@
-"""Programs that make shipped files anew, run by developers: ``python -m vcgym.scripts.shipped.NAME``."""
+"""Programs that regenerate shipped files, for developers: ``python -m vcgym.scripts.shipped.NAME``."""

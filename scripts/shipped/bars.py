@@ -1,8 +1,7 @@
 """Play every tuned system on the validation worlds of suites and write data/bars.json: ``python -m vcgym.scripts.shipped.bars [suites]``.
 
-Suites that are not named keep the bars they have. Measured worlds need the environment variable VCGYM_DATA. The worlds of quick-v2 are of
-the same kinds as those of correlated-v0 and paper-v0, where there are more of them to choose by, so that its bars are theirs; six of the
-seven kinds of stress-v1 are those of stress-v0, and so is its bar.
+Suites that are not named keep their bars. Measured worlds need the environment variable VCGYM_DATA. quick-v2 uses the bars of correlated-v0
+and paper-v0, which have more worlds of the same kinds; stress-v1 uses the bar of stress-v0, which has six of its seven kinds.
 """
 
 import json
@@ -28,7 +27,7 @@ LIKE = {"quick-v2": {"correlated": "correlated-v0", "paper": "paper-v0"}, "stres
 
 
 def main() -> None:
-    """Play, choose and write."""
+    """Play the tuned systems, choose the bars and write the file."""
     before = load_bars()
     metric, validation = dict(before.metric), dict(before.validation)
     for key in sys.argv[1:] or [key for key in SUITES if key not in LIKE]:
@@ -54,7 +53,7 @@ def main() -> None:
 
 
 def _means(suite: Suite) -> dict[str, dict[str, float]]:
-    """Return by board the mean of the ranked metric of each tuned system, over validation worlds in which all have one."""
+    """Return per board the mean ranked metric of each tuned system over the validation worlds in which all have one."""
     tuned = [name for name in systems_of(suite) if name.endswith(TUNED)]
     if not tuned:
         return {}

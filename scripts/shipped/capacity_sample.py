@@ -1,4 +1,4 @@
-"""Write data/generated_cellular.csv.gz and its card: traces of `network/bottleneck/capacity/cellular_like.py`, made again from nothing."""
+"""Generate data/generated_cellular.csv.gz and its card: synthetic traces of `network/bottleneck/capacity/cellular_like.py`."""
 
 import gzip
 import hashlib
@@ -8,13 +8,12 @@ from pathlib import Path
 from vcgym.network.bottleneck.capacity.cellular_like import draw_cellular
 from vcgym.network.bottleneck.capacity.sets import GENERATED
 from vcgym.network.traces.cards import card_path
-from vcgym.network.traces.catalogue import shipped
 
 TRACES = 20
 
 
 def content() -> bytes:
-    """Return the CSV, not packed."""
+    """Return the CSV, not compressed."""
     lines = ["trace,t_s,mbps"]
     for seed in range(TRACES):
         times_s, rates = draw_cellular(seed)
@@ -22,9 +21,8 @@ def content() -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def main(folder: Path | None = None) -> None:
-    """Write the file and its card into `folder`, by default the shipped one."""
-    path = (folder or shipped()) / f"{GENERATED}.csv.gz"
+def write_cellular(path: Path) -> None:
+    """Write the file and its card."""
     made = content()
     path.write_bytes(gzip.compress(made, mtime=0))
     card = {
@@ -37,7 +35,3 @@ def main(folder: Path | None = None) -> None:
         "units": "seconds and Mbit/s",
     }
     card_path(path).write_text(json.dumps(card, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -12,7 +12,7 @@ SUITES = 1500
 
 
 def main() -> None:
-    """Simulate, print and write."""
+    """Simulate the coverage, print it and write the file."""
     suites = int(sys.argv[1]) if len(sys.argv) > 1 else SUITES
     rows = []
     for seeds in SEEDS:

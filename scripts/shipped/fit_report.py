@@ -7,7 +7,7 @@ from vcgym.network.traces.cards import data_root
 
 
 def main() -> None:
-    """Compare and write."""
+    """Compare the parameters with the measurements and write the page."""
     Path("docs/fit.md").write_text(fit_page(data_root()), encoding="utf-8")
 
 

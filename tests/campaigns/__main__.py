@@ -1,4 +1,4 @@
-"""Runs campaigns by name: `python -m campaigns --scale small importers`; status 1 if something did not hold."""
+"""Run campaigns by name: `python -m campaigns --scale small importers`; status 1 if a case failed."""
 
 import argparse
 import importlib
@@ -33,7 +33,7 @@ def main():
             for case in importlib.import_module(f"campaigns.{name}").run(asked.scale, Path(folder)):
                 cases.append(case)
                 print(case, file=sys.stderr, flush=True)
-        save(cases, OUTPUT / f"{name}-{asked.scale}.json")
+                save(cases, OUTPUT / f"{name}-{asked.scale}.json")  # so that a campaign that is ended leaves what it has found
         wrong = sum(not case.held for case in cases)
         failed += wrong
         took_s = time.monotonic() - began

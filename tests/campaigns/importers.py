@@ -1,7 +1,8 @@
-"""Malformed lines and handmade files over all readers of measured data.
+"""Malformed lines and handmade files for all readers of measured data.
 
-A file is taken, or refused by a DataError of one line and at most 300 characters that names it and what is allowed; memory stays below ten
-times the content. Two forms are meant to grow and are bounded by themselves: packets that a line counts, and numbers that it leaps over.
+A file is accepted, or rejected by a DataError of one line and at most 300 characters that names the file and the allowed values; memory
+stays below ten times the content. Two forms expand by design and have their own bounds: packets counted by a line, and numbers skipped by a
+line.
 """
 
 import ctypes
@@ -18,10 +19,10 @@ from campaigns.readers import READERS
 from vcgym.network.traces.cards import MAX_MESSAGE, DataError
 
 LINES = {"small": 6_500, "medium": 65_000, "full": 1_000_000}  # malformed ones
-CONTENT_BYTES = {"small": 2**20, "medium": 2**22, "full": 2**25}  # of a handmade file
-ROWS = 40  # of a file with one malformed line
+CONTENT_BYTES = {"small": 2**20, "medium": 2**22, "full": 2**23}  # of a handmade file
+ROWS = 12  # of a file with one malformed line
 MAX_RATIO = 10.0
-FLOOR_BYTES = 2**24  # what a block of text and Python's own arenas take beside it
+FLOOR_BYTES = 2**22  # blocks of text and Python's own arenas beside it
 MAX_S_PER_MIB = 15.0
 
 CELLS = (
@@ -46,6 +47,9 @@ HANDMADE = {
     "NUL lines": lambda header, line, size: header + b"\0\n" * (size // 2),
     "shortest rows": lambda header, line, size: header + (b",".join([b"1"] * (header.count(b",") + 1)) + b"\n") * (size // 8),
     "shortest rows of empty cells": lambda header, line, size: header + (b"," * header.count(b",") + b"\n") * (size // 4),
+    "shortest rows, cells empty but the first": lambda header, line, size: header
+    + line(0)
+    + (b"0" + b"," * header.count(b",") + b"\n") * (size // 4),
     "the same line for ever": lambda header, line, size: header + line(1) * (size // len(line(1))),
     "a whole file": lambda header, line, size: header + b"".join(line(i) for i in range(size // len(line(1)))),
     "a whole file, its last line twice": lambda header, line, size: header
@@ -65,7 +69,7 @@ HANDMADE = {
 
 
 def run(scale, folder):
-    """Yield a case for each reader under malformed lines, and one for each reader and kind of handmade file."""
+    """Yield a case for each reader with malformed lines, and one for each reader and kind of handmade file."""
     for name, reader in READERS.items():
         yield _malformed(name, reader, LINES[scale] // len(READERS), folder)
     for name, reader in READERS.items():
@@ -73,7 +77,7 @@ def run(scale, folder):
 
 
 def _malformed(name, reader, count, folder):
-    """Spoil one line of a whole file, `count` times over."""
+    """Corrupt one line of a valid file, `count` times."""
     rng = random.Random(name)
     path = folder / "spoiled.csv"
     outcomes, longest, wrong = Counter(), 0, []
@@ -130,7 +134,7 @@ def _read(reader, path):
         reader.read(path)
     except DataError as error:
         return "refused", str(error)
-    except Exception as error:  # whatever it is, it is what this campaign looks for
+    except Exception as error:  # any other exception is a finding of this campaign
         return type(error).__name__, str(error)
     return "taken", ""
 
@@ -142,9 +146,9 @@ def _held(outcome, message, path):
 
 
 def _peak_after_reset():
-    """Return the resident memory now, from which on the peak counts."""
+    """Reset the peak counter and return the current resident memory."""
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # what was freed before would hide what is taken now
+    ctypes.CDLL(None).malloc_trim(0)  # memory freed earlier would hide new allocations
     Path("/proc/self/clear_refs").write_text("5")
     return _peak()
 

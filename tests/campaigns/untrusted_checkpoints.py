@@ -1,4 +1,4 @@
-"""Mutated checkpoints: changed ones are refused by their hash; forged ones, whose hashes agree, are refused, or train on without harm."""
+"""Mutated checkpoints: changed ones are rejected by their hash; forged ones with matching hashes are rejected, or train without harm."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from campaigns.case import Case
 from campaigns.mutations import mutated
 from campaigns.watched import MAX_MESSAGE, Watch, added, run_child
 
-FILES = {"small": 100, "medium": 500, "full": 5000}  # of each kind
+FILES = {"small": 100, "medium": 500, "full": 1250}  # of each kind; with those of untrusted_agents 10,000
 PER_CHILD = 500
 ALARM_S = 60
 NAMES = ("state.safetensors", "state.json")
@@ -78,7 +78,7 @@ def _child(kind, start, count, folder):
 
 
 def _same(name, content, before):
-    """Return True for a mutation that changes nothing: of a manifest, its layout."""
+    """Return True for a mutation without effect, such as the layout of a manifest."""
     if name != "manifest.json" or content == before:
         return content == before
     try:

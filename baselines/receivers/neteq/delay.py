@@ -1,16 +1,16 @@
-"""Delay manager of NetEQ: the target that a clocked jitter buffer aims at. libwebrtc, modules/audio_coding/neteq, from 2022 on.
+"""Delay manager of NetEQ: the target of a clocked jitter buffer. libwebrtc, modules/audio_coding/neteq, from 2022 on.
 
-For each packet that the arrival history takes in, from its second on:
+For each packet that the arrival history accepts, from its second on:
 
-    underrun   the largest relative delay of a resampling interval goes into a histogram of 20-ms buckets, when a packet comes more than
+    underrun   the maximum relative delay of a resampling interval is added to a histogram of 20-ms buckets when a packet arrives more than
                500 ms after the interval began; target = upper edge of the 0.95-quantile bucket, 80 ms before the first sample
-    reorder    the packet's bucket, bucket 0 if it is the newest, goes into a second histogram; target = upper edge of bucket i,
+    reorder    the packet's bucket (0 if it is the newest) is added to a second histogram; target = upper edge of bucket i,
                i = argmin  max(0, 20 i - underrun target) + 20 * percent beyond i
-    target     the larger one; then at least the minimum, at most the maximum if set, at most 75 % of the packets that the buffer may hold
+    target     the larger one; then at least the minimum, at most the maximum if set, at most 75 % of the buffer's capacity in packets
 
-Delays beyond the last bucket (2000 ms) enter no histogram; the underrun target is then taken again all the same. Packets that are not the
-newest teach the reorder optimiser alone, if it is on. Sources: delay_manager.cc, underrun_optimizer.cc, reorder_optimizer.cc; histogram.cc
-stands in `neteq_histogram.py`.
+Delays beyond the last bucket (2000 ms) enter no histogram, but the underrun target is still evaluated again. If the reorder optimiser is
+on, packets that are not the newest update only that optimiser. Sources: delay_manager.cc, underrun_optimizer.cc, reorder_optimizer.cc;
+histogram.cc is in `histogram.py`.
 """
 
 from typing import NamedTuple
@@ -42,13 +42,13 @@ _NONE_MS = np.iinfo(np.int64).min
 
 
 class DelayState(NamedTuple):
-    """State of the delay manager. Plain arrays (sessions,), int64."""
+    """State of the delay manager: arrays (sessions,), int64."""
 
     history: ArrivalHistory
     underrun: Histogram
     reorder: Histogram
-    interval_ms: np.ndarray  # when the resampling interval began
-    max_ms: np.ndarray  # largest relative delay since
+    interval_ms: np.ndarray  # start of the resampling interval
+    max_ms: np.ndarray  # maximum relative delay since then
     underrun_ms: np.ndarray  # target of the underrun optimiser
     target_ms: np.ndarray
 
@@ -73,16 +73,16 @@ def reset_delay(state, s):
 
 @kernel
 def packet_arrived(params, state, s, timestamp, arrived_ms, samples, samples_per_ms):
-    """Learn from one packet; the target is left in `state.target_ms[s]`.
+    """Update with one packet and store the target in `state.target_ms[s]`.
 
     Args:
         params: `NetEQ` parameters.
         state: state.
-        s: the row that is written.
-        timestamp: samples, unwrapped.
-        arrived_ms: whole ms, rounded down to a tick here.
-        samples: length of the packet.
-        samples_per_ms: of the timestamps.
+        s: row.
+        timestamp: in samples, unwrapped.
+        arrived_ms: whole ms; rounded down to a tick here.
+        samples: length of the packet in samples.
+        samples_per_ms: clock rate of the timestamps.
     """
     now_ms = arrived_ms // params.tick_ms * params.tick_ms
     if not take_in(state.history, s, timestamp, now_ms, samples, samples_per_ms) or state.history.length[s] < 2:

@@ -1,4 +1,4 @@
-"""The histogram of NetEQ: libwebrtc, modules/audio_coding/neteq/histogram.cc, 2022 and later, in its integers.
+"""The histogram of NetEQ: libwebrtc, modules/audio_coding/neteq/histogram.cc, 2022 and later, in the same integer arithmetic.
 
 Probabilities have 30 fractional bits, forget factors 15, and every product rounds down. Left out: resizing.
 """
@@ -29,7 +29,7 @@ def allocate_histogram(sessions: int) -> Histogram:
 
 @kernel
 def reset_histogram(histogram, s):
-    """Start row `s`: bucket i holds 2^-(i+1), near enough, and the factor 0 makes the first samples overwrite that."""
+    """Start row `s`: bucket i holds about 2^-(i+1), and the factor 0 makes the first samples overwrite that."""
     for i in range(BUCKETS):
         histogram.probability[s, i] = (16386 >> min(i + 1, 15)) << 16
     histogram.factor[s] = 0
@@ -38,15 +38,15 @@ def reset_histogram(histogram, s):
 
 @kernel
 def add_to_histogram(histogram, s, bucket, forget_factor, start_weight):
-    """Count one sample in `bucket`; one at or beyond the last edge is not counted.
+    """Add one sample to `bucket`; a sample at or beyond the last edge is ignored.
 
     Args:
         histogram: state.
-        s: the row that is written.
+        s: row.
         bucket: at least 0.
-        forget_factor: share that the past keeps, in [0, 1].
-        start_weight: how the share grows to that from 0: it is 1 - start_weight / (samples + 1) so far. 0: unset, and the share closes a
-            quarter of the way at each sample, rounded up to 2^-15.
+        forget_factor: final weight f of the past, in [0, 1].
+        start_weight: growth of f from 0: initially f = 1 - start_weight / (samples + 1). With 0, each sample moves f a quarter of the way
+            to its final value, rounded up to 2^-15.
     """
     if bucket >= BUCKETS:
         return
@@ -69,7 +69,7 @@ def add_to_histogram(histogram, s, bucket, forget_factor, start_weight):
 
 @kernel
 def _settle(histogram, s, excess):
-    """Spread what rounding took, so that the sum is exactly 1: from bucket 0 on, at most a sixteenth of each bucket."""
+    """Correct rounding errors so that the sum is exactly 1: from bucket 0 on, by at most a sixteenth of each bucket."""
     for i in range(BUCKETS):
         if excess == 0:
             return
@@ -81,7 +81,7 @@ def _settle(histogram, s, excess):
 
 @kernel
 def quantile_bucket(histogram, s, quantile):
-    """Return the smallest bucket up to which at least `quantile` of the probability lies."""
+    """Return the smallest bucket with a cumulative probability of at least `quantile`."""
     wanted = int(quantile * ONE)
     reached = histogram.probability[s, 0]
     bucket = 0
@@ -93,7 +93,7 @@ def quantile_bucket(histogram, s, quantile):
 
 @kernel
 def cheapest_bucket(histogram, s, bucket_us, base_us, us_per_loss_percent):
-    """Return bucket i of the smallest max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i, the lowest on ties."""
+    """Return the lowest bucket i that minimises max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i."""
     beyond = ONE
     best, best_cost = 0, np.iinfo(np.int64).max
     for i in range(BUCKETS):

@@ -1,16 +1,16 @@
-"""Arrival history of NetEQ: how late each packet is against the fastest one of the last 2000 ms of media.
+"""Arrival history of NetEQ: the delay of each packet relative to the fastest packet of the last 2000 ms of media.
 
-libwebrtc, modules/audio_coding/neteq/packet_arrival_history.cc, from 2022 on. Of packets with unwrapped timestamps ts (samples) that
-arrived at arr (whole ms),
+libwebrtc, modules/audio_coding/neteq/packet_arrival_history.cc, from 2022 on. For packets with unwrapped timestamps ts (samples) and
+arrival times arr (whole ms),
 
     relative delay = max(0, (arr - arr_ref) - (ms(ts) - ms(ts_ref))),   ms() rounds down
 
-ref being the packet of the smallest arr - ts in the window, the latest of equals. Only packets that were the newest when they came can
-be ref. A packet is not taken in if ts + 2000 ms < the newest ts, or if its media lie wholly inside those of the entry at or just before
-its ts. One that starts with an entry but is longer counts as taken in, and changes nothing.
+where ref is the packet with the smallest arr - ts in the window, the latest on ties. Only packets that were the newest on arrival can be
+ref. A packet is rejected if ts + 2000 ms < the newest ts, or if the entry at or just before its ts contains all its media. A packet that
+starts with an entry but is longer counts as accepted, but changes nothing.
 
-Left out: the largest delay of the window, which only the playout decisions read. Below timestamp zero, which only packets older than the
-first one of a stream reach, the source rounds toward zero; here it is down.
+Left out: the maximum delay of the window, which only the playout decisions read. Timestamps below zero (packets older than the first of a
+stream) are rounded toward zero in the source, and down here.
 """
 
 from typing import NamedTuple
@@ -23,9 +23,9 @@ WINDOW_MS = 2000
 
 
 class ArrivalHistory(NamedTuple):
-    """Queues in rings, two of them: the packets by timestamp, and those that are or may become ref, by timestamp and by falling earliness.
+    """Two ring queues: the packets by timestamp, and the candidates for ref by timestamp, from the fastest to the slowest.
 
-    Arrays (sessions, room) or (sessions,), int64.
+    Arrays (sessions, capacity) or (sessions,), int64.
     """
 
     timestamp: np.ndarray
@@ -39,14 +39,14 @@ class ArrivalHistory(NamedTuple):
 
 
 def allocate_history(sessions: int, capacity: int) -> ArrivalHistory:
-    """Return rows to be started by `reset_history`; `capacity`: how many timestamps 2000 ms can hold, both ends included."""
+    """Return rows to be started by `reset_history`; `capacity`: maximum number of timestamps in 2000 ms, both ends included."""
     rings, columns = ([np.zeros(shape, np.int64) for _ in range(4)] for shape in ((sessions, capacity), sessions))
     return ArrivalHistory(*rings[:2], *columns[:2], *rings[2:], *columns[2:])
 
 
 @kernel
 def reset_history(history, s):
-    """Forget every packet of row `s`."""
+    """Remove all packets of row `s`."""
     history.first[s] = 0
     history.length[s] = 0
     history.fast_first[s] = 0
@@ -55,13 +55,13 @@ def reset_history(history, s):
 
 @kernel
 def newest_timestamp(history, s):
-    """Return the newest timestamp in row `s`, which must hold a packet."""
+    """Return the newest timestamp in row `s`, which must not be empty."""
     return history.timestamp[s, (history.first[s] + history.length[s] - 1) % history.timestamp.shape[1]]
 
 
 @kernel
 def relative_delay_ms(history, s, timestamp, arrived_ms, samples_per_ms):
-    """Return the delay (whole ms, at least 0) of a packet against ref; row `s` must hold a packet."""
+    """Return the delay (whole ms, at least 0) of a packet relative to ref; row `s` must not be empty."""
     ref = history.fast_first[s]
     waited_ms = arrived_ms - history.fast_arrived_ms[s, ref]
     return max(0, waited_ms - (timestamp // samples_per_ms - history.fast_timestamp[s, ref] // samples_per_ms))
@@ -69,10 +69,10 @@ def relative_delay_ms(history, s, timestamp, arrived_ms, samples_per_ms):
 
 @kernel
 def take_in(history, s, timestamp, arrived_ms, samples, samples_per_ms):
-    """Take in one packet; False if it is too old or brings nothing new.
+    """Add one packet; return False if it is rejected.
 
     Raises:
-        ValueError: more different timestamps within 2000 ms than there is room for.
+        ValueError: more different timestamps within 2000 ms than the capacity.
     """
     capacity = history.timestamp.shape[1]
     length = history.length[s]
@@ -108,7 +108,7 @@ def _forget_older(history, s, oldest):
 
 @kernel
 def _remember_fast(history, s, timestamp, arrived_ms, samples_per_ms):
-    """Put the newest packet behind those that are strictly faster; the others can never be ref again."""
+    """Append the newest packet after the strictly faster ones; drop the others, which can never be ref again."""
     capacity = history.timestamp.shape[1]
     delay = arrived_ms * samples_per_ms - timestamp
     length = history.fast_length[s]

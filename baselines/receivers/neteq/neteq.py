@@ -1,9 +1,9 @@
-"""NetEQ: the target level of libwebrtc's jitter buffer (2022 and later), as a receiver rule and alone on a list of RTP arrivals.
+"""NetEQ: the target level of libwebrtc's jitter buffer (2022 and later), as a receiver rule and as a function of a list of RTP arrivals.
 
-The target itself is in `neteq_delay.py`. As a rule it is set on the count buffer, timestamps count microseconds, and every media packet
-teaches, the late ones too: NetEQ learns on arrival, before it looks at what is still of use.
+The target is computed in `delay.py`. The rule applies it to the count buffer, with timestamps in microseconds. It is updated with every
+media packet, even late ones, because NetEQ updates on arrival, before it checks for lateness.
 
-Left out: the playout decisions (acceleration, expansion), as the clocked player has its own; and the flush when the buffer overflows.
+Left out: the playout decisions (acceleration, expansion), since the clocked player has its own; and the flush on buffer overflow.
 """
 
 from typing import NamedTuple
@@ -23,20 +23,20 @@ from vcgym.network.kernels.slots import microseconds
 
 @rule(Control.TARGET)
 class NetEQ(NamedTuple):
-    """Parameters. Durations but for `packet_ms` are whole ms, as in libwebrtc."""
+    """Parameters. All durations except `packet_ms` are whole ms, as in libwebrtc."""
 
     quantile: float = 0.95
     forget_factor: float = 0.983  # of the underrun optimiser
     start_weight: int = 2  # of both histograms; 0: unset
     resample_interval_ms: int = 500  # 0: each packet is a sample
-    reorder_optimizer: bool = True  # False: reordered packets teach the underrun optimiser instead
+    reorder_optimizer: bool = True  # False: reordered packets update the underrun optimiser instead
     reorder_forget_factor: float = 0.9993
     ms_per_loss_percent: int = 20
     tick_ms: int = 10  # arrival times are rounded down to it; 1 is exact
-    minimum_delay_ms: int = 0  # the larger one of NetEQ's two minima
+    minimum_delay_ms: int = 0  # the larger of NetEQ's two minima
     maximum_delay_ms: int = 0  # 0: none
-    max_packets: int = 200  # that the buffer may hold
-    packet_ms: float = 10.0  # of a call's packets; on a list each packet has its own length
+    max_packets: int = 200  # capacity of the buffer
+    packet_ms: float = 10.0  # length of a call's packets; in a list each packet has its own length
 
 
 def target_levels(
@@ -46,13 +46,13 @@ def target_levels(
 
     Args:
         params: parameters.
-        timestamps: (packets,) RTP timestamps in [0, 2^32), in order of arrival; unwrapped by the signed difference to the one before.
+        timestamps: (packets,) RTP timestamps in [0, 2^32), in order of arrival; unwrapped by the signed difference to the previous one.
         packet_samples: length of each packet, or of all, in samples; at least 1.
-        sample_rate_hz: of the timestamps, a multiple of 1000.
+        sample_rate_hz: clock rate of the timestamps, a multiple of 1000.
         arrived_us: (packets,) int64, never decreasing.
 
     Raises:
-        ValueError: a value is out of its range, or shapes differ.
+        ValueError: a value is out of range, or shapes differ.
     """
     _require_parameters(params)
     if sample_rate_hz < 1000 or sample_rate_hz % 1000:
@@ -70,7 +70,7 @@ def target_levels(
 
 @kernel
 def unwrap(last, timestamp):
-    """Return the unwrapped timestamp nearest to unwrapped `last` that equals `timestamp` modulo 2^32; half the circle away is backward."""
+    """Return the timestamp nearest to the unwrapped `last` that equals `timestamp` modulo 2^32; a difference of 2^31 is backward."""
     return last + (timestamp - last + 2**31) % 2**32 - 2**31
 
 

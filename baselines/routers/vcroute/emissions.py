@@ -1,14 +1,12 @@
-"""Emission times of packets at the receiver, worked out at the sender from what is fed back, to teach a predictor.
+"""Emission times of packets at the receiver, computed at the sender from feedback, for online training of a predictor.
 
-A record tells when a packet arrived and which lag was then in force, so the receiver's watermark (VCRoute paper, Algorithm 1, as in
-`vcgym.network.playout.receiver`) can be moved along: the lag that an arrival sets stands in the record of the next one, so each arrival
-is settled
-when the next record comes. With every record fed back these are the receiver's own emissions to the microsecond, but for those after the
-last record. A packet that another path carried than the one expected is not told of. A lost record costs its packet's emission, and those
-it would have let go come with a later one. A count buffer holds no watermark: of one these are only what a watermark with its target as
-lag would do.
-
-The table remembers one row per packet: what was expected of it as it left, by packet modulo its length.
+A record contains a packet's arrival time and the lag then in force, so the sender can track the receiver's watermark (VCRoute paper,
+Algorithm 1, as in `vcgym.network.playout.receiver`). The lag set by an arrival is in the record of the next arrival, so each arrival is
+processed when the next record arrives. If every record is fed back, the result equals the receiver's emissions to the microsecond, except
+for those after the last record. Packets carried by another path than expected are ignored. A lost record loses its packet's emission, and
+packets that it would have released are released by a later one. For a count buffer, which has no watermark, the result is that of a
+watermark whose lag is the buffer's target.
+The table has one row per packet with its expectation at departure, indexed by packet modulo the length.
 """
 
 import numpy as np
@@ -16,7 +14,7 @@ import numpy as np
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
-AWAITED = 512  # packets remembered, a power of two; one out longer than that teaches nothing
+AWAITED = 512  # packets remembered, a power of two; older ones are ignored
 _MASK = AWAITED - 1
 _NOBODY = -1
 _BEGINNING_US = -(1 << 60)
@@ -27,8 +25,8 @@ EXPECTED = np.dtype(
         [
             ("packet", "i8"),
             ("path", "i8"),
-            ("here", "i8"),  # 1: it has arrived and not come out
-            ("transmit_ms", "f8"),  # what the forecast was made of
+            ("here", "i8"),  # 1: arrived and not yet emitted
+            ("transmit_ms", "f8"),  # input of the forecast
             ("jitter_ms", "f8"),
             ("forecast_ms", "f8"),
         ],
@@ -38,9 +36,9 @@ EMISSIONS = np.dtype(
     (
         np.record,
         [
-            ("passed", "i8"),  # the watermark has passed every packet below
+            ("passed", "i8"),  # the watermark has passed every packet below this one
             ("watermark_us", "i8"),
-            ("last", "i8"),  # the arrival to be settled, by its packet; or _NOBODY
+            ("last", "i8"),  # packet of the arrival to be processed, or _NOBODY
             ("last_path", "i8"),
             ("last_arrived_us", "i8"),
             ("last_late", "i8"),
@@ -52,7 +50,7 @@ EMISSIONS = np.dtype(
 
 @kernel
 def start_emissions(emissions):
-    """Forget all packets."""
+    """Remove all packets."""
     emissions.passed = 0
     emissions.watermark_us = _BEGINNING_US
     emissions.last = _NOBODY
@@ -74,7 +72,7 @@ def expect_emission(emissions, packet, path, transmit_ms, jitter_ms, forecast_ms
 
 @kernel
 def settle_last(emissions, lag_us):
-    """Move the watermark by the lag that the last arrival set. What it lets go can then be taken with `next_emitted`."""
+    """Move the watermark by the lag that the last arrival set; `next_emitted` then returns the released packets."""
     if emissions.last == _NOBODY or emissions.last_late == 1:
         return
     entry = emissions.expected[emissions.last & _MASK]
@@ -85,13 +83,13 @@ def settle_last(emissions, lag_us):
 
 @kernel
 def next_emitted(emissions):
-    """Return the index in the table of the next packet that the last arrival let go; -1: no more. It came out as that packet arrived."""
+    """Return the table index of the next packet that the last arrival released, at its arrival time; -1 if there are no more."""
     while emissions.passed * SLOT_US <= emissions.watermark_us:
         index = emissions.passed & _MASK
         entry = emissions.expected[index]
         is_here = entry.packet == emissions.passed and entry.here == 1
         if emissions.passed * SLOT_US == emissions.watermark_us and not is_here:
-            return -1  # at the watermark exactly it is still welcome
+            return -1  # exactly at the watermark it may still arrive
         emissions.passed += 1
         if is_here:
             entry.here = 0
@@ -101,7 +99,7 @@ def next_emitted(emissions):
 
 @kernel
 def hear_arrival(emissions, record):
-    """Remember an arrival until its lag is known; after `settle_last` and `next_emitted`."""
+    """Store an arrival until its lag is known; call it after `settle_last` and `next_emitted`."""
     emissions.last = record.packet
     emissions.last_path = record.path
     emissions.last_arrived_us = record.arrived_us

@@ -1,17 +1,17 @@
-"""VCRoute whose predictor is corrected while the call runs.
+"""VCRoute with online correction of its predictor during the call.
 
-All is VCRoute (`vcroute.py`) but for the predicted reward, which becomes
+It equals VCRoute (`vcroute.py`) except for the predicted reward, which is
 
     x = predictor(tl, jt) + w . f,   f = (1, tl / 100 ms, jt / 100 ms)
 
-with one w per path, 0 at the start of a call. As soon as a packet is known to have come out of the receiver (`emissions.py`), its true
-end-to-end delay y corrects the w of its path by normalised least mean squares (Nagumo and Noda, A learning method for system
-identification, IEEE Transactions on Automatic Control 12, 1967), tl and jt being those it left with:
+with one w per path, 0 at the start of a call. When a packet's emission at the receiver becomes known (`emissions.py`), its true end-to-end
+delay y corrects the w of its path by normalised least mean squares (Nagumo and Noda, A learning method for system identification, IEEE
+Transactions on Automatic Control 12, 1967), with the tl and jt of its departure:
 
     w <- w + step (y - predictor(tl, jt) - w . f) f / (f . f)
 
-A packet counts if the path that carried it is the one decided for it. The paper names online regression and gives no rule for it. Left out:
-a change of the predictor's own weights.
+A packet counts if the chosen path carried it. The paper mentions online regression without specifying it. Left out: updates of the
+predictor's own weights.
 """
 
 from typing import NamedTuple
@@ -35,7 +35,7 @@ PER_100_MS = 0.01
 class VCRouteOnline(NamedTuple):
     """Parameters."""
 
-    step: float = 0.01  # share of an error that is corrected at once
+    step: float = 0.01  # share of an error that one update corrects
     route: VCRoute = VCRoute()
 
 
@@ -43,7 +43,7 @@ WEIGHTS = np.dtype((np.record, [("bias_ms", "f8"), ("transmit_ms", "f8"), ("jitt
 
 
 class VCRouteOnlineState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     route: VCRouteState
     emissions: np.recarray  # (sessions,) of EMISSIONS
@@ -111,7 +111,7 @@ def correction(w, transmit_ms, jitter_ms):
 
 @kernel
 def correct(w, packet, e2e_ms, step):
-    """Learn from the end-to-end delay of a packet that came out."""
+    """Update w with the end-to-end delay of an emitted packet."""
     transmit, jitter = PER_100_MS * packet.transmit_ms, PER_100_MS * packet.jitter_ms
     error_ms = e2e_ms - packet.forecast_ms - correction(w, packet.transmit_ms, packet.jitter_ms)
     share_ms = step * error_ms / (1.0 + transmit * transmit + jitter * jitter)

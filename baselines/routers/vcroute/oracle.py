@@ -1,8 +1,8 @@
-"""VCRoute rewarded with the true delay at once: what its sampling could do if nothing were late and nothing predicted. An oracle.
+"""VCRoute rewarded with the true delay at once: the limit of its sampling without late feedback and prediction. An oracle.
 
-All is VCRoute (`vcroute.py`) but for the reward: as a packet leaves, the belief of the path that carries it learns its true one-way delay,
-or, if it will be lost, `loss_reward_ms`, by default nothing. The code published with VCRoute rewards so, and with the present target of the
-receiver besides, which is the same for every path.
+It equals VCRoute (`vcroute.py`) except for the reward: as a packet leaves, the belief about its path is updated with its true one-way
+delay, or with `loss_reward_ms` if it will be lost (by default not at all). The code published with VCRoute uses this reward plus the
+receiver's current target, which is the same for every path.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from vcgym.network.kernels.slots import slot_at
 class OracleVCRoute(NamedTuple):
     """Parameters."""
 
-    loss_reward_ms: float = 0.0  # 0: a lost packet teaches nothing
+    loss_reward_ms: float = 0.0  # 0: lost packets are ignored
     route: VCRoute = VCRoute()
 
 

@@ -1,8 +1,8 @@
-"""The few of many normal draws that may lie below a limit, found without working out the others.
+"""Screening of many normal draws: finds the few that may be below a limit without computing the others.
 
-To compare the random bits of all paths with their bounds (`draws.py`), side by side, costs a fraction of a nanosecond a path. The few that
-pass are then drawn. If none of these comes out below the limit, every path is drawn: so the limit changes what a decision costs and never
-what is decided. It is the largest draw that has won of late, so that few paths pass and nearly every decision has one that wins.
+Comparing the random bits of all paths with their bounds (`draws.py`) is vectorised and costs a fraction of a nanosecond per path. Only the
+paths that pass are drawn. If none of these is below the limit, every path is drawn, so the limit affects the cost of a decision but never
+its result. The limit is the largest recent winning draw: few paths pass, and nearly every decision has a winner among them.
 """
 
 import math
@@ -15,27 +15,27 @@ from vcgym.baselines.routers.draws import draw_below, upper_bound
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.rng import bits64
 
-MANY = 32  # from as many paths on screening pays
-TOGETHER = 8  # paths that are looked at together: a word of `passes`
-_MIN_SLOTS, _MAX_SLOTS = 16, 256  # from limit to limit
+MANY = 32  # number of paths from which screening pays
+TOGETHER = 8  # paths checked at once: a word of `passes`
+_MIN_SLOTS, _MAX_SLOTS = 16, 256  # interval between limits
 
 SCREEN_LIMIT = np.dtype(
     (
         np.record,
         [
             ("limit_ms", "f8"),
-            ("highest_ms", "f8"),  # draw that has won since the limit was set
-            ("next_slot", "i8"),  # when the limit is set anew
+            ("highest_ms", "f8"),  # largest winning draw since the limit was set
+            ("next_slot", "i8"),  # slot of the next limit
         ],
     )
 )
 
 
 class Screening(NamedTuple):
-    """Upper bounds of S sessions on the random bits of their paths, rounded up to TOGETHER; over none for fewer than MANY paths."""
+    """Upper bounds on the random bits of each path in S sessions; paths are rounded up to TOGETHER, and 0 below MANY."""
 
     upper_bound: NDArray[np.uint64]  # (S, paths)
-    passes: NDArray[np.uint8]  # (S, paths), 1: what the path draws in this slot may lie below the limit
+    passes: NDArray[np.uint8]  # (S, paths), 1: the path's draw in this slot may be below the limit
 
 
 def allocate_screening(sessions: int, paths: int) -> Screening:
@@ -46,7 +46,7 @@ def allocate_screening(sessions: int, paths: int) -> Screening:
 
 @kernel
 def start_limit(screen_limit):
-    """Begin without a limit."""
+    """Start without a limit."""
     screen_limit.limit_ms = math.inf
     screen_limit.highest_ms = math.inf
     screen_limit.next_slot = 0
@@ -54,7 +54,7 @@ def start_limit(screen_limit):
 
 @kernel
 def renew_limit(screen_limit, slot):
-    """Set the limit anew if it is time, more often in the beginning; return True if it was, so that all upper bounds must follow."""
+    """Renew the limit if due (more often at first); return True if renewed, so that the caller renews all upper bounds."""
     if slot < screen_limit.next_slot:
         return False
     screen_limit.limit_ms, screen_limit.highest_ms = screen_limit.highest_ms, -math.inf
@@ -64,7 +64,7 @@ def renew_limit(screen_limit, slot):
 
 @kernel
 def screen(screening, s, key, counter):
-    """Find out which paths pass; their draws of stream `key` follow each other, `counter` is that of path 0."""
+    """Mark the paths that pass; their draws of stream `key` are consecutive, `counter` is the draw of path 0."""
     bounds, passes = screening.upper_bound[s], screening.passes[s]
     for path in range(bounds.size):
         passes[path] = 1 if bits64(key, counter + path) <= bounds[path] else 0
@@ -72,7 +72,7 @@ def screen(screening, s, key, counter):
 
 @kernel
 def lowest_draw(state, s, slot):
-    """Return the kept path of the smallest draw, the lowest path on ties."""
+    """Return the kept path with the smallest draw, the lowest path on ties."""
     call, arms = state.call[s], state.arm
     if state.screening.upper_bound.shape[1] > 0 and call.kept.count >= MANY:
         return _lowest_of_many(call, arms, state.screening, s, slot)
@@ -112,7 +112,7 @@ def _renew_upper_bounds(call, arms, screening, s):
 
 @kernel
 def _lowest_passing(call, arms, screening, s, counter):
-    """Return the kept path of the smallest draw below the limit, and that draw; -1 if there is none."""
+    """Return the kept path with the smallest draw below the limit, and that draw; -1 if there is none."""
     best, best_ms = -1, call.screen_limit.limit_ms
     screen(screening, s, call.key, counter)
     passes = screening.passes[s]

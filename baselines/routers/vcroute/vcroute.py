@@ -1,36 +1,36 @@
-"""VCRoute (arXiv 2310.05054): Thompson sampling over the paths that history does not rule out, taught by predicted end-to-end delays.
+"""VCRoute (arXiv 2310.05054): Thompson sampling over the paths that history does not rule out, rewarded with predicted end-to-end delays.
 
-Per decision, among the kept paths (`top_k.py`): draw for each path from its Gaussian belief, take the smallest draw, predict the
-end-to-end delay x of a packet on that path, and update the belief of that path alone, as a Gaussian mean of known observation precision
+Per decision, among the kept paths (`top_k.py`): draw from each path's Gaussian belief, choose the smallest draw, predict the end-to-end
+delay x of a packet on that path, and update the belief about that path only, as a Gaussian mean with known observation precision
 tau0:
 
     mu <- (tau mu + tau0 x) / (tau + tau0),   then   tau <- tau + tau0
 
-(The print raises tau before using it in mu, which counts the observation twice.) The belief starts at mean 0, precision 0.001: optimistic
-for a delay, so every kept path is tried. A draw is N(mu, 1/tau + 1/tau0), the posterior predictive of the paper (`sample` PREDICTIVE), or
-N(mu, 1/tau), textbook Thompson sampling (MEAN). The paper's text takes the highest draw; of delays the lowest is meant.
+(The paper increases tau before using it in mu, which counts the observation twice.) The initial belief has mean 0 and precision 0.001. This
+is optimistic for a delay, so every kept path is tried. A draw is N(mu, 1/tau + 1/tau0), the posterior predictive of the paper (`sample`
+PREDICTIVE), or N(mu, 1/tau), textbook Thompson sampling (MEAN). The paper's text chooses the highest draw; for delays it means the lowest.
 
 The reward, `reward`:
 
-    PREDICTED        x = predictor(newest fed-back one-way delay of the path, lag of CalculateLag run at the sender on what was fed back).
-                     Feedback refreshes these two inputs and never the belief. A path not heard of yet uses its historical mean (without
-                     one, the median of the others' means, else 0, the belief's start). Probes inform the newest delay, as they measure
-                     the network; they are no media, so not the jitter.
-    DELAYED_ACTUAL   x = one-way delay of each media packet fed back, for the path that carried it. A record tells when a packet arrived,
-                     not when the receiver let it go: what it waited there is left out. A lost packet has no record. With
-                     `loss_reward_ms` above 0, a packet not heard of `loss_after_packets` packets later gives its path that x instead; it
-                     may yet come, and then counts besides.
+    PREDICTED        x = predictor(newest fed-back one-way delay of the path, lag of CalculateLag run at the sender on the feedback).
+                     Feedback updates these two inputs but never the belief. Before its first feedback a path uses its historical mean
+                     (or the median of the other means, or 0, the mean of the initial belief). Probes update the newest delay, since they
+                     measure the network, but not the jitter, since they are not media.
+    DELAYED_ACTUAL   x = one-way delay of each media packet fed back, for the path that carried it. A record has the arrival time of a
+                     packet, not its emission time, so the wait at the receiver is left out. A lost packet has no record. With
+                     `loss_reward_ms` above 0, a packet without feedback `loss_after_packets` packets later gives its path that x; if it
+                     arrives after all, it counts too.
 
-The true delay known at once is no reward of a rule that can exist: `oracle_vcroute.py`.
+The true delay known at once is available only to an oracle: `oracle.py`.
 
-tau0 = 1 / variance of the path in history, where the variance is at least 1 ms^2 lest one sample freeze the belief; a path with fewer
-than two samples takes the median variance, without any the variance of the starting belief. History holds one-way delays; their spread
-stands in for that of end-to-end delay. tau0 stays when the kept set is chosen anew.
+tau0 = 1 / historical variance of the path. The variance is at least 1 ms^2, so that one sample cannot freeze the belief. A path with fewer
+than two samples uses the median variance or, without any, the variance of the initial belief. History contains one-way delays; their
+variance approximates that of end-to-end delays. tau0 stays the same when the kept set is chosen again.
 
-The paper's default plan is what the call has in force: a decision that repeats the last one sends nothing, another one is a plan, and it
-applies a control delay later (`vcgym.envs.call.batch`: from the historical mean of the direct path and its location; 0 for a router
-at the
-sender, the paper's case without plan delay). The belief updated is that of the path decided, even while the plan before still holds.
+The paper's default plan is the plan in force: a decision that repeats the last one sends nothing; any other decision is a plan, which takes
+effect one control delay later (`vcgym.envs.call.batch`: computed from the historical mean of the direct path and the router's location; 0
+for a router at the sender, the paper's case without plan delay). The belief of the chosen path is updated even while the previous plan is
+still in force.
 
 Left out: a control delay that follows the control path's current delay, since delays belong to the control and not to the rule.
 """
@@ -59,14 +59,14 @@ _RING = 512
 
 
 class Sample(enum.IntEnum):
-    """The distribution of a draw."""
+    """Distribution of a draw."""
 
     PREDICTIVE = 0  # of the next observation
-    MEAN = 1  # of its mean alone
+    MEAN = 1  # of its mean
 
 
 class RewardSource(enum.IntEnum):
-    """The end-to-end delay that teaches a belief."""
+    """Source of the delay that updates a belief."""
 
     PREDICTED = 0
     DELAYED_ACTUAL = 1
@@ -76,16 +76,16 @@ class RewardSource(enum.IntEnum):
 class VCRoute(NamedTuple):
     """Parameters."""
 
-    tau_prior_per_ms2: float = 0.001  # precision of the starting belief, whose mean is 0
+    tau_prior_per_ms2: float = 0.001  # precision of the initial belief, whose mean is 0
     variance_floor_ms2: float = 1.0
     sample: Sample = Sample.PREDICTIVE
     reward: RewardSource = RewardSource.PREDICTED
-    loss_reward_ms: float = 0.0  # of DELAYED_ACTUAL; 0: a lost packet teaches nothing
+    loss_reward_ms: float = 0.0  # for DELAYED_ACTUAL; 0: lost packets are ignored
     loss_after_packets: int = 100
     discount: float = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
     topk: TopK = TopK()
     predictor: Any = LastValue()  # or another of `vcgym.predictors`
-    newest_weight: float = 1.0  # of the newest delay in what the predictor is given; below 1 the delays before it count on (EWMA)
+    newest_weight: float = 1.0  # weight of the newest delay in the predictor's input; below 1 an EWMA
     jitter: WMJitter = WMJitter()
 
 
@@ -96,7 +96,7 @@ CALL = np.dtype(
             ("key", "u8"),
             ("kept", KEPT),
             ("screen_limit", SCREEN_LIMIT),
-            ("unheard", "i4", (_RING,)),  # path decided for a packet not heard of, by packet modulo the ring; -1: none
+            ("unheard", "i4", (_RING,)),  # path chosen for a packet without feedback, by packet modulo the ring; -1: none
         ],
     )
 )
@@ -107,7 +107,7 @@ ARM = np.dtype(
             ("mu_ms", "f8"),
             ("tau", "f8"),  # per ms^2
             ("tau0", "f8"),  # per ms^2
-            ("sd_ms", "f8"),  # of a draw
+            ("sd_ms", "f8"),  # standard deviation of a draw
             ("newest_ms", "f8"),  # newest fed-back one-way delay, or its moving average
             ("newest_sent_us", "i8"),
             ("kept", KEPT_PATH),
@@ -117,7 +117,7 @@ ARM = np.dtype(
 
 
 class VCRouteState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     call: np.recarray  # (sessions,) of CALL
     arm: np.recarray  # (sessions, paths) of ARM
@@ -147,10 +147,10 @@ def _allocate(params, sessions, paths):
 
 
 def require_predicted(route: VCRoute) -> None:
-    """Refuse a reward that another rule, made over VCRoute, does not have.
+    """Check the reward of a VCRoute that another rule wraps.
 
     Raises:
-        ValueError: it is not PREDICTED.
+        ValueError: the reward is not PREDICTED.
     """
     if route.reward is not RewardSource.PREDICTED:
         raise ValueError(f"VCRoute.reward is {route.reward!r}; allowed here: {RewardSource.PREDICTED!r}")
@@ -208,7 +208,7 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def update_posterior(mu_ms, tau, tau0, x_ms):
-    """Return the belief (mu, tau) after one observation `x_ms` of precision `tau0`."""
+    """Return the belief (mu, tau) after one observation `x_ms` with precision `tau0`."""
     return (tau * mu_ms + tau0 * x_ms) / (tau + tau0), tau + tau0
 
 
@@ -220,7 +220,7 @@ def draw_sd(tau, tau0, sample):
 
 @kernel
 def learn(params, state, s, path, x_ms):
-    """Let the belief of one path know of a reward."""
+    """Update the belief about one path with a reward."""
     arm = state.arm[s, path]
     tau = arm.tau
     if params.discount < 1.0:
@@ -233,7 +233,7 @@ def learn(params, state, s, path, x_ms):
 
 @kernel
 def sample_path(params, state, s, now_us):
-    """Return the kept path of the smallest draw, and False; or the only path there will be, and True: then nothing is to be learnt."""
+    """Return the kept path with the smallest draw and False; or, if only one path remains for the whole call, that path and True."""
     call, arms, slot = state.call[s], state.arm, slot_at(now_us)
     refresh(params.topk, call.kept, arms, s, now_us)
     if has_converged(params.topk, call.kept):
@@ -251,7 +251,7 @@ def predictor_inputs(params, state, s, path, now_us):
 
 @kernel
 def count_lost(params, state, s, slot):
-    """Teach the path decided `loss_after_packets` ago that its packet is lost, if it was not heard of."""
+    """Count the packet sent `loss_after_packets` ago as lost, if it has no feedback, in the belief about its chosen path."""
     call, index = state.call[s], (slot - params.loss_after_packets) % _RING
     path = call.unheard[index]
     if path >= 0:

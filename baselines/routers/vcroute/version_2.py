@@ -1,14 +1,14 @@
-"""VCRoute, second reading: the reward is delay plus spread (after the later version, arXiv 2310.05054v2, of which we know the abstract).
+"""VCRoute, second version: the reward is delay plus deviation (after the later version, arXiv 2310.05054v2; we know only its abstract).
 
-All is VCRoute (`vcroute.py`) but for the predicted reward, which becomes
+It equals VCRoute (`vcroute.py`) except for the predicted reward, which is
 
     x = tl + w sd(tl),   tl predicted as in VCRoute, by default the newest fed-back one-way delay of the path
 
-sd(tl) is the path's recent spread: with g the gain, m and v starting at the historical mean and variance, for each fed-back delay
+sd(tl) is the path's recent deviation. With gain g, and m and v initialised to the historical mean and variance, for each fed-back delay
 
     d = tl - m,   m <- m + g d,   v <- (1 - g) (v + g d^2),   sd = sqrt(v)
 
-(Finch, Incremental calculation of weighted mean and variance, 2009, section 9). How the paper forms its variance is not known to us.
+(Finch, Incremental calculation of weighted mean and variance, 2009, section 9). We do not know the paper's definition of the variance.
 """
 
 import math
@@ -37,7 +37,7 @@ RECENT = np.dtype((np.record, [("mean_ms", "f8"), ("variance_ms2", "f8")]))  # m
 
 
 class VCRouteV2State(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     route: VCRouteState
     recent: np.recarray  # (sessions, paths) of RECENT

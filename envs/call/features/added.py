@@ -1,12 +1,12 @@
-"""Features added to those of each path or of the call, from any module: parameters, a decorator, and functions chosen by their class.
+"""Custom features of each path or of the call, from any module: parameters, a decorator, and functions selected by class.
 
-    allocate, init, update                       as of a rule (`vcgym.baselines.rule`): the state, its start, one record that has come
+    allocate, init, update                       as for a rule (`vcgym.baselines.rule`): the state, its start, and one new record
     measure(params, state, s, now_us, out)       write the feature of each path into `out` (paths,), or of the call into `out` (1,)
 
-They stand behind the other features of their part, in the order in which they are given.
+They follow the other features of their part, in the given order.
 
 Example:
-    The share of a path's records that were discarded, from any module::
+    The share of a path's records that were discarded, in any module::
 
         @added_feature(PATHS, Feature("late", "share of records", 0, 1, "newest_age"))
         class LateOfPath(NamedTuple):
@@ -44,14 +44,14 @@ from vcgym.network.kernels.generic import class_constant, generic
 from vcgym.network.kernels.plugins import load_plugin, plugin_names
 from vcgym.network.kernels.ranges import one_of
 
-PATHS, CALL = "paths", "call"  # parts of an observation that features may be added to
+PATHS, CALL = "paths", "call"  # parts of an observation that accept custom features
 PLUGINS = "vcgym.features"  # entry points of installed packages: classes of features
 
 C = TypeVar("C", bound=type)
 
 
 def added_feature(part: str, feature: Feature) -> Callable[[C], C]:
-    """Return a decorator that states what a class of features adds, and to which part, PATHS or CALL."""
+    """Return a decorator that states the feature a class adds, and its part, PATHS or CALL."""
     one_of("part", part, (PATHS, CALL))
 
     def state(cls: C) -> C:
@@ -67,11 +67,11 @@ def measure(params: Any, state: Any, s: int, now_us: int, out: Any) -> None:
 
 
 class NoFeatures(NamedTuple):
-    """Absence of added features."""
+    """Placeholder for no added features."""
 
 
 class Added(NamedTuple):
-    """A feature and those behind it; as state: theirs."""
+    """Linked list of features or, as state, of their states: the first and the rest."""
 
     first: Any
     rest: Any
@@ -84,7 +84,7 @@ is_of_paths = class_constant(lambda cls: getattr(cls, "part", None) == PATHS)
 def measure_added(
     added: Any, state: Any, s: int, now_us: int, paths: Any, path_column: int, call: Any, call_column: int
 ) -> None:  # fmt: skip
-    """Write the added features of session `s` into `paths` and `call`, (sessions, ..., features), from these columns on."""
+    """Write the added features of session `s` into `paths` and `call`, (sessions, ..., features), from the given columns on."""
 
 
 @measure_added.register(Added)
@@ -125,10 +125,10 @@ def _update(params, state, s, record):
 
 
 def chain(given: Sequence[Any]) -> Added | NoFeatures:
-    """Return features, each given as parameters or by the name of a plug-in, as one.
+    """Return a linked list of features, each given as parameters or by the name of a plug-in.
 
     Raises:
-        ValueError: a class that adds no feature, or an unknown name.
+        ValueError: a class without the decorator, or an unknown name.
     """
     chained: Added | NoFeatures = NoFeatures()
     for one in reversed(given):
@@ -141,7 +141,7 @@ def chain(given: Sequence[Any]) -> Added | NoFeatures:
 
 
 def features_of(added: Added | NoFeatures, part: str) -> tuple[Feature, ...]:
-    """Return the features that are added to a part, in order."""
+    """Return the features added to a part, in order."""
     if isinstance(added, NoFeatures):
         return ()
     first = (type(added.first).feature,) if type(added.first).part == part else ()
@@ -149,7 +149,7 @@ def features_of(added: Added | NoFeatures, part: str) -> tuple[Feature, ...]:
 
 
 def fingerprint(params: Any) -> str:
-    """Return classes and numbers of nested parameters as text; numbers of arrays as the SHA-256 of them all."""
+    """Return the classes and values of nested parameters as text; arrays are represented by a SHA-256."""
     if not isinstance(params, tuple):
         return str(params)
     if any(isinstance(value, np.ndarray) for value in params):

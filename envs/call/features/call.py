@@ -1,4 +1,4 @@
-"""Features of the call: lag, feedback, and delays and losses of the media packets of all paths together.
+"""Features of the call: lag, feedback, and delays and losses of media packets over all paths.
 
 Sources: `transit_jitter` is the interarrival jitter of RFC 3550 (6.4.1), with its gain.
 """
@@ -13,8 +13,8 @@ from vcgym.network.kernels.jit import kernel
 
 JITTER_SMOOTHING = 1.0 / 16.0
 SHARE_SMOOTHING = 1.0 / 64.0
-MAX_MISSING = 64  # packets that a gap counts for
-FLOOR_RISE_MS_PER_S = 5.0  # the smallest delay is forgotten this fast
+MAX_MISSING = 64  # maximum number of packets counted for a gap
+FLOOR_RISE_MS_PER_S = 5.0  # rate at which the running minimum delay rises
 PEAK_TIMES_S = (0.5, 2.0, 8.0)
 PEAKS = len(PEAK_TIMES_S)
 
@@ -53,7 +53,7 @@ CALL_STATE = np.dtype(
             ("peak_ms", "f8", (PEAKS,)),
             ("late_share", "f8"),
             ("missing_share", "f8"),
-            ("written_lag_us", "i8", (2,)),  # lags commanded and reported that were written last
+            ("written_lag_us", "i8", (2,)),  # last written values of the commanded and the reported lag
         ],
     )
 )
@@ -63,7 +63,7 @@ _NOT_WRITTEN_US = -1
 
 @kernel
 def clear_call(call):
-    """Forget everything heard."""
+    """Reset the state."""
     call.heard = 0
     call.newest_packet = -1
     call.floor_ms = 0.0
@@ -77,7 +77,7 @@ def clear_call(call):
 
 @kernel
 def hear_call(call, record, delay_ms):
-    """Take in the record of a media packet."""
+    """Update with the record of a media packet."""
     call.late_share += SHARE_SMOOTHING * (record.late - call.late_share)
     if record.packet > call.newest_packet:
         for _ in range(min(record.packet - call.newest_packet - 1, MAX_MISSING)):
@@ -95,7 +95,7 @@ def hear_call(call, record, delay_ms):
         kept = math.exp(-passed_s / PEAK_TIMES_S[PEAKS - 1])
         for i in range(PEAKS - 1, -1, -1):
             call.peak_ms[i] *= kept
-            kept = (kept * kept) * (kept * kept)  # each time is a quarter of the next one
+            kept = (kept * kept) * (kept * kept)  # each time constant is a quarter of the next
     call.excess_ms = delay_ms - call.floor_ms
     for i in range(PEAKS):
         call.peak_ms[i] = max(call.peak_ms[i], call.excess_ms)
@@ -108,14 +108,14 @@ def hear_call(call, record, delay_ms):
 
 @kernel
 def write_call(call, now_us, elapsed, lag_us, row):
-    """Renew the features of a call in `row` (features,).
+    """Update the features of a call in `row` (features,).
 
     Args:
-        call: of CALL_STATE.
+        call: a CALL_STATE.
         now_us: instant of the decision.
-        elapsed: share of the call that has passed.
-        lag_us: lag last decided.
-        row: float32; the same memory at every call.
+        elapsed: elapsed share of the call.
+        lag_us: last decided lag.
+        row: float32; pass the same memory every time.
     """
     heard = call.heard > 0
     row[CALL.elapsed] = within(elapsed, 0.0, 1.0)
@@ -133,7 +133,7 @@ def write_call(call, now_us, elapsed, lag_us, row):
 
 @kernel
 def _write_lag(call, which, lag_us, column, row):
-    """Write a lag where it has changed: a logarithm costs as much as the features of a path."""
+    """Write a lag only if it has changed, because a logarithm costs as much as all features of a path."""
     if lag_us != call.written_lag_us[which]:
         call.written_lag_us[which] = lag_us
         row[column] = lag_position(lag_us)

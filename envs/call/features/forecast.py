@@ -1,7 +1,7 @@
-"""Forecast of each path: the end-to-end delay that a predictor expects, from the records that have reached the location.
+"""Forecast of each path: the end-to-end delay predicted from the records that have reached the location.
 
-Inputs of the predictor are the newest delay of the path, and the lag of Algorithm 2 of the VCRoute paper, run at the location on the media
-records that have come there. The paths of a call are forecast in lockstep.
+The predictor's inputs are the newest delay of the path and the lag of Algorithm 2 of the VCRoute paper, run at the location on its media
+records. The forecasts of all paths of a call are updated together.
 """
 
 from typing import Any, NamedTuple
@@ -25,28 +25,28 @@ _BEFORE_ALL_US = -(2**62)
 
 @added_feature(PATHS, FORECAST_FEATURE)
 class Forecast(NamedTuple):
-    """A predictor, and the rule whose lag is its second input."""
+    """A predictor and the rule whose lag is its second input."""
 
     predictor: Any
     jitter: WMJitter = WMJitter()
 
 
 class ForecastState(NamedTuple):
-    """First axis the session, second the path."""
+    """State; first axis: session, second: path."""
 
     jitter: Any  # state of the rule that computes the lag
     newest_sent_us: NDArray[np.int64]
-    transmit_ms: NDArray[np.float64]  # delay of the newest packet; before there is one, the mean of the history
+    transmit_ms: NDArray[np.float64]  # delay of the newest packet; the historical mean before the first
     jitter_ms: NDArray[np.float64]
     e2e_ms: NDArray[np.float64]
 
 
 def forecast_by(predictor: Any) -> Forecast:
-    """Return the forecast of a predictor: "shipped" for the network that comes with vcgym, or parameters.
+    """Return the forecast of a predictor: "shipped" for the network shipped with vcgym, or parameters.
 
     Raises:
-        TypeError: it is no predictor.
-        ValueError: it holds values that it cannot work with, or the shipped network is broken.
+        TypeError: `predictor` is not a predictor.
+        ValueError: it has invalid values, or the shipped network is broken.
     """
     chosen = shipped_network() if isinstance(predictor, str) and predictor == SHIPPED else predictor
     require_predictor(chosen)

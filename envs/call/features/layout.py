@@ -1,4 +1,4 @@
-"""Layout of observations: features are declared once; columns, shapes, spaces and tables of the docs follow from the declarations."""
+"""Layout of observations: features are declared once; columns, shapes, spaces and the docs' tables derive from the declarations."""
 
 from collections import namedtuple
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ class Feature(NamedTuple):
     Attributes:
         name: unique within its part.
         unit: unit or meaning of the value.
-        low: smallest value.
-        high: largest value.
-        age: how old the value may be at a decision.
+        low: minimum.
+        high: maximum.
+        age: possible age of the value at a decision.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Feature(NamedTuple):
 
 
 def columns(features: Sequence[Feature]) -> Any:
-    """Return the columns of features as a named tuple, whose fields are constants in kernels.
+    """Return the column of each feature as a named tuple, whose fields are constants in kernels.
 
     >>> columns([Feature("newest_delay", "100 ms", 0, 20, "0"), Feature("peak_0.5s", "100 ms", 0, 20, "0")])
     Columns(newest_delay=0, peak_0_5s=1)
@@ -38,11 +38,11 @@ def columns(features: Sequence[Feature]) -> Any:
 
 
 class Part(NamedTuple):
-    """Array of an observation: a row of features, or such a row for each of several items.
+    """Array of an observation: a row of features, or one such row per item.
 
     Attributes:
         name: call, paths, slots, sender or queue.
-        features: of one item.
+        features: features of one item.
         items: names of the items; None: a single row.
     """
 
@@ -52,31 +52,31 @@ class Part(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(features,), or (items, features)."""
+        """Shape: (features,) or (items, features)."""
         return (len(self.features),) if self.items is None else (len(self.items), len(self.features))
 
     @property
     def flat(self) -> tuple[Feature, ...]:
-        """Features item after item, each with the name of its item in brackets."""
+        """Features of all items in order, each with the name of its item in brackets."""
         if self.items is None:
             return self.features
         return tuple(feature._replace(name=f"{feature.name}[{item}]") for item in self.items for feature in self.features)
 
     @property
     def space(self) -> spaces.Box:
-        """Range of each value, float32 of `shape`."""
+        """Space of the part: the range of each value, float32 of `shape`."""
         low, high = (np.array([getattr(feature, end) for feature in self.flat], np.float32) for end in ("low", "high"))
         return spaces.Box(low.reshape(self.shape), high.reshape(self.shape), dtype=np.float32)
 
 
 class ObservationLayout:
-    """Parts of an observation, in the order in which a flat observation holds them.
+    """Parts of an observation, in the order of a flat observation.
 
     Args:
-        parts: in that order.
+        parts: the parts in order.
 
     Attributes:
-        parts: by name.
+        parts: the parts by name.
         slices: position of each part in a flat observation, by name.
         features: every feature of a flat observation, in order.
     """
@@ -99,9 +99,9 @@ class ObservationLayout:
         return spaces.Dict({name: part.space for name, part in self.parts.items()})
 
     def flatten(self, arrays: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
-        """Return flat observations (sessions, features), newly allocated, from arrays (sessions, *shape) by part."""
+        """Return newly allocated flat observations (sessions, features) from arrays (sessions, *shape) by part."""
         return np.concatenate([arrays[name].reshape(len(arrays[name]), -1) for name in self.parts], axis=1)
 
     def split(self, observations: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Return the parts (sessions, *shape) of flat observations (sessions, features), as views."""
+        """Return views of the parts (sessions, *shape) of flat observations (sessions, features)."""
         return {name: observations[:, self.slices[name]].reshape(-1, *part.shape) for name, part in self.parts.items()}

@@ -1,4 +1,4 @@
-"""Features as an agent sees them, computed from the records that have reached its location, never from the simulator."""
+"""Features of an agent, computed only from the records that have reached its location, never from the simulator's state."""
 
 from typing import Any, NamedTuple
 
@@ -25,31 +25,31 @@ def call_layout(
     """Return the parts of an observation of calls.
 
     Args:
-        path_names: of the paths; () for an agent at the receiver, which knows of none.
-        others: parts behind those of the call.
-        of_path: features that each path has behind its own.
-        of_call: features that the call has behind its own.
+        path_names: names of the paths; () for an agent at the receiver, which does not observe paths.
+        others: parts after those of the call.
+        of_path: features added to those of each path.
+        of_call: features added to those of the call.
     """
     of_paths = [Part("paths", (*PATH_FEATURES, *of_path), path_names)] if path_names else []
     return ObservationLayout(*of_paths, Part("call", (*CALL_FEATURES, *of_call)), *others)
 
 
 class FeatureState(NamedTuple):
-    """State from which features are computed; first axis the session."""
+    """State from which features are computed; first axis: session."""
 
     paths: NDArray  # (sessions, paths) of PATH_STATE
     call: NDArray  # (sessions,) of CALL_STATE
-    added: Any  # of the features that are added
+    added: Any  # state of the added features
 
 
 def allocate_features(sessions: int, paths: int, added: NamedTuple) -> FeatureState:
-    """Return a state that has heard nothing, with added features (`vcgym.envs.call.features.added`)."""
+    """Return an initial state, with added features (`vcgym.envs.call.features.added`)."""
     return FeatureState(np.zeros((sessions, paths), PATH_STATE), np.zeros(sessions, CALL_STATE), allocate(added, sessions, paths))
 
 
 @kernel
 def clear_features(state, s, history):
-    """Forget everything heard in session `s`, whose paths have `history` (sessions, paths, 3)."""
+    """Reset session `s`, whose paths have `history` (sessions, paths, 3)."""
     clear_call(state.call[s])
     for p in range(state.paths.shape[1]):
         clear_path(state.paths[s, p], history[s, p])
@@ -66,15 +66,15 @@ def _hear(state, s, record, added):
 
 @kernel
 def observe_feed(calls, which, state, history, added, paths, call_rows):
-    """Take in the records that have reached the router's location, then renew the features of each session of `which`.
+    """Process the records that have reached the router's location, then update the features of each session in `which`.
 
     Args:
         calls: (sessions,) of CALL.
         which: sessions.
         state: a FeatureState.
         history: (sessions, paths, 3): n, mean and sd in ms of the slots before the call.
-        added: features that are added.
-        paths: float32 (sessions, paths, features), the same array at every call: only what has changed is written.
+        added: added features.
+        paths: float32 (sessions, paths, features); pass the same array every time, since only changes are written.
         call_rows: float32 (sessions, features), likewise.
     """
     for turn in range(which.size):
@@ -95,16 +95,16 @@ def observe_feed(calls, which, state, history, added, paths, call_rows):
 
 @kernel
 def observe_arrival(calls, which, state, receiver, added, paths, call_rows):
-    """Take in the arrival in hand at the receiver, then renew the features of each session of `which`.
+    """Process the current arrival at the receiver, then update the features of each session in `which`.
 
     Args:
         calls: (sessions,) of CALL.
         which: sessions.
         state: a FeatureState.
         receiver: parameters of the receiver's controller.
-        added: features of the call that are added.
-        paths: float32 (sessions, 0, 0): an agent at the receiver knows of no paths.
-        call_rows: float32 (sessions, features), the same array at every call.
+        added: added features of the call.
+        paths: float32 (sessions, 0, 0): an agent at the receiver does not observe paths.
+        call_rows: float32 (sessions, features); pass the same array every time.
     """
     for s in which:
         call = calls[s]

@@ -1,6 +1,6 @@
-"""Features of each path: delays of the records that have come over it, in units of 100 ms. Until then its history stands in.
+"""Features of each path: delays of its records in units of 100 ms. Until a path has a record, its history is used.
 
-Sources: smoothed delay and deviation are RFC 6298 (2.3), with its alpha and beta.
+Sources: smoothed delay and deviation follow RFC 6298 (2.3), with its alpha and beta.
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ PATH_STATE = np.dtype(
             ("newest_ms", "f8"),
             ("smoothed_ms", "f8"),
             ("deviation_ms", "f8"),
-            ("dirty", "i8"),  # what of it has changed since it was written
+            ("dirty", "i8"),  # parts changed since the last write
         ],
     )
 )
@@ -48,7 +48,7 @@ _BEFORE_ALL_US = -(2**62)
 
 @kernel
 def clear_path(path, history):
-    """Forget everything heard of a path with `history` (3,): n, mean and sd in ms."""
+    """Reset a path with `history` (3,): n, mean and sd in ms."""
     path.heard = 0
     path.newest_sent_us = _BEFORE_ALL_US
     path.newest_ms = path.smoothed_ms = history[1]
@@ -58,7 +58,7 @@ def clear_path(path, history):
 
 @kernel
 def hear_path(path, record, delay_ms):
-    """Take in a record of this path."""
+    """Update with a record of this path."""
     if path.heard == 0:
         path.newest_sent_us = record.sent_us
         path.newest_ms = delay_ms
@@ -76,15 +76,15 @@ def hear_path(path, record, delay_ms):
 
 @kernel
 def write_paths(states, s, now_us, history, commanded, out):
-    """Renew the features of the paths of session `s` in `out` (sessions, paths, features), where they have changed.
+    """Update the changed features of the paths of session `s` in `out` (sessions, paths, features).
 
     Args:
         states: (sessions, paths) of PATH_STATE.
         s: the session.
         now_us: instant of the decision.
         history: (sessions, paths, 3): n, mean and sd in ms of the slots before the call.
-        commanded: path last decided.
-        out: float32; the same array at every call.
+        commanded: last decided path.
+        out: float32; pass the same array every time.
     """
     best_ms = np.inf
     for p in range(states.shape[1]):

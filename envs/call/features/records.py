@@ -1,4 +1,4 @@
-"""Records as an observation: all that have reached the location since the last decision, one a row, in order of arrival."""
+"""Records as an observation: all that have reached the location since the last decision, one per row, in order of arrival."""
 
 from vcgym.baselines.records import write_record
 from vcgym.envs.call.paths.feed import read_next, unread
@@ -12,7 +12,7 @@ RECORDS_SHOWN = 512
 
 @kernel
 def show_feed(calls, which, records, count):
-    """Move what has arrived at the router's location into `records` (sessions, RECORDS_SHOWN, 8); False if it does not fit."""
+    """Move the records at the router's location into `records` (sessions, RECORDS_SHOWN, 8); return False if they do not fit."""
     for s in which:
         call = calls[s]
         now_us = call.slot * SLOT_US
@@ -27,7 +27,7 @@ def show_feed(calls, which, records, count):
 
 @kernel
 def show_arrival(calls, which, receiver, records, count):
-    """Write the arrival in hand, the one record at the receiver."""
+    """Write the current arrival, the only record at the receiver."""
     for s in which:
         call = calls[s]
         count[s] = 0

@@ -1,10 +1,10 @@
-"""Observation of a few slots instead of all paths: what an action of the form `relative` chooses among.
+"""Observation of a few slots instead of all paths: the choices of an action of the form `relative`.
 
-Slot 0 is the path in use (the one last commanded), slot 1 the other path of least expected delay. Expected is the newest delay of a path,
-drawn back to its historical mean with its age (half life 20 s): what was heard long ago says little.
+Slot 0 is the path in use (last commanded), slot 1 the other path with the smallest expected delay. The expected delay of a path is its
+newest delay, which relaxes to the historical mean with age (half life 20 s), since old feedback says little.
 
-Values are compressed, x / sqrt(1 + x^2), so that all are of order one and a few milliseconds are seen. They follow from the features
-of all paths and of the call, which stay what they are; features added to these stand behind, as they are.
+Values are compressed, x / sqrt(1 + x^2), so that all are of order one and a few milliseconds are visible. They are computed from the
+features of all paths and of the call; added features follow uncompressed.
 """
 
 import math
@@ -36,7 +36,7 @@ SLOT_FEATURES = (
 SLOT = columns(SLOT_FEATURES)
 SLOT_WIDTH = len(SLOT_FEATURES)
 
-# Features of the call that are compressed: the factor before, and the unit that this makes. OtherCalls stay as they are.
+# Compressed features of the call: the factor before compression, and the resulting unit. Other features stay unchanged.
 _DELAY, _SHARE = (PER_20_MS, "20 ms, compressed"), (100.0, "percent, compressed")
 _COMPRESSED = {"record_age": (PER_200_MS, "200 ms, compressed"), "transit_jitter": _DELAY, "late_share": _SHARE, "missing_share": _SHARE}
 _COMPRESSED |= {feature.name: _DELAY for feature in CALL_FEATURES if feature.name.startswith("excess")}
@@ -44,7 +44,7 @@ _FACTOR = np.array([_COMPRESSED[feature.name][0] if feature.name in _COMPRESSED 
 
 
 def relative_call_features() -> tuple[Feature, ...]:
-    """Return the features of the call, compressed where they are small."""
+    """Return the features of the call, with small ones compressed."""
     return tuple(
         feature._replace(unit=_COMPRESSED[feature.name][1], low=0, high=1) if feature.name in _COMPRESSED else feature
         for feature in CALL_FEATURES
@@ -52,12 +52,12 @@ def relative_call_features() -> tuple[Feature, ...]:
 
 
 def slot_count(paths: int) -> int:
-    """Return how many slots there are over `paths` paths."""
+    """Return the number of slots for `paths` paths."""
     return min(paths, MAX_SLOTS)
 
 
 class Slots(NamedTuple):
-    """Source and content of slots; first axis the session."""
+    """Source and content of slots; first axis: session."""
 
     paths: NDArray[np.float32]  # (sessions, paths, features) of all paths
     call: NDArray[np.float32]  # (sessions, features)
@@ -65,14 +65,14 @@ class Slots(NamedTuple):
 
 
 def allocate_slots(sessions: int, whole: ObservationLayout) -> Slots:
-    """Return slots over the parts of an observation of all paths."""
+    """Allocate slots for the parts of an observation of all paths."""
     paths = whole.parts["paths"].shape if "paths" in whole.parts else (0, 0)
     order = np.zeros((sessions, slot_count(paths[0])), np.int64)
     return Slots(np.zeros((sessions, *paths), np.float32), np.zeros((sessions, *whole.parts["call"].shape), np.float32), order)
 
 
 def relative_layout(whole: ObservationLayout) -> ObservationLayout:
-    """Return the layout of an observation of slots, from that of all paths."""
+    """Return the layout of an observation of slots, given that of all paths."""
     parts = dict(whole.parts)
     parts["call"] = Part("call", (*relative_call_features(), *parts["call"].features[CALL_WIDTH:]))
     if paths := parts.pop("paths", None):
@@ -84,7 +84,7 @@ def relative_layout(whole: ObservationLayout) -> ObservationLayout:
 
 @kernel
 def compressed(value):
-    """Return a value brought into -1 to 1; small ones stay what they are."""
+    """Return a value compressed to -1..1; small values hardly change."""
     return value / math.sqrt(1.0 + value * value)
 
 
@@ -97,13 +97,13 @@ def expected_delay(row):
 
 @kernel
 def fill_slots(which, slots, paths, call):
-    """Choose the paths of the slots, and write the features of the sessions `which`.
+    """Choose the paths of the slots and write the features of the sessions in `which`.
 
     Args:
         which: sessions.
-        slots: features of all paths and of the call; `order` is renewed.
-        paths: float32 (sessions, slots, features), for the result.
-        call: float32 (sessions, features), for the result.
+        slots: features of all paths and of the call; `order` is updated.
+        paths: float32 (sessions, slots, features), output.
+        call: float32 (sessions, features), output.
     """
     for s in which:
         _choose(slots.paths[s], slots.order[s])
@@ -116,7 +116,7 @@ def fill_slots(which, slots, paths, call):
 
 @kernel
 def _choose(rows, order):
-    """Put the path in use into slot 0, and the others behind it by expected delay, equal ones by index."""
+    """Put the path in use into slot 0 and sort the others by expected delay, ties by index."""
     for path in range(rows.shape[0]):
         if rows[path, PATH.commanded] == 1.0:
             order[0] = path

@@ -1,11 +1,11 @@
-"""Units and ranges that features share: delays in 100 ms, ages in seconds, lags and rates by their position on a log scale."""
+"""Units and ranges of features: delays in 100 ms, ages in seconds, lags and rates as positions on a log scale."""
 
 import math
 
 from vcgym.network.kernels.jit import kernel
 
 LIMIT = 20.0
-PER_100_MS, PER_SECOND = 0.01, 1e-6  # a division costs as much as all else about a feature
+PER_100_MS, PER_SECOND = 0.01, 1e-6  # factors, since a division costs as much as the rest of a feature
 
 MIN_LAG_US, MAX_LAG_US = 10_000, 1_000_000
 LAG_RATIO_LOG = math.log(MAX_LAG_US / MIN_LAG_US)
@@ -13,7 +13,7 @@ LAG_RATIO_LOG = math.log(MAX_LAG_US / MIN_LAG_US)
 
 @kernel
 def within(value, low, high):
-    """Return `value`, cut to [low, high]."""
+    """Return `value` clipped to [low, high]."""
     return min(max(value, low), high)
 
 

@@ -1,8 +1,8 @@
 """Records that reach a location, in order of arrival there, and commands that leave it.
 
-A feed is a ring of records (`vcgym.baselines.rule.Record`, one int64 row each). Everything passes the receiver first and takes the same
-time from there, so the order of arrival at the receiver is the order of arrival at the location. No record is ever dropped: a full ring is
-an error. Commands take a constant time to where they act; a ring holds those under way.
+A feed is a ring of records (`vcgym.baselines.records.Record`, one int64 row each). All records leave the receiver and take the same time to
+the location, so they arrive there in order of arrival at the receiver. No record is ever dropped: a full ring is an error. Commands take a
+constant time to their destination; a ring holds those in flight.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ FEED = np.dtype(
         ("written", "i8"),
         ("read", "i8"),
         ("delay_us", "i8"),  # from the receiver to the location
-        ("rows", "i8", (RECORDS, RECORD_FIELDS)),  # row n stands at n % RECORDS
+        ("rows", "i8", (RECORDS, RECORD_FIELDS)),  # record n is in row n % RECORDS
     ]
 )
 COMMANDS = np.dtype(
@@ -38,7 +38,7 @@ COMMANDS = np.dtype(
 
 @kernel
 def append(feed, record):
-    """Append a record that leaves the receiver, its `known_us` not set yet; return False if the ring is full."""
+    """Append a record that leaves the receiver, with `known_us` not yet set; return False if the ring is full."""
     if feed.written - feed.read >= RECORDS:
         return False
     i = feed.written & (RECORDS - 1)
@@ -50,13 +50,13 @@ def append(feed, record):
 
 @kernel
 def unread(feed, now_us):
-    """Return True if a record has reached the location by `now_us` and has not been read."""
+    """Return True if an unread record has reached the location by `now_us`."""
     return feed.read < feed.written and feed.rows[feed.read & (RECORDS - 1), KNOWN] <= now_us
 
 
 @kernel
 def read_next(feed):
-    """Take the oldest unread record."""
+    """Return the oldest unread record and mark it as read."""
     i = feed.read & (RECORDS - 1)
     feed.read += 1
     return read_record(feed.rows, i)
@@ -64,9 +64,9 @@ def read_next(feed):
 
 @kernel
 def command(commands, value, now_us):
-    """Send a value, unless it repeats the last one; 0 repeated, 1 sent, -1 ring full.
+    """Send a value unless it repeats the last one; return 0 if repeated, 1 if sent, -1 if the ring is full.
 
-    The first decision belongs to call set-up: in force at once.
+    The first decision belongs to call set-up and is in force at once.
     """
     first = commands.written == 0
     if not first and value == commands.latest:
@@ -92,7 +92,7 @@ def in_force(commands, now_us):
 
 @kernel
 def clear_feed(feed, delay_us):
-    """Empty the feed; `delay_us` from the receiver to the location."""
+    """Empty the feed; `delay_us` is the delay from the receiver to the location."""
     feed.written = 0
     feed.read = 0
     feed.delay_us = delay_us
@@ -100,7 +100,7 @@ def clear_feed(feed, delay_us):
 
 @kernel
 def clear_commands(commands, initial_value, delay_us):
-    """Drop all commands; `initial_value` in force."""
+    """Remove all commands and put `initial_value` in force."""
     commands.written = 0
     commands.read = 0
     commands.latest = initial_value

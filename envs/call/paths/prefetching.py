@@ -1,8 +1,8 @@
-"""Prefetching: ask for the memory of the next slot of a call while other calls are played.
+"""Prefetching: load the memory for the next slot of a call while other calls are played.
 
-Calls played side by side lie far apart in memory, and together they are larger than any cache. A slot touches some twenty cache lines of
-its call: the beginnings of its parts, which lie where they lie, and places in rings, which the beginnings tell. So the beginnings are
-asked for two calls ahead and the places one call ahead.
+Calls played in parallel are far apart in memory and together larger than any cache. A slot touches about twenty cache lines of its call:
+the headers of its parts, at fixed addresses, and ring entries, whose indices are in the headers. So headers are prefetched two calls ahead
+and ring entries one call ahead.
 """
 
 from vcgym.envs.call.paths.feed import RECORDS
@@ -15,7 +15,7 @@ _LINE = 64
 
 
 def beginnings(call_dtype):
-    """Byte offsets of the cache lines in which the scalars of a call's parts stand."""
+    """Return the byte offsets of the cache lines with the scalars of a call's parts (the headers)."""
     lines = set()
     for dtype, start in _parts(call_dtype, 0):
         lines |= {(start + dtype.fields[name][1]) // _LINE * _LINE for name in dtype.names if not dtype.fields[name][0].subdtype}
@@ -31,7 +31,7 @@ def _parts(dtype, start):
 
 
 def ring(call_dtype, part, name):
-    """Byte offset of a ring of a call's part, and the width of a place in it."""
+    """Return the byte offset of a ring in a call's part, and the size of its entries."""
     inner, offset = call_dtype.fields[part][:2]
     of_ring, within = inner.fields[name][:2]
     return offset + within, of_ring.base.itemsize * (of_ring.shape[1] if len(of_ring.shape) > 1 else 1)
@@ -39,14 +39,14 @@ def ring(call_dtype, part, name):
 
 @kernel
 def ask_for_beginnings(calls, s, lines):
-    """Ask for the lines of `beginnings` of call `s`."""
+    """Prefetch the headers of call `s`: the lines of `beginnings`."""
     for line in lines:
         prefetch(calls, s, line)
 
 
 @kernel
 def ask_for_places(calls, tables, s, by_slot, feed_rows, delay_us):
-    """Ask for the places that call `s`, whose beginnings are here, touches next: in rings `by_slot`, feed, player and world."""
+    """Prefetch the entries that call `s` touches next in rings `by_slot`, feed, player and world; its headers must be cached."""
     call = calls[s]
     index = call.slot & (SLOTS - 1)
     for first, width in by_slot:
@@ -60,7 +60,7 @@ def ask_for_places(calls, tables, s, by_slot, feed_rows, delay_us):
 
 @kernel
 def ask_for_records(calls, s, feed_rows):
-    """Ask for the next records that the location of call `s`, whose beginnings are here, may read."""
+    """Prefetch the next records that the location of call `s` may read; its headers must be cached."""
     read = calls[s].feed.read
     for ahead in range(2):
         prefetch(calls, s, feed_rows[0] + ((read + ahead) & (RECORDS - 1)) * feed_rows[1])

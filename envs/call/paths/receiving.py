@@ -1,4 +1,4 @@
-"""The receiver's half of a slot: what arrives moves the receiver's control and its queue, and is told to the router's location."""
+"""The receiver's half of a slot: an arrival updates the receiver's control and queue, and is reported to the router's location."""
 
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from vcgym.network.playout.slot_window import smallest_delay_us
 
 
 class Receiving(NamedTuple):
-    """The receiver's half of a batch of calls.
+    """Receiver's half of a batch of calls.
 
     Attributes:
         receiver: parameters of the receiver's rule, or a controller of `vcgym.envs.call.controllers`.
@@ -37,13 +37,13 @@ def _asks_agent(stage):
 
 @kernel
 def _slot_of(call, node):
-    """Return the slot in which a node was sent: the latest one that falls on it."""
+    """Return the slot in which a node was sent: the latest slot with that ring index."""
     return call.slot - ((call.slot - node) & (SLOTS - 1))
 
 
 @kernel
 def record_in_hand(call, receiver):
-    """Return the media packet that has just arrived, as the receiver sees it."""
+    """Return the record of the media packet that has just arrived at the receiver."""
     node = call.waiting_node
     packet = _slot_of(call, node)
     arrived_us = call.in_flight.arrival_us[node]
@@ -54,10 +54,10 @@ def record_in_hand(call, receiver):
 
 @kernel
 def _tell(call, record):
-    """Put a record into the feed; return False if it is full.
+    """Append a record to the feed; return False if it is full.
 
-    After the last packet nothing is decided: of what then arrives, seconds late, the last observation shows half a ring; nobody needs the
-    rest.
+    After the last packet there are no decisions. The last observation shows at most half a ring of records that arrive then, seconds late;
+    further ones are not needed.
     """
     if call.slot >= call.packets and call.feed.written - call.feed.read >= RECORDS // 2:
         return True
@@ -66,7 +66,7 @@ def _tell(call, record):
 
 @kernel
 def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
-    """Give the packet in hand to receiver and player, and to the feed if the router's location `is_told`; return False if that is full."""
+    """Give the current packet to receiver and player, and its record to the feed if `is_told`; return False if the feed is full."""
     call.receiver.level_us = level_us
     call.receiver.last_arrival_us = seen.arrived_us
     if seen.late == 0:
@@ -79,14 +79,14 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
     lost = call.feedback_loss
     if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, 0, rng.FEEDBACK), seen.packet) < lost:
         return True
-    # The router's location is told when the packet went onto its path.
+    # The record contains the time at which the packet went onto its path.
     sent_us = sent_onto_path_us(sender, s, seen)
     return _tell(call, Record(seen.kind, seen.packet, seen.path, sent_us, seen.arrived_us, seen.known_us, seen.lag_us, seen.late))
 
 
 @kernel
 def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
-    """Take in everything that arrives up to now; return DECIDE if an agent at the receiver must answer first."""
+    """Process all arrivals up to now; return DECIDE if an agent at the receiver must decide first."""
     while True:
         node = pop(call.in_flight, call.slot)
         if node < 0:
@@ -113,7 +113,7 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
 
 @kernel
 def _tick(tables, call, s, now_us):
-    """Let the player play up to `now_us`."""
+    """Run the player up to `now_us`."""
     while tables.player.clock[s].tick_us <= now_us:
         at_us = tables.player.clock[s].tick_us
         kind, unit, offset_us = players.tick(tables.player, s)
@@ -122,7 +122,7 @@ def _tick(tables, call, s, now_us):
 
 @kernel
 def _drain(tables, call, s):
-    """Play a slot after the last packet; return True when everything has come out."""
+    """Play a slot after the last packet; return True when the call has ended."""
     if call.in_flight.count == 0:
         flush(call.receiver, tables.log, s, call.packets)
         return tables.player.clock[s].tick_us == players.NEVER_US

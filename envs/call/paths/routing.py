@@ -1,4 +1,4 @@
-"""The router's half of a slot: decisions for packets, commands that carry them to the sender, and what goes onto a path."""
+"""The router's half of a slot: decisions for packets, commands that carry them to the sender, and packets that go onto a path."""
 
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ from vcgym.network.playout.slot_window import expect_slot
 
 
 class Routing(NamedTuple):
-    """The router's half of a batch of calls.
+    """Router's half of a batch of calls.
 
     Attributes:
         router: parameters of the router's rule, or a controller of `vcgym.envs.call.controllers`.
@@ -53,7 +53,7 @@ def _reads_feed(routing):
 
 @kernel
 def _publish(call, path, now_us):
-    """Send the sender a plan, if it is a new one; return False if too many are under way."""
+    """Send the sender a plan if it differs from the last one; return False if too many are in flight."""
     sent = command(call.to_sender, path, now_us)
     if sent == 1 and call.slot > 0:
         call.counters.plans_sent += 1
@@ -62,7 +62,7 @@ def _publish(call, path, now_us):
 
 @kernel
 def _route(routing, call, s, now_us, is_shared):
-    """Let the router inside learn what has reached its location and decide for this packet. `is_shared`: an agent reads the feed too."""
+    """Update the internal router with the records at its location and decide for this packet. `is_shared`: an agent reads the feed too."""
     if learns(routing.router):
         read_by_agent = call.feed.read
         if is_shared:
@@ -76,7 +76,7 @@ def _route(routing, call, s, now_us, is_shared):
 
 @kernel
 def _pass_answer_on(answers, sender, call, s, now_us, sets_level, sets_path):
-    """Pass on what the remote agent decided: what it sets at the sender and, if it does, level and path."""
+    """Send the remote agent's decisions: to the sender and, if it sets them, level and path."""
     answer = answers[s]
     if sets_level and command(call.to_receiver, answer.level_us, now_us) < 0:
         return False
@@ -85,14 +85,14 @@ def _pass_answer_on(answers, sender, call, s, now_us, sets_level, sets_path):
 
 @kernel
 def delay_on(calls, s, path):
-    """Return the delay of what goes onto `path` in the slot being played, in us, or LOST."""
+    """Return the delay in us, or LOST, of a packet sent on `path` in the current slot."""
     call = calls.rows[s]
     return calls.delay_us[call.slot // BLOCK_SLOTS - call.block, s, path, call.slot % BLOCK_SLOTS]
 
 
 @kernel
 def send(calls, s, packet, path, arrives_us):
-    """Send media packet `packet`, the slot of its capture, onto `path`, to arrive at `arrives_us` or LOST.
+    """Send media packet `packet`, numbered by its capture slot, on `path`; it arrives at `arrives_us` or is LOST.
 
     Returns:
         False, and the packet is lost, if it would arrive beyond the calendar.
@@ -105,7 +105,7 @@ def send(calls, s, packet, path, arrives_us):
 
 @kernel
 def _capture(calls, sender, s, path, is_told):
-    """Capture the packet of this slot, for `path`, and send the probe that is due; return False if a ring is full."""
+    """Capture the packet of this slot for `path`, and send the probe that is due; return False if a ring is full."""
     call, tables = calls.rows[s], calls.tables
     expect(call.receiver, tables.log, s, call.slot, call.slot * SLOT_US)
     expect_slot(call.window, call.slot)
@@ -118,7 +118,7 @@ def _capture(calls, sender, s, path, is_told):
 
 @kernel
 def _probe(calls, s, path, is_told):
-    """Send the probe that is due in this slot, if its path is idle; return False if it would arrive beyond the calendar."""
+    """Send the probe that is due in this slot if its path is idle; return False if it would arrive beyond the calendar."""
     call, tables = calls.rows[s], calls.tables
     packet = call.slot
     tables.last_used[s, path] = packet
@@ -151,7 +151,7 @@ def _depart(routing, calls, sender, s, roles):
 
 
 class NoSender(NamedTuple):
-    """The sender's stage of a call whose packets go onto a path in the slot of their capture."""
+    """Sender stage of a call whose packets go onto a path in the slot of their capture."""
 
 
 @pass_on.register(NoSender)

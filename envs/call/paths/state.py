@@ -1,11 +1,11 @@
-"""State of calls behind the sender, of one packet per 10-ms slot: path, receiver and player.
+"""State of calls behind the sender, with one packet per 10-ms slot: path, receiver and player.
 
-In each slot, in this order: what arrives up to now (each arrival moves the receiver's control and its queue), the player's ticks up to now,
-the router's decision, the packet is captured (and a probe may leave). After the last packet everything in flight is drained: arrivals go
-on, the receiver flushes, the player plays to the end. The first half is `receiving`, the second `routing`.
+Each slot has this order: arrivals up to now (each updates the receiver's control and queue), the player's ticks up to now, the router's
+decision, the capture of the packet (and possibly a probe). After the last packet everything in flight is drained: arrivals continue, the
+receiver flushes, the player plays to the end. The first half is `receiving`, the second `routing`.
 
-Without a sender's stage a packet goes onto its path in the slot of its capture (`NoSender`); with one (vcgym.envs.call.sender.onto_paths)
-when send queue, pacer and a shared bottleneck let it.
+Without a sender stage a packet goes onto its path in the slot of its capture (`NoSender`). With one (vcgym.envs.call.sender.onto_paths) it
+first passes the send queue, the pacer and a shared bottleneck.
 """
 
 from typing import NamedTuple
@@ -23,25 +23,25 @@ from vcgym.network.playout.player import Player
 from vcgym.network.playout.receiver import RECEIVER
 from vcgym.network.playout.slot_window import SLOT_WINDOW
 
-ARRIVALS, LEVEL, ANSWERED, FINISHED = 0, 1, 2, 3  # where a call goes on
+ARRIVALS, LEVEL, ANSWERED, FINISHED = 0, 1, 2, 3  # points at which a call resumes
 
 CALL = np.dtype(
     (
         np.record,
         [
-            ("slot", "i8"),  # the slot being played = packets sent so far
+            ("slot", "i8"),  # current slot = number of packets sent so far
             ("packets", "i8"),  # length of the call
-            ("interval", "i8"),  # packets from decision to decision of an agent that controls the path
+            ("interval", "i8"),  # packets between decisions of an agent that controls the path
             ("phase", "i8"),
-            ("block", "i8"),  # first block of the world that is loaded
-            ("waiting_node", "i8"),  # the arrival an agent at the receiver is asked about
-            ("heard", "i8"),  # of the feed, by a router inside where an agent reads it too
-            ("probe_turn", "i8"),  # index of this slot in the schedule of probes
+            ("block", "i8"),  # first loaded block of the world
+            ("waiting_node", "i8"),  # the arrival for which an agent at the receiver must decide
+            ("heard", "i8"),  # records that an internal router has read from a feed shared with an agent
+            ("probe_turn", "i8"),  # index of this slot in the probe schedule
             ("seed", "u8"),
             ("feedback_loss", "f8"),
             ("in_flight", IN_FLIGHT),
             ("receiver", RECEIVER),
-            ("window", SLOT_WINDOW),  # of the delays that the player aims by
+            ("window", SLOT_WINDOW),  # delays for the player's target
             ("feed", FEED),  # to the router's location
             ("to_sender", COMMANDS),
             ("to_receiver", COMMANDS),
@@ -51,7 +51,7 @@ CALL = np.dtype(
 )
 ANSWER = np.dtype((np.record, [("path", "i8"), ("level_us", "i8")]))
 
-# Where in a call lies what a slot touches (prefetching.py).
+# Offsets of the memory that a slot touches (prefetching.py).
 BEGINNINGS = beginnings(CALL)
 _BY_SLOT = tuple(
     ring(CALL, part, name)
@@ -64,23 +64,23 @@ FEED_ROWS = ring(CALL, "feed", "rows")
 
 
 class Tables(NamedTuple):
-    """Arrays whose size depends on the batch; first axis the session but for `probe_path`."""
+    """Arrays whose size depends on the batch; first axis: session, except for `probe_path`."""
 
     player: Player
-    last_used: NDArray[np.int64]  # (sessions, paths) slot in which a path last carried a media packet
+    last_used: NDArray[np.int64]  # (sessions, paths), slot of the last media packet on each path
     windows: NDArray[np.int64]  # (sessions, windows, 3): ticks that are not silent, concealed ticks, sum of the offset in us
     log: NDArray  # (sessions, packets) of LOG, or (sessions, 0)
-    answers: NDArray  # (sessions,) of ANSWER, what the agent decided: apart from the calls, which lie too far from each other
-    probe_path: NDArray[np.int64]  # schedule of probes: the path probed in each slot of a period, or -1
+    answers: NDArray  # (sessions,) of ANSWER, decisions of the agent; separate from the calls for locality
+    probe_path: NDArray[np.int64]  # probe schedule: the path probed in each slot of a period, or -1
 
 
 class Calls(NamedTuple):
-    """Calls over paths and the world that they are on; first axis of `rows` and `tables` the session.
+    """Calls over paths and their world; first axis of `rows` and `tables`: session.
 
     Attributes:
         rows: (sessions,) of CALL.
-        tables: what differs in size.
-        delay_us: int32 (blocks, sessions, paths, BLOCK_SLOTS) of the world, from each call's `block` on.
+        tables: arrays whose size depends on the batch.
+        delay_us: int32 (blocks, sessions, paths, BLOCK_SLOTS), the world's delays from each call's `block` on.
     """
 
     rows: NDArray
@@ -90,7 +90,7 @@ class Calls(NamedTuple):
 
 @kernel
 def awaits_level(call):
-    """Return True if an agent at the receiver must answer the arrival in hand."""
+    """Return True if an agent at the receiver must decide about the current arrival."""
     return call.phase == LEVEL
 
 

@@ -1,7 +1,7 @@
-"""Reward of the E-model (ITU-T G.107): how well the call sounds, tick by tick.
+"""Reward of the E-model (ITU-T G.107): call quality per tick.
 
-Of a call with a player, per 10-ms tick that is not silent: (93.2 - Id(P) - 378.5 concealed) / 100, with P the playout offset in ms. Of a
-sender alone, per 10 ms of audio whose fate is known: the same, with P fixed at the expiry time; a packet that is not there by then is
+With a player, per 10-ms tick that is not silent: (93.2 - Id(P) - 378.5 concealed) / 100, with P the playout offset in ms. For a sender
+alone, per 10 ms of audio with a known outcome: the same with P fixed at the expiry time; a packet that has not arrived by then is
 concealed. Source: `vcgym.network.playout.quality`.
 """
 
@@ -31,7 +31,7 @@ _PACKETS = np.dtype((np.record, [("settled", "i8"), ("on_time", "i8")]))
 
 @reward(PATHS)
 class EModel(NamedTuple):
-    """R of what the player plays; adds up to `return_emodel` of the leaderboard."""
+    """Reward from R of the player's output; sums to `return_emodel` of the leaderboard."""
 
 
 @allocate_state.register(EModel)
@@ -51,9 +51,9 @@ def _earned(reward, state, accounts, s):
 
 @reward(PATHS)
 class Impairment(NamedTuple):
-    """Loss of R by delay and concealment, times the minutes that it lasts: `emodel` less 93.2, in another unit.
+    """Loss of R by delay and concealment, times its duration in minutes: `emodel` minus 93.2 in another unit.
 
-    Zero is a perfect call, and values are of order one, so that a value network starts near the truth.
+    A perfect call has zero, and values are of order one, so that a value network starts close to the true values.
     """
 
 
@@ -80,7 +80,7 @@ def _forget(before):
 
 @kernel
 def _since(counters, before):
-    """Return ticks, sum of their Id, and concealed ticks since `before`, which is set to now."""
+    """Return ticks, the sum of their Id, and concealed ticks since `before`, which is updated."""
     concealed, offset_us, excess_us = counters.ticks_concealed, counters.offset_us_sum, counters.excess_us_sum
     ticks = counters.ticks_played + counters.ticks_stretched + concealed
     since = ticks - before.ticks, impairment_sum(offset_us - before.offset_us, excess_us - before.excess_us), concealed - before.concealed
@@ -90,7 +90,7 @@ def _since(counters, before):
 
 @reward(SENDER)
 class AudioEModel(NamedTuple):
-    """R of the audio of a sender whose packets are played at their expiry."""
+    """Reward from R of a sender's audio if its packets are played at their expiry."""
 
 
 @allocate_state.register(AudioEModel)
@@ -115,7 +115,7 @@ def _earned_audio(reward, state, accounts, s):
 
 @kernel
 def audio_return(every_us, expiry_us, packets, concealed):
-    """Return the reward of so many audio packets, so many of them concealed."""
+    """Return the reward of `packets` audio packets, of which `concealed` are concealed."""
     offset_ms = expiry_us / 1000.0
     delay = REDUCED_SLOPE_PER_MS * offset_ms + REDUCED_KNEE_SLOPE_PER_MS * max(0.0, offset_ms - REDUCED_KNEE_MS)
     return every_us / 10_000.0 * ((R_DEFAULT - delay) * packets - CONCEALED_PRICE * concealed) / 100.0

@@ -1,6 +1,6 @@
-"""Reward of the event accounting: minus end-to-end delay in 100 ms per packet emitted, minus 10 per packet lost or late.
+"""Reward of the event accounting: minus the end-to-end delay in 100 ms per emitted packet, minus 10 per lost or late packet.
 
-What is flushed at the end earns nothing. Source: `vcgym.network.playout.quality`.
+Packets flushed at the end have no reward. Source: `vcgym.network.playout.quality`.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _STATE = np.dtype((np.record, [("delay_us", "i8"), ("missed", "i8")]))
 
 @reward(PATHS)
 class EventDelay(NamedTuple):
-    """Delay and loss of what the receiver emits; adds up to `return_event` of the leaderboard."""
+    """Reward from delay and loss at the receiver's emission; sums to `return_event` of the leaderboard."""
 
 
 @allocate_state.register(EventDelay)

@@ -1,7 +1,7 @@
 """Reward of packets that arrive by their expiry: 1 per audio packet, 0.25 per video packet.
 
-Source: the measure of the seed paper on SBPN. The weights are declared: the paper says no more than that audio goes first. What is captured
-before the call's `counts_from_s` earns nothing.
+Source: the measure of the seed paper on SBPN. The weights are declared: the paper only gives audio priority. Packets captured before the
+call's `counts_from_s` have no reward.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _STATE = np.dtype((np.record, [("video", "i8"), ("audio", "i8")]))
 
 @reward(SENDER)
 class OnTime(NamedTuple):
-    """Worth of a packet on time, by media."""
+    """Reward per packet on time, by media."""
 
     video: float = 0.25
     audio: float = 1.0

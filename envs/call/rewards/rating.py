@@ -1,8 +1,8 @@
-"""Reward of the score itself: what a decision changed in the E-model's R of the call so far (ITU-T G.107, `vcgym.network.playout.quality`).
+"""Reward of the score itself: the change in the E-model's R of the call so far (ITU-T G.107, `vcgym.network.playout.quality`).
 
-A call of which nothing has been played stands at 93.2. The rewards of a call add up to R - 93.2, so that return and leaderboard rank alike,
-whatever the length of the steps. R is of the call's totals and not a sum over ticks: the price of a concealed tick falls with those before
-it, and the knee of the delay impairment is that of the mean delay.
+R is 93.2 before the first tick. The rewards of a call sum to R - 93.2, so return and leaderboard give the same ranks for steps of any
+length. R is computed from the call's totals and is not a sum over ticks: the cost of a concealed tick falls with the number before it, and
+the knee of the delay impairment applies to the mean delay.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from vcgym.network.playout.quality import R_DEFAULT, rating
 
 @reward(PATHS)
 class Rating(NamedTuple):
-    """R of the call so far, as the leaderboard has it."""
+    """Reward from R of the call so far, computed as on the leaderboard."""
 
 
 @allocate_state.register(Rating)

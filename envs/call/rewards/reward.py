@@ -1,13 +1,13 @@
-"""A reward: a NamedTuple of parameters, a decorator that says what it reads, and functions chosen by its class in compiled loops.
+"""A reward: a NamedTuple of parameters, a decorator that states its inputs, and functions selected by its class in compiled loops.
 
     earned(reward, state, accounts, s) -> float     reward of session `s` since its last decision
-    begin(reward, state, accounts, s)               a call has begun in row `s`; by default the row is set to zero
-    allocate_state(reward, sessions) -> state       arrays, first axis the session; by default float64 (sessions, 8)
+    begin(reward, state, accounts, s)               a call has started in row `s`; by default the row is set to zero
+    allocate_state(reward, sessions) -> state       arrays, first axis: session; by default float64 (sessions, 8)
 
-The rewards of a call add up to the score that they stand for, however long the steps are.
+The rewards of a call sum to the score that they represent, for steps of any length.
 
 Example:
-    A price per change of path, from any module::
+    A cost per path change, in any module::
 
         @reward(PATHS)
         class Steady(NamedTuple):
@@ -36,20 +36,20 @@ from vcgym.network.kernels.plugins import load_plugin, plugin_names
 
 PATHS, SENDER = "paths", "sender"  # stages of a call whose counters a reward may read
 PLUGINS = "vcgym.rewards"  # entry points of installed packages: classes of rewards
-REMEMBERED = 8  # numbers of a session in the state that is allocated by default
+REMEMBERED = 8  # numbers per session in the default state
 
 R = TypeVar("R", bound=type)
 
 
 class Accounts(NamedTuple):
-    """Counters that rewards read, first axis the session; empty for a stage that a call does not have."""
+    """Counters that rewards read; first axis: session; empty for a stage that a call lacks."""
 
     calls: NDArray  # of vcgym.envs.call.paths.state.CALL: `counters`, of the player; `receiver`
     senders: NDArray  # of vcgym.envs.call.sender.events.SENDER: `counts`, of packets by media
 
 
 def reward(stage: str) -> Callable[[R], R]:
-    """Return a decorator that states which stage's counters a class of rewards reads, PATHS or SENDER."""
+    """Return a decorator that states the stage, PATHS or SENDER, whose counters a reward class reads."""
 
     def state(cls: R) -> R:
         cls.reads = stage  # type: ignore[attr-defined]
@@ -60,7 +60,7 @@ def reward(stage: str) -> Callable[[R], R]:
 
 @generic()
 def allocate_state(reward: Any, sessions: int) -> Any:
-    """Return what a reward remembers; first axis the session."""
+    """Return the state of a reward; first axis: session."""
     return np.zeros((sessions, REMEMBERED))
 
 
@@ -77,7 +77,7 @@ def earned(reward: Any, state: Any, accounts: Any, s: int) -> Any:
 
 @singledispatch
 def outcomes(reward: Any, state: Any) -> dict[str, NDArray[Any]]:
-    """Return what infos say of the rewards of a call that has ended, (sessions,) by name."""
+    """Return entries for infos about the rewards of an ended call, (sessions,) by name."""
     return {}
 
 
@@ -118,15 +118,15 @@ def write_rewards(reward, state, accounts, which, out):
 
 
 def require_reward(given: Any, named: Mapping[str, Any], stages: tuple[str, ...]) -> Any:
-    """Return the reward that is given, or the one of that name.
+    """Return a reward given by its parameters or its name.
 
     Args:
-        given: a name, of `named` or of a plug-in, or the parameters of a reward.
+        given: a name in `named` or of a plug-in, or the parameters of a reward.
         named: rewards by name.
-        stages: whose counters it may read.
+        stages: stages whose counters it may read.
 
     Raises:
-        ValueError: it is neither, or reads the counters of another stage.
+        ValueError: `given` is neither, or it reads the counters of another stage.
     """
     if isinstance(given, str):
         given = named[given] if given in named else load_plugin(PLUGINS, given)() if given in plugin_names(PLUGINS) else given

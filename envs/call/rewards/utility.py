@@ -1,13 +1,13 @@
-"""Reward of a rate: the rate delivered, less delay, loss and change. A packet counts once a report tells of it, the rest in the last step.
+"""Reward for rate control: delivery rate minus costs of delay, loss and change. A packet counts when reported, the rest in the last step.
 
-Per report, s being the seconds it covers, r the rate delivered in Mbit/s, d the mean delay from capture to arrival less propagation in
-seconds, l the share of packets lost, rejected or discarded:
+Per report, with s the seconds that it covers, r the delivery rate in Mbit/s, d the mean delay from capture to arrival minus propagation
+in seconds, l the share of packets lost, rejected or discarded:
 
-    s (0.6 ln(4 r + 1) - d - 10 l), less 0.1 |ln(target / target before)| per decision
+    s (0.6 ln(4 r + 1) - d - 10 l), minus 0.1 |ln(target / previous target)| per decision
 
-Source: the reward of R3Net (Fang et al. 2019, arXiv 1912.02222) per second instead of per 50 ms, its delay with the sender's own queue in
-it, and a price on change as OnRL has one (Zhang et al. 2020, MobiCom; weight declared). What is captured before the call's `counts_from_s`
-earns nothing.
+Source: the reward of R3Net (Fang et al. 2019, arXiv 1912.02222) per second instead of per 50 ms, with the sender's own queue included in
+the delay, and a cost of change as in OnRL (Zhang et al. 2020, MobiCom; weight declared). Packets captured before the call's
+`counts_from_s` have no reward.
 """
 
 import math
@@ -28,13 +28,13 @@ _STATE = np.dtype(
     (
         np.record,
         [
-            ("until_us", "i8"),  # the newest report that has been rewarded
+            ("until_us", "i8"),  # the newest rewarded report
             ("target_bps", "f8"),
             ("bytes", "i8"),
             ("delay_us", "i8"),
             ("delivered", "i8"),
             ("missing", "i8"),
-            ("parts", "f8", (len(PARTS),)),  # since the call began
+            ("parts", "f8", (len(PARTS),)),  # sums since the start of the call
         ],
     )
 )

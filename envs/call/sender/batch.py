@@ -26,8 +26,8 @@ from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.bottleneck.wireless import OUTAGES, start_outages
 from vcgym.network.kernels.jit import kernel
 
-PACING = 2.5  # libwebrtc's pacer: so many times as fast as the target
-BY_PACKET = 0.0  # chances as far apart as packets of mean size are at the target: CCID 3
+PACING = 2.5  # pacing factor of libwebrtc
+BY_PACKET = 0.0  # opportunities spaced by the mean packet size at the target: CCID 3
 
 
 class SendingTotals(NamedTuple):
@@ -45,7 +45,7 @@ class SendingTotals(NamedTuple):
 
 
 class PlayedFlow(NamedTuple):
-    """Media flow of a session: its world, log and totals in its own time, which begins at `starts_s` of the session."""
+    """Media flow of a session: its world, log and totals in its own time, which starts at `starts_s` of the session."""
 
     link: SharedLink
     log: NDArray[np.void]  # of LOGGED
@@ -64,20 +64,21 @@ class SendingBatch(Batch):
     """Calls over bottlenecks, each on its own world, with the same controllers.
 
     Args:
-        sessions: how many, >= 1.
+        sessions: number of sessions, >= 1.
         rate: a rate rule, or `RateAgent`.
-        order: a rule of sending order, or `OrderAgent`.
+        order: a scheduler, or `OrderAgent`.
         traces: every trace that a world may have.
-        flows: largest number of other flows beside a call.
+        flows: maximum number of other flows in a call's world.
         series: every series of frame sizes that a world may have.
-        pacing: transmission opportunities come so many times as fast as the target; BY_PACKET: see there.
-        log_packets: how many packets of each call are kept, for `log`.
+        pacing: pacing factor relative to the target, or BY_PACKET.
+        log_packets: number of packets of each call kept for `log`.
         seconds: length of the longest call.
-        threads: how many threads share the sessions; without effect on the result.
-        calls: largest number of other calls among the flows.
-        same: the other calls have rate rule, scheduler and pacing of the first (SAME); otherwise they go by name.
-        reverse: there is a bottleneck on the way back.
-        followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so that a call is played from slot to slot.
+        threads: number of threads; the result does not depend on it.
+        calls: maximum number of other calls among the flows.
+        same: the other calls use rate rule, scheduler and pacing of the first call (SAME); otherwise they select rules by name.
+        beside: with `same`, the rate rule of the other calls, None: that of the first call.
+        reverse: worlds have a bottleneck in the reverse direction.
+        followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so a call is played slot by slot.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class SendingBatch(Batch):
         threads: int = 1,
         calls: int = 0,
         same: bool = False,
+        beside: Any = None,
         reverse: bool = False,
         followed_by_paths: bool = False,
     ) -> None:
@@ -102,11 +104,13 @@ class SendingBatch(Batch):
         for name, value, low, high in (("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0)):
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
+        beside = rate if beside is None else beside
         if same:
-            require_rule("rate", rate, Control.RATE)  # an agent outside decides for one call alone
+            for name, rule in (("rate", rate), ("beside", beside)):
+                require_rule(name, rule, Control.RATE)  # an agent decides for one call only
+                if is_oracle(rule):
+                    raise ValueError(f"{name} = {rule!r} with same = True: allowed are rules that are no oracles")
             require_rule("order", order, Control.ORDER)
-            if is_oracle(rate):
-                raise ValueError(f"rate = {rate!r} with same = True: allowed are rules that are no oracles")
         self.rate, self.order, self.pacing, self.calls = for_kernels(rate), for_kernels(order), pacing, calls
         self.same, self.reverse = same, reverse
         self.traces = {id(trace): index for index, trace in enumerate(traces)}
@@ -116,7 +120,7 @@ class SendingBatch(Batch):
             sizes.append(which.sizes_bytes)
         self._kept_alive = (list(traces), list(series))  # their ids are keys
         self.senders = np.zeros(sessions, SENDER)
-        links = 2 * sessions if reverse else sessions  # those of the way back stand behind the others
+        links = 2 * sessions if reverse else sessions  # the reverse bottlenecks follow the others
         dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
         frame_bytes = np.concatenate(sizes)
         self.tables = Tables(
@@ -126,17 +130,17 @@ class SendingBatch(Batch):
             frame_bytes,
             np.zeros((sessions, log_packets), LOGGED),
             np.zeros((sessions, int(seconds) + 1)),
-            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (rate, order) if same else None),
+            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (beside, order) if same else None),
         )
         self.rate_state = allocate(rate, sessions, 1)
         self.history = np.zeros((sessions, 1, 3))
         self.links: list[SharedLink | None] = [None] * sessions
 
     def start(self, row: int, link: SharedLink) -> None:
-        """Begin a new call on a drawn world in one row.
+        """Start a new call on a sampled world in one row.
 
         Raises:
-            ValueError: a world that cannot be played, or of a trace or with more flows than the batch was made for.
+            ValueError: the world is invalid, or has another trace or more flows than the batch supports.
         """
         require_link(link)
         dumbbell, others = self.tables.dumbbell, self.tables.others
@@ -180,27 +184,27 @@ class SendingBatch(Batch):
         return back
 
     def key(self, row: int) -> np.uint64:
-        """Return the key for draws of the rate's controller, unrelated to the world's."""
+        """Return the random key of the rate's controller, independent of the world's keys."""
         return rule_key(self.senders, row)
 
     @property
     def stages(self) -> Stages:
-        """The stages as the loop plays them."""
+        """Stages for the loop."""
         return Stages(self.why, Sender(self.senders, self.tables, self.rate, self.rate_state, self.order))
 
     def load(self, rows: NDArray[np.int64]) -> None:
-        """Do nothing: there is no world of paths."""
+        """Do nothing, since there is no world of paths."""
 
     def totals(self) -> SendingTotals:
-        """Totals of all sessions as they stand."""
+        """Current totals of all sessions."""
         return _totals(self.senders)
 
     def log(self, row: int) -> NDArray[np.void]:
-        """Return the packets of one call that were kept, in order of sending, of LOGGED."""
+        """Return the logged packets of one call, in order of sending, of LOGGED."""
         return self.tables.log[row, : self.senders["packets"][row]].copy()
 
     def flows(self, row: int) -> list[PlayedFlow]:
-        """Return the media flows of one row, the first call first; those that are over before they begin are left out."""
+        """Return the media flows of one row, the first call first, without those that end before they start."""
         link, others = self.links[row], self.tables.others
         assert link is not None
         found = [PlayedFlow(link, self.log(row), self.totals(), row, 0.0, False)]
@@ -215,10 +219,10 @@ class SendingBatch(Batch):
         return found
 
     def log_of_other(self, row: int, call: int) -> NDArray[np.void]:
-        """Return the same of the other call number `call` of one row, in time of the first call.
+        """Return the same for other call number `call` of one row, in time of the first call.
 
         Raises:
-            ValueError: a call that is not there.
+            ValueError: the call does not exist.
         """
         others = self.tables.others
         present = int(np.count_nonzero(self.tables.dumbbell.flows.flow["kind"][row] == CALL))

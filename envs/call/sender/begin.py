@@ -1,4 +1,4 @@
-"""A sender at the beginning of its call, as a world describes it."""
+"""Start of a sender's call, as described by its world."""
 
 from typing import Any
 
@@ -16,18 +16,18 @@ from vcgym.network.bottleneck.sources import Series, describe_video, start_sourc
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 
-MEAN_BYTES = 519  # of a packet, before any has been sent; the mean of the seed paper on SBPN, section 4.1
+MEAN_BYTES = 519  # mean packet size before the first packet: the mean of the seed paper on SBPN, section 4.1
 
 
 def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: float, series: dict[int, int]) -> None:
-    """Describe one row and begin its call.
+    """Initialise one row from its world and start its call.
 
     Args:
         senders: (rows,) of SENDER.
-        row: which one.
-        link: its world.
+        row: row.
+        link: world of the row.
         pacing: see `SendingBatch`.
-        series: by id of a series of frame sizes, where it stands among all.
+        series: index of each series of frame sizes, by the id of the series.
     """
     sender = senders[row]
     sender["target_bps"], sender["min_bps"], sender["max_bps"] = (1000.0 * rate for rate in link.rates_kbps)
@@ -54,7 +54,7 @@ def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: 
 
 
 def begin_rule(senders: NDArray[np.void], row: int, rate: Any, state: Any, history: NDArray[np.float64]) -> None:
-    """Start the rule that sets the rate of a row that has begun; history (rows, 1, 3) receives start, minimum and maximum bit/s."""
+    """Start the rate rule of a started row; write its start, minimum and maximum bit/s into history (rows, 1, 3)."""
     sender = senders[row]
     history[row, 0] = [sender["target_bps"], sender["min_bps"], sender["max_bps"]]
     sender["ecn"] = reads_marks(rate, state, row)
@@ -63,7 +63,7 @@ def begin_rule(senders: NDArray[np.void], row: int, rate: Any, state: Any, histo
 
 
 def rule_key(senders: NDArray[np.void], row: int) -> np.uint64:
-    """Return the key for draws of the rate's controller, unrelated to the world's."""
+    """Return the random key of the rate's controller, independent of the world's keys."""
     return np.uint64(rng.stream_key(senders["seed"][row], 2, rng.POLICY))
 
 

@@ -13,21 +13,21 @@ from vcgym.network.kernels.jit import kernel
 
 @kernel
 def audio_us(sender):
-    """Return when audio is captured next, or NEVER_US."""
+    """Return the time of the next audio capture, or NEVER_US."""
     at_us = sender.audio_number * sender.audio_every_us
     return at_us if sender.audio_every_us > 0 and at_us < sender.ends_us else np.int64(NEVER_US)
 
 
 @kernel
 def video_us(sender):
-    """Return when a frame is captured next, or NEVER_US."""
+    """Return the time of the next frame capture, or NEVER_US."""
     at_us = sender.frame * sender.source.frame_us
     return at_us if sender.has_video and at_us < sender.ends_us else np.int64(NEVER_US)
 
 
 @kernel
 def capture_due(sender, tables, order, s):
-    """Capture from each source that is due; a coin decides which of two comes first."""
+    """Capture from each source that is due, in random order if both are."""
     audio, video = audio_us(sender) <= sender.now_us, video_us(sender) <= sender.now_us
     video_first = video and rng.uniform(rng.stream_key(sender.seed, 1, rng.SOURCE), sender.frame) < 0.5
     if video_first:
@@ -42,7 +42,7 @@ def capture_due(sender, tables, order, s):
 
 @kernel
 def skip_pauses(sender):
-    """Pass over captures that fall into a pause."""
+    """Skip captures within a pause."""
     for i in range(sender.pauses):
         begins_us, ends_us = sender.pauses_us[i, 0], sender.pauses_us[i, 1]
         if sender.audio_every_us > 0 and begins_us <= sender.audio_number * sender.audio_every_us < ends_us:

@@ -1,4 +1,4 @@
-"""Stand-ins for an agent that sets the rate or the order of sending from outside the loop."""
+"""Placeholders for agents that set the rate or the order of sending from outside the loop."""
 
 from typing import Any, NamedTuple
 
@@ -13,24 +13,24 @@ from vcgym.baselines.schedulers.scheduler import choose, choose_victim
 
 @rule(Control.RATE, learns=False, decided=Decided.OUTSIDE)
 class RateAgent(NamedTuple):
-    """The rate is chosen outside: at set-up, after each report, and when the agent wanted to be asked again."""
+    """Agent that chooses the rate: at set-up, after each report, and at the times it requested."""
 
 
 @rule(Control.ORDER, learns=False, decided=Decided.OUTSIDE)
 class OrderAgent(NamedTuple):
-    """The packet to send is chosen outside, at each transmission opportunity; the victim of a full queue by the scheduler `overflow`."""
+    """Agent that chooses the packet to send at each transmission opportunity; scheduler `overflow` chooses the victim of a full queue."""
 
     overflow: Any = Fifo()
 
 
 @rule(Control.RATE, learns=False, decided=Decided.COMMANDED)
 class RateCommanded(NamedTuple):
-    """The target follows commands that are on their way to the sender (vcgym.envs.call.sender.uplink)."""
+    """Remote agent whose commands to the sender set the target (vcgym.envs.call.sender.uplink)."""
 
 
 @rule(Control.ORDER, learns=False, decided=Decided.COMMANDED)
 class OrderCommanded(NamedTuple):
-    """Stand-in of an agent: one of several schedulers is active, by commands that are on their way to the sender; ORDERS names them."""
+    """Remote agent whose commands to the sender select the active scheduler; ORDERS names the schedulers."""
 
     fifo: Any = Fifo()
     sbpn2: Any = Sbpn()
@@ -41,10 +41,10 @@ ORDERS = OrderCommanded._fields
 
 
 class Asked(NamedTuple):
-    """Requests of a rate agent besides the rate; first axis the session."""
+    """Requests of a rate agent besides the rate; first axis: session."""
 
-    every_us: NDArray[np.int64]  # how long the receiver collects; 0: as usual in the call
-    wake_us: NDArray[np.int64]  # when it wants to be asked though no report has come
+    every_us: NDArray[np.int64]  # interval between receiver reports; 0: the call's default
+    wake_us: NDArray[np.int64]  # time of a decision without a report
 
 
 @allocate.register(RateAgent)

@@ -1,4 +1,4 @@
-"""Cross traffic at the bottleneck of a call, chosen by a class: flows alone, or flows and other calls (other_calls.py)."""
+"""Cross traffic at the bottleneck of a call, selected by class: flows only, or flows and other calls (other_calls.py)."""
 
 from typing import Any, NamedTuple
 
@@ -9,12 +9,12 @@ from vcgym.network.kernels.jit import kernel
 
 
 class NoOtherCalls(NamedTuple):
-    """Absence of other calls."""
+    """Placeholder for no other calls."""
 
 
 @generic(abstract=True)
 def run_cross_traffic(others: Any, sender: Any, tables: Any, s: int, until_us: int) -> None:
-    """Play all events beside the first call of bottleneck `s`, up to and at `until_us`."""
+    """Play all events of bottleneck `s` except those of the first call, up to and including `until_us`."""
 
 
 @run_cross_traffic.register(NoOtherCalls)

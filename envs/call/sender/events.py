@@ -1,20 +1,20 @@
-"""The sender of a call that shares a bottleneck: sources fill the sender's queue, a rule or an agent says what leaves and how fast.
+"""The sender of a call over a shared bottleneck: sources fill the send queue; a rule or an agent chooses packets and rate.
 
-Events, in order of time; of equal ones this order: cross traffic and other calls, a report that is back, a rule that wanted to be asked
-again, capture of audio and video, a transmission opportunity. Between a report and the next the receiver collects; a report tells what
-became of every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next chance when a packet's share
-of the pacing rate has passed; what was not sent is not saved up.
+Events are played in order of time. At equal times the order is: cross traffic and other calls, an arriving report, a decision requested by
+the rule, capture of audio and video, a transmission opportunity. The receiver collects feedback between reports; a report has the outcome
+of every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next opportunity when the packet's
+transmission time at the pacing rate has passed; unused opportunities are not accumulated.
 
-A sender that has `MAX_IN_FLIGHT` packets, or the window of its rule, on their way of which no report has told waits for one. An agent that
-holds the rate is also asked when the call is set up, before anything is known.
+A sender with `MAX_IN_FLIGHT` unreported packets, or with the window of its rule full, waits for a report. An agent that controls the rate
+also decides at call set-up, before any feedback.
 
-A lost report's packets come with the next one. Reports meet no queue, unless the world has a bottleneck on the way back: then they pass it
-as packets of REPORT_BYTES. After the end nothing more is sent, and what is on its
-way is settled.
+Packets of a lost report are included in the next one. Reports meet no queue, unless the world has a bottleneck in the reverse direction,
+which they pass as packets of REPORT_BYTES. After the end nothing more is sent, and the outcomes of
+packets in flight are counted.
 
-Where paths follow the bottleneck (vcgym.envs.call.sender.uplink) a call is played slot by slot: `until_us` is as far as it may go. What
-became of a packet is not known here then before it has come out, a packet that a later one has overtaken is told as passed over, and after
-the last capture sending goes on.
+If paths follow the bottleneck (vcgym.envs.call.sender.uplink), a call is played slot by slot, up to `until_us`. The outcome of a packet is
+then unknown until it leaves the bottleneck, a packet overtaken by a later one is reported as not arrived, and sending continues after the
+last capture.
 """
 
 from typing import Any, NamedTuple
@@ -60,17 +60,17 @@ from vcgym.network.kernels.jit import kernel
 
 _SET_UP, _RUNNING, _RATE_ANSWERED, _ORDER_ANSWERED, _DONE = 0, 1, 2, 3, 4
 
-REPORT_BYTES = 80  # headers and the arrivals of 50 ms at 1 Mbit/s, as RFC 8888 writes them
+REPORT_BYTES = 80  # headers and the arrivals of 50 ms at 1 Mbit/s, in the format of RFC 8888
 _REPORTS_MASK = REPORTS - 1
 
-# Weight of what was known before: CCID 3's of the mean packet size, and RFC 5348 4.3's of the round trip.
+# Weights of the previous estimate: CCID 3 for the mean packet size, RFC 5348 4.3 for the round trip.
 _MEAN_KEEPS = 0.9
 _RTT_KEEPS = 0.9
 
 
 @kernel
 def _send(sender, tables, s, i):
-    """Send the i-th oldest packet; there is room in flight, or there would be no opportunity."""
+    """Send the i-th oldest packet; a transmission opportunity implies that MAX_IN_FLIGHT is not reached."""
     item = item_at(sender.queue, i)
     enters_us = sender.begins_us + sender.now_us
     marked = sender.ecn == 1 and is_marked(tables.dumbbell.queue, sender.bottleneck, enters_us)
@@ -99,7 +99,7 @@ def _send(sender, tables, s, i):
 
 @kernel
 def _order(sender, tables, s, answer):
-    """Do what was chosen for the transmission opportunity."""
+    """Execute the decision for the transmission opportunity."""
     if answer >= 0:
         _send(sender, tables, s, answer)
         return
@@ -126,7 +126,7 @@ def settle_packet(sender, flight, s, index):
 
 @kernel
 def _report(sender, tables, s, rate, rate_state):
-    """Learn from a report that is back; return False if it was lost on the way or told of nothing."""
+    """Process an arrived report; return False if it was lost or empty."""
     flight, now_us, number = tables.flight, sender.now_us, sender.reports
     sender.reports += 1
     if sender.reverse == NO_QUEUE:
@@ -167,7 +167,7 @@ def _report(sender, tables, s, rate, rate_state):
 
 @kernel
 def _report_us(sender):
-    """Return when a report is back, or leaves the receiver for a queue."""
+    """Return the time at which the next report arrives, or enters a reverse queue."""
     if sender.reverse == NO_QUEUE:
         return sender.report_us + sender.backward_us
     if sender.reports == sender.made:
@@ -177,7 +177,7 @@ def _report_us(sender):
 
 @kernel
 def _send_report(sender, tables, s, rate, rate_state):
-    """Send a report through the bottleneck of the way back; if it is dropped, the next one tells of its packets."""
+    """Send a report through the reverse bottleneck; if it is dropped, the next report includes its packets."""
     out_us = offer(tables.dumbbell.queue, tables.dumbbell.capacity, sender.reverse, sender.begins_us + sender.now_us, REPORT_BYTES)
     if out_us != DROPPED and sender.made - sender.reports < REPORTS:
         index = sender.made & _REPORTS_MASK
@@ -188,7 +188,7 @@ def _send_report(sender, tables, s, rate, rate_state):
 
 @kernel
 def set_target(sender, rate_bps):
-    """Ask the encoder and the pacer for a rate, within the call's range."""
+    """Set the target bitrate of encoder and pacer, clipped to the call's range."""
     sender.target_bps = min(max(np.float64(rate_bps), sender.min_bps), sender.max_bps)
 
 
@@ -206,20 +206,20 @@ def _ask(sender, tables, s, rate, rate_state):
 
 @kernel
 def _in_flight(sender, departures, s):
-    """Return how many packets were sent whose ring places are still needed."""
+    """Return the number of sent packets whose ring entries are still needed."""
     told_of = min(sender.reported, departures.settled[s]) if followed_by_paths(departures) else sender.reported
     return sender.packets - told_of
 
 
 @kernel
 def _window_is_open(sender):
-    """Return True if the oldest packet that waits may be under way besides those that no report has told of."""
+    """Return True if the window admits the oldest queued packet in addition to the unreported ones."""
     return sender.sent_bytes - sender.reported_bytes + item_at(sender.queue, 0).size_bytes <= sender.window_bytes
 
 
 @kernel
 def next_us(sender, departures, rate, rate_state, s):
-    """Return when the next event of the call itself is."""
+    """Return the time of the call's own next event."""
     at_us = min(_report_us(sender), sender.until_us, wake_us(rate, rate_state, s))
     at_us = min(at_us, audio_us(sender), video_us(sender))
     if sender.queue.waiting > 0 and _in_flight(sender, departures, s) < MAX_IN_FLIGHT and _window_is_open(sender):
@@ -229,7 +229,7 @@ def next_us(sender, departures, rate, rate_state, s):
 
 @kernel
 def _note_target(sender, tables, s, until_us):
-    """Add up the target over time, second by second."""
+    """Integrate the target over time, second by second."""
     at_us = sender.now_us
     while at_us < until_us:
         second = at_us // 1_000_000
@@ -250,12 +250,12 @@ def _finish(sender, tables, s):
 
 @kernel
 def take_turn(sender, tables, s, rate, rate_state, order, at_us):
-    """Play the next event of the call itself, at `at_us`; return why the call has to wait, or RUNNING."""
+    """Play the call's own next event, at `at_us`; return the reason why the call must stop, or RUNNING."""
     sender.now_us = at_us
     is_back = _report_us(sender) <= at_us
     if at_us >= sender.until_us and not followed_by_paths(tables.departures):
         return _finish(sender, tables, s)
-    if at_us >= sender.until_us and not is_back:  # who decides at that instant knows the report that is back at it
+    if at_us >= sender.until_us and not is_back:  # a decision at that instant uses the report that arrives at it
         return PAUSED
     if is_back and sender.reverse != NO_QUEUE and sender.report_us <= at_us:
         _send_report(sender, tables, s, rate, rate_state)
@@ -283,7 +283,7 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
 
 @kernel
 def play_sender(sender, tables, s, rate, rate_state, order):
-    """Play a sender until it has to wait; return why."""
+    """Play a sender until it must stop; return the reason."""
     if sender.phase == _SET_UP and decided(rate) == OUTSIDE:
         sender.phase = _RATE_ANSWERED
         return DECIDE
@@ -296,7 +296,7 @@ def play_sender(sender, tables, s, rate, rate_state, order):
     while True:
         at_us = next_us(sender, tables.departures, rate, rate_state, s)
         run_cross_traffic(tables.others, sender, tables, s, at_us)
-        while at_us >= sender.ends_us and calls_wait(tables.dumbbell, s):  # the end waits for what is in the fair queue
+        while at_us >= sender.ends_us and calls_wait(tables.dumbbell, s):  # the end waits for packets in the fair queue
             run_cross_traffic(tables.others, sender, tables, s, tables.dumbbell.queue.fair.schedule[s].next_us)
         _note_target(sender, tables, s, at_us)
         why = take_turn(sender, tables, s, rate, rate_state, order, at_us)
@@ -306,19 +306,19 @@ def play_sender(sender, tables, s, rate, rate_state, order):
 
 @kernel
 def is_done(sender):
-    """Return True once a call without paths is over."""
+    """Return True once a call without paths is done."""
     return sender.phase == _DONE
 
 
 class Sender(NamedTuple):
-    """The stage of a bottleneck behind which nothing follows, of a batch of calls.
+    """Sender stage of a batch of calls without paths behind the bottleneck.
 
     Attributes:
         senders: (sessions,) of SENDER.
-        tables: what differs in size.
-        rate: parameters of the rate's rule, or a controller of `vcgym.envs.call.sender.controllers`.
-        rate_state: its state.
-        order: the same for the order of sending.
+        tables: arrays whose size depends on the batch.
+        rate: parameters of a rate rule, or a controller of `vcgym.envs.call.sender.controllers`.
+        rate_state: state of the rate rule.
+        order: parameters of a scheduler, or a controller.
     """
 
     senders: NDArray

@@ -1,7 +1,7 @@
-"""Packets of a call on their way: what became of each is told when a report is back.
+"""Packets of a call in flight; their outcomes become known with reports.
 
-Behind the bottleneck there is a way of constant length, and what became of a packet is fixed when it leaves the sender; or there are paths,
-and it is fixed when the packet comes out (`Departures`, vcgym.envs.uplink), where a later packet may overtake an earlier one.
+If the delay behind the bottleneck is constant, a packet's outcome is determined when it leaves the sender. With paths it is determined when
+the packet leaves the bottleneck (`Departures`), and a later packet may overtake an earlier one.
 """
 
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from vcgym.network.kernels.jit import kernel
 MAX_IN_FLIGHT = 8192  # packets sent and not reported; a power of two
 _MASK = MAX_IN_FLIGHT - 1
 LOST = -1
-NOT_YET = 1 << 62  # has not come out of the bottleneck
+NOT_YET = 1 << 62  # has not left the bottleneck
 
 
 class Flight(NamedTuple):
-    """Packets by number modulo MAX_IN_FLIGHT; first axis the session."""
+    """Packets by number modulo MAX_IN_FLIGHT; first axis: session."""
 
     created_us: NDArray[np.int64]
     expires_us: NDArray[np.int64]
@@ -30,18 +30,18 @@ class Flight(NamedTuple):
 
 
 class Departures(NamedTuple):
-    """Packets that leave the bottleneck onto paths, by number modulo MAX_IN_FLIGHT; first axis the session, of length 0 without paths."""
+    """Packets that leave the bottleneck onto paths, by number modulo MAX_IN_FLIGHT; first axis: session, of length 0 without paths."""
 
-    out_us: NDArray[np.int64]  # (sessions, MAX_IN_FLIGHT) when it comes out of the bottleneck; not of those it dropped
-    number: NDArray[np.int64]  # of the audio packet or the video frame
-    told_us: NDArray[np.int64]  # the arrival that the sender was told, or LOST: passed over by a later one
-    known_us: NDArray[np.int64]  # when it was told
-    next: NDArray[np.int64]  # (sessions,) the first packet that has not come out
+    out_us: NDArray[np.int64]  # (sessions, MAX_IN_FLIGHT), departure from the bottleneck; undefined for dropped packets
+    number: NDArray[np.int64]  # number of the audio packet or the video frame
+    told_us: NDArray[np.int64]  # arrival as reported to the sender, or LOST if a later packet arrived first
+    known_us: NDArray[np.int64]  # time of that report
+    next: NDArray[np.int64]  # (sessions,), the first packet that has not left the bottleneck
     settled: NDArray[np.int64]  # the first packet that may still arrive
 
 
 def allocate_departures(sessions: int) -> Departures:
-    """Room for `sessions` calls, none for a way of constant length."""
+    """Allocate departures for `sessions` calls; 0 without paths."""
     ring, mark = (sessions, MAX_IN_FLIGHT), (sessions,)
     return Departures(*(np.zeros(shape, np.int64) for shape in (ring, ring, ring, ring, mark, mark)))
 
@@ -53,7 +53,7 @@ def followed_by_paths(departures):
 
 
 def allocate_flight(sessions: int) -> Flight:
-    """Room for `sessions` calls."""
+    """Allocate the packets of `sessions` calls."""
     ring = (sessions, MAX_IN_FLIGHT)
     created_us, expires_us, sent_us, arrived_us, size_bytes, kind = (np.zeros(ring, np.int64) for _ in range(6))
     return Flight(created_us, expires_us, sent_us, arrived_us, size_bytes, kind, np.zeros(ring, np.int8))
@@ -61,7 +61,7 @@ def allocate_flight(sessions: int) -> Flight:
 
 @kernel
 def on_send(flight, s, packet, item, sent_us, arrived_us, marked):
-    """Note packet number `packet`, which leaves the sender."""
+    """Store packet number `packet`, which leaves the sender."""
     index = packet & _MASK
     flight.created_us[s, index], flight.expires_us[s, index] = item.created_us, item.expires_us
     flight.sent_us[s, index], flight.arrived_us[s, index] = sent_us, arrived_us
@@ -77,7 +77,7 @@ def ring_index(packet):
 
 @kernel
 def reported_by(flight, s, first, sent, report_us):
-    """Return one past the newest packet that a report of `report_us` tells of: the last to have arrived, and all before it."""
+    """Return the end (last + 1) of the packets covered by a report at `report_us`: the newest arrived packet and all before it."""
     past = first
     for packet in range(first, sent):
         if LOST != flight.arrived_us[s, packet & _MASK] <= report_us:

@@ -1,4 +1,4 @@
-"""Stages before the paths: their interface, and the null object of a call whose packets leave at once."""
+"""Interface of the stages before the paths, and the null object for calls whose packets leave at once."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -16,11 +16,11 @@ class SenderStages(Protocol):
     """The stages before the paths of a batch of calls: `NoUplink`, or `vcgym.envs.call.sender.uplink.UplinkBatch`.
 
     Attributes:
-        inside: what compiled loops get.
-        sets_rate: whether the agent sets the rate.
-        orders: number of sending orders that the agent chooses among; 0: it does not.
-        part: what it adds to an observation of features, or None.
-        arguments: what a state must agree on.
+        inside: the stage for compiled loops.
+        sets_rate: True if the agent sets the rate.
+        orders: number of schedulers among which the agent chooses; 0: it does not.
+        part: part added to an observation of features, or None.
+        arguments: arguments that a saved state must match.
         senders: (sessions,) of SENDER; empty without an uplink.
     """
 
@@ -32,34 +32,34 @@ class SenderStages(Protocol):
     senders: NDArray[Any]
 
     def refuse(self, split: str, kind: str | None) -> None:
-        """Refuse an unknown split or world type.
+        """Check the split and the kind of world.
 
         Raises:
-            ValueError: naming the value and what is allowed.
+            ValueError: one is unknown; the message names the value and the allowed values.
         """
 
     def draw(self, row: int, split: str, seed: int, kind: str | None = None) -> None:
-        """Draw the world of the next call of a row; `start` begins it."""
+        """Sample the world of a row's next call, which `start` starts."""
 
     def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None:
-        """Begin a call.
+        """Start a call.
 
         Args:
             row: the session.
             packets: length of the call.
-            control_us: of a report from the receiver to the sender.
-            to_sender_us: of a command from the agent's location to the sender.
-            report_loss: share of reports that are lost.
+            control_us: delay of a report from the receiver to the sender.
+            to_sender_us: delay of a command from the agent's location to the sender.
+            report_loss: share of lost reports.
         """
 
     def answer(self, rate: NDArray[np.float64], is_position: bool, order: NDArray[np.int64]) -> None:
-        """Hand in what was decided: rates in bit/s, or as positions on the log scale of targets, 0 to 1; orders."""
+        """Pass decisions on: rates in bit/s, or as positions on the log scale of targets, 0 to 1; and indices of schedulers."""
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
         """Write the features of `part` into `out` (sessions, features)."""
 
     def records(self) -> dict[str, spaces.Space[Any]]:
-        """Return the parts that it adds to an observation of records."""
+        """Return the spaces of the parts added to an observation of records."""
         ...
 
     def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
@@ -70,18 +70,11 @@ class SenderStages(Protocol):
         """
 
     def outcomes(self) -> dict[str, NDArray[Any]]:
-        """Return what infos show of finished sessions."""
+        """Return the entries of infos for finished sessions."""
         ...
 
     def kind(self, row: int) -> str:
-        """Return the kind of the world of a row."""
-        ...
-
-    def take_kind(self, row: int, kind: str) -> None:
-        """Set the kind of a row, as `kind` returned it."""
-
-    def living(self) -> dict[str, Any]:
-        """Return all mutable state."""
+        """Return the kind of a row's world."""
         ...
 
 
@@ -117,11 +110,6 @@ class NoUplink:
 
     def kind(self, row: int) -> str:
         return ""
-
-    def take_kind(self, row: int, kind: str) -> None: ...
-
-    def living(self) -> dict[str, Any]:
-        return {}
 
 
 NO_UPLINK = NoUplink()

@@ -1,13 +1,13 @@
-"""Link of a sender to the paths: slot by slot, what comes out of the shared bottleneck goes onto the path in force.
+"""Connection of a sender to the paths: slot by slot, packets that leave the shared bottleneck go onto the path in force.
 
-In each slot, after the decisions of that slot: commands that have reached the sender take effect, the sender's events
-(vcgym.envs.call.sender.events) are played to the end of the slot, and each packet that comes out of the bottleneck in it takes the path in
-force at that instant, for as long as the path takes in this slot. Within a path packets keep their order where the world's mode says so. An
-audio packet goes onto the calendar of the call, where it belongs to the slot of its capture; a video packet is on time or not.
+In each slot, after its decisions, commands that have reached the sender take effect, and the sender's events
+(vcgym.envs.call.sender.events) are played to the end of the slot. Each packet that leaves the bottleneck takes the path in force at that
+instant, with the path's delay in this slot. Packets keep their order within a path if the world's mode requires it. An audio packet enters
+the call's calendar under the slot of its capture; a video packet only counts as on time or not.
 
-Reports reach the sender after the control delay of the call, rounded up to whole slots, so that nothing they tell is still to come out.
-Probes go onto their paths past the bottleneck. A packet that the calendar cannot hold (41 s after its capture) is lost; as long after the
-last capture the sender stops.
+Reports reach the sender after the control delay of the call, rounded up to whole slots, so that all reported packets have left the
+bottleneck. Probes bypass the bottleneck. A packet that would arrive more than 41 s after its capture does not fit into the calendar and is
+lost; the sender stops the same time after the last capture.
 """
 
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 
-STATUSES = 512  # the sender's features on their way to the location, one for each decision; a power of two
+STATUSES = 512  # sender features in flight to the location, one per decision; a power of two
 
 REMOTE = np.dtype(
     (
@@ -36,17 +36,17 @@ REMOTE = np.dtype(
         [
             ("rate", COMMANDS),  # bit/s
             ("order", COMMANDS),
-            ("answer_bps", "i8"),  # what the agent decided; 0: as it is
+            ("answer_bps", "i8"),  # decision of the agent; 0: no change
             ("answer_order", "i8"),
-            ("status_slots", "i8"),  # how long features of the sender are on their way
-            ("keeps_order", "i8"),  # of each path
+            ("status_slots", "i8"),  # delay of the sender's features in slots
+            ("keeps_order", "i8"),  # 1: packets keep their order within a path
         ],
     )
 )
 
 
 class Uplink(NamedTuple):
-    """A sender before the paths of a call; first axis of arrays the session."""
+    """Sender before the paths of a call; first axis of arrays: session."""
 
     remote: NDArray  # (sessions,) of REMOTE
     senders: NDArray  # (sessions,) of SENDER
@@ -55,7 +55,7 @@ class Uplink(NamedTuple):
     rate_state: Any
     order: Any
     last_us: NDArray[np.int64]  # (sessions, paths) latest arrival over a path
-    out_us: NDArray[np.int64]  # (sessions, SLOTS) when the audio packet of a node went onto its path
+    out_us: NDArray[np.int64]  # (sessions, SLOTS), time at which a node's audio packet went onto its path
     statuses: NDArray[np.float32]  # (sessions, STATUSES, features) by decision modulo STATUSES
 
 
@@ -110,7 +110,7 @@ def _leave(sender, calls, routing, s):
 
 @kernel
 def _depart(sender, calls, routing, s):
-    """Send everything that leaves the bottleneck in this slot, in order, onto the path in force."""
+    """Send all packets that leave the bottleneck in this slot, in order, onto the path in force."""
     row, flight, departures = sender.senders[s], sender.tables.flight, sender.tables.departures
     call = calls.rows[s]
     while departures.next[s] < row.packets:
@@ -133,7 +133,7 @@ def _depart(sender, calls, routing, s):
 
 @kernel
 def _arrives_us(sender, s, path, out_us, delay):
-    """Return when what goes onto a path at `out_us` arrives, or LOST."""
+    """Return the arrival time of a packet that goes onto a path at `out_us`, or LOST."""
     if delay == LOST:
         return np.int64(LOST)
     arrives_us = out_us + delay
@@ -145,7 +145,7 @@ def _arrives_us(sender, s, path, out_us, delay):
 
 @kernel
 def _settle(sender, tables, s):
-    """Count the outcome of each packet, once it and all before it have arrived or been lost."""
+    """Count the outcome of each packet once it and all before it have arrived or been lost."""
     departures = tables.departures
     while departures.settled[s] < departures.next[s]:
         index = ring_index(departures.settled[s])
@@ -165,7 +165,7 @@ def _send_status(uplink, call, s):
 
 @kernel
 def prepare(uplink, s, to_sender_us):
-    """Forget what is under way; all that the location knows is how the sender begins."""
+    """Clear everything in flight; the location knows only the sender's initial state."""
     remote = uplink.remote[s]
     remote.status_slots = -(-to_sender_us // SLOT_US)
     uplink.last_us[s, :] = 0

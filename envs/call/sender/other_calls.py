@@ -1,8 +1,8 @@
-"""Other calls beside the first call of a bottleneck, each with its own sources, send queue, rules of rate and order, pacer and reports.
+"""Other calls at the bottleneck of a first call, each with its own sources, send queue, rate rule, scheduler, pacer and reports.
 
-They are senders like the first, in rows of their own, and are flows in one order of time with all others: events of all
-flows are ordered by next event time, ties by flow number. A call that begins later has a clock of its own,
-which begins with it.
+They are senders like the first, in their own rows, and flows among all other flows: events of all
+flows are ordered by next event time, ties by flow number. A call that starts later has its own clock,
+which starts with it.
 """
 
 from typing import Any, NamedTuple
@@ -28,14 +28,14 @@ from vcgym.network.kernels.jit import kernel
 
 
 class ByName(NamedTuple):
-    """Schedulers of other calls that go by name."""
+    """Schedulers of other calls, selected by name."""
 
-    which: NDArray[np.int64]  # of ORDERS
+    which: NDArray[np.int64]  # index into ORDERS
 
 
 @generic(inlined=True)
 def scheduler_of(orders: Any, row: int) -> Any:
-    """Return the scheduler of one of the other calls: that of the first call, unless they go by name."""
+    """Return the scheduler of another call: that of the first call, unless selected by name."""
     return orders
 
 
@@ -45,9 +45,9 @@ def _by_name(orders, row):
 
 
 class OtherCalls(NamedTuple):
-    """The other calls of a batch; first axis bottleneck x calls."""
+    """Other calls of a batch; first axis: bottleneck x calls."""
 
-    calls: int  # at most beside each first call
+    calls: int  # maximum per bottleneck
     senders: NDArray[np.void]  # of SENDER
     tables: Tables
     rate: Any  # NamedRate, or the rule of the first call
@@ -59,15 +59,15 @@ class OtherCalls(NamedTuple):
 def allocate_others(
     dumbbell: Dumbbell, sessions: int, calls: int, frame_bytes: NDArray[np.int64], log_packets: int = 0, same: tuple[Any, Any] | None = None
 ) -> OtherCalls | NoOtherCalls:  # fmt: skip
-    """Room for up to `calls` calls beside the first one of each session.
+    """Allocate up to `calls` other calls for each session.
 
     Args:
-        dumbbell: what they share.
-        sessions: how many.
-        calls: 0: none.
-        frame_bytes: sizes of all series.
-        log_packets: how many packets of each are kept.
-        same: rate rule and scheduler of the first call, where the others have them too; None: they go by name.
+        dumbbell: the shared bottlenecks.
+        sessions: number of sessions.
+        calls: maximum number of other calls; 0: none.
+        frame_bytes: frame sizes of all series.
+        log_packets: number of packets logged per call.
+        same: rate rule and scheduler of the first call, if the others use them too; None: they select rules by name.
     """
     if calls == 0:
         return NoOtherCalls()
@@ -80,15 +80,15 @@ def allocate_others(
 
 
 def begin_others(others: OtherCalls, s: int, link: SharedLink, pacing: float, series: dict[int, int], back: int) -> None:
-    """Begin all other calls of a world over bottleneck `s`, whose flows have been started.
+    """Start all other calls of a world over bottleneck `s`, whose flows have been started.
 
     Args:
-        others: which.
-        s: of the bottleneck.
+        others: the other calls.
+        s: index of the bottleneck.
         link: the world.
-        pacing: of the first call.
-        series: by id of a series of frame sizes, where it stands among all.
-        back: the bottleneck of the way back, or NO_QUEUE.
+        pacing: pacing factor of the first call.
+        series: index of each series of frame sizes, by the id of the series.
+        back: index of the reverse bottleneck, or NO_QUEUE.
     """
     flows = others.tables.dumbbell.flows.flow[s]
     places = [f for f, flow in enumerate(link.flows) if isinstance(flow, OtherCall)]
@@ -112,7 +112,7 @@ def begin_others(others: OtherCalls, s: int, link: SharedLink, pacing: float, se
 
 
 def link_of(link: SharedLink, f: int) -> SharedLink | None:
-    """Return the world as the other call at place `f` of the flows sees it, in its own time; None: it is over before it begins."""
+    """Return the world of the other call that is flow `f`, in its own time; None if it ends before it starts."""
     other = link.flows[f]
     assert isinstance(other, OtherCall)
     seconds = min(other.stops_s, link.seconds) - other.starts_s
@@ -140,7 +140,7 @@ def _run_cross_traffic(others, sender, tables, s, until_us):
 
 @kernel
 def _deliver(others, sender, tables, s):
-    """Deliver the packet that has left the fair queue to its call."""
+    """Report the packet that has left the fair queue to its call."""
     fair = tables.dumbbell.queue.fair
     flow = np.int64(fair.packets[s, fair.schedule[s].out_index].flow)
     if flow == 0:

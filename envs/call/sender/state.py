@@ -1,4 +1,4 @@
-"""State of a sender: what it counts, what it logs, and the arrays that it shares with the bottleneck."""
+"""State of a sender: its counters, its log, and the arrays that it shares with the bottleneck."""
 
 from typing import Any, NamedTuple
 
@@ -13,20 +13,20 @@ from vcgym.network.bottleneck.send_queue import KINDS, SEND_QUEUE
 from vcgym.network.bottleneck.sources import VIDEO_SOURCE
 from vcgym.network.kernels.jit import kernel
 
-REPORTS = 64  # on their way through a queue; a power of two
+REPORTS = 64  # maximum in flight through a queue; a power of two
 NO_QUEUE = -1
 
 COUNTS = np.dtype(
     [
         ("created", "i8"),
-        ("rejected", "i8"),  # by the full queue, or thrown out of it for another
-        ("discarded", "i8"),  # by the rule of order
+        ("rejected", "i8"),  # by a full queue, or evicted for another packet
+        ("discarded", "i8"),  # by the scheduler
         ("sent", "i8"),
         ("delivered", "i8"),
         ("on_time", "i8"),
         ("lost", "i8"),
         ("bytes_delivered", "i8"),
-        ("delay_us", "i8"),  # sum over those delivered, capture to arrival
+        ("delay_us", "i8"),  # sum over delivered packets, capture to arrival
     ]
 )
 
@@ -36,23 +36,23 @@ SENDER = np.dtype(
         [
             ("seed", "u8"),
             ("bottleneck", "i8"),
-            ("flow", "i8"),  # which of those that share it, 0 the first call
-            ("begins_us", "i8"),  # where time 0 of the call lies in time of the bottleneck
+            ("flow", "i8"),  # flow number at the bottleneck, 0: the first call
+            ("begins_us", "i8"),  # start of the call in time of the bottleneck
             ("now_us", "i8"),
             ("ends_us", "i8"),
-            ("until_us", "i8"),  # as far as the loop may go; without paths the end
-            ("counts_from_us", "i8"),  # what was captured before is not counted
+            ("until_us", "i8"),  # limit of the loop; without paths the end
+            ("counts_from_us", "i8"),  # packets captured before are not counted
             ("phase", "i8"),
-            ("forward_us", "i8"),  # from the bottleneck to the receiver
+            ("forward_us", "i8"),  # delay from the bottleneck to the receiver
             ("backward_us", "i8"),
             ("ecn", "i8"),  # 1: its packets are ECN-capable
             ("loss", "f8"),
             ("report_loss", "f8"),
-            ("default_report_every_us", "i8"),  # from report to report, unless the rule says otherwise
-            ("report_us", "i8"),  # the receiver collects until then
-            ("reports", "i8"),  # that are back, or lost
-            ("reverse", "i8"),  # the bottleneck that they pass, or NO_QUEUE
-            ("made", "i8"),  # reports that have entered it
+            ("default_report_every_us", "i8"),  # report interval, unless the rule sets another
+            ("report_us", "i8"),  # time of the receiver's next report
+            ("reports", "i8"),  # reports that have arrived or been lost
+            ("reverse", "i8"),  # bottleneck of the reports, or NO_QUEUE
+            ("made", "i8"),  # reports that have entered the reverse bottleneck
             ("made_us", "i8", (REPORTS,)),
             ("back_us", "i8", (REPORTS,)),
             ("expiry_us", "i8"),
@@ -64,21 +64,21 @@ SENDER = np.dtype(
             ("has_video", "i8"),
             ("frame", "i8"),
             ("chance_us", "i8"),  # the next transmission opportunity
-            ("default_pacing", "f8"),  # chances come so many times as fast as the target; 0: by packets of mean size, at the target
-            ("pacing", "f8"),  # the same as the rate's rule has it now
-            ("window_bytes", "i8"),  # as many may be under way
+            ("default_pacing", "f8"),  # pacing factor; 0: spaced by the mean packet size at the target
+            ("pacing", "f8"),  # current pacing factor of the rate rule
+            ("window_bytes", "i8"),  # limit on unreported bytes
             ("sent_bytes", "i8"),
-            ("reported_bytes", "i8"),  # of them, told of
+            ("reported_bytes", "i8"),  # sent bytes that were reported
             ("captured_bytes", "i8"),
-            ("frame_bytes", "i8"),  # of the newest frame
+            ("frame_bytes", "i8"),  # size of the newest frame
             ("target_bps", "f8"),
             ("min_bps", "f8"),
             ("max_bps", "f8"),
             ("mean_bytes", "f8"),
             ("rtt_us", "f8"),  # smoothed; 0: no report yet
             ("packets", "i8"),  # sent so far
-            ("reported", "i8"),  # of them, told of
-            ("answer_bps", "f8"),  # 0: the target stays
+            ("reported", "i8"),  # sent packets that were reported
+            ("answer_bps", "f8"),  # 0: the target is unchanged
             ("answer_order", "i8"),
             ("source", VIDEO_SOURCE),
             ("queue", SEND_QUEUE),
@@ -94,15 +94,15 @@ LOGGED = np.dtype(
 
 
 class Tables(NamedTuple):
-    """Bottlenecks, and arrays whose size depends on the batch; first axis the session."""
+    """Bottlenecks, and arrays whose size depends on the batch; first axis: session."""
 
     dumbbell: Dumbbell
     flight: Flight
     departures: Departures
     series: np.ndarray  # frame sizes of all series
     log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
-    targets: np.ndarray  # (sessions, seconds) mean target of each second of the call, bit/s
-    others: Any = NoOtherCalls()  # calls beside the first
+    targets: np.ndarray  # (sessions, seconds), mean target of each second of the call, bit/s
+    others: Any = NoOtherCalls()  # other calls at the bottleneck
 
 
 @kernel

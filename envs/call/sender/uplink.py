@@ -1,4 +1,4 @@
-"""The senders of a batch of calls: send queue, pacer and a bottleneck that others share, before the paths."""
+"""The senders of a batch of calls before the paths: send queue, pacer and a shared bottleneck."""
 
 from typing import Any
 
@@ -22,12 +22,13 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, data_hash
-from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
-# One packet per slot: 64 kbit/s of voice, and the headers of vcgym.network.bottleneck.sources.Audio.
+# One packet per slot: 64 kbit/s of voice, plus the headers of vcgym.network.bottleneck.sources.Audio.
 AUDIO_PER_SLOT = Audio(size_bytes=134, interval_ms=SLOT_US / 1000.0)
 
 
@@ -42,16 +43,16 @@ def _start(uplink, s, start_bps, to_sender_us):
 
 
 class UplinkBatch:
-    """Senders whose packets go on over the paths of calls.
+    """Senders whose packets continue over the paths of calls.
 
     Args:
-        sessions: how many calls, >= 1.
-        paths: how many each call has.
-        scenario: of the bottleneck: a name of vcgym.network.scenarios.bottleneck.sending_scenarios, or one made already.
-        rate: a rate rule; None: the agent sets it.
-        order: a rule of sending order; None: the agent chooses one of ORDERS, the first until it has.
-        pacing: transmission opportunities come so many times as fast as the target; 0: packets of mean size in a row.
-        keeps_order: whether packets keep their order within a path.
+        sessions: number of calls, >= 1.
+        paths: number of paths of each call.
+        scenario: scenario of the bottleneck: a name in vcgym.network.scenarios.bottleneck.sending_scenarios, or an object.
+        rate: a rate rule; None: the agent sets the rate.
+        order: a scheduler; None: the agent selects one of ORDERS, initially the first.
+        pacing: pacing factor relative to the target; 0: spaced by the mean packet size.
+        keeps_order: True if packets keep their order within a path.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
     """
 
@@ -66,6 +67,8 @@ class UplinkBatch:
         keeps_order: bool = True,
         data: str | None = None,
     ) -> None:
+        if isinstance(scenario, str):
+            one_of("uplink", scenario, SENDING_SCENARIOS)
         world = SendingScenario(scenario, data) if isinstance(scenario, str) else scenario
         if rate is not None:
             require_rule("rate", rate, Control.RATE)
@@ -100,7 +103,7 @@ class UplinkBatch:
         self.scenario.draw(split, 0, kind)
 
     def draw(self, row: int, split: str, seed: int, kind: str | None = None) -> None:
-        # Of its own key: the paths are drawn from the seed itself.
+        # A key of its own, since the seed itself is used for the paths.
         self.links[row] = self.scenario.draw(split, int(rng.stream_key(np.uint64(seed), 3, rng.SCENARIO)), kind)
 
     def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None:
@@ -108,7 +111,7 @@ class UplinkBatch:
         assert link is not None
         if isinstance(link.discipline, Codel | FqCodel):
             raise ValueError(f"discipline = {link.discipline} of {link.name} before paths: allowed are None and Threshold")
-        # A report takes whole slots, at least one: nothing it tells of is still to come out of the bottleneck.
+        # A report takes whole slots, at least one, so that all reported packets have left the bottleneck.
         slots = max(-(-control_us // SLOT_US), 1)
         seconds = packets * SLOT_US * 1e-6
         self.sending.start(row, link._replace(audio=AUDIO_PER_SLOT, seconds=max(seconds, 0.1), counts_from_s=0.0))
@@ -141,10 +144,10 @@ class UplinkBatch:
         shown["feedback"][rows] = 0
         shown["rates"][rows] = self.sending.history[rows]
         if not show_remote_feedback(self.inside, calls, rows, self._told, shown["feedback"], shown["feedback_count"]):
-            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets have been told of since the last decision: use a smaller interval")
+            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets were reported since the last decision: use a smaller interval")
 
     def outcomes(self) -> dict[str, NDArray[Any]]:
-        """Video on time, audio that never left, both as shares of what was captured; mean delay of video in ms; kind of the world."""
+        """Return shares of captured video on time and of captured audio never sent; mean video delay in ms; kind of the world."""
         totals = self.sending.totals()
         created = np.maximum(totals.created, 1)
         return {
@@ -154,12 +157,5 @@ class UplinkBatch:
             "kind": np.array(self._kinds),
         }
 
-    def living(self) -> dict[str, Any]:
-        arrays = {"uplink.history": self.sending.history, "uplink.told": self._told}
-        return arrays | {"uplink": self.inside._replace(rate=(), order=())}
-
     def kind(self, row: int) -> str:
         return self._kinds[row]
-
-    def take_kind(self, row: int, kind: str) -> None:
-        self._kinds[row] = kind

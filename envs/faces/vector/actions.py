@@ -1,12 +1,12 @@
-"""Actions: path, lag, rate and order, in this order, less the controls that the agent does not have.
+"""Actions: path, lag, rate and order, in this order, without the controls that the agent does not have.
 
-The lag (of a count buffer, the target) is on a log scale from 10 ms to 1 s: x in [0, 1] is ``10 ms * 100 ** x``; the rate on one from the
-call's minimum target to its maximum. Forms:
+The lag (for a count buffer: the target) is on a log scale from 10 ms to 1 s: x in [0, 1] is ``10 ms * 100 ** x``. The rate is on a log
+scale from the call's minimum target to its maximum. Forms:
 
     discrete    path: 0..paths-1. Lag and rate: a in 0..31, x = a / 31. Order: its index
-    continuous  a score in [-1, 1] per path, the largest wins (ties: the lowest index), and per order. Lag and rate: x = (value + 1) / 2
-    exact       path and order by index; lag in whole microseconds, 0 to 30 s; rate in bit/s, 0: as it is. What a rule says, no grid
-    relative    path: 0 stays, 1 takes the other path of least expected delay (`vcgym.envs.call.features.relative`). Lag: a
+    continuous  path and order: a score in [-1, 1] each, the largest wins (ties: the lowest index). Lag and rate: x = (value + 1) / 2
+    exact       path and order: index. Lag: whole microseconds, 0 to 30 s. Rate: bit/s, 0: unchanged. Decisions of rules, not discretised
+    relative    path: 0 stays, 1 takes the other path with the smallest expected delay (`vcgym.envs.call.features.relative`). Lag: a
                 headroom above the newest delay (`vcgym.envs.call.headroom`), 5 ms * 32 ** (a / 7). Rate and order as in discrete
 """
 
@@ -20,7 +20,7 @@ from vcgym.envs.call.features.relative import slot_count
 from vcgym.envs.call.features.scales import LAG_RATIO_LOG, MIN_LAG_US
 
 LEVELS = 32
-EXACT_MAX_US = 30_000_000  # well below what the receiver's queue holds (41 s)
+EXACT_MAX_US = 30_000_000  # well below the capacity of the receiver's queue (41 s)
 EXACT_MAX_BPS = 1_000_000_000
 FORMS = ("discrete", "continuous", "exact", "relative")
 HEADROOMS_US = np.rint(5000.0 * 32.0 ** (np.arange(8) / 7)).astype(np.int64)  # 5 to 160 ms
@@ -36,7 +36,7 @@ _LAGS_US = _lag_us(np.arange(LEVELS) / (LEVELS - 1))
 def action_space(
     form: str, paths: int, with_path: bool, with_lag: bool, with_rate: bool = False, orders: int = 0
 ) -> spaces.Space[Any]:  # fmt: skip
-    """Return the action space of one session; `with_...`: controls that the agent has; `orders`: how many orders it chooses among."""
+    """Return the action space of one session; `with_...`: controls of the agent; `orders`: number of schedulers it chooses among."""
     if form == "continuous":
         return spaces.Box(-1.0, 1.0, (paths * with_path + with_lag + with_rate + orders,), np.float32)
     choices, lags = (slot_count(paths), len(HEADROOMS_US)) if form == "relative" else (paths, LEVELS)
@@ -67,13 +67,13 @@ def decode(
 
     Args:
         form: one of FORMS.
-        paths: how many there are.
+        paths: number of paths.
         action: (sessions, ...) of the batched action space.
-        with_path: the agent sets the path.
-        with_lag: the agent sets the lag.
-        with_rate: the agent sets the rate.
-        orders: among how many orders the agent chooses; 0: it does not.
-        slots: (sessions, slots), of the form relative: the path in each slot.
+        with_path: True if the agent sets the path.
+        with_lag: True if the agent sets the lag.
+        with_rate: True if the agent sets the rate.
+        orders: number of schedulers among which the agent chooses; 0: it does not.
+        slots: (sessions, slots), for form relative: the path in each slot.
     """
     none = np.zeros(len(action), np.int64)
     columns = action.reshape(len(action), -1)

@@ -1,4 +1,4 @@
-"""Refuses arguments, seeds, masks and actions that are not allowed, before anything moves."""
+"""Validation of arguments, seeds, masks and actions before any state changes."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 
 def require_whole(**counts: tuple[Any, int, int]) -> None:
-    """Refuse values that are no integers within [minimum, maximum], given by name.
+    """Check that each named value is an integer within [minimum, maximum].
 
     Raises:
-        ValueError: naming the argument, the value and what is allowed.
+        ValueError: one is not; the message names argument, value and range.
     """
     for name, (value, low, high) in counts.items():
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
@@ -20,25 +20,25 @@ def require_whole(**counts: tuple[Any, int, int]) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Return True for an integer or a float, NumPy's included, but not for a bool."""
+    """Return True for an integer or a float, including NumPy's, but not for a bool."""
     return isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
 
 
 def require_number(name: str, value: Any, low: float, high: float) -> None:
-    """Refuse a value that is no number within [low, high].
+    """Check that a value is a number within [low, high].
 
     Raises:
-        ValueError: naming the argument, the value and what is allowed.
+        ValueError: one is not; the message names argument, value and range.
     """
     if not is_number(value) or not low <= value <= high:
         raise ValueError(f"{name} = {value!r}: allowed are numbers from {low:g} to {high:g}")
 
 
 def checked_autoreset(mode: AutoresetMode | str) -> AutoresetMode:
-    """Return gymnasium's mode of a name (NEXT_STEP) or value (NextStep) of it.
+    """Return gymnasium's autoreset mode by name (NEXT_STEP) or value (NextStep).
 
     Raises:
-        ValueError: no such mode.
+        ValueError: the mode does not exist.
     """
     named = {name: one for one in AutoresetMode for name in (one, one.name, one.value)}
     if mode not in named:
@@ -47,10 +47,10 @@ def checked_autoreset(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def checked_seeds(seed: int | list[int | None] | None, sessions: int) -> list[int | None]:
-    """Return a seed for each session: those of a list, or consecutive ones from an integer.
+    """Return a seed for each session: from a list, or consecutive ones from an integer.
 
     Raises:
-        ValueError: not one per session, or not of 64 bits.
+        ValueError: the number of seeds is wrong, or a seed does not fit in 64 bits.
     """
     seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(sessions)]
     if len(seeds) != sessions:
@@ -65,7 +65,7 @@ def checked_mask(mask: Any, sessions: int) -> NDArray[np.bool_]:
     """Return a mask of sessions to reset.
 
     Raises:
-        ValueError: another shape or type, or no session.
+        ValueError: wrong shape or type, or no session is selected.
     """
     if not isinstance(mask, np.ndarray) or mask.shape != (sessions,) or mask.dtype != np.bool_ or not mask.any():
         raise ValueError(f"reset_mask = {mask!r}: allowed is a bool array of shape ({sessions},) with at least one True")
@@ -79,7 +79,7 @@ def checked_actions(actions: Any, space: spaces.Space[Any]) -> NDArray[Any]:
         ValueError: an action outside the space.
     """
     actions = np.asarray(actions)
-    # A float where an index is wanted would be cut off silently, NaN included.
+    # A float in place of an index, even NaN, would be truncated silently.
     same_kind = np.can_cast(actions.dtype, space.dtype or actions.dtype, "same_kind")
     if not same_kind or not space.contains(actions.astype(space.dtype, copy=False)):
         raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")

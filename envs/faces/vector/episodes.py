@@ -1,6 +1,6 @@
-"""Common part of the native vector environments: seeds, resets, autoreset modes, observations, rewards, checked actions, saved states.
+"""Base of the native vector environments: seeds, resets, autoreset modes, observations, rewards, checked actions, saved states.
 
-A step is one decision of each session. Subclasses define what a session is, and what its agent observes and controls.
+A step is one decision of each session. Subclasses define the session, its observations and its controls.
 """
 
 from abc import abstractmethod
@@ -19,28 +19,29 @@ from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds, require_whole
-from vcgym.envs.faces.vector.snapshot import restore, snapshot
+from vcgym.envs.faces.vector.snapshot import UnderWay, restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
+from vcgym.network.traces.refusal import shown
 
 OBSERVATIONS = ("features", "dict", "records")
 
 
 class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
-    """Sessions side by side, one decision of each per step; an episode ends by truncation.
+    """Vector environment of parallel sessions, each with one decision per step; an episode ends by truncation.
 
     Args:
         batch: the sessions.
         layout: parts of an observation of features.
         observation: "features", a flat Box; "dict", the parts of `layout`; or "records".
-        records: parts of an observation of records, of one session.
-        single_action_space: of one session.
+        records: parts of one session's observation of records.
+        single_action_space: action space of one session.
         reward: parameters of a reward.
-        accounts: counters that it reads.
-        arguments: what a state must agree on: all that can change what comes next.
+        accounts: counters that the reward reads.
+        arguments: arguments that a saved state must match: all that affect the future.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED, or gymnasium's enum.
         render_mode: None; only the scalar face draws.
-        max_episode_steps: decisions after which a call is cut off; None: it is played to its end.
+        max_episode_steps: decisions after which a call is truncated; None: at its end.
     """
 
     batch: Batch
@@ -77,72 +78,64 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self.single_action_space = single_action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(single_action_space, num_envs)
-        # The observations shown last: a masked reset shows those of the other sessions again.
+        # The last observations: a masked reset returns them again for the other sessions.
         self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in by_part.items()}
         self._arguments = ", ".join(map(str, (type(self).__name__, num_envs, *arguments, max_episode_steps, mode.value)))
         self._seeds = np.zeros(num_envs, np.uint64)
         self._episodes = np.full(num_envs, -1, np.int64)
         self._max_steps, self._steps = max_episode_steps, np.zeros(num_envs, np.int64)
         self._done = np.zeros(num_envs, bool)
+        # The progress of the calls: the actions of each step since the start of the oldest call, and per call a line of reset options.
+        self._action_type = np.dtype(np.float64 if np.issubdtype(single_action_space.dtype, np.floating) else np.int64)
+        self._decisions: list[NDArray[Any]] = []
+        self._options = [self._line_of({})] * num_envs
 
     @abstractmethod
     def _refuse_options(self, **options: Any) -> None:
-        """Refuse an unknown value of an option of reset before anything moves."""
+        """Reject an unknown value of a reset option before any state changes."""
 
     @abstractmethod
     def _start(self, row: int, seed: int, **options: Any) -> None:
-        """Begin a session on the world that `seed` names."""
+        """Start a session on world `seed`."""
 
     def _begun(self, rows: NDArray[np.int64]) -> None:
         """Prepare all sessions that have just been started."""
 
     @abstractmethod
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        """Apply actions; of sessions other than `rows` the action is without effect.
+        """Apply actions; actions of sessions not in `rows` are ignored.
 
         Raises:
-            ValueError: an action of one of `rows` that is not allowed now.
+            ValueError: an action of one of `rows` is not valid now.
         """
 
     @abstractmethod
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        """Renew the observations of `rows` in `shown`, by part. Several threads do so at once, each with rows of its own."""
+        """Update the observations of `rows` in `shown`, by part. Several threads do so in parallel, each with its own rows."""
 
     @abstractmethod
     def _worlds(self) -> dict[str, NDArray[Any]]:
-        """Return what tells the worlds of all sessions apart, by name, (num_envs,) each."""
+        """Return the identity of the worlds of all sessions, by name, (num_envs,) each."""
 
     @abstractmethod
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """Return the outcomes of finished sessions, by name, (num_envs,) each."""
 
     @abstractmethod
-    def _living(self) -> dict[str, Any]:
-        """Return all mutable state that this class does not hold: arrays, or NamedTuples of them, by name."""
-
-    @abstractmethod
-    def _world_names(self) -> list[str]:
-        """Return a line for each session that names its world."""
-
-    @abstractmethod
-    def _take_world_names(self, names: list[str]) -> None:
-        """Take over the lines of `_world_names`."""
-
-    @abstractmethod
     def draw(self, axes: Any, row: int) -> None:
-        """Draw one session on axes of matplotlib."""
+        """Draw one session on matplotlib axes."""
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
-        """Begin new calls.
+        """Start new calls.
 
         Args:
-            seed: session i plays world ``seed + i`` of the split (or ``seed[i]``), and then worlds that follow from it. None: go on.
-            options: reset_mask (num_envs,) bool: only these sessions. The others choose among worlds, see docs/envs.md.
+            seed: session i plays world ``seed + i`` of the split (or ``seed[i]``), then worlds derived from it. None: continue these.
+            options: reset_mask (num_envs,) bool selects the sessions to reset. Other options restrict the worlds, see docs/envs.md.
 
         Returns:
-            Observations of all sessions, and infos that name the worlds drawn: `seed`, and `pair` and `stratum`, or `kind`.
+            Observations of all sessions, and infos that name the sampled worlds: `seed`, and `pair` and `stratum`, or `kind`.
         """
         options = dict(options or {})
         mask = options.pop("reset_mask", None)
@@ -169,17 +162,18 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return bool((self._episodes >= 0).all())
 
     def _begin(self, rows: NDArray[np.int64], fresh: dict[str, NDArray[Any]], **options: Any) -> dict[str, Any]:
-        """Begin new calls in `rows`, write their first observations into `fresh`, and return infos that name their worlds."""
+        """Start new calls in `rows`, write their first observations into `fresh`, and return infos that name their worlds."""
         seeds, begun = np.zeros(self.num_envs, np.uint64), np.zeros(self.num_envs, bool)
         for row in rows:
             self._episodes[row] += 1
             episode = int(self._episodes[row])
             seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
             self._start(row, seed, **options)
-            seeds[row], begun[row] = seed, True
+            seeds[row], begun[row], self._options[row] = seed, True, self._line_of(options)
             begin_row(self.reward, self._rewarded, self.accounts, row)
         self._begun(rows)
         self._done[rows], self._steps[rows] = False, 0
+        del self._decisions[: len(self._decisions) - int(self._steps.max())]
         self.batch.shares.each(partial(self._begin_share, fresh), rows)
         return _masked({"seed": seeds, **self._worlds()}, begun)
 
@@ -193,7 +187,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Play every session to its next decision.
 
         Raises:
-            ResetNeeded: before the first reset, or, with autoreset disabled, for a session that is over.
+            ResetNeeded: before the first reset or, with autoreset disabled, for a session that is done.
             ValueError: an action outside the space.
         """
         mode = self.metadata["autoreset_mode"]
@@ -203,7 +197,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             )
         starting = np.flatnonzero(self._done)
         running = np.flatnonzero(~self._done)
-        self._answer(checked_actions(actions, self.action_space), running)
+        self._decide(checked_actions(actions, self.action_space), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
         self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), running)
@@ -222,10 +216,15 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             self._done = truncated.copy()
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
 
+    def _decide(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        """Apply actions as `_answer` does, and store them."""
+        self._answer(actions, rows)
+        self._decisions.append(np.array(actions, self._action_type))
+
     def _step_share(
         self, rewards: NDArray[np.float64], truncated: NDArray[np.bool_], fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]
     ) -> None:
-        """Do all that a step is for the sessions of one thread, so that threads meet once per step."""
+        """Do the whole step for the sessions of one thread, so that threads synchronise once per step."""
         self.batch.advance(rows)
         write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
         self._steps[rows] += 1
@@ -233,12 +232,12 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         if self._max_steps is not None:
             truncated[rows] |= self._steps[rows] >= self._max_steps
         self._write_observations(rows, self._shown)
-        between = slice(rows[0], rows[-1] + 1)  # other rows in there are of this thread too, and are begun and shown later
+        between = slice(rows[0], rows[-1] + 1)  # other rows in this slice belong to this thread too; they are started and observed later
         for name, value in self._shown.items():
             fresh[name][between] = value[between]
 
     def _allocate_observations(self) -> tuple[Any, dict[str, NDArray[Any]]]:
-        """Return new observations, in the form of their space, and the same memory by part."""
+        """Return new observations in the form of their space, and views of their parts."""
         if self.observation_kind == "features":
             flat = np.empty((self.num_envs, len(self.layout.features)), np.float32)
             return flat, self.layout.split(flat)
@@ -253,33 +252,72 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return last
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Return all mutable state as plain arrays: `set_state` on an env of the same arguments goes on where this one stood."""
-        return snapshot(self._arguments, self._everything(), self._world_names(), self.np_random)
+        """Return the progress of the calls as plain arrays; `set_state` on an env with the same arguments resumes from it."""
+        return snapshot(self._arguments, self._under_way(), self.np_random)
 
     def set_state(self, state: dict[str, NDArray[Any]]) -> None:
-        """Take over a state of `get_state`.
+        """Restore a state of `get_state` by replaying its calls, which takes as long as before, without the agent's time.
 
         Raises:
-            ValueError: it is the state of an env of other arguments, or an index in it is out of range.
+            ValueError: the state is of an env with other arguments, or no decisions lead to it. In the second case all sessions must be
+                reset.
         """
-        self._take_world_names(restore(state, self._arguments, self._everything(), self.np_random, self._refuse_state))
+        calls = restore(state, self._arguments, self._under_way(), self.np_random)
+        begun = calls.episodes >= 0
+        for line in dict.fromkeys(calls.options):
+            self._refuse_options(**self._options_of(line))
+        try:
+            self._seeds[:], self._episodes[:], self._steps[:] = calls.seeds, calls.episodes - begun, 0
+            self._decisions.clear()
+            for line in dict.fromkeys(calls.options):
+                rows = np.flatnonzero(begun & (np.array(calls.options) == line))
+                if len(rows):
+                    self._begin(rows, self._shown, **self._options_of(line))
+            self._done = self._replay(calls)
+        except BaseException:
+            self._episodes[:] = -1
+            raise
 
-    def _refuse_state(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Raise ValueError if a value of a state, by the names of `_everything`, is out of range."""
+    def _replay(self, calls: UnderWay) -> NDArray[np.bool_]:
+        """Replay started calls with the decisions of a state; return a mask of those that are done."""
+        rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
+        _, fresh = self._allocate_observations()
+        for before_end in range(len(calls.decisions), 0, -1):
+            rows = np.flatnonzero(calls.steps >= before_end)
+            if truncated[rows].any():
+                row = rows[truncated[rows]][0]
+                allowed = f"0 to {calls.steps[row] - before_end}, when the call is done"
+                raise ValueError(f"state of an env: steps[{row}] is {calls.steps[row]}; allowed: {allowed}")
+            self._decide(checked_actions(calls.decisions[-before_end], self.action_space), rows)
+            self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), rows)
+        return truncated
 
-    def _everything(self) -> dict[str, Any]:
-        arrays = {f"env.{name}": getattr(self, name) for name in ("_seeds", "_episodes", "_steps", "_done", "_rewarded")}
-        return arrays | {f"env._shown.{name}": value for name, value in self._shown.items()} | self._living()
+    def _under_way(self) -> UnderWay:
+        steps = np.where(self._episodes < 0, 0, self._steps)
+        decisions = np.zeros((int(steps.max()), *(self.action_space.shape or ())), self._action_type)
+        for before_end in range(len(decisions), 0, -1):
+            decided = steps >= before_end
+            decisions[-before_end, decided] = self._decisions[-before_end][decided]
+        return UnderWay(self._seeds, self._episodes, steps, decisions, self._options)
+
+    def _line_of(self, options: dict[str, Any]) -> str:
+        return "\t".join(options.get(name) or "" for name in self.reset_options)
+
+    def _options_of(self, line: str) -> dict[str, Any]:
+        values = line.split("\t")
+        if len(values) != len(self.reset_options):
+            raise ValueError(f"state of an env: options is {shown(line)}; allowed: {', '.join(self.reset_options)}, with tabs between")
+        return {name: value for name, value in zip(self.reset_options, values, strict=True) if value}
 
 
 def _masked(values: dict[str, NDArray[Any]], rows: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return infos that hold the values of `rows` alone, as gymnasium masks them."""
+    """Return infos with the values of `rows` only, with gymnasium's masks."""
     infos: dict[str, Any] = {name: np.where(rows, value, np.zeros_like(value)) for name, value in values.items()}
     return infos | {f"_{name}": rows.copy() for name in values}
 
 
 def _joined(infos: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    """Return infos of some sessions with those of others."""
+    """Return the merged infos of two sets of sessions."""
     joined = others | infos
     for name in [name for name in others if name in infos and not name.startswith("_")]:
         joined[name] = np.where(others[f"_{name}"], others[name], infos[name])

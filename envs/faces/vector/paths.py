@@ -1,4 +1,4 @@
-"""The native vector environment of calls over paths, perhaps behind an uplink; Relay, Playout and Call are made of it."""
+"""The native vector environment of calls over paths, with or without an uplink; base of Relay, Playout and Call."""
 
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.envs.call.bounds import require_in_bounds
 from vcgym.envs.call.features.added import CALL, Added, NoFeatures, chain, features_of, fingerprint
 from vcgym.envs.call.features.added import PATHS as OF_PATHS
 from vcgym.envs.call.features.forecast import forecast_by
@@ -34,32 +33,32 @@ from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
+from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairment": Impairment(), "rating": Rating()})
-MAX_DELAY_MS = SLOTS * SLOT_US / 1000.0  # what the calendar of packets in flight holds
+MAX_DELAY_MS = SLOTS * SLOT_US / 1000.0  # limit of the calendar of packets in flight
 
 
 class Controls(NamedTuple):
-    """Controls behind the sender that the agent sets, and where it decides. The uplink knows its own."""
+    """Controls behind the sender that the agent sets, and its decision points. The uplink has its own."""
 
     path: bool
     lag: bool
     at_arrivals: bool
-    interval: int = 1  # packets from decision to decision; without effect at arrivals
+    interval: int = 1  # packets between decisions; ignored at arrivals
 
 
 class PathsVectorEnv(EpisodeVectorEnv):
-    """A batch of calls, some controls of which the agent sets; each environment's docstring specifies observation, action and reward.
+    """A batch of calls with some controls set by the agent; each environment's docstring specifies observation, action and reward.
 
     Args:
-        num_envs: how many calls are played side by side, >= 1.
-        controls: what the agent sets.
+        num_envs: number of calls played in parallel, >= 1.
+        controls: controls of the agent.
         router: controller of the path: `vcgym.envs.call.controllers.Agent`, or parameters of a rule.
         receiver: controller of the lag: one of `vcgym.envs.call.controllers`, or parameters of a rule.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
-        max_episode_steps: decisions after which a call is cut off; None: it is played to its end.
+        max_episode_steps: decisions after which a call is truncated; None: at its end.
         arguments: fields of the settings of `vcgym.envs.faces.vector.settings`.
     """
 
@@ -79,7 +78,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(controls.interval, 1, RECORDS_SHOWN // 2))
-        settings, at, agent = grouped(self.settings, arguments)
+        settings, at, agent = grouped(type(self), arguments)
         one_of("action", agent.action, FORMS)
         world = settings.make()
         added = _added_features(agent, controls)
@@ -94,7 +93,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         self._no_paths = np.zeros((num_envs, 0, 0), np.float32)
         self._features = allocate_features(num_envs, world.paths, added)
         chosen = require_reward(agent.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
-        # The data included.
+        # Includes the data.
         decisive = (
             router, receiver, world.name, world.mode, settings.split, world.packets, chosen, agent.observation, agent.action, *location,
             settings.burst, float(settings.tau_ms), agent.log, world.layout.card, fingerprint(added), controls.interval,
@@ -114,7 +113,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         super().__init__(self.batch, *observed, acted, reward, accounts, decisive, autoreset_mode, render_mode, max_episode_steps)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
-        """Return the stages that packets pass before they go onto a path."""
+        """Return the stages before the paths."""
         return NO_UPLINK
 
     def _records(self, paths: int) -> dict[str, spaces.Space[Any]]:
@@ -131,7 +130,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
 
     @property
     def chosen_from(self) -> str | None:
-        """Return the part of an observation whose items the agent chooses among; None if a rule chooses the path."""
+        """Return the part of an observation whose items are the agent's choices; None if a rule chooses the path."""
         return ("paths" if self.slots is None else "slots") if self.controls.path else None
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
@@ -166,7 +165,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         if self.controls.at_arrivals:
             show_arrival(batch.calls, rows, batch.receiver, shown["records"], shown["count"])
         elif not show_feed(batch.calls, rows, shown["records"], shown["count"]):
-            raise OverflowError(f"more than {RECORDS_SHOWN} records have come since the last decision: use a smaller interval")
+            raise OverflowError(f"more than {RECORDS_SHOWN} records have arrived since the last decision: use a smaller interval")
         self.uplink.show(batch.calls, rows, shown)
 
     def _write_features(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
@@ -183,14 +182,14 @@ class PathsVectorEnv(EpisodeVectorEnv):
             self.uplink.observe(batch.calls, rows, shown["sender"])
 
     def _worlds(self) -> dict[str, NDArray[Any]]:
-        """Return pair and stratum, and behind an uplink the kind of its world."""
-        draws = [(draw.pair, draw.stratum) if draw else ("", "") for draw in self.batch.draws]  # not yet begun: a masked reset
+        """Return pair and stratum and, with an uplink, the kind of its world."""
+        draws = [(draw.pair, draw.stratum) if draw else ("", "") for draw in self.batch.draws]  # not started yet: a masked reset
         pairs, strata = np.array(draws).T
         kinds = np.array([self.uplink.kind(row) for row in range(self.num_envs)])
         return {"pair": pairs, "stratum": strata, **({"kind": kinds} if self.uplink.part else {})}
 
     def _outcomes(self) -> dict[str, NDArray[Any]]:
-        """Return R, MOS, mean mouth-to-ear delay and concealed share of the calls, beside their worlds."""
+        """Return R, MOS, mean mouth-to-ear delay and concealed share of the calls, in addition to their worlds."""
         counters = self.batch.calls["counters"]
         ticks = np.maximum(counters["ticks_played"] + counters["ticks_stretched"] + counters["ticks_concealed"], 1)
         offset_ms, concealed = counters["offset_us_sum"] / ticks / 1000.0, counters["ticks_concealed"] / ticks
@@ -205,46 +204,15 @@ class PathsVectorEnv(EpisodeVectorEnv):
         draw_paths(axes, self.batch, row)
 
     def played(self) -> Played:
-        """Return every call packet by packet, as it stands; needs ``log=True``."""
+        """Return the current state of every call packet by packet; needs ``log=True``."""
         return self.batch.played()
-
-    def _living(self) -> dict[str, Any]:
-        batch = self.batch
-        return {
-            "calls": batch.calls, "tables": batch.tables, "router": batch.router_state, "receiver": batch.receiver_state,
-            "history": batch.history, "features": self._features, "world": batch.world.rows, "delay_us": batch.world.delay_us,
-            **self.uplink.living(), **({} if self.slots is None else {"slots": self.slots}),
-        }  # fmt: skip
-
-    def _refuse_state(self, arrays: dict[str, NDArray[Any]]) -> None:
-        batch = self.batch
-        windows, probes = batch.tables.windows.shape[1], batch.tables.probe_path.size
-        require_in_bounds(arrays["calls"], arrays["tables.answers"], batch.packets, batch.scenario.paths, windows, probes)
-        if self.slots is not None and not np.isin(arrays["slots.order"], np.arange(batch.scenario.paths)).all():
-            raise ValueError(f"state holds slots of paths that are not there; allowed: 0 to {batch.scenario.paths - 1}")
-        for name in ("interval", "feedback_loss"):
-            if (arrays["calls"][name] != batch.calls[name]).any():
-                raise ValueError(f"state of another env: {name} is {arrays['calls'][name][0]}; allowed: {batch.calls[name][0]}")
-
-    def _world_names(self) -> list[str]:
-        """Return the name of each sampled world; its parameters are stored in the world's rows."""
-        kinds = map(self.uplink.kind, range(self.num_envs))
-        return [
-            f"{draw.pair}\t{draw.stratum}\t{draw.seed}\t{kind}" if draw else "" for draw, kind in zip(self.batch.draws, kinds, strict=True)
-        ]
-
-    def _take_world_names(self, names: list[str]) -> None:
-        named = [name.split("\t") if name else None for name in names]
-        self.batch.draws = [WorldDraw(parts[0], parts[1], int(parts[2]), {}) if parts else None for parts in named]
-        for row, parts in enumerate(named):
-            self.uplink.take_kind(row, parts[3] if parts else "")
 
 
 def _added_features(agent: CallAgentSettings, controls: Controls) -> Added | NoFeatures:
-    """Return the features that are added, the forecast of a predictor first.
+    """Return the added features, the forecast of a predictor first.
 
     Raises:
-        ValueError: features that do not fit the observation.
+        ValueError: features do not fit the observation.
     """
     predictor, features = agent.predictor, agent.features or ()
     if predictor is not None and (controls.at_arrivals or agent.observation == "records"):

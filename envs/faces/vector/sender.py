@@ -1,4 +1,4 @@
-"""The native vector environment of senders that share a bottleneck; Rate and SendOrder are made of it."""
+"""The native vector environment of senders at a shared bottleneck; base of Rate and SendOrder."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -23,15 +23,15 @@ from vcgym.network.scenarios.bottleneck.recipe import data_hash
 
 
 class SenderVectorEnv(EpisodeVectorEnv):
-    """A batch of senders, one control of which the agent sets; each environment's docstring specifies observation, action and reward.
+    """A batch of senders with one control set by the agent; each environment's docstring specifies observation, action and reward.
 
     Args:
-        num_envs: how many calls are played side by side, >= 1.
+        num_envs: number of calls played in parallel, >= 1.
         rate: controller of the rate: `RateAgent`, or parameters of a rule.
         order: controller of the order: `OrderAgent`, or parameters of a rule.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
-        max_episode_steps: decisions after which a call is cut off; None: it is played to its end.
+        max_episode_steps: decisions after which a call is truncated; None: at its end.
         arguments: fields of the settings of `vcgym.envs.faces.vector.settings`.
     """
 
@@ -52,7 +52,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20))
-        asked, agent = grouped(self.settings, arguments)
+        asked, agent = grouped(type(self), arguments)
         one_of("action", agent.action, self.forms)
         self.asked, self.scenario, self.action_form = asked, asked.make(), agent.action
         chosen = require_reward(agent.reward, self.rewards, (SENDER,))
@@ -72,7 +72,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         super().__init__(self.batch, *observed, acted, chosen, accounts, decisive, autoreset_mode, render_mode, max_episode_steps)
 
     def _own_arguments(self) -> tuple[Any, ...]:
-        """Return further arguments that a state must agree on."""
+        """Return further arguments that a saved state must match."""
         return ()
 
     @abstractmethod
@@ -99,7 +99,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         return {"kind": np.array(self._kinds)}
 
     def _outcomes(self) -> dict[str, NDArray[Any]]:
-        """Return R of the audio, shares on time and missing, mean delay and rate delivered, beside worlds; and the parts of `utility`."""
+        """Return R of the audio, shares on time and missing, mean delay, delivery rate and worlds; and the parts of `utility`."""
         counts, ends_us = self.batch.senders["counts"], self.batch.senders["ends_us"]
         created, delivered = (np.maximum(counts[name], 1) for name in ("created", "delivered"))
         audio = counts["on_time"][:, AUDIO] / created[:, AUDIO]
@@ -116,22 +116,9 @@ class SenderVectorEnv(EpisodeVectorEnv):
         }
 
     def log(self, row: int) -> NDArray[np.void]:
-        """Return the packets of one call that were kept, see `SendingBatch.log`."""
+        """Return the logged packets of one call, see `SendingBatch.log`."""
         return self.batch.log(row)
 
     def draw(self, axes: Any, row: int) -> None:
         """Draw the call so far, see `vcgym.envs.faces.render.draw_sender`."""
         draw_sender(axes, self.batch, row)
-
-    def _living(self) -> dict[str, Any]:
-        batch = self.batch
-        return {
-            "senders": batch.senders, "dumbbell": batch.tables.dumbbell, "flight": batch.tables.flight, "log": batch.tables.log,
-            "targets": batch.tables.targets, "others": batch.tables.others, "rate": batch.rate_state, "history": batch.history,
-        }  # fmt: skip
-
-    def _world_names(self) -> list[str]:
-        return list(self._kinds)
-
-    def _take_world_names(self, names: list[str]) -> None:
-        self._kinds = names

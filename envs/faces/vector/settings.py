@@ -1,4 +1,4 @@
-"""Settings of environments, in groups; environments take their fields as keyword arguments."""
+"""Settings of environments in groups, whose fields are keyword arguments of the environments."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,17 @@ from vcgym.network.scenarios.scenario import TAU_MS, RecipeMaker, Scenario
 
 @dataclass(frozen=True)
 class WorldSettings:
-    """The worlds that calls over paths are played on.
+    """Worlds of calls over paths.
 
     Attributes:
-        scenario: name, see `vcgym.network.scenarios.scenario`; a class of `Recipe` from anywhere; or a `Scenario`, whose settings hold.
-        mode: how its statistics become packets: correlated, paper or replay.
-        split: train or validation; test is the leaderboard's.
+        scenario: name, see `vcgym.network.scenarios.scenario`; any subclass of `Recipe`; or a `Scenario`, which keeps its settings.
+        mode: generation of delays from statistics: correlated, paper or replay.
+        split: train or validation; test is reserved for the leaderboard.
         packets: length of a call, 1 to 1,000,000.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
-        burst: of mode paper: which measured burst its draws are fitted to, worst or median.
-        tau_ms: of mode correlated: correlation time of queueing, 0 to 60,000.
-        traces: of scenario replay: a folder or files of traces.
+        burst: mode paper only: the measured burst to which draws are fitted, worst or median.
+        tau_ms: mode correlated only: correlation time of queueing, 0 to 60,000.
+        traces: scenario replay only: a folder or files of traces.
     """
 
     scenario: str | RecipeMaker | Scenario = "wonderproxy"
@@ -43,28 +43,28 @@ class WorldSettings:
 
         Raises:
             ValueError: a value that is not allowed, or an unknown split.
-            DataError: data that is missing or broken.
+            DataError: data is missing or broken.
         """
         require_whole(packets=(self.packets, 1, 1_000_000))
         made = self.scenario
         if not isinstance(made, Scenario):
             made = Scenario(made, self.mode, self.packets, self.data, self.burst, self.tau_ms, self.traces)
-        made.pairs(self.split)  # refuses an unknown split
+        made.pairs(self.split)  # rejects an unknown split
         return made
 
 
 @dataclass(frozen=True)
 class BottleneckSettings:
-    """The worlds that senders are played on.
+    """Worlds of senders.
 
     Attributes:
-        scenario: name, see `vcgym.network.scenarios.bottleneck.sending_scenarios`, or a `BottleneckRecipe` from anywhere.
-        split: train or validation; test is the leaderboard's.
-        seconds: length of a call, 0.1 to 3600; None: as the scenario says.
-        send_queue: packets that may wait at the sender, 1 to 1024; None: as the scenario says.
-        pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: packets of mean size in a row, at the target.
+        scenario: name, see `vcgym.network.scenarios.bottleneck.sending_scenarios`, or any `BottleneckRecipe`.
+        split: train or validation; test is reserved for the leaderboard.
+        seconds: length of a call, 0.1 to 3600; None: set by the scenario.
+        send_queue: capacity of the send queue in packets, 1 to 1024; None: set by the scenario.
+        pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
-        traces: of scenario rate-replay: a folder or files of capacity traces.
+        traces: scenario rate-replay only: a folder or files of capacity traces.
     """
 
     scenario: str | BottleneckRecipe = "rate"
@@ -80,7 +80,7 @@ class BottleneckSettings:
 
         Raises:
             ValueError: a value that is not allowed, or an unknown split.
-            DataError: data that is missing or broken.
+            DataError: data is missing or broken.
         """
         if self.send_queue is not None:
             require_whole(send_queue=(self.send_queue, 1, 1024))
@@ -88,11 +88,11 @@ class BottleneckSettings:
             require_number("seconds", self.seconds, 0.1, 3600.0)
         require_number("pacing", self.pacing, 0.0, 1000.0)
         made = SendingScenario(self.scenario, self.data, self.traces) if isinstance(self.scenario, str) else self.scenario
-        made.draw(self.split, 0)  # refuses an unknown split
+        made.draw(self.split, 0)  # rejects an unknown split
         return made
 
     def applied(self, link: SharedLink) -> SharedLink:
-        """Return the world with the length and the send queue that are asked for."""
+        """Return the world with the requested length and send queue."""
         if self.seconds is not None:
             link = link._replace(seconds=self.seconds, counts_from_s=link.counts_from_s if link.counts_from_s < self.seconds else 0.0)
         return link if self.send_queue is None else link._replace(send_queue=self.send_queue)
@@ -100,11 +100,11 @@ class BottleneckSettings:
 
 @dataclass(frozen=True)
 class LocationSettings:
-    """The location of the router's controller, and what reaches it.
+    """Location of the router's controller, and its feedback.
 
     Attributes:
-        location: where the router's controller is: sender, central or receiver.
-        feedback_loss: share of feedback that is lost, 0 <= share < 1.
+        location: location of the router's controller: sender, central or receiver.
+        feedback_loss: share of lost feedback, 0 <= share < 1.
         probe_rate: probes per second on each idle path, >= 0.
     """
 
@@ -126,7 +126,7 @@ class AgentSettings:
         reward: name, or parameters of a reward.
         observation: features (a flat Box), dict (its parts) or records.
         action: discrete, continuous or exact.
-        threads: how many threads share the sessions; without effect on the result.
+        threads: number of threads; the result does not depend on it.
     """
 
     reward: Any = "emodel"
@@ -146,7 +146,7 @@ class CallAgentSettings(AgentSettings):
     Attributes:
         reward: emodel, event, impairment, rating, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
         action: discrete, continuous, exact or relative.
-        features: added to those of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
+        features: additional features of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         log: keep per-packet outcomes, for `played`.
     """
@@ -166,9 +166,9 @@ class SenderAgentSettings(AgentSettings):
     """Observation, action and reward of an agent at a sender.
 
     Attributes:
-        reward: utility (Rate alone), emodel or on_time (SendOrder alone), or parameters of a reward (`vcgym.envs.call.rewards.reward`).
+        reward: utility (Rate only), emodel or on_time (SendOrder only), or parameters of a reward (`vcgym.envs.call.rewards.reward`).
         action: form of the action, see the environment.
-        log_packets: how many packets of each call are kept, for `log`.
+        log_packets: number of packets of each call kept for `log`.
     """
 
     log_packets: int = 0
@@ -179,10 +179,10 @@ class SenderAgentSettings(AgentSettings):
 
 
 def arguments_of(creator: Any) -> dict[str, inspect.Parameter]:
-    """Return the arguments with a default of a function or class, with their types: those of its bases and its settings too."""
+    """Return the arguments with defaults of a function or class, including those of its bases and settings, with their types."""
     found: dict[str, inspect.Parameter] = {}
     kinds = [vars(kind)["__init__"] for kind in creator.__mro__ if "__init__" in vars(kind)] if isinstance(creator, type) else [creator]
-    for layer in kinds:  # a class's own constructor, then its bases'
+    for layer in kinds:  # the class's own constructor, then its bases'
         parameters = inspect.signature(layer).parameters.values()
         found = {p.name: p for p in parameters if p.default is not p.empty} | found
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
@@ -192,15 +192,15 @@ def arguments_of(creator: Any) -> dict[str, inspect.Parameter]:
     return grouped | found
 
 
-def grouped(groups: tuple[type, ...], arguments: Mapping[str, Any]) -> Any:
-    """Return the groups that keyword arguments make.
+def grouped(face: Any, arguments: Mapping[str, Any]) -> Any:
+    """Return the groups of settings given by keyword arguments of an environment.
 
     Raises:
         TypeError: an unknown argument.
-        ValueError: a value that is not allowed.
+        ValueError: a value is not allowed.
     """
-    names = {group: [field.name for field in fields(group)] for group in groups}
+    names = {group: [field.name for field in fields(group)] for group in face.settings}
     known = {name for found in names.values() for name in found}
     if unknown := [name for name in arguments if name not in known]:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}: allowed are {', '.join(sorted(known))}")
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}: allowed are {', '.join(sorted(arguments_of(face)))}")
     return [group(**{name: arguments[name] for name in found if name in arguments}) for group, found in names.items()]

@@ -1,89 +1,104 @@
-"""The moving state of a batch as plain arrays, and back."""
+"""The state of a batch as plain arrays: its seeds and the decisions in the running calls.
 
-from collections.abc import Callable, Iterator
-from typing import Any
+A seed determines a world; a world and the decisions determine a call. So this is the complete state, and restoring it replays the calls.
+No array of compiled code is ever read from a state: a forged state is rejected, or equals the state after other decisions.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.traces.refusal import shown
 
-Check = Callable[[dict[str, NDArray[Any]]], None]
-
-_BEFORE, _SHOWN = 30, 110  # characters of arguments that an error repeats: before the first that differs, and in all
-
-
-def _arrays(prefix: str, value: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the arrays inside nested NamedTuples, with dotted names."""
-    if isinstance(value, np.ndarray):
-        yield prefix, value
-    elif isinstance(value, tuple) and hasattr(value, "_fields"):
-        for name in value._fields:
-            yield from _arrays(f"{prefix}.{name}", getattr(value, name))
+_BEFORE, _SHOWN = 30, 110  # characters of arguments in an error: before the first difference, and in total
+_MAX_EPISODE = 1 << 62
 
 
-def _flat(living: dict[str, Any]) -> dict[str, NDArray[Any]]:
-    return {name: value for prefix, part in living.items() for name, value in _arrays(prefix, part)}
+class UnderWay(NamedTuple):
+    """Running calls; first axis: session.
+
+    Attributes:
+        seeds: uint64 (sessions,), seed of the first episode since the last seeded reset.
+        episodes: int64 (sessions,), episodes since then; -1 before the first.
+        steps: int64 (sessions,), number of decisions in the call.
+        decisions: (maximum steps, sessions, *action), aligned at the last step; zeros before a session's first step.
+        options: a line per session: the options of the reset that started the call.
+    """
+
+    seeds: NDArray[np.uint64]
+    episodes: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    decisions: NDArray[Any]
+    options: list[str]
 
 
-def _plain(value: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy without structure: records as bytes."""
-    return np.ascontiguousarray(value).view(np.uint8).copy() if value.dtype.names else value.copy()
-
-
-def snapshot(arguments: str, living: dict[str, Any], worlds: list[str], draws: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Return all mutable state as plain arrays by name.
+def snapshot(arguments: str, under_way: UnderWay, draws: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """Return a state as plain arrays by name.
 
     Args:
-        arguments: what a state must agree on.
-        living: arrays, or nested NamedTuples of them, by name.
-        worlds: a line for each session that names its world.
+        arguments: arguments that a state must match.
+        under_way: the calls.
         draws: the generator of seeds.
     """
-    state = {name: _plain(value) for name, value in _flat(living).items()}
-    state["draws"] = np.frombuffer("\n".join(worlds).encode(), np.uint8).copy()
-    state["arguments"] = np.frombuffer(arguments.encode(), np.uint8).copy()
     inside: Any = draws.bit_generator.state["state"]
-    state["generator"] = np.frombuffer(f"{inside['state']},{inside['inc']}".encode(), np.uint8).copy()
-    return state
+    texts = {"arguments": arguments, "options": "\n".join(under_way.options), "generator": f"{inside['state']},{inside['inc']}"}
+    arrays = {name: value.copy() for name, value in under_way._asdict().items() if name != "options"}
+    return arrays | {name: np.frombuffer(text.encode(), np.uint8).copy() for name, text in texts.items()}
 
 
-def restore(
-    state: dict[str, NDArray[Any]], arguments: str, living: dict[str, Any], draws: np.random.Generator, check: Check
-) -> list[str]:  # fmt: skip
-    """Write a state of `snapshot` back, once all of it has been checked; return its names of worlds.
+def restore(state: dict[str, NDArray[Any]], arguments: str, like: UnderWay, draws: np.random.Generator) -> UnderWay:
+    """Return the calls of a state of `snapshot` after checking all of it, and set the generator.
 
     Args:
-        state: of `snapshot`.
-        arguments: what it must agree on.
-        living: arrays to be written, or nested NamedTuples of them, by name.
+        state: result of `snapshot`.
+        arguments: arguments that it must match.
+        like: calls of the same shapes and types, except for the number of steps.
         draws: the generator of seeds, to be set.
-        check: raises ValueError on arrays, by name, whose values are out of range.
 
     Raises:
-        ValueError: the state of an env of other arguments; an array is missing, unknown, of another shape or dtype, or out of range.
+        ValueError: the state is of an env with other arguments; an array is missing, unknown, of another shape or dtype, or out of range.
     """
-    found = state["arguments"].tobytes().decode(errors="replace") if "arguments" in state else "no arguments"
-    if found != arguments:
-        same = next((n for n, (one, other) in enumerate(zip(found, arguments, strict=False)) if one != other), 0)
+    given = _text(state, "arguments")
+    if given != arguments:
+        same = next((n for n, (one, other) in enumerate(zip(given, arguments, strict=False)) if one != other), 0)
         start = max(0, same - _BEFORE)
-        raise ValueError(f"state of another env: ...{shown(found[start:], _SHOWN)}; allowed: ...{shown(arguments[start:], _SHOWN)}")
-    arrays = _flat(living)
-    wanted_names = set(arrays) | {"arguments", "draws", "generator"}
-    if set(state) != wanted_names:
-        raise ValueError(f"state of another env: arrays {shown(sorted(set(state) ^ wanted_names))} do not match")
-    for name, value in arrays.items():
-        wanted = _plain(value)
-        if state[name].shape != wanted.shape or state[name].dtype != wanted.dtype:
-            raise ValueError(
-                f"state of another env: {name} is {state[name].dtype}{state[name].shape}, allowed {wanted.dtype}{wanted.shape}"
-            )
-    given = {
-        name: state[name].view(value.dtype).reshape(value.shape) if value.dtype.names else state[name] for name, value in arrays.items()
-    }
-    check(given)
-    for name, value in arrays.items():
-        value[...] = given[name]
-    inside, inc = state["generator"].tobytes().decode().split(",")
-    draws.bit_generator.state = {**draws.bit_generator.state, "state": {"state": int(inside), "inc": int(inc)}}
-    return state["draws"].tobytes().decode().split("\n")
+        raise ValueError(f"state of another env: ...{shown(given[start:], _SHOWN)}; allowed: ...{shown(arguments[start:], _SHOWN)}")
+    wanted = {*UnderWay._fields, "arguments", "generator"}
+    if set(state) != wanted:
+        raise ValueError(f"state of another env: arrays {shown(sorted(set(state) ^ wanted))} do not match")
+    options = _text(state, "options").split("\n")
+    found = UnderWay(state["seeds"], state["episodes"], state["steps"], state["decisions"], options)
+    _require_like(found, like)
+    inside, inc = _whole_numbers(_text(state, "generator"))
+    draws.bit_generator.state = {**draws.bit_generator.state, "state": {"state": inside, "inc": inc}}
+    return found
+
+
+def _text(state: dict[str, NDArray[Any]], name: str) -> str:
+    return state[name].tobytes().decode(errors="replace") if name in state else f"no {name}"
+
+
+def _require_like(found: UnderWay, like: UnderWay) -> None:
+    """Reject calls of other shapes or types, and impossible counts."""
+    for name in ("seeds", "episodes", "steps", "decisions"):
+        value, wanted = getattr(found, name), getattr(like, name)
+        shape = wanted.shape if name != "decisions" else (*value.shape[:1], *wanted.shape[1:])
+        if value.dtype != wanted.dtype or value.shape != shape:
+            raise ValueError(f"state of another env: {name} is {value.dtype}{value.shape}, allowed {wanted.dtype}{shape}")
+    most = 0 if (found.episodes < 0).any() else len(found.decisions)  # no decision before all sessions have started
+    for name, low, high in (("episodes", -1, _MAX_EPISODE), ("steps", 0, most)):
+        value = getattr(found, name)
+        wrong = value[(value < low) | (value > high)]
+        if wrong.size:
+            raise ValueError(f"state of an env: {name} is {wrong[0]}; allowed: {low} to {high}")
+    if len(found.options) != len(found.seeds):
+        raise ValueError(f"state of an env: options has {len(found.options)} lines; allowed: {len(found.seeds)}")
+
+
+def _whole_numbers(text: str) -> tuple[int, int]:
+    """Return state and increment of numpy's PCG64."""
+    numbers = [int(part) if part.isascii() and part.isdecimal() and len(part) < 40 else 1 << 128 for part in text.split(",")]
+    if len(numbers) != 2 or max(numbers) >= 1 << 128:
+        raise ValueError(f"state of an env: generator is {shown(text)}; allowed: two whole numbers of 128 bits")
+    return numbers[0], numbers[1]

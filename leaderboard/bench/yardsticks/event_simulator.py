@@ -1,6 +1,6 @@
-"""Flow over one bottleneck as an event-driven simulator in plain Python, the way learning papers on congestion control do it (PCC-RL,
-Jay et al., ICML 2019): a heap of events, two for each packet, a queue that is a delay. It is here for scale, and gives the same departures
-and drops as the compiled queue; a test says so.
+"""Event-driven simulator of a flow over one bottleneck in plain Python, as in learning papers on congestion control (PCC-RL, Jay et al.,
+ICML 2019): a heap with two events per packet, and a queue modelled as a delay. It serves as a reference for speed and gives the same
+departures and drops as the compiled queue, as a test asserts.
 """
 
 import heapq
@@ -12,7 +12,7 @@ SEND, ACKNOWLEDGED = 0, 1
 
 @dataclass
 class Link:
-    """A drop-tail queue before a link of constant rate; the packet in service counts."""
+    """Drop-tail queue before a link of constant rate; the packet in service counts."""
 
     rate_bps: int
     limit_packets: int
@@ -20,7 +20,7 @@ class Link:
     leaves_us: deque[float] = field(default_factory=deque)
 
     def offer(self, now_us: float, size_bytes: int) -> float | None:
-        """Return when a packet will have left, or None if there is no room."""
+        """Return the departure time of a packet, or None if the queue is full."""
         while self.leaves_us and self.leaves_us[0] <= now_us:
             self.leaves_us.popleft()
         if len(self.leaves_us) >= self.limit_packets:
@@ -32,7 +32,7 @@ class Link:
 
 @dataclass
 class Flow:
-    """Packets of equal size, evenly spaced, and what became of them."""
+    """Evenly spaced packets of equal size, and their outcomes."""
 
     gap_us: float
     size_bytes: int
@@ -44,7 +44,7 @@ class Flow:
 
 
 def simulate(link: Link, flow: Flow, packets: int) -> Flow:
-    """Play until all packets are sent and acknowledged."""
+    """Simulate until all packets are sent and acknowledged."""
     events = [(0.0, SEND, 0.0)]
     while events:
         now_us, kind, sent_us = heapq.heappop(events)

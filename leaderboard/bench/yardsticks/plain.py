@@ -1,8 +1,7 @@
-"""DRT-WM in plain Python, as the definitions read: the yardstick of the compiled loop. One path, WMJitter's lag, its watermark, the player.
+"""DRT-WM in plain Python, a literal implementation as reference for the compiled loop: one path, WMJitter's lag, watermark, player.
 
-Algorithms 1 and 2: arXiv 2310.05054; histogram: NetEQ's, in its integers; player: `vcgym.network.playout.player`. A test holds it equal
-to the
-loop. Left out: feedback, commands and probes, which the direct path has no use for.
+Algorithms 1 and 2: arXiv 2310.05054; histogram: NetEQ's, in its integers; player: `vcgym.network.playout.player`. A test asserts that it
+equals the loop. Left out: feedback, commands and probes, which the direct path does not use.
 """
 
 from collections import deque
@@ -17,7 +16,7 @@ NEVER = -1
 
 
 class Heard(NamedTuple):
-    """Outcome of each packet (times in microseconds, NEVER) and counts of ticks."""
+    """Outcome of each packet (times in microseconds or NEVER), and counts of ticks."""
 
     emitted_us: list[int]
     played_us: list[int]
@@ -27,7 +26,7 @@ class Heard(NamedTuple):
 
 
 class Lag:
-    """Algorithm 2: the lag in microseconds follows the accumulated jitter."""
+    """Algorithm 2: a lag (us) that follows the accumulated jitter."""
 
     def __init__(self) -> None:
         self.lag_us = self._base_us = 80_000
@@ -38,7 +37,7 @@ class Lag:
         self._factor = self._samples = 0
 
     def learn(self, sent_us: int, arrived_us: int) -> None:
-        """Take in one arrival that is not late."""
+        """Update with an arrival that is not late."""
         delay_us, last_us = arrived_us - sent_us, self._last_delay_us
         in_order = sent_us > self._newest_us
         self._newest_us = max(self._newest_us, sent_us)
@@ -96,7 +95,7 @@ class Lag:
 
 
 class Player:
-    """A player of constant pace: plays a unit per 10-ms tick, conceals, stretches, jumps."""
+    """Player with constant pace: plays a unit per 10-ms tick, conceals, stretches, jumps."""
 
     def __init__(self, units: int) -> None:
         self.tick_us: int | None = None
@@ -109,7 +108,7 @@ class Player:
         self._operation_us, self._first_us = -WINDOW_US, NEVER
 
     def arrive(self, unit: int, arrived_us: int, late: bool, lag_us: int) -> None:
-        """Take in one packet, late or not, and the lag in force after it."""
+        """Process one packet, late or not, and the lag after it."""
         sent_us = unit * SLOT_US
         self._newest_us = max(self._newest_us, sent_us)
         self._delays.append((sent_us, arrived_us - sent_us))
@@ -125,7 +124,7 @@ class Player:
             self.tick_us = -(-(arrived_us + lag_us) // SLOT_US) * SLOT_US
 
     def tick(self) -> bool:
-        """Return the tick that is due; False when the stream is over."""
+        """Play the next tick; return False at the end of the stream."""
         assert self.tick_us is not None
         now_us = self.tick_us
         self._next = self._there.index(True) if self._next < 0 else self._next
@@ -139,7 +138,7 @@ class Player:
         return True
 
     def _sound(self, now_us: int) -> int:
-        """Units by which the player moves on after this tick."""
+        """Return the number of units by which the player advances after this tick."""
         there = next((unit for unit in range(self._next, self._newest_unit + 1) if self._there[unit]), None)
         if there is None:
             self.concealed += 1
@@ -167,7 +166,7 @@ class Player:
 
 
 def forward(delays_us: Sequence[int]) -> Heard:
-    """Play one call of a packet per 10 ms on one path; `delays_us[k]` is what it does to packet k, below 0 a loss."""
+    """Play one call with one packet per 10 ms on one path; `delays_us[k]` is the delay of packet k, negative for a loss."""
     packets = len(delays_us)
     arrivals = sorted((k * SLOT_US + delay_us, k) for k, delay_us in enumerate(delays_us) if delay_us >= 0)
     lag, player, emitted_us = Lag(), Player(packets), [NEVER] * packets

@@ -1,4 +1,4 @@
-"""Play cells of calls over paths: rules together, so that each world is drawn once for them, then agents."""
+"""Play cells of calls over paths: first the rules together, so that they share each sampled world, then the agents."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from vcgym.network.scenarios.scenario import Scenario
 
 
 def play_call_cells(piece: Mapping[str, Cell], scenario: Scenario, threads: int) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the file of each cell; all are of one share."""
+    """Yield name and content of the file of each cell; all cells have the same share."""
     share = next(iter(piece.values())).share
     part, which = share.part, list(share.worlds)
     rules = {file: cell.system for file, cell in piece.items() if isinstance(cell.system, System)}
@@ -46,7 +46,7 @@ def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: Sce
 
 
 def _logged(agent: PublishedAgent, actions: NDArray[np.int64]) -> list[dict[str, Any]]:
-    """Return the log of each session: what the agent decided, and the system whose rule set the other control."""
+    """Return the log of each session: the agent's decisions, and the system whose rule set the other control."""
     columns = [name for name, controller in (("path", "router"), ("level", "receiver")) if controller not in dict(agent.arguments)]
     both: dict[str, Any] = {"path": [], "level": [], "rule": agent.rule}
     return [both | dict(zip(columns, of_session.T.tolist(), strict=True)) for of_session in actions]

@@ -1,7 +1,7 @@
-"""Cells: an evaluation cut into pieces that are played apart, kept as files, and never played twice.
+"""Cells: the parts of an evaluation, which are played separately, saved as files and never played twice.
 
-A cell is one participant on at most `WORLDS_PER_CELL` worlds of one part of a suite. Its file is named as `vcgym.leaderboard.kept` says: a
-changed participant, suite, world or code asks for a file of another name.
+A cell is one participant on at most `WORLDS_PER_CELL` worlds of one part of a suite. `vcgym.leaderboard.kept` gives the name of its file:
+a changed participant, suite, world or code gives another name.
 """
 
 import json
@@ -32,7 +32,7 @@ _MADE_BY = {
 
 
 class Share(NamedTuple):
-    """Worlds of one part of a suite: pair and seed of each; `card` is the hash of the data behind them."""
+    """Worlds of one part of a suite: pair and seed of each; `card` is the hash of their data."""
 
     suite: str
     version: str
@@ -51,13 +51,13 @@ class Cell(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Name of its file; a local agent has none."""
+        """Name of the cell's file; the cell of a local agent has none."""
         env = env_class(self.system.env) if isinstance(self.system, PublishedAgent) else None
         made_by = _MADE_BY.get(self.share.part.mode, "vcgym.leaderboard.evaluation.cells.call_cells")
         return file_name((self.name, self.system, self.share, tuning_trials(self.name), env), made_by)
 
     def identity(self, strata: Sequence[str]) -> dict[str, Any]:
-        """Return the identity columns of its rows; sequences have one value for each world."""
+        """Return the identity columns of the cell's rows; sequences have one value per world."""
         share = self.share
         return {
             "system": self.name, "kind": kind_of(self.name, self.system), "suite": share.suite, "suite_version": share.version,
@@ -67,19 +67,19 @@ class Cell(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Content of a cell's file: result rows, and beside them, as JSON, what is not a row; of an agent that failed, the verdict alone."""
+    """Content of a cell's file: result rows, and other results as JSON; for a failed agent, only the verdict."""
 
     rows: pa.Table
     more: dict[str, Any]
 
     @property
     def verdict(self) -> str | None:
-        """The reason why an agent is left out; None if it played."""
+        """Reason why an agent is left out; None if it played."""
         return self.more.get("verdict")
 
 
 def plan(suite: Suite, parts: Sequence[tuple[Part, AnyScenario]], systems: Mapping[str, Participant]) -> list[Cell]:
-    """Return all cells of an evaluation, those of one share in a row."""
+    """Return all cells of an evaluation, with cells of the same share adjacent."""
     return [Cell(name, system, share) for part in parts for share in _shares(suite, *part) for name, system in systems.items()]
 
 
@@ -97,12 +97,12 @@ def content(
     """Return the content of a cell's file.
 
     Args:
-        columns: of its rows.
-        rows: one for each world.
-        timing: microseconds of a decision, seconds of the whole rollout.
-        delays: distributions by pair and accounting.
-        timelines: of some worlds, see `vcgym.leaderboard.results.timeline`.
-        actions: of an agent whose actions are logged.
+        columns: columns of the rows.
+        rows: one row per world.
+        timing: microseconds per decision, seconds of the whole rollout.
+        delays: delay distributions by pair and accounting.
+        timelines: timelines of some worlds, see `vcgym.leaderboard.results.timeline`.
+        actions: logged actions of an agent.
     """
     more = {
         "timing": {
@@ -121,13 +121,13 @@ def content(
 
 
 def verdict(columns: Columns, reason: str) -> bytes:
-    """Return the content of the file of a cell whose agent failed: no row, and the reason."""
+    """Return the file content for a cell whose agent failed: no rows, and the reason."""
     schema = results_of(columns).schema.with_metadata({"more": json.dumps({"verdict": reason})})
     return to_bytes(pa.Table.from_pylist([], schema=schema))
 
 
 def read(path: Path) -> Found:
-    """Return a finished cell.
+    """Read a finished cell.
 
     Raises:
         ValueError: the file is not complete.
@@ -136,7 +136,7 @@ def read(path: Path) -> Found:
 
 
 def parsed(content: bytes) -> Found:
-    """Return a finished cell from the content of its file."""
+    """Parse the content of a finished cell's file."""
     return _found(pq.read_table(pa.BufferReader(content)))
 
 

@@ -1,4 +1,4 @@
-"""Play cells of calls over a bottleneck, one after the other."""
+"""Play cells of calls over a bottleneck, one cell at a time."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
 
 def play_sender_cells(piece: Mapping[str, Cell], scenario: SendingScenario, threads: int) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the file of each cell; all are of one share."""
+    """Yield name and content of the file of each cell; all cells have the same share."""
     share = next(iter(piece.values())).share
     drawn = links(scenario, share.part.split, list(share.worlds))
     for file, cell in piece.items():

@@ -1,4 +1,4 @@
-"""A unit of work: some participants on one share of worlds, played by one process, here or on another machine."""
+"""A unit of work: some participants on one share of worlds, played by one process on this or another machine."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -13,14 +13,14 @@ from vcgym.network.scenarios.scenario import Scenario
 
 
 def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, bytes]]:
-    """Return name and content of the file of each cell.
+    """Play cells and return name and content of the file of each.
 
     Args:
-        piece: cells of one share by the names of their files.
-        threads: how many threads share the sessions; without effect on the results.
+        piece: cells of one share, by the names of their files.
+        threads: threads that share the sessions; no effect on the results.
 
     Raises:
-        ValueError: this process has other code, or other data, than the one that planned them.
+        ValueError: code or data of this process differ from those of the process that planned the cells.
     """
     for file, cell in piece.items():
         if cell.file != file:
@@ -33,7 +33,7 @@ def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, b
 
 
 def play_here(cell: Cell, threads: int) -> Found:
-    """Return a cell as it was played now, kept nowhere."""
+    """Play a cell without saving it."""
     ((_, content),) = _played({"": cell}, _scenario(cell.share.part, cell.share.packets), threads)
     return parsed(content)
 

@@ -1,4 +1,4 @@
-"""The action log: what a policy decided, world by world, and a policy that decides it again."""
+"""Action log: a policy wrapper that records actions, and a policy that replays them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from vcgym.agents.evaluation.play import Policy
 
 
 class Recorded:
-    """A policy as it is, whose actions are kept."""
+    """Wrapper that records the actions of a policy."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy, self.reads, self._kept = policy, policy.reads, list[NDArray[np.int64]]()
@@ -17,22 +17,22 @@ class Recorded:
     def predict(
         self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False
     ) -> tuple[NDArray[Any], Any]:
-        """Return the policy's actions, and keep them."""
+        """Return and record the policy's actions."""
         actions, state = self._policy.predict(observation, state, episode_start, deterministic=deterministic)
         self._kept.append(np.array(actions, np.int64).reshape(len(actions), -1))
         return actions, state
 
     @property
     def actions(self) -> NDArray[np.int64]:
-        """(sessions, decisions, controls): path and level of every decision so far, or the one that the agent sets."""
+        """Recorded actions (sessions, decisions, controls): path and level of every decision, or the one control of the agent."""
         return np.stack(self._kept, axis=1)
 
 
 class Replayed:
-    """A policy that says what a log says, whatever it observes.
+    """Policy that replays a log, whatever it observes.
 
     Args:
-        actions: (sessions, decisions, controls), as `Recorded` keeps them.
+        actions: (sessions, decisions, controls), see `Recorded.actions`.
     """
 
     reads = "features"
@@ -46,7 +46,7 @@ class Replayed:
         """Return the next actions of the log; `state` counts the decisions.
 
         Raises:
-            ValueError: the log has no more.
+            ValueError: the log has no more decisions.
         """
         decision = state or 0
         if decision == self._actions.shape[1]:

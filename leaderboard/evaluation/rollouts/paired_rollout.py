@@ -1,4 +1,4 @@
-"""Several systems on the same worlds, each world drawn once: a block is filled, every system plays it, the next block is filled."""
+"""Several systems on the same worlds, each sampled once: fill a block, let every system play it, fill the next block."""
 
 import time
 from collections.abc import Sequence
@@ -15,19 +15,19 @@ from vcgym.network.worlds.world import WorldDraw
 
 
 def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, ...]], sessions: int, log: bool = False) -> list[CallBatch]:
-    """Return one batch of calls for each pair of rules (router, receiver, and whatever else stands behind them), all on one world."""
+    """Return one batch of calls per pair of rules (router, receiver, and further arguments), all sharing one world."""
     world = scenario.world(sessions)
     return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver, *_ in pairs]
 
 
 @unlock_test_split()
 def every_pair(scenario: Scenario, seeds: int, min_seeds: int = 1) -> list[WorldDraw]:
-    """Worlds of each pair of a scenario, whatever the split: for claims about a whole scenario, with nothing trained.
+    """Sample worlds of every pair of a scenario, regardless of the split: for claims about a whole scenario, without training.
 
     Args:
-        scenario: to draw from.
+        scenario: scenario to sample.
         seeds: worlds per pair.
-        min_seeds: more per pair where there would be fewer worlds in all.
+        min_seeds: minimum total number of worlds; scenarios with few pairs get more worlds per pair.
     """
     pairs = [(split, index, pair) for split in SPLITS for index, pair in enumerate(scenario.pairs(split))]
     seeds = max(seeds, -(-min_seeds // len(pairs)))
@@ -35,15 +35,15 @@ def every_pair(scenario: Scenario, seeds: int, min_seeds: int = 1) -> list[World
 
 
 def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], threads: int = 1) -> NDArray[np.float64]:
-    """Play each batch, made by `batches_together`, on each drawn world to its end; what it gives equals `CallBatch.play` of each alone.
+    """Play each batch of `batches_together` on each sampled world to the end; the result equals `CallBatch.play` of each batch alone.
 
     Args:
-        batches: of rules alone, so that nothing but the world is waited for.
-        draws: one world per row.
-        threads: how many threads share the rows; a thread takes its rows through all batches.
+        batches: batches with rules only, which wait for nothing but the world.
+        draws: one sampled world per row.
+        threads: threads that share the rows; a thread plays its rows in all batches.
 
     Returns:
-        (batches,) seconds that each batch was played, threads added up, without compiling it and without the world.
+        (batches,) seconds per batch, summed over threads, without compilation and without sampling of the world.
     """
     world = batches[0].world
     for row, draw in enumerate(draws):
@@ -58,7 +58,7 @@ def play_together(batches: Sequence[CallBatch], draws: Sequence[WorldDraw], thre
         while True:
             for index, batch in enumerate(batches):
                 began = time.perf_counter()
-                waiting = batch.play_loaded(rows)  # the same rows in every batch: calls are equally long
+                waiting = batch.play_loaded(rows)  # the same rows in every batch: calls have equal length
                 took_s[index] += time.perf_counter() - began
             if not len(waiting):
                 return took_s

@@ -1,6 +1,6 @@
-"""Play a system on given worlds: rules inside the compiled loop at their native clocks, anything else through `predict`.
+"""Play a system on given worlds: rules inside the compiled loop at their native clocks, other policies through `predict`.
 
-Same worlds, same seeds: paired.
+All systems play the same worlds and seeds, so results are paired.
 """
 
 import time
@@ -23,7 +23,7 @@ Worlds = list[tuple[str, int]]  # pair and seed
 
 
 class Rollout(NamedTuple):
-    """Finished calls, their strata, and the time of a decision by a clock, which differs from run to run."""
+    """Finished calls, their strata, and the measured time per decision, which differs between runs."""
 
     played: Played
     strata: list[str]
@@ -34,9 +34,9 @@ class Rollout(NamedTuple):
 def play_rules_together(
     systems: Sequence[System], scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
 ) -> Iterator[Rollout]:  # fmt: skip
-    """Play systems on the same worlds, each drawn once for all systems, and yield the rollout of each, in order.
+    """Play systems on the same worlds, each sampled once for all, and yield the rollout of each system in order.
 
-    A decision is a packet sent and its arrival, player and counters included; the world is drawn for all and is no part of it.
+    The time per decision covers sending and arrival of a packet, player and counters, but not the sampling of the world.
     """
     if not systems:
         return
@@ -54,7 +54,7 @@ def _drawn(scenario: Scenario, split: str, worlds: Worlds, stratum: str | None) 
 
 
 def call_envs(env_id: str, scenario: Scenario, num_envs: int, split: str, **arguments: Any) -> Any:
-    """Return the environments of a policy on worlds of a scenario, sessions that end staying so."""
+    """Return the environments of a policy on worlds of a scenario, without automatic restart."""
     return gymnasium.make_vec(
         env_id, num_envs=num_envs, scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets,
         burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, traces=scenario.settings.traces,
@@ -67,7 +67,7 @@ def play_policy(
     policy: Policy, env_id: str, scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None,
     **arguments: Any,
 ) -> Rollout:  # fmt: skip
-    """Play a policy on each world through the environment; a decision is one `predict` for one session."""
+    """Play a policy on each world through the environment; the time per decision is that of `predict` for one session."""
     envs = call_envs(env_id, scenario, len(worlds), split, threads=threads, observation=policy.reads, log=True, **arguments)
     began = time.perf_counter()
     names = [name for name, _ in worlds]

@@ -1,4 +1,4 @@
-"""Play a system or an agent on given worlds over a bottleneck. Same worlds, same seeds: paired."""
+"""Play a system or an agent on given worlds over a bottleneck. All play the same worlds and seeds, so results are paired."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -22,18 +22,18 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.splits import unlock_test_split
 
-MAX_PACKETS = 1 << 17  # of a call that are kept
+MAX_PACKETS = 1 << 17  # capacity of a call's log
 
 
 class SenderRollout(NamedTuple):
-    """Finished calls, and the time of a decision by a clock.
+    """Finished calls, and the measured time per decision.
 
     Attributes:
         links: world of each call.
-        metrics: of each call.
-        delays: distribution of the delay of each call, by accounting.
-        decision_us: of a rule per packet sent, of an agent per `predict` and call.
-        wall_clock_s: of all calls.
+        metrics: metrics of each call.
+        delays: delay distribution of each call, by accounting.
+        decision_us: time per sent packet for rules, per `predict` and call for agents.
+        wall_clock_s: wall-clock time of all calls.
     """
 
     links: list[SharedLink]
@@ -49,25 +49,17 @@ def play_sender(
     """Play a system on each world.
 
     Args:
-        system: with a rate rule and a scheduler.
+        system: system with a rate rule and a scheduler.
         links: the worlds.
-        traces: every capacity trace that they have.
-        flows: largest number of other flows.
-        threads: how many threads share the calls; without effect on the result.
-        cases: the worlds are test cases of several media flows; metrics are of all of them.
+        traces: all capacity traces of the worlds.
+        flows: maximum number of other flows.
+        threads: threads that share the calls; no effect on the result.
+        cases: true if the worlds are test cases with several media flows; metrics then cover all of them.
 
     Raises:
-        OverflowError: a call sends more packets than are kept.
+        OverflowError: a call sends more packets than its log holds.
     """
-    calls = [[flow for flow in link.flows if isinstance(flow, OtherCall)] for link in links]
-    batch = SendingBatch(
-        len(links), system.rate, system.scheduler, traces, flows, (), system.pacing or 0.0, log_packets=MAX_PACKETS,
-        seconds=max(link.seconds for link in links), threads=threads,
-        calls=max(map(len, calls)), same=any(call.rate == SAME for of_link in calls for call in of_link),
-        reverse=any(link.reverse is not None for link in links),
-    )  # fmt: skip
-    for row, link in enumerate(links):
-        batch.start(row, link)
+    batch = started_batch(system, links, traces, flows, threads)
     began = time.perf_counter()
     batch.play(np.arange(len(links)))
     took_s = time.perf_counter() - began
@@ -79,6 +71,22 @@ def play_sender(
     return _rollout(list(links), measured, 1e6 * took_s / max(1, int(totals.sent.sum())), took_s)
 
 
+def started_batch(
+    system: System, links: Sequence[SharedLink], traces: Sequence[CapacityTrace], flows: int, threads: int = 1
+) -> SendingBatch:  # fmt: skip
+    """Return calls at their start, one on each world, whose logs hold `MAX_PACKETS` packets each; arguments as of `play_sender`."""
+    calls = [[flow for flow in link.flows if isinstance(flow, OtherCall)] for link in links]
+    batch = SendingBatch(
+        len(links), system.rate, system.scheduler, traces, flows, (), system.pacing or 0.0, log_packets=MAX_PACKETS,
+        seconds=max(link.seconds for link in links), threads=threads,
+        calls=max(map(len, calls)), same=any(call.rate == SAME for of_link in calls for call in of_link),
+        reverse=any(link.reverse is not None for link in links),
+    )  # fmt: skip
+    for row, link in enumerate(links):
+        batch.start(row, link)
+    return batch
+
+
 @unlock_test_split()
 def play_sender_agent(
     agent: PublishedAgent | LocalAgent, policy: Policy, scenario: SendingScenario, which: Sequence[tuple[str, int]]
@@ -86,13 +94,13 @@ def play_sender_agent(
     """Play an agent on worlds of one kind of the test split.
 
     Args:
-        agent: as published, or local.
-        policy: that it is.
-        scenario: of the worlds.
+        agent: published or local agent.
+        policy: its policy.
+        scenario: scenario of the worlds.
         which: kind and seed of each world.
 
     Raises:
-        OverflowError: a call sends more packets than are kept.
+        OverflowError: a call sends more packets than its log holds.
     """
     envs = sender_envs(agent, scenario, len(which), "test", log_packets=MAX_PACKETS)
     observation, _ = envs.reset(seed=[seed for _, seed in which], options={"kind": which[0][0]})

@@ -1,1 +1,1 @@
-"""Parts of the report page; `vcgym.leaderboard.report.publish` puts them together, page.js moves them."""
+"""Parts of the report page; `vcgym.leaderboard.report.publish` assembles them, and page.js makes them interactive."""

@@ -1,4 +1,4 @@
-"""The cards of the data behind the worlds, kept beside the results so that the page needs no data to say where they came from."""
+"""Cards of the data of the worlds, saved with the results so that the page can show the sources without the data."""
 
 import json
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ FILE_NAME = "cards.json"
 
 
 def write_cards(scenarios: Iterable[AnyScenario], folder: Path) -> None:
-    """Write `cards.json`: for each hash that results name as their card, the scenarios and the cards of the files it stands for."""
+    """Write `cards.json`: for each card hash in the results, the scenarios and the cards of the corresponding files."""
     known = {entry.card.sha256: entry.card for entry in entries(shipped()) if entry.card is not None}
     found: dict[str, dict[str, Any]] = {}
     for scenario in scenarios:
@@ -30,7 +30,7 @@ def write_cards(scenarios: Iterable[AnyScenario], folder: Path) -> None:
 
 
 def _cards(scenario: AnyScenario, known: dict[str, Card]) -> list[Card]:
-    """Return the cards of the measured series, or of the shipped file; none where a scenario is declared in code."""
+    """Return the cards of the measured series or of the shipped file; none for a scenario declared in code."""
     if isinstance(scenario, ConferenceScenario):
         return [known[scenario.card]]
     if not isinstance(scenario, Scenario):
@@ -43,17 +43,17 @@ def _cards(scenario: AnyScenario, known: dict[str, Card]) -> list[Card]:
 
 
 def _set_cards() -> list[Card]:
-    """Return the cards that lie beside the files of the measured capacity traces."""
+    """Return the cards of the files of the measured capacity traces."""
     names = {name for sets in SETS.values() for name in sets}
     found = (entry for entry in entries(data_root() / FOLDER) if entry.card is not None)
     return [entry.card for entry in found if entry.card and entry.name.partition(".")[0].partition("/")[0] in names]
 
 
 def read_cards(folder: Path) -> list[tuple[str, str, list[Card]]]:
-    """(hash, scenarios, cards) of `cards.json`; empty if there is none.
+    """Return the (hash, scenarios, cards) of `cards.json`; empty without such a file.
 
     Raises:
-        ValueError: it is not what `write_cards` writes.
+        ValueError: the file was not written by `write_cards`.
     """
     path = folder / FILE_NAME
     if not path.is_file():

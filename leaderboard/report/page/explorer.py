@@ -1,4 +1,4 @@
-"""Data that the page draws on demand, as compact JSON: delay distributions of each pair, and a few sessions over time."""
+"""Data that the page draws on demand, as compact JSON: delay distributions of each pair, and timelines of a few sessions."""
 
 from collections.abc import Collection
 from itertools import groupby
@@ -10,7 +10,7 @@ from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.results.cdf import GRID_MS, Cdfs, DelayCdf
 
 STEP_MS = 20
-MAX_PAIRS = 24  # of a scenario, in alphabetical order
+MAX_PAIRS = 24  # per scenario, in alphabetical order
 _STRIDE = int(STEP_MS / (GRID_MS[1] - GRID_MS[0]))
 FIGURES = {
     "wonderproxy": "As the paper's Figures 9 to 11, on the pairs of this suite",
@@ -20,12 +20,12 @@ FIGURES = {
 
 
 def drawn_at_first(systems: list[str], kinds: dict[str, str], named: Collection[str]) -> list[str]:
-    """Return the best system, those that are `named`, and the agents: a figure holds no more."""
+    """Return the best system, the `named` ones, and the agents: more would crowd a figure."""
     return [name for number, name in enumerate(systems) if number == 0 or name in named or kinds[name] in AGENT_KINDS][:9]
 
 
 def curves(cdfs: Cdfs, board: str, systems: list[str], of_accounting: str) -> list[dict[str, Any]]:
-    """Return, for each scenario of a board, its pairs, with each system's delay distribution in one accounting; see `_curve`."""
+    """Return for each scenario of a board its pairs with each system's delay distribution in one accounting; see `_curve`."""
     found: dict[str, dict[str, dict[str, DelayCdf]]] = {}
     for (mode, scenario, pair, accounting), by_system in sorted(cdfs.items()):
         if (mode, accounting) == (board, of_accounting):
@@ -45,14 +45,14 @@ def curves(cdfs: Cdfs, board: str, systems: list[str], of_accounting: str) -> li
 
 
 def _curve(cdf: DelayCdf) -> list[int]:
-    """Return the number of steps of `STEP_MS` before anything was heard, then shares of packets sent in thousandths, to the last rise."""
+    """Return the number of initial empty steps of `STEP_MS`, then shares of sent packets in thousandths, up to the last rise."""
     share = np.rint(1000.0 * cdf.share[::_STRIDE]).astype(int)
     first, last = int(np.searchsorted(share, 1)), int(np.searchsorted(share, share[-1]))
     return [first, *share[first : last + 1].tolist()]
 
 
 def sessions(timelines: list[dict[str, Any]], systems: list[str]) -> list[dict[str, Any]]:
-    """Return the kept sessions of a board; per system the median and largest delay of each bin, losses, and runs of equal paths."""
+    """Return the saved sessions of a board; per system the median and maximum delay of each bin, losses, and runs of equal paths."""
     world = ("scenario", "stratum", "pair", "seed")
     rows = sorted(timelines, key=lambda row: [row[name] for name in world])
     found = []

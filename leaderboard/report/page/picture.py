@@ -1,4 +1,4 @@
-"""The picture that opens a board: who is ahead, as a share of what was attainable where that is known, and in which worlds."""
+"""The first picture of a board: the lead of each system, as a share of the attainable gain if known, overall and by stratum."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ ROLES = {"first": "first", "mine": "your agent", "bar": "best tuned rule", "publ
 
 
 class Mark(NamedTuple):
-    """System on a lane: its role (first, mine, bar, published, or other), name, place along the axis, and value in words."""
+    """System on a lane: its role (first, mine, bar, published, or other), name, position on the axis, and value as text."""
 
     role: str
     name: str
@@ -26,7 +26,7 @@ class Mark(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """Lane of a picture: its label, what the label stands for, and its marks, one under the other."""
+    """Lane of a picture: its label, the meaning of the label, and its marks, one below the other."""
 
     label: str
     about: str
@@ -34,7 +34,7 @@ class Lane(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Lanes over one axis: title, what the axis is, the places of its lines with their labels, and the lanes."""
+    """Lanes over one axis: title, label of the axis, positions and labels of its lines, and the lanes."""
 
     title: str
     axis: str
@@ -43,7 +43,7 @@ class Panel(NamedTuple):
 
 
 def picture(board: Board) -> list[Panel]:
-    """Return the panels of a board: systems, then strata if there are several; none without a published system to compare with."""
+    """Return the panels of a board: systems, then strata if there are several; none without a published reference system."""
     if not board.published:
         return []
     roles = _roles(board)
@@ -84,7 +84,7 @@ def _lane(line: Line, found: Estimate, words: str, scale: Scale, roles: dict[str
 
 
 def _strata(board: Board, roles: dict[str, str]) -> Panel:
-    """Return the differences to the best published system in each stratum: of the first system, an agent of one's own, and the bar."""
+    """Return per stratum the differences to the best published system of the first system, the user's agent, and the bar."""
     names = [next((name for name, role in roles.items() if role == wanted), "") for wanted in ("first", "mine", "bar")]
     names = [name for name in names if name]
     ends = [end for one in board.strata for name in names for end in one.to_published[name] if end == end]
@@ -104,6 +104,6 @@ def _with_zero(scale: Scale, min_step: float) -> Scale:
 
 
 def _ticks(scale: Scale, factor: float) -> list[tuple[str, str]]:
-    """Return places and labels of about four round values."""
+    """Return positions and labels of about four round values."""
     ticks = map(float, MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(factor * scale.low, factor * scale.high))
     return [(scale.place(tick / factor), f"{tick:+g}" if tick else "0") for tick in ticks if scale.low <= tick / factor <= scale.high]

@@ -1,4 +1,4 @@
-"""Scales that one very bad system cannot squeeze: what lies beyond an end is drawn at it, and says so."""
+"""Scales that one very bad system cannot compress: values beyond an end are drawn at the end and marked."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,9 +9,9 @@ from vcgym.leaderboard.statistics import Estimate
 
 
 class Interval(NamedTuple):
-    """Position of an estimate in percent of the scale: its value and the ends of its interval, cut to the scale; and what was cut.
+    """Position of an estimate in percent of the scale: value and interval ends, clipped to the scale, and flags for clipping.
 
-    `beyond` is "left" or "right" where the value itself is beyond the scale, else ""; `cut` says so of the ends of the interval.
+    `beyond` is "left" or "right" if the value itself is beyond the scale, else ""; `cut` is the same for the ends of the interval.
     """
 
     value: str
@@ -22,7 +22,7 @@ class Interval(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """A range of values, from left to right."""
+    """Range of values, from left to right."""
 
     low: float
     high: float
@@ -33,7 +33,7 @@ class Scale(NamedTuple):
         return f"{100.0 * min(1.0, max(0.0, share)):.2f}%"
 
     def interval(self, estimate: Estimate) -> Interval | None:
-        """Return the position of an estimate; None if it has no value. Without an interval both ends lie at the value."""
+        """Return the position of an estimate; None if it has no value. Without an interval both ends equal the value."""
         value, low, high = estimate
         if value != value:
             return None
@@ -43,12 +43,12 @@ class Scale(NamedTuple):
 
 
 def robust(estimates: Sequence[Estimate], better: int = 1, min_step: float = 1.0) -> Scale:
-    """Return a scale on which all values but outliers lie, with their intervals as far as the fences; the best is never an outlier.
+    """Return a scale with all values except outliers, and their intervals up to the fences; the best value is never an outlier.
 
     Args:
-        estimates: what is to be drawn.
-        better: +1 if more is better, -1 if less is.
-        min_step: an outlier lies beyond its quartile by 1.5 times the distance of the quartiles (Tukey), and by this at least.
+        estimates: estimates to draw.
+        better: +1 if more is better, -1 if less is better.
+        min_step: minimum distance of an outlier from its quartile; it is also at least 1.5 times the interquartile range (Tukey).
     """
     if better < 0:
         turned = robust([Estimate(-value, -high, -low) for value, low, high in estimates], min_step=min_step)

@@ -1,4 +1,4 @@
-"""Rows of the page's tables: all worlds of a board with intervals, each stratum by itself, each scenario pair by pair."""
+"""Rows of the page's tables: all worlds of a board with intervals, each stratum separately, each scenario pair by pair."""
 
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ COST_HEADINGS = (
     ("trials", "Settings tried before these were chosen."),
     ("numbers", "Count of numbers that the system consists of."),
 )
-MAX_PAIRS = 12  # in one table of a scenario
+MAX_PAIRS = 12  # per table of a scenario
 
 
 class Body(NamedTuple):
@@ -43,7 +43,7 @@ class Body(NamedTuple):
 
 
 class PairTable(NamedTuple):
-    """Ranked metric of each system on each pair of a scenario; `cells` in 0..1 from the pair's worst to its best, with the text."""
+    """Ranked metric of each system on each pair of a scenario; `cells` has 0 (worst of the pair) to 1 (best), with the text."""
 
     scenario: str
     pairs: list[str]
@@ -55,19 +55,19 @@ class _Row(NamedTuple):
     line: Line
     rank: str
     primary: Estimate
-    beside: tuple[Estimate | None, ...]  # as `BESIDE` says
+    beside: tuple[Estimate | None, ...]  # in the order of `BESIDE`
     values: dict[str, float]
     bands: dict[str, float]
 
 
 def of_board(results: pa.Table, board: Board) -> pa.Table:
-    """Return the rows of results that a board ranks: oracles are not among them."""
+    """Return the rows of results that a board ranks, without oracles."""
     names = map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist())
     return results.filter(pa.array([name == board.mode for name in names])).filter(pc.field("kind") != ORACLE)
 
 
 def bodies(results: pa.Table, board: Board) -> list[Body]:
-    """Return the table of all worlds of a board, then one of each stratum."""
+    """Return the table of all worlds of a board, then one table per stratum."""
     columns = board.columns
     all_worlds = []
     for line in board.lines:
@@ -152,12 +152,12 @@ def _body(board: Board, name: str, worlds: int, lines: list[_Row]) -> Body:
 
 
 def _key(value: float) -> str:
-    """Return the text that a column is sorted by."""
+    """Return the sort key of a value as text."""
     return f"{value:.6g}"
 
 
 def pair_tables(results: pa.Table, board: Board) -> list[PairTable]:
-    """Return one table for each scenario of a board. Of many pairs, those that differ most between systems are shown."""
+    """Return one table per scenario of a board; if there are many pairs, those with the largest differences between systems."""
     metric = board.columns.ranked_by
     means = results.group_by(["scenario", "pair", "system"]).aggregate([(metric, "mean")]).to_pylist()
     found: dict[str, dict[str, dict[str, float]]] = {}

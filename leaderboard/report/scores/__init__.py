@@ -1,6 +1,6 @@
-"""Results beside what was attainable.
+"""Results relative to what was attainable.
 
 anchored    0 = best published system, 100 = hindsight oracle, with the best tuned rule and `informed` on the same axis
-regret      quality that the oracle had and the system had not
-pareto      delay against loss: which systems no other one dominates, and the area that they cover
+regret      quality of the oracle minus that of the system
+pareto      delay against loss: the systems that no other one dominates, and the area that they cover
 """

@@ -1,12 +1,12 @@
-"""The anchored score: share of the attainable gain that a system got, in percent.
+"""The anchored score: the share of the attainable gain that a system achieved, in percent.
 
     score = 100 (mean of the system - mean of zero) / (mean of hundred - mean of zero)
 
-over the worlds of a stratum, or of a board, in which strata have their weights. It is a ratio of means: a mean of ratios would be ruled by
-the worlds in which there is nothing to win. Zero is the best published system with its published constants. Hundred is an oracle: of calls
-over paths the hindsight oracle over path and playout lag with at most 6 changes of path a minute, which sees expected losses only; of
-rates the rule that is told the capacity of the next tenth of a second, which is no bound. Where hundred less zero is under
-`Anchors.min_room` there is no room, and no score. Zero is chosen by the same worlds and kept while they are resampled.
+with means over the worlds of a stratum, or of a board, in which strata have their weights. It is a ratio of means, because a mean of ratios
+would be dominated by worlds without room for gains. Zero is the best published system with its published constants. Hundred is an oracle.
+For calls over paths it is the hindsight oracle over path and playout lag with at most 6 changes of path per minute, which sees only
+expected losses; for rates it is the rule that knows the capacity of the next tenth of a second, which is not a bound. If hundred minus zero
+is under `Anchors.min_room`, there is no room and no score. Zero is chosen on the same worlds and fixed during resampling.
 """
 
 from typing import NamedTuple
@@ -21,14 +21,14 @@ NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
 
 
 class Axis(NamedTuple):
-    """The anchored scores of a board or stratum.
+    """Anchored scores of a board or stratum.
 
     Attributes:
         zero: name of the best published system.
-        tuned: name of the tuned rule that systems are compared with; "" without one.
+        tuned: name of the tuned reference rule; "" without one.
         hundred: name of the oracle with score 100.
-        room: mean of hundred less that of zero, in the ranked metric.
-        scores: of every system and oracle; NaN throughout where there is no room.
+        room: mean of hundred minus that of zero, in the ranked metric.
+        scores: score of every system and oracle; all NaN if there is no room.
     """
 
     zero: str
@@ -44,8 +44,8 @@ def anchored(paired: Paired, tuned: str, columns: Columns) -> Axis | None:
 
     Args:
         paired: results of systems and oracles.
-        tuned: the tuned rule that systems are compared with; "" for none.
-        columns: of the suite.
+        tuned: name of the tuned reference rule; "" for none.
+        columns: columns of the suite.
     """
     names, anchors = paired.systems, columns.anchors
     found = sample(paired, columns.ranked_by)
@@ -78,7 +78,7 @@ def best_published(paired: Paired, columns: Columns) -> str:
 
 
 def format_score(score: Estimate) -> str:
-    """Return a score for reading, "63 [51, 74]", or "no room"."""
+    """Return a score as text, "63 [51, 74]", or "no room"."""
     if not np.isfinite(score.value):
         return "no room"
     ends = f" [{round(score.low)}, {round(score.high)}]" if np.isfinite(score.low) else ""

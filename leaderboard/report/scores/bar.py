@@ -1,4 +1,4 @@
-"""The tuned system that the others of a board are compared with: the bar of its worlds, else the best tuned one on them."""
+"""The tuned reference system of a board: the bar of its worlds, else the best tuned system on them."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -10,11 +10,11 @@ TUNED = "tuned"
 
 
 class Bar(NamedTuple):
-    """The reference of a board.
+    """Reference of a board.
 
     Attributes:
-        system: that the others are compared with; "" if no tuned system was played.
-        chosen: the bar of these worlds, played or not; "" where none was chosen (`vcgym.leaderboard.evaluation.bars`).
+        system: reference system; "" if no tuned system was played.
+        chosen: bar of these worlds, played or not; "" if none was chosen (`vcgym.leaderboard.evaluation.bars`).
     """
 
     system: str
@@ -22,7 +22,7 @@ class Bar(NamedTuple):
 
     @property
     def about(self) -> str:
-        """The choice in words."""
+        """Description of the choice."""
         if not self.system:
             return "No tuned rule was played on these worlds, so nothing is said about beating one."
         if self.system == self.chosen:
@@ -35,9 +35,9 @@ def bar_on(suite: str, board: str, kinds: Mapping[str, str]) -> Bar:
     """Return the reference of a board.
 
     Args:
-        suite: name and version.
-        board: its name.
-        kinds: of its systems, best first.
+        suite: name and version of the suite.
+        board: name of the board.
+        kinds: kinds of its systems, best first.
     """
     chosen = bar_of(suite, board)
     tuned = [name for name, kind in kinds.items() if kind == TUNED]

@@ -1,9 +1,9 @@
-"""Delay against loss: the systems that no other one dominates, and the hypervolume that all of them cover.
+"""Delay against loss: the systems that no other one dominates, and the hypervolume that they cover.
 
-In two dimensions the hypervolume is an area and exact: the part of the rectangle between no delay, no loss and the reference point in which
-some system is better in both (Zitzler and Thiele, Multiobjective evolutionary algorithms, IEEE Transactions on Evolutionary Computation 3,
-1999), here as a share of that rectangle. The reference point is declared: 400 ms, beyond which ITU-T G.114 finds a call unacceptable, and
-10 % of loss. A system's own share is what the area would lose without it.
+In two dimensions the hypervolume is an area and computed exactly. It is the part of the rectangle from no delay and no loss to the
+reference point in which some system is better in both (Zitzler and Thiele, Multiobjective evolutionary algorithms, IEEE Transactions on
+Evolutionary Computation 3, 1999), as a share of that rectangle. The declared reference point is 400 ms, beyond which a call is unacceptable
+by ITU-T G.114, and 10 % loss. A system's own share is the loss of area without it.
 """
 
 from typing import NamedTuple
@@ -23,9 +23,9 @@ class Point(NamedTuple):
     Attributes:
         delay_ms: mean over worlds.
         loss: mean over worlds, 0 to 1.
-        on_front: no other system has less of one and no more of the other.
-        front_share: share of resamples in which it is on the front; NaN where there are none.
-        own: what the hypervolume would lose without it.
+        on_front: true if no other system has less of one and no more of the other.
+        front_share: share of resamples in which the system is on the front; NaN without resamples.
+        own: loss of hypervolume without the system.
     """
 
     delay_ms: Estimate
@@ -36,7 +36,7 @@ class Point(NamedTuple):
 
 
 class Front(NamedTuple):
-    """Systems of a board, and the area that they cover together."""
+    """Points of the systems of a board, and the area that they cover together."""
 
     points: dict[str, Point]
     hypervolume: Estimate
@@ -64,7 +64,7 @@ def front(paired: Paired, plane: DelayLoss) -> Front:
 
 
 def undominated(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
-    """Return (S, ...) bool: no other system is at least as good in both and better in one."""
+    """Return (S, ...) bool: true if no other system is at least as good in both and better in one."""
     no_worse = (delay_ms[None] <= delay_ms[:, None]) & (loss[None] <= loss[:, None])
     better = (delay_ms[None] < delay_ms[:, None]) | (loss[None] < loss[:, None])
     return np.logical_not(np.any(no_worse & better, axis=1))
@@ -80,7 +80,7 @@ def hypervolume(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
 
 
 def _areas(delay_ms: np.ndarray, loss: np.ndarray) -> np.ndarray:
-    """Return the (1 + S, ...) hypervolume of all systems, then what each one adds to it."""
+    """Return (1 + S, ...) the hypervolume of all systems, then the contribution of each."""
     whole = hypervolume(delay_ms, loss)
     without = [hypervolume(np.delete(delay_ms, s, axis=0), np.delete(loss, s, axis=0)) for s in range(len(delay_ms))]
     return np.stack([whole, *(whole - part for part in without)])

@@ -1,4 +1,4 @@
-"""Regret: the metric of an oracle less that of a system on the same worlds, as a mean over worlds."""
+"""Regret: the metric of an oracle minus that of a system on the same worlds, as a mean over worlds."""
 
 from vcgym.leaderboard.statistics.aggregates import mean
 from vcgym.leaderboard.statistics.paired import Paired, sample
@@ -6,7 +6,7 @@ from vcgym.leaderboard.statistics.resampling import Estimate, resample
 
 
 def regrets(paired: Paired, metric: str, oracle: str) -> dict[str, Estimate]:
-    """Return the mean of the oracle's `metric` less each system's, with intervals of the paired difference.
+    """Return the mean of the oracle's `metric` minus each system's, with intervals of the paired difference.
 
     Raises:
         ValueError: the oracle has no rows.

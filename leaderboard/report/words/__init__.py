@@ -1,8 +1,8 @@
-"""A board in words.
+"""Text about a board.
 
-headline               the three sentences that a report begins with
-names                  families of systems, and what the codes in their names stand for
-details                the tables that fold out
+headline               the first three sentences of a report
+names                  families of systems, and the meaning of the codes in their names
+details                the collapsible tables
 beaten_by_tuned_rule   agents and published systems that the best tuned rule beats
 left_out               agents that were left out, and why
 """

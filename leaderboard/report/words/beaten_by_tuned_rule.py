@@ -1,8 +1,8 @@
-"""Systems that a tuned rule beats, named in words on every board.
+"""Systems that a tuned rule beats, named in the text of every board.
 
-A tuned rule is a system of kind "tuned": one of data/tuned, made by `vcgym-tune`. On each board every ranked system (oracles are not) is
+A tuned rule is a system of kind "tuned": one of data/tuned, made by `vcgym-tune`. On each board every ranked system (not oracles) is
 compared with the bar, the tuned rule that was best on validation worlds (`vcgym.leaderboard.report.scores.bar`). A system is beaten if the
-95 % interval of the paired difference lies below 0.
+95 % interval of the paired difference is below 0.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from vcgym.leaderboard.statistics import Estimate
 
 
 class Comparison(NamedTuple):
-    """System beside the best tuned rule: its name, its kind, and its ranked metric less the tuned rule's, over the same worlds."""
+    """Comparison of a system with the tuned reference: its name, kind, and the paired difference of its ranked metric."""
 
     system: str
     kind: str
@@ -29,7 +29,7 @@ class Comparison(NamedTuple):
 
 
 class BeatenByTunedRule(NamedTuple):
-    """Board: its name, ranked metric, the tuned rule that is compared with, and every other system, best first."""
+    """Comparisons of a board: name, ranked metric, the tuned reference, and every other system, best first."""
 
     board: str
     ranked_by: Column
@@ -43,7 +43,7 @@ def beaten_by_tuned_rule(ranked: Sequence[Board]) -> list[BeatenByTunedRule]:
 
 
 def sentence(found: BeatenByTunedRule) -> str:
-    """Return the outcome in words, agents first."""
+    """Return the outcome as a sentence, agents first."""
     words, tuned = [found.bar.about], found.bar.system
     if not tuned:
         return words[0]
@@ -60,7 +60,7 @@ def sentence(found: BeatenByTunedRule) -> str:
 
 
 def markdown(ranked: Sequence[Board]) -> str:
-    """Return a section of leaderboard.md: some sentences per board."""
+    """Return a section of leaderboard.md with a few sentences per board."""
     lines = "\n".join(f"- Mode {found.board}: {sentence(found)}" for found in beaten_by_tuned_rule(ranked))
     return f"\n## Beaten by a tuned rule\n\n{lines}\n"
 
@@ -72,6 +72,6 @@ def _compare(board: Board) -> BeatenByTunedRule:
 
 
 def _named(other: Comparison, ranked_by: Column) -> str:
-    """Return the name; of an agent with its difference."""
+    """Return the name; for an agent with its difference."""
     value, low, high = (format_value(ranked_by, end) for end in other.difference)
     return f"agent {other.system} ({value} [{low}, {high}])" if other.kind in AGENT_KINDS else other.system

@@ -1,4 +1,4 @@
-"""The tables of a board that fold out, on the page as in Markdown: anchored scores by stratum, Pareto fronts, the performance profile."""
+"""The collapsible tables of a board, on the page and in Markdown: anchored scores by stratum, Pareto fronts, performance profile."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,11 @@ from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS,
 from vcgym.leaderboard.results.columns import DelayLoss
 from vcgym.leaderboard.statistics import Estimate
 
-MIN_SHARE = 0.05  # of resamples in which a system is on the front
+MIN_SHARE = 0.05  # minimum share of resamples in which a listed system is on the front
 
 
 class TextTable(NamedTuple):
-    """A title, headings, and rows: most are of a system, whose name comes first."""
+    """Table with a title, headings, and rows; most rows start with the name of a system."""
 
     title: str
     headings: list[str]
@@ -20,12 +20,12 @@ class TextTable(NamedTuple):
 
 
 def details(board: Board) -> list[TextTable]:
-    """Return all of them, less the scores where there are no oracles, or no strata to tell apart."""
+    """Return all tables; the scores are omitted without oracles or with a single stratum."""
     return [*_scores(board), *(_front(plane, board.fronts[plane.name]) for plane in board.columns.fronts), _profile(board)]
 
 
 def _scores(board: Board) -> list[TextTable]:
-    """Return each stratum's 0, best tuned rule and room, then the scores: systems best first."""
+    """Return each stratum's zero, best tuned rule and room, then the scores, with the best systems first."""
     axes = [(f"all ({board.worlds})", board.axis), *((f"{one.name} ({one.worlds})", one.axis) for one in board.strata)]
     found = [(name, axis) for name, axis in axes if axis is not None]
     if len(found) < 2:
@@ -55,7 +55,7 @@ def _profile(board: Board) -> TextTable:
 
 
 def _front(plane: DelayLoss, front: Front) -> TextTable:
-    """Return systems on the front, and those that are on it in `MIN_SHARE` of the resamples, by delay."""
+    """Return the systems on the front, or in at least `MIN_SHARE` of the resamples, by delay."""
     ahead = {name: point for name, point in front.points.items() if point.on_front or point.front_share >= MIN_SHARE}
     rows = [[name, *_cells(point)] for name, point in sorted(ahead.items(), key=lambda pair: pair[1].delay_ms.value)]
     area = f"hypervolume of all systems {_percent(front.hypervolume, 1)} % of {REFERENCE_MS:.0f} ms by {100.0 * REFERENCE_LOSS:.0f} %"

@@ -1,4 +1,4 @@
-"""The three sentences of a board: which system is first and by how much, in which worlds, and how the reader's own agent did."""
+"""The three sentences of a board: the first system and its lead, the worlds of the lead, and the result of the user's agent."""
 
 from vcgym.leaderboard.report.board import Board, Line
 from vcgym.leaderboard.report.scores.anchored import format_score
@@ -12,7 +12,7 @@ def headline(board: Board) -> tuple[str, str, str]:
 
 
 def change(board: Board, found: Estimate) -> str:
-    """Return a difference of the ranked metric with its interval, for reading: "+4.2 [3.9, 4.5]"; of a system to itself "0"."""
+    """Return a difference of the ranked metric with its interval as text: "+4.2 [3.9, 4.5]"; "0" for a system and itself."""
     if not any(found):
         return "0"
     column = board.columns.primary
@@ -32,8 +32,10 @@ def _first(board: Board) -> str:
 
 def _where(board: Board) -> str:
     name = board.lines[0].standing.system
-    if name == board.published or not board.published:
-        return "No published system is behind it, so there is no lead to be told by stratum."
+    if not board.published:
+        return "No published system was played, so no lead over one is told by stratum."
+    if name == board.published:
+        return "Leads are told by stratum over the best published system, which is this one."
     leads = sorted(((one.name, one.to_published[name]) for one in board.strata), key=lambda lead: -lead[1].value)
     if not leads:
         return "All these worlds are of one stratum."

@@ -1,4 +1,4 @@
-"""Agents that are left out of a board, each with the reason: a file beside the results, which table and page repeat."""
+"""Agents left out of a board, each with the reason: a file in the folder of results, repeated in table and page."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ FILE = "left_out.json"
 
 
 def write_left_out(reasons: Mapping[str, str], folder: Path) -> None:
-    """Replace the file of a run in `folder` by the reason of each agent, by name; without any there is no file."""
+    """Replace the file of a run in `folder` by the reasons, by agent; without reasons, remove it."""
     if reasons:
         replace_file(folder / FILE, (json.dumps(dict(sorted(reasons.items())), indent=1) + "\n").encode())
     else:

@@ -1,4 +1,4 @@
-"""Names of systems in words: the family that a system belongs to, and what each code of its name stands for."""
+"""Names of systems: the family of a system, and the meaning of each code in its name."""
 
 import functools
 import re
@@ -56,32 +56,32 @@ STRATA = {
 
 
 def family(name: str) -> str:
-    """Return the family of a system that ships; any other system is one of its own, beside itself before its first update."""
+    """Return the family of a shipped system; any other system is its own family, together with its start (before the first update)."""
     if name not in _shipped():
         return name.removesuffix(START)
     return max((code for code in FAMILIES if name.startswith(code)), key=len, default=name)
 
 
 def codes(names: Iterable[str]) -> dict[str, str]:
-    """Return what each code in the names of systems that ship stands for, families first."""
+    """Return the meaning of each code in the names of shipped systems, families first."""
     found = {code for name in names if name in _shipped() for code in (family(name), *re.split(r"[-+]", name))}
     return {code: words for table in (FAMILIES, VARIANTS, PARTS) for code, words in table.items() if code in found}
 
 
 def meaning(name: str) -> str:
-    """Return a name in words, code by code; of a system that does not ship nothing."""
+    """Return the meaning of a name, code by code; "" for a system that is not shipped."""
     return "; ".join(words for code, words in codes([name]).items() if code in re.split(r"[-+]", name))
 
 
 def shown(board: Board, order: Sequence[str]) -> list[str]:
-    """Return the systems that stand for all in `order`, best first: the best of each family, what all are compared with, and own agents."""
+    """Return the representative systems in `order`, best first: the best of each family, the references, and the user's agents."""
     heads = {family(name): name for name in reversed(order)}.values()
     wanted = {*heads, board.published, board.bar.system, *mine(board)}
     return [name for name in order if name in wanted]
 
 
 def few(board: Board) -> list[Line]:
-    """Return at most `MAX_ROWS` lines that stand for all, best first; what all are compared with and own agents are among them."""
+    """Return at most `MAX_ROWS` representative lines, best first, including the references and the user's agents."""
     order = [line.standing.system for line in board.lines]
     needed = dict.fromkeys([order[0], board.published, board.bar.system, *mine(board), *shown(board, order)])
     kept = [name for name in needed if name in order][:MAX_ROWS]
@@ -89,7 +89,7 @@ def few(board: Board) -> list[Line]:
 
 
 def mine(board: Board) -> list[str]:
-    """Return the agents that do not ship, best first."""
+    """Return the agents that are not shipped, best first."""
     agents = [line.standing.system for line in board.lines if line.kind in AGENT_KINDS]
     return [name for name in agents if name not in _shipped() and not name.endswith(START)]
 

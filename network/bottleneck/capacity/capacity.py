@@ -1,8 +1,8 @@
-"""Capacity of a bottleneck over time: traces of its rate, or of single opportunities to send (the mahimahi format).
+"""Capacity of a bottleneck over time: traces of its rate, or of single delivery opportunities (the mahimahi format).
 
-A trace is a function of the world alone. It repeats after its length, as mahimahi's do (Netravali et al., USENIX ATC 2015).
+A trace depends only on the world. It repeats after its length, as in mahimahi (Netravali et al., USENIX ATC 2015).
 
-Left out: reading a trace whose rate falls to 0; where a measured one does, say what the least rate shall be (`rate_trace`, `min_bps`).
+Left out: traces whose rate falls to 0; for a measured one, give a minimum rate (`rate_trace`, `min_bps`).
 """
 
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.traces.reading import TraceError
 
-OPPORTUNITY_BYTES = 1500  # that one line of a mahimahi trace lets through
-MAX_RATE_BPS = 10**11  # so that bits of a microsecond stay exact in int64
+OPPORTUNITY_BYTES = 1500  # capacity of one line of a mahimahi trace
+MAX_RATE_BPS = 10**11  # so that bits per microsecond stay exact in int64
 MAX_LENGTH_US = 10**12  # 11 days
-MAX_OPPORTUNITIES = 10_000_000  # of one trace: 20 minutes at 100 Mbit/s
+MAX_OPPORTUNITIES = 10_000_000  # per trace: 20 minutes at 100 Mbit/s
 _FOREVER_US = 10**15
 _MIN_RATE_BPS = 1000
 
 
 class CapacityTrace(NamedTuple):
-    """Trace. `rates_bps` (n,) holds from `times_us` (n,) to the next one; all 0: at each of `times_us` 1500 bytes may leave."""
+    """Capacity trace. `rates_bps` (n,) apply from `times_us` (n,) to the next time; all 0: 1500 bytes may leave at each of `times_us`."""
 
     name: str
     times_us: NDArray[np.int64]
@@ -33,12 +33,12 @@ class CapacityTrace(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """The traces that a batch of bottlenecks has, in one pool; first axis of the first four the bottleneck, of the last three the trace."""
+    """The traces of a batch of bottlenecks in one pool; first axis of the first four: bottleneck, of the last three: trace."""
 
-    first: NDArray[np.int64]  # (bottlenecks,) place of its trace in the pool
+    first: NDArray[np.int64]  # (bottlenecks,), offset of its trace in the pool
     entries: NDArray[np.int64]
     length_us: NDArray[np.int64]
-    start_us: NDArray[np.int64]  # where in its trace a call begins
+    start_us: NDArray[np.int64]  # position in the trace at the start of a call
     times_us: NDArray[np.int64]  # (pool,)
     rates_bps: NDArray[np.int64]
     all_first: NDArray[np.int64]  # (traces,)
@@ -47,7 +47,7 @@ class Capacity(NamedTuple):
 
 
 def constant(rate_bps: float) -> CapacityTrace:
-    """Return a trace with the same rate for ever."""
+    """Return a trace with a constant rate."""
     return rate_trace("constant", [0.0], [rate_bps], _FOREVER_US / 1e6)
 
 
@@ -57,12 +57,12 @@ def rate_trace(
     """Make a trace of rates.
 
     Args:
-        name: of the trace.
-        times_s: (n,) from which on each rate holds; the first 0, rising.
-        rates_bps: (n,) bits per second, 1 kbit/s to 100 Gbit/s.
-        length_s: after which it repeats, above the last time.
-        min_bps: smaller rates, 0 included, count as this one; 0: they are refused.
-        source: named in errors.
+        name: name of the trace.
+        times_s: (n,), start of each rate; the first is 0, increasing.
+        rates_bps: (n,), bits per second, 1 kbit/s to 100 Gbit/s.
+        length_s: period of the trace, above the last time.
+        min_bps: smaller rates, including 0, are raised to this one; 0: they are rejected.
+        source: file name for errors.
 
     Raises:
         TraceError: no rates, another number of times, times that do not rise, a rate that is 0, negative, not finite or out of range.
@@ -86,15 +86,15 @@ def steps(name: str, changes: Sequence[tuple[float, float]], length_s: float) ->
 
 
 def opportunity_trace(name: str, times_ms: ArrayLike, source: str | Path = "capacity trace") -> CapacityTrace:
-    """Make a trace of opportunities to send 1500 bytes.
+    """Make a trace of opportunities to deliver 1500 bytes.
 
     Args:
-        name: of the trace.
-        times_ms: (n,) whole milliseconds from 0, never falling, n at most `MAX_OPPORTUNITIES`; the trace repeats after the last one.
-        source: named in errors.
+        name: name of the trace.
+        times_ms: (n,), whole milliseconds from 0, never decreasing, n at most `MAX_OPPORTUNITIES`; the trace repeats after the last one.
+        source: file name for errors.
 
     Raises:
-        TraceError: no times or too many, times that fall, are negative or no whole milliseconds, a length of 0.
+        TraceError: no times or too many, times that decrease, are negative or not whole milliseconds, or a length of 0.
     """
     times, source = np.asarray(times_ms), Path(source)
     if times.ndim != 1 or not 1 <= times.size <= MAX_OPPORTUNITIES:
@@ -111,10 +111,10 @@ def opportunity_trace(name: str, times_ms: ArrayLike, source: str | Path = "capa
 
 
 def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
-    """Return the part of a trace between two shares of its length, as a trace of its own.
+    """Return the part of a trace between two shares of its length as a new trace.
 
     Raises:
-        TraceError: no opportunity to send in that part, or less than a microsecond.
+        TraceError: the part has no delivery opportunity, or is shorter than a microsecond.
     """
     from_us, to_us = int(low * trace.length_us), int(high * trace.length_us)
     if not from_us < to_us:
@@ -130,7 +130,7 @@ def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
 
 
 def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:
-    """Pool traces for `bottlenecks` bottlenecks to choose from; each has the first one until `choose_trace`."""
+    """Return a pool of traces for `bottlenecks` bottlenecks; each has the first trace until `choose_trace`."""
     starts = np.cumsum([0, *(len(trace.times_us) for trace in traces)])
     first, entries, length_us, start_us = (np.zeros(bottlenecks, np.int64) for _ in range(4))
     capacity = Capacity(
@@ -150,7 +150,7 @@ def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:
 
 
 def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
-    """Give bottleneck `s` the trace number `trace` of the pool, from `start_us` of it on."""
+    """Assign trace number `trace` of the pool, from `start_us` on, to bottleneck `s`."""
     capacity.first[s] = capacity.all_first[trace]
     capacity.entries[s] = capacity.all_entries[trace]
     capacity.length_us[s] = capacity.all_length_us[trace]
@@ -159,7 +159,7 @@ def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
 
 @kernel
 def capacity_between_bps(capacity, s, from_us, to_us):
-    """Return the mean rate that bottleneck `s` can carry between two instants of the call; opportunities count after the first instant."""
+    """Return the mean capacity of bottleneck `s` between two instants of the call; opportunities count after the first instant."""
     first, entries, length_us = capacity.first[s], capacity.entries[s], capacity.length_us[s]
     at_us, ends_us = from_us + capacity.start_us[s], to_us + capacity.start_us[s]
     cycle_us = at_us // length_us * length_us
@@ -189,7 +189,7 @@ def capacity_between_bps(capacity, s, from_us, to_us):
 
 
 def mean_bps(trace: CapacityTrace, from_us: int = 0, to_us: int | None = None) -> float:
-    """Return the mean rate of a trace between two instants, by default from end to end; beyond its end it repeats."""
+    """Return the mean rate of a trace between two instants, by default over its whole length; beyond its end it repeats."""
     bps: float = capacity_between_bps(pool([trace], 1), 0, from_us, trace.length_us if to_us is None else to_us)
     return bps
 

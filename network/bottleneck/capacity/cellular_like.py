@@ -1,10 +1,10 @@
-"""Capacity traces like those of cellular links, from a declared generator: nothing in them is measured.
+"""Synthetic capacity traces similar to cellular links, from a declared generator; nothing in them is measured.
 
     rate(t) = median * exp(spread * x(t)) * fade(t)
 
-x is an Ornstein-Uhlenbeck process of standard deviation 1 that forgets over `FORGETS_S`; fades come at random, on average every
-`FADE_EVERY_S`, last `FADE_S` and leave `FADE_LEAVES` of the rate. The median is log-uniform over `MEDIAN_MBPS`. All numbers are declared,
-of the size that measured 3G and LTE traces show.
+x is an Ornstein-Uhlenbeck process with standard deviation 1 and correlation time `FORGETS_S`. Fades occur at random, on average every
+`FADE_EVERY_S`, last `FADE_S` and reduce the rate to a share `FADE_LEAVES`. The median is log-uniform over `MEDIAN_MBPS`. All numbers are
+declared, with magnitudes as in measured 3G and LTE traces.
 """
 
 import math

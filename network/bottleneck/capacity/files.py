@@ -1,14 +1,14 @@
-"""Files of capacity traces: the one reader of whatever a bottleneck can replay, and the writer that importers use. A card lies beside each.
+"""Files of capacity traces: the reader of everything that a bottleneck can replay, and the writer for importers. Each file has a card.
 
 A file is CSV, plain or gzip, in one of two forms:
 
-    ms, packets            opportunities to send 1500 bytes in that millisecond (the counted form of a mahimahi trace): one trace
-    t_s (or t_start_s), mbps, perhaps trace
-                           rates, each up to the next row: one trace, or one for each name in the column trace
+    ms, packets            opportunities to deliver 1500 bytes in that millisecond (the counted form of a mahimahi trace): one trace
+    t_s (or t_start_s), mbps, optionally trace
+                           rates, each up to the next row: one trace, or one for each name in column trace
 
-Measured throughput is a lower bound on capacity, and falls to 0 where a link did, or where nothing was asked of it: rates below `MIN_BPS`
-count as that, so that a packet sent into such a second comes out late but comes out. A trace begins at its first row and repeats after its
-last one has held as long as the median one.
+Measured throughput is a lower bound on capacity. It falls to 0 if the link fails or without demand. Rates below `MIN_BPS` are raised to
+it, so that a packet sent in such a second arrives late but arrives. A trace starts at its first row and repeats after its last one, which
+lasts as long as the median row.
 """
 
 from pathlib import Path
@@ -35,13 +35,13 @@ from vcgym.network.traces.trace_file import ENDING, csv_content, write_with_card
 
 RateUnit = Literal["bps", "kbps", "Mbps"]
 BITS = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6}
-RATE_BPS = (300e3, 300e6)  # the median; each range is a factor of a thousand wide, so that a wrong unit falls outside
+RATE_BPS = (300e3, 300e6)  # of the median; a factor of a thousand wide, so that a wrong unit falls outside
 SPACING_S = (0.02, 20.0)
 
 MIN_BPS = 50_000.0  # the lowest rate of a call
 MAX_MBPS = 1e5
 MAX_S = 1e6
-MAX_TRACES = 10_000  # of one file
+MAX_TRACES = 10_000  # per file
 MAX_PACKETS = int(MAX_RATE_BPS / 8 / OPPORTUNITY_BYTES / 1000)  # in a millisecond
 _OPPORTUNITY = "time in ms"
 _TIMES = ("t_s", "t_start_s")
@@ -51,7 +51,7 @@ def read_capacity(path: Path) -> tuple[CapacityTrace, ...]:
     """Read the traces in a file of either form, in order of name.
 
     Raises:
-        DataError: a file that is missing or broken, does not match its card, or holds no trace.
+        DataError: the file is missing or broken, does not match its card, or contains no trace.
     """
     content = read_content(path)
     card_beside(path, content)
@@ -79,7 +79,7 @@ def _counted(path: Path, content: bytes, name: str) -> CapacityTrace:
 
 
 def _rates(path: Path, content: bytes, only: str | None, time: str) -> tuple[CapacityTrace, ...]:
-    """Read the trace `only`, or those that the column trace names."""
+    """Read the trace `only`, or those named in column trace."""
     places: dict[str, int] = {}
 
     def numbers_of(block: Table) -> Arrays:
@@ -103,17 +103,17 @@ def _rates(path: Path, content: bytes, only: str | None, time: str) -> tuple[Cap
 
 
 def repeating(name: str, times_s: NDArray[np.float64], rates_bps: NDArray[np.float64], source: Path) -> CapacityTrace:
-    """Make a trace of measured rates (n,) at times (n,): it begins at 0 and repeats after its last rate; see the head of this file."""
+    """Make a trace of measured rates (n,) at times (n,); it starts at 0 and repeats after its last rate, see the module docstring."""
     at_s = times_s - times_s[0]
-    step_s = float(np.median(np.diff(at_s))) if len(at_s) > 1 else 1.0
+    step_s = float(np.median(np.diff(at_s), overwrite_input=True)) if len(at_s) > 1 else 1.0
     return rate_trace(name, at_s, rates_bps, at_s[-1] + step_s, MIN_BPS, source)
 
 
 def read_mahimahi(path: Path) -> CapacityTrace:
-    """Read a file in mahimahi's own format: a line per opportunity to send 1500 bytes, its time in whole milliseconds. Plain or .gz.
+    """Read a file in mahimahi's own format: a line per opportunity to deliver 1500 bytes, its time in whole milliseconds. Plain or .gz.
 
     Raises:
-        TraceError: an unreadable, empty or truncated file, a line that is no such time, times that fall.
+        TraceError: an unreadable, empty or truncated file, an invalid line, or times that decrease.
     """
     content = read_content(path)
     if not content.endswith(b"\n"):
@@ -121,7 +121,7 @@ def read_mahimahi(path: Path) -> CapacityTrace:
     rows = ((line, [text.strip()]) for line, text in enumerate(lines(path, content), 1))
     blocks = blocks_of(path, [_OPPORTUNITY], rows)
     numbers = ((block.line_numbers(), block.whole_numbers(_OPPORTUNITY, 0, MAX_LENGTH_US // 1000).astype(np.int32)) for block in blocks)
-    at_line, times_ms = joined(numbers)
+    at_line, times_ms = joined(numbers, content)
     refuse_falling(path, _OPPORTUNITY, times_ms, at_line)
     del at_line
     return opportunity_trace(path.name.removesuffix(".gz"), times_ms, path)
@@ -130,19 +130,19 @@ def read_mahimahi(path: Path) -> CapacityTrace:
 def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_column: str, rate_unit: RateUnit) -> CapacityTrace:
     """Read a trace from a CSV of time and throughput, plain or .gz.
 
-    The units are the caller's word, so they are held against the data: the median rate must lie within `RATE_BPS`, and the mean spacing
-    within `SPACING_S`.
+    The caller gives the units, so they are checked against the data: the median rate must be within `RATE_BPS`, the mean spacing within
+    `SPACING_S`.
 
     Args:
         path: the file.
-        time_column: start of each rate on any clock, rising; the first becomes 0.
+        time_column: start of each rate on any clock, increasing; the first becomes 0.
         time_unit: s, ms or us.
         rate_column: throughput, 0 to 100 Gbit/s.
         rate_unit: bps, kbps or Mbps.
 
     Raises:
-        TraceError: an unreadable or truncated file, no such column, NaN, a value out of range, times that do not rise, values that a unit
-            cannot have.
+        TraceError: an unreadable or truncated file, a missing column, NaN, a value out of range, times that do not increase, values that
+            the unit cannot have.
     """
     if rate_unit not in BITS:
         raise TraceError(path, "rate_unit", rate_unit, ", ".join(BITS))
@@ -157,6 +157,7 @@ def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_colu
     _refuse_outside(path, f"{time_column}, mean spacing in s", spacing_s, SPACING_S)
     _refuse_outside(path, f"{rate_column}, median in bit/s", float(np.median(rates_bps)), RATE_BPS)
     refuse_falling(path, time_column, times_s, at_line, may_stand=False)
+    del at_line
     return repeating(path.name.split(".")[0], times_s, rates_bps, path)
 
 
@@ -170,7 +171,7 @@ def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:
     """Write a trace to the new file `path` (`*.csv.gz`), with a card that names `origin`, and return the card.
 
     Raises:
-        DataError: another ending, or a file of that name.
+        DataError: the name has another ending, or the file exists.
     """
     if not path.name.endswith(ENDING):
         raise DataError(path, "name of the file", path.name, f"a name ending in {ENDING}")

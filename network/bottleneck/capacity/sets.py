@@ -1,11 +1,11 @@
-"""Sets of capacity traces: the generated one that ships, and the measured ones under the data root, folder `bandwidth`.
+"""Sets of capacity traces: the shipped generated one, and the measured ones under the data root, folder `bandwidth`.
 
-    mahimahi, nyc_cellular_2019     folders of files of opportunities to send (capacity of cellular links)
-    all others                      one file of throughput once a second or so, of many traces
+    mahimahi, nyc_cellular_2019     folders of files of delivery opportunities (capacity of cellular links)
+    all others                      one file with many traces of throughput, about one value per second
 
 `vcgym.network.bottleneck.capacity.files` reads both.
 
-Left out: `irish_5g`, which half of the time carries nothing because nothing was asked for, and `lumos5g_4g`, in whose traces time falls.
+Left out: `irish_5g`, which has no demand half of the time, and `lumos5g_4g`, whose times decrease.
 """
 
 import functools
@@ -34,7 +34,7 @@ MEASURED = (
     "starlink_tcp_100ms",
 )
 
-# What traces of one ride, household or phone have in common, so that none of them is in two splits.
+# The common part of the names of traces of one ride, household or phone, which must not be in two splits.
 _ONE_PLACE = {
     "mahimahi": re.compile(r"(.*)\.(?:up|down)"),
     "norway_hsdpa": re.compile(r"(?:test_norway_)?(.*?\.log)"),
@@ -47,11 +47,11 @@ def read_set(name: str, data: str | None = None) -> tuple[CapacityTrace, ...]:
 
     Args:
         name: GENERATED, or one of MEASURED.
-        data: the data root; None: the environment variable VCGYM_DATA. Without effect on the set that ships.
+        data: the data root; None: the environment variable VCGYM_DATA. Ignored for the shipped set.
 
     Raises:
         ValueError: an unknown name.
-        DataError: no data root, a file that is missing or broken, content that is not what its card says.
+        DataError: no data root, a file is missing or broken, or its content does not match its card.
     """
     one_of("set of capacity traces", name, (GENERATED, *MEASURED))
     if name == GENERATED:
@@ -61,7 +61,7 @@ def read_set(name: str, data: str | None = None) -> tuple[CapacityTrace, ...]:
 
 
 def place_of_trace(set_name: str, trace: str) -> str:
-    """Return the place that a trace's name tells; all traces of a place are in one split."""
+    """Return the place in a trace's name; all traces of a place are in one split."""
     found = _ONE_PLACE[set_name].match(trace) if set_name in _ONE_PLACE else None
     return found[1] if found else trace
 
@@ -70,7 +70,7 @@ def read_folder(folder: Path) -> tuple[CapacityTrace, ...]:
     """Read every file of capacity traces in a folder, in order of name.
 
     Raises:
-        DataError: a folder without such files, a file that is broken or not what its card says.
+        DataError: the folder has no such files, or a file is broken or does not match its card.
     """
     files = sorted(folder.glob(f"*{ENDING}"))
     if not files:

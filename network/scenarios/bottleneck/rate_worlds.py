@@ -100,6 +100,9 @@ def replayed(files: Sequence[str] | None) -> BottleneckKinds:
         by_split = {split: tuple(cut(trace, *PART_OF_TRACE[split]) for trace in traces) for split in SPLITS}
     else:
         by_split = split_by_place("rate-replay", traces)
+    for trace in (trace for split in by_split.values() for trace in split):
+        if trace.length_us < 1000:
+            raise DataError("scenario rate-replay", f"length of the part of {trace.name} for a split, us", trace.length_us, "at least 1000")
     return BottleneckKinds({"replay": Kind(by_split, _sample_trace)})
 
 

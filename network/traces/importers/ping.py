@@ -1,7 +1,7 @@
 """Text logs of `ping`: Linux (iputils), with or without `-D` and `-O`; macOS and the BSDs; BusyBox.
 
-Windows is left out: its replies carry no number and whole milliseconds in the language of the system, so neither order nor loss is known.
-So are the clock times of macOS `--apple-time`, which have no day.
+Left out: Windows, whose replies have no number, whole milliseconds and localised text, so neither order nor loss is known; and the clock
+times of macOS `--apple-time`, which have no date.
 """
 
 import re
@@ -20,9 +20,9 @@ from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, lines, n
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
 
 _SEQ_MODULUS = 65_536  # RFC 792, echo message: the sequence number has 16 bits
-_MAX_BEHIND = 1_024  # a reply this far behind the newest is late; further behind, the number has wrapped
-_MIN_SPACING_US = 100  # no run of thousands of lost pings was sent faster than this
-_STAMP_ERROR_US = 1_000_000  # a stamp is written when `ping` gets to run, which may be late
+_MAX_BEHIND = 1_024  # a reply at most this far behind the newest is late; beyond that, the number has wrapped
+_MIN_SPACING_US = 100  # minimum spacing assumed for runs of thousands of lost pings
+_STAMP_ERROR_US = 1_000_000  # `ping` may be scheduled late and write a late stamp
 
 _FIELDS = ["time stamp", "icmp_seq", "time", "again"]
 _REPLY = re.compile(
@@ -41,13 +41,13 @@ class _Replies(NamedTuple):
     """Replies in a log, without duplicates; one entry per reply, in order of the log."""
 
     line: NDArray[np.int32]
-    stamp_s: NDArray[np.float64]  # NaN where the log has none
+    stamp_s: NDArray[np.float64]  # NaN if the log has none
     number: NDArray[np.int32]  # of 16 bits
     rtt_us: NDArray[np.int64]
 
 
 class _Header(NamedTuple):
-    """Counts of `ping` itself, from the line it ends with."""
+    """Counts in the last line of `ping`."""
 
     line: int
     sent: int
@@ -57,25 +57,25 @@ class _Header(NamedTuple):
 def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limit_bytes: int = MAX_CONTENT_BYTES) -> Trace:
     """Read a trace from the log of one run of `ping`, plain, .gz or .xz.
 
-    Send times come from the stamps of `ping -D` (seconds, when the reply was seen) less the round trip. A log without stamps carries no
-    times: the spacing of its pings must then be given, and ping n is taken as sent at n * interval_ms.
+    Send times are the stamps of `ping -D` (seconds, at the reply) minus the round-trip time. A log without stamps has no times: then the
+    spacing of its pings must be given, and ping n counts as sent at n * interval_ms.
 
-    A number without a reply is a lost ping, whether or not the log says so, and is spaced evenly between its answered neighbours. Pings
-    lost before the first or after the last answered one are left out; so are replies marked as duplicates. Numbers wrap at 65,536: an
-    outage of more than about 64,500 pings cannot be told from a shorter one. What the log says of itself must agree: the counts it ends
-    with, if they are there, with its replies, and its stamps with its numbers.
+    A number without a reply is a lost ping, even if the log does not mention it, and is spaced evenly between its answered neighbours.
+    Pings lost before the first or after the last answered one are left out, and so are replies marked as duplicates. Numbers wrap at
+    65,536: an outage of more than about 64,500 pings cannot be distinguished from a shorter one. The log must be consistent: its final
+    counts, if present, with its replies, and its stamps with its numbers.
 
     Args:
         path: the log.
         interval_ms: spacing of the pings, in `SPACING_US`; only for a log without stamps.
-        limit_bytes: largest unpacked size that is read.
+        limit_bytes: maximum uncompressed size.
 
     Returns:
         The trace; its delays are round trips.
 
     Raises:
-        TraceError: an unreadable or truncated file, a line that is not of `ping`, a value out of range, no times, times that fall, no
-            reply, a second run, counts or stamps that contradict the replies.
+        TraceError: an unreadable or truncated file, a line that is not from `ping`, a value out of range, no times, times that decrease,
+            no reply, a second run, counts or stamps that contradict the replies.
     """
     path = Path(path)
     content = read_content(path, limit_bytes)
@@ -93,7 +93,7 @@ def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limi
 
 def _read(path: Path, content: bytes) -> tuple[_Replies, _Header | None]:
     others = _Others(path)
-    columns = joined(map(_numbers, blocks_of(path, _FIELDS, _reply_rows(path, content, others))))
+    columns = joined(map(_numbers, blocks_of(path, _FIELDS, _reply_rows(path, content, others))), content)
     if not columns or not len(columns[0]):
         raise TraceError(path, "number of replies", 0, "at least 1")
     return _Replies(*columns), others.said
@@ -109,7 +109,7 @@ def _reply_rows(path: Path, content: bytes, others: "_Others") -> Iterator[tuple
 
 
 def _numbers(block: Table) -> Arrays:
-    """Return the fields of `_Replies`; duplicates are checked like the others, then left out."""
+    """Return the fields of `_Replies`; duplicates are validated, then left out."""
     number = block.numbers("icmp_seq", 0, _SEQ_MODULUS - 1).astype(np.int32)
     rtt_us = np.rint(block.numbers("time", 0.0, MAX_DELAY_US / 1e3) * 1e3).astype(np.int64)
     stamp_s = block.numbers("time stamp", 0.0, MAX_TIME_US / 1e6, may_be_empty=True)
@@ -118,7 +118,7 @@ def _numbers(block: Table) -> Arrays:
 
 
 class _Others:
-    """Lines without a reply; `stated` is what `ping` says in them that it sent and received."""
+    """Checker of lines without a reply; `stated` contains the counts that `ping` reports in them."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -126,7 +126,7 @@ class _Others:
         self.said: _Header | None = None
 
     def check(self, line: int, words: str) -> None:
-        """Refuse a line that is not of `ping`, and a second run."""
+        """Reject a line that is not from `ping`, and a second run."""
         if _START.fullmatch(words):
             if self.started:
                 raise TraceError(self.path, f"line {line}", words, f"one run of ping; line {self.started} begins one too")
@@ -167,7 +167,7 @@ def _stamps_us(path: Path, replies: _Replies) -> NDArray[np.int64]:
 
 
 def _refuse_contradicting_stamps(path: Path, line: NDArray[np.int32], seq: NDArray[np.int64], sent_us: NDArray[np.int64]) -> None:
-    """Refuse numbers that contradict the stamps: a higher one was sent later, and many lost between two took their time."""
+    """Reject numbers that contradict the stamps: higher numbers were sent later, and many losses between two numbers took time."""
     by_number = np.argsort(seq, kind="stable")
     apart = np.maximum(np.diff(seq[by_number]) - 1, 0)
     short = np.flatnonzero(np.diff(sent_us[by_number]) < apart * _MIN_SPACING_US - _STAMP_ERROR_US)

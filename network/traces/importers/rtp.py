@@ -1,4 +1,4 @@
-"""Logs of when the packets of one RTP stream arrived: CSV of RTP timestamp, arrival time and, where it was kept, sequence number.
+"""Arrival logs of one RTP stream: CSV of RTP timestamp, arrival time and optionally sequence number.
 
 The default columns are those of tshark:
 
@@ -19,25 +19,25 @@ from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_con
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
 
 TIMESTAMP_BITS, SEQUENCE_BITS = 32, 16  # RFC 3550, section 5.1
-RATE_HZ = (1_000, 1_000_000)  # of RTP clocks in use: 8,000 to 192,000 for audio, 90,000 for video
+RATE_HZ = (1_000, 1_000_000)  # covers RTP clocks: 8,000 to 192,000 for audio, 90,000 for video
 FLOOR_MS = (0.0, 1_000.0)
 
-_DRIFT = 0.01  # of the span: a hundred times what two quartz clocks differ by
-_DRIFT_US = 2_000_000  # delays themselves may differ by this much between the ends of a log
-_TICK_ERROR = 0.05  # a media time in ms is written to three decimals
+_DRIFT = 0.01  # share of the span: a hundred times the drift of two quartz clocks
+_DRIFT_US = 2_000_000  # allowed change of the delay between start and end of a log
+_TICK_ERROR = 0.05  # media times in ms have three decimals
 
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """Packets of one stream in order of arrival, as a receiver alone takes them.
+    """Packets of one stream in order of arrival, the input of a receiver rule outside a call.
 
     Attributes:
-        file: where they come from; errors name it.
-        timestamp: int64 (n,), RTP timestamps unwrapped, in ticks of `sample_rate_hz`; the lowest is 0.
-        arrived_us: int64 (n,), from the first arrival, never falling.
-        sequence: int64 (n,), sequence numbers unwrapped, the lowest 0, each once; where none were kept, the order of arrival.
+        file: source file, for errors.
+        timestamp: int64 (n,), unwrapped RTP timestamps in ticks of `sample_rate_hz`; the lowest is 0.
+        arrived_us: int64 (n,), time since the first arrival, never decreasing.
+        sequence: int64 (n,), unwrapped sequence numbers, the lowest 0, each once; the order of arrival if the log has none.
         sample_rate_hz: ticks per second of media time.
-        lines: int32 (n,), where in the file each packet stands.
+        lines: int32 (n,), line of each packet in the file.
         card: source, licence, hash.
     """
 
@@ -51,22 +51,22 @@ class Arrivals:
 
     @property
     def sent_us(self) -> NDArray[np.int64]:
-        """Return the media time of each packet, int64 (n,); its clock shares no zero with `arrived_us`."""
+        """Return the media time of each packet, int64 (n,); its zero differs from that of `arrived_us`."""
         return np.rint(self.timestamp * (1e6 / self.sample_rate_hz)).astype(np.int64)
 
     def to_trace(self, floor_ms: float) -> Trace:
-        """Return the trace that a replay needs: send times and one-way delays.
+        """Return a trace for replay, with send times and one-way delays.
 
-        The log fixes delays only up to a constant, so the smallest one must be given. Missing sequence numbers are lost packets; a log
-        without numbers shows no loss. What the two clocks drift apart stays in the delays.
+        The log determines delays only up to a constant, so the minimum must be given. Missing sequence numbers are lost packets; a log
+        without numbers shows no loss. Clock drift stays in the delays.
 
         Args:
-            floor_ms: the smallest one-way delay, in `FLOOR_MS`.
+            floor_ms: the minimum one-way delay, in `FLOOR_MS`.
         """
         if not FLOOR_MS[0] <= floor_ms <= FLOOR_MS[1]:
             raise TraceError(self.file, "floor_ms", floor_ms, f"{FLOOR_MS[0]} to {FLOOR_MS[1]} (milliseconds)")
-        transit_us = self.arrived_us - self.sent_us
-        delay_us = transit_us - transit_us.min() + round(floor_ms * 1e3)
+        delay_us = self.arrived_us - self.sent_us
+        delay_us += round(floor_ms * 1e3) - delay_us.min()
         name = self.file.name.split(".")[0]
         return from_replies(name, self.file, self.card, self.lines, self.sequence, self.sent_us, delay_us, round_trip=False)
 
@@ -84,23 +84,23 @@ def import_rtp(
 ) -> Arrivals:
     """Read arrivals from a CSV file, plain, .gz or .xz, in order of arrival.
 
-    Timestamps and sequence numbers are unwrapped from one packet to the next: a step of less than half their range, ahead or back (RFC
-    3550, appendix A.1). A packet whose sequence number came before is a copy made by the network and is left out. Rows of one stream only:
-    streams are not told apart.
+    Timestamps and sequence numbers are unwrapped from packet to packet, assuming steps of less than half their range (RFC
+    3550, appendix A.1). A repeated sequence number is a network duplicate and is left out. The file must contain a single stream;
+    streams are not separated.
 
     Args:
         path: the file.
-        sample_rate_hz: of the RTP clock, in `RATE_HZ`; the payload's rate (48,000 for Opus, 90,000 for video).
+        sample_rate_hz: RTP clock rate, in `RATE_HZ`: the payload's rate (48,000 for Opus, 90,000 for video).
         timestamp_column: RTP timestamp, 0 to 2^32 - 1 ticks; or media time in milliseconds, not wrapped, a whole number of ticks.
-        timestamp_unit: which of the two.
-        arrival_column: arrival time on any clock, never falling.
-        arrival_unit: its unit.
-        sequence_column: 0 to 65,535; None: the log has none, and no loss is seen.
-        limit_bytes: largest unpacked size that is read.
+        timestamp_unit: unit of the timestamps.
+        arrival_column: arrival time on any clock, never decreasing.
+        arrival_unit: unit of the arrival times.
+        sequence_column: 0 to 65,535; None: the log has none and shows no loss.
+        limit_bytes: maximum uncompressed size.
 
     Raises:
-        TraceError: an unreadable or truncated file, no such column, a value out of range, arrivals that fall, arrival and media time that
-            do not pass at one rate (a wrong unit, a wrong sample rate, two streams).
+        TraceError: an unreadable or truncated file, a missing column, a value out of range, arrivals that decrease, or arrival and media
+            times of different rates (a wrong unit, a wrong sample rate, two streams).
     """
     path = Path(path)
     if not RATE_HZ[0] <= sample_rate_hz <= RATE_HZ[1]:
@@ -157,11 +157,13 @@ def _unwrapped(values: NDArray[np.integer], bits: int) -> NDArray[np.int64]:
 
 
 def _first_of_each(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return a mask (n,) of the entries whose value did not come before."""
+    """Return a mask (n,) of the first occurrences of values."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
+    again = ranked[1:] == ranked[:-1]
+    del ranked
     mask = np.ones(len(values), bool)
-    mask[order[1:][ranked[1:] == ranked[:-1]]] = False
+    mask[order[1:][again]] = False
     return mask
 
 

@@ -1,15 +1,19 @@
-"""CSV of send time and delay, as any program writes it."""
+"""CSV files of time and delay from any program."""
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.cards import card_beside
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.units import DELAY_US, SPACING_US, Unit, refuse_unit, since_first_us, unit_us
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling
-from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, refuse_long
+from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies, refuse_long
+
+TimeOf = Literal["send", "reply"]
 
 
 def import_csv(
@@ -20,46 +24,92 @@ def import_csv(
     delay_column: str,
     delay_unit: Unit,
     round_trip: bool,
+    time_of: TimeOf = "send",
+    header: bool = True,
     limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Trace:
-    """Read a trace from a CSV file, plain, .gz or .xz, whose first line names the columns and whose last ends in a line break.
+    """Read a trace from a CSV file, plain, .gz or .xz, whose last line ends in a line break.
 
-    The units are the caller's word, so they are held against the data: mean spacing within `SPACING_US`, median delay within `DELAY_US`.
-    The price is that shorter delays (a local network) and sparser probes are refused too.
+    Rows are in order of sending or of reply; overtaken probes are sorted into order of sending.
+
+    The caller gives the units, so they are checked against the data: mean spacing within `SPACING_US`, median delay within `DELAY_US`.
+    As a drawback, shorter delays (a local network) and sparser probes are rejected too.
 
     Args:
         path: the file.
-        time_column: send time on any clock, never falling; the first becomes 0.
-        time_unit: its unit.
+        time_column: time on any clock; the first send becomes 0.
+        time_unit: unit of the times.
         delay_column: delay, 0 to 60 s; an empty cell is a lost probe.
-        delay_unit: its unit.
-        round_trip: what the delays are.
-        limit_bytes: largest unpacked size that is read.
+        delay_unit: unit of the delays.
+        round_trip: True for round trips, False for one-way delays.
+        time_of: meaning of the times: sending; or reply (one way: arrival), from which the row's delay is subtracted. A lost probe has no
+            reply: it is spaced evenly between its answered neighbours, and losses before the first or after the last one are left out.
+        header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
+        limit_bytes: maximum uncompressed size.
 
     Raises:
-        TraceError: an unreadable or truncated file, no such column, NaN, a value out of range, no times, times that fall, no answered
-            probe, values that a unit cannot have.
+        TraceError: an unreadable or truncated file, a missing column, NaN, a value out of range, no times, rows in neither order, no
+            answered probe, values that the unit cannot have.
     """
     path = Path(path)
     time_scale, delay_scale = (unit_us(path, field, unit) for field, unit in (("time_unit", time_unit), ("delay_unit", delay_unit)))
     content = read_content(path, limit_bytes)
 
     def numbers_of(block: Table) -> Arrays:
-        time = block.numbers(time_column, -MAX_TIME_US / time_scale, MAX_TIME_US / time_scale)
-        return block.line_numbers(), time, block.numbers(delay_column, 0.0, MAX_DELAY_US / delay_scale, may_be_empty=True)
+        delay = block.numbers(delay_column, 0.0, MAX_DELAY_US / delay_scale, may_be_empty=True)
+        timed = block if time_of == "send" else block.pick(~np.isnan(delay))
+        return block.line_numbers(), timed.numbers(time_column, -MAX_TIME_US / time_scale, MAX_TIME_US / time_scale), delay
 
-    lines, time, delay = read_columns(path, content, numbers_of)
-    refuse_falling(path, time_column, time, lines)
-    sent_us = since_first_us(time, time_scale)
-    del time
-    if len(sent_us) > 1:
-        refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", float(sent_us[-1]) / (len(sent_us) - 1), SPACING_US, time_scale)
-    refuse_long(path, time_column, sent_us, lines)
-    del lines
+    lines, time, delay = read_columns(path, content, numbers_of, header=header)
+    name, card = path.name.split(".")[0], card_beside(path, content)
+    del content
     answered = ~np.isnan(delay)
     if not answered.any():
         raise TraceError(path, "number of answered probes", 0, "at least 1")
-    delay_us = np.full(len(delay), LOST, np.int64)
-    delay_us[answered] = np.rint(delay[answered] * delay_scale)
-    refuse_unit(path, f"{delay_column}, median in {delay_unit}", float(np.median(delay_us[answered])), DELAY_US, delay_scale)
-    return Trace(path.name.split(".")[0], sent_us, delay_us, card_beside(path, content), round_trip)
+    delay *= delay_scale
+    delay_us = np.rint(delay, out=delay)
+    if time_of == "reply":
+        refuse_falling(path, time_column, time, lines[answered])
+        number = np.flatnonzero(answered)
+        sent_us, probes = since_first_us(time, time_scale), int(number[-1] - number[0]) + 1
+        del time
+        sent_us -= delay_us[answered].astype(np.int64)
+    else:
+        _refuse_other_order(path, time_column, time, time_scale, lines, answered, delay_us)
+        sent_us, probes = since_first_us(time, time_scale), len(time)
+        del time
+    if probes > 1:
+        spacing_us = float(sent_us.max() - sent_us.min()) / (probes - 1)
+        refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", spacing_us, SPACING_US, time_scale)
+    median_us = float(np.median(delay_us[answered], overwrite_input=True))
+    refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale)
+    if time_of == "reply":
+        return from_replies(name, path, card, lines[answered], number, sent_us, delay_us[answered].astype(np.int64), round_trip)
+    delay_us[~answered] = LOST
+    if (sent_us[1:] < sent_us[:-1]).any():
+        order = np.argsort(sent_us, kind="stable")
+        sent_us = sent_us[order]
+        sent_us -= sent_us[0]
+        delay_us = delay_us[order]
+        lines = lines[order]
+    refuse_long(path, time_column, sent_us, lines)
+    return Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip)
+
+
+def _refuse_other_order(
+    path: Path,
+    column: str,
+    time: NDArray[np.float64],
+    scale: float,
+    lines: NDArray[np.int32],
+    answered: NDArray[np.bool_],
+    delay_us: NDArray[np.float64],
+) -> None:
+    """Reject rows in order neither of sending nor of reply; lost probes, which have no reply, must be in order of sending."""
+    if not (time[1:] < time[:-1]).any():
+        return
+    reply = (time - time[0])[answered]
+    reply += delay_us[answered] / scale
+    behind = time < np.maximum.accumulate(time)
+    if behind.sum() > behind[answered].sum() or (reply[1:] < reply[:-1]).any():
+        refuse_falling(path, column, time, lines)

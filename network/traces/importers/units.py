@@ -1,7 +1,7 @@
-"""Units that a caller states for a column, and what the data must show for them to be believed.
+"""Units given by a caller for a column, and plausibility checks of them against the data.
 
-Each range is one factor of a thousand wide, so that a unit mistaken by a thousand or more falls outside. The price is that shorter delays
-(a local network) and sparser probes are refused too.
+Each range spans a factor of a thousand, so that a unit wrong by a thousand or more falls outside. As a drawback, shorter delays (a local
+network) and sparser probes are rejected too.
 """
 
 from pathlib import Path
@@ -14,15 +14,15 @@ from vcgym.network.traces.reading import UNIT_US, TraceError
 
 Unit = Literal["s", "ms", "us", "ns"]
 
-SPACING_US = (1_200.0, 1_200_000.0)  # of two sends, on the mean: 833 packets a second down to a ping every 1.2 s
-DELAY_US = (1_500.0, 1_500_000.0)  # the median
+SPACING_US = (1_200.0, 1_200_000.0)  # mean spacing: from 833 packets per second to a ping every 1.2 s
+DELAY_US = (1_500.0, 1_500_000.0)  # median delay
 
 
 def unit_us(path: Path, field: str, unit: str) -> float:
-    """Return the microseconds in a `unit`.
+    """Return the number of microseconds in a `unit`.
 
     Raises:
-        TraceError: no such unit.
+        TraceError: the unit is unknown.
     """
     if unit not in UNIT_US:
         raise TraceError(path, field, unit, ", ".join(UNIT_US))
@@ -30,17 +30,17 @@ def unit_us(path: Path, field: str, unit: str) -> float:
 
 
 def since_first_us(times: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
-    """Return whole microseconds since the first of `times` (n,), which count `scale` microseconds each; `times` is overwritten."""
+    """Return whole microseconds since the first of `times` (n,), in units of `scale` microseconds; `times` is overwritten."""
     times -= times[0]
     times *= scale
     return np.rint(times, out=times).astype(np.int64)
 
 
 def refuse_unit(path: Path, where: str, value_us: float, allowed_us: tuple[float, float], scale: float) -> None:
-    """Refuse a typical value outside [low, high), both shown in the unit of `scale` microseconds.
+    """Check that a typical value is in [low, high); errors use the unit of `scale` microseconds.
 
     Raises:
-        TraceError: naming the value and what is allowed.
+        TraceError: it is not; the message names the value and the range.
     """
     low, high = allowed_us
     if not low <= value_us < high:

@@ -1,10 +1,10 @@
 """WonderProxy's public pings of 19-20 July 2020: the raw file, and its published grouping by pair.
 
 Source: WonderProxy, "A day in the life of the Internet" (28 October 2020). About 250 servers ran `ping -c 30` to each other every hour. A
-row is one burst: source and destination (server ids), time of the burst (no zone stated), and min, avg, max, mdev of its round trips in
-ms. Loss is not stated. The grouped file has one row per ordered pair, medians over its bursts, and no time.
+row is one burst: source and destination (server ids), time of the burst (time zone unknown), and min, avg, max, mdev of its round trips in
+ms. Loss is unknown. The grouped file has one row per ordered pair: medians over its bursts, without a time.
 
-`mdev` is taken as it stands: ping computed it from truncated integers, so in a steady burst it may exceed what min and max allow.
+`mdev` is used unchanged: ping computed it from truncated integers, so in a steady burst it may exceed the limit given by min and max.
 """
 
 import re
@@ -23,18 +23,18 @@ from vcgym.network.traces.trace_file import csv_content, write_with_card
 
 MAX_SERVER = 1_000_000
 
-_AVERAGES = "avg, median in ms"  # of which the unit is held against the data
+_AVERAGES = "avg, median in ms"  # column used to check the unit
 _STATISTICS = ("min", "avg", "max", "mdev")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?")
 
 
-Statistic = Literal["medians", "pooled"]  # each statistic's median over the bursts; all pings of two days taken together
+Statistic = Literal["medians", "pooled"]  # medians of each statistic over the bursts; all pings of two days pooled
 
 _COLUMNS = {"medians": ("min_ms", "avg_ms", "max_ms", "mdev_ms"), "pooled": ("min_ms", "mean_ms", "max_ms", "std_ms")}
 
 
 class Bursts(NamedTuple):
-    """Arrays with an entry per burst, in the order of the file."""
+    """Arrays with one entry per burst, in the order of the file."""
 
     card: Card
     source: NDArray[np.int32]
@@ -47,7 +47,7 @@ class Bursts(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Arrays with an entry per ordered pair of different servers, sorted by source, then destination; round trips in ms."""
+    """Arrays with one entry per ordered pair of different servers, sorted by source, then destination; round trips in ms."""
 
     statistic: Statistic
     card: Card
@@ -60,10 +60,10 @@ class Pairs(NamedTuple):
 
 
 def import_raw(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Bursts:
-    """Read every burst of the raw file (columns source, destination, timestamp, min, avg, max, mdev), plain or .gz.
+    """Read all bursts of the raw file (columns source, destination, timestamp, min, avg, max, mdev), plain or .gz.
 
     Raises:
-        TraceError: an unreadable or truncated file, a missing column, a value out of range, min, avg and max out of order, another unit.
+        TraceError: an unreadable or truncated file, a missing column, a value out of range, min, avg and max out of order, a wrong unit.
     """
     path = Path(path)
     content = read_content(path, limit_bytes)
@@ -75,10 +75,10 @@ def import_raw(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Bur
 def import_grouped(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Pairs:
     """Read the medians of the grouped file (columns source, destination, min, avg, max, mdev), plain or .gz.
 
-    Servers' pings to themselves are left out.
+    Pings of servers to themselves are left out.
 
     Raises:
-        TraceError: as for `import_raw`, and a pair that stands twice.
+        TraceError: see `import_raw`; also a duplicate pair.
     """
     path = Path(path)
     content = read_content(path, limit_bytes)
@@ -101,7 +101,7 @@ def import_grouped(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) ->
 
 
 def burst_medians(bursts: Bursts) -> Pairs:
-    """Return each statistic's median over the bursts of a pair: what the grouped file holds."""
+    """Return the median of each statistic over the bursts of a pair, the content of the grouped file."""
     order, starts = _by_pair(bursts)
     counts = np.diff(np.append(starts, len(order)))
     medians = []
@@ -113,7 +113,7 @@ def burst_medians(bursts: Bursts) -> Pairs:
 
 
 def pooled(bursts: Bursts) -> Pairs:
-    """Pool all pings of a pair: minimum, mean, maximum, and standard deviation from mean squares; every burst counts alike."""
+    """Pool all pings of a pair: minimum, mean, maximum, and standard deviation from mean squares; all bursts have equal weight."""
     order, starts = _by_pair(bursts)
     counts = np.diff(np.append(starts, len(order)))
     mean = np.add.reduceat(bursts.avg_ms[order], starts) / counts
@@ -125,9 +125,9 @@ def pooled(bursts: Bursts) -> Pairs:
 
 
 def write_pairs(pairs: Pairs, path: Path) -> Card:
-    """Write `pairs` to the new file `path` as CSV (packed if it ends in .gz), with a card that tells where it came from; returns the card.
+    """Write `pairs` to the new file `path` as CSV (compressed if it ends in .gz), with a card of its origin; return the card.
 
-    Columns are src_id, dst_id and the four statistics, named as `vcgym.network.fitting.statistics_rows` names them, to a thousandth of a
+    Columns are src_id, dst_id and the four statistics, named as in `vcgym.network.fitting.statistics_rows`, to a thousandth of a
     ms.
     """
     rows = zip(*(column.data for column in pairs[2:]), strict=True)
@@ -137,7 +137,7 @@ def write_pairs(pairs: Pairs, path: Path) -> Card:
 
 
 def _by_pair(bursts: Bursts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Order the bursts by pair, a server's pings to itself left out; return where in it each pair begins, too."""
+    """Return the bursts ordered by pair, without a server's pings to itself, and the start of each pair in that order."""
     order = np.lexsort((bursts.destination, bursts.source))
     order = order[bursts.source[order] != bursts.destination[order]]
     if not len(order):
@@ -156,7 +156,7 @@ def _times(table: Table) -> NDArray[np.datetime64]:
     if all(map(_TIME.fullmatch, cells)):
         try:
             return np.array(cells, "datetime64[ms]")
-        except ValueError:  # such as a 31 February: the cells one by one, to name it
+        except ValueError:  # such as 31 February: parse one by one to name the cell
             pass
     for cell, line in zip(cells, table.lines, strict=True):
         try:

@@ -1,4 +1,4 @@
-"""A state taken anywhere and put into a fresh environment goes on as though nothing had happened."""
+"""A state saved at any step and restored in a fresh environment continues identically."""
 
 import gymnasium
 import numpy as np
@@ -104,8 +104,57 @@ def test_the_state_of_another_env_is_refused(env_id, arguments):
     with pytest.raises(ValueError, match="state of another env: "):
         other.set_state(env.get_state())
     damaged = env.get_state()
-    del damaged["history"]
-    with pytest.raises(ValueError, match=r"state of another env: arrays \['history'\] do not match"):
+    del damaged["steps"]
+    with pytest.raises(ValueError, match=r"state of another env: arrays \['steps'\] do not match"):
         env.set_state(damaged)
     after = other.get_state()
     assert all(before[name].tobytes() == after[name].tobytes() for name in before)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value", "message"),
+    [
+        ("steps", 1, -1, "steps is -1; allowed: 0 to 5"),
+        ("steps", 1, 6, "steps is 6; allowed: 0 to 5"),
+        ("episodes", 1, -2, "episodes is -2; allowed: -1 to"),
+        ("episodes", 1, -1, "steps is 5; allowed: 0 to 0"),
+        ("episodes", 1, 2**63 - 1, "episodes is 9223372036854775807; allowed"),
+        ("decisions", (3, 1), 10**9, r"(?s)action .*: allowed are values of"),
+        ("generator", 0, ord("-"), "generator is .*; allowed: two whole numbers of 128 bits"),
+        ("options", 0, ord("x"), "options is 'x.*'; allowed: pair, stratum, kind, with tabs between"),
+        ("options", 0, ord("\n"), "options has 4 lines; allowed: 3"),
+    ],
+)  # fmt: skip
+def test_a_forged_state_is_refused(name, at, value, message):
+    env = _make("vcgym/Call-v0")
+    env.reset(seed=1)
+    env.action_space.seed(4)
+    _play(env, [env.action_space.sample() for _ in range(5)])
+    state = env.get_state()
+    state[name][at] = value
+    with pytest.raises(ValueError, match=message):
+        env.set_state(state)
+
+
+def test_more_decisions_than_a_call_has_are_refused_and_the_env_must_be_reset():
+    env = _make("vcgym/Relay-v0", packets=100, autoreset_mode=AutoresetMode.DISABLED)
+    env.reset(seed=1)
+    _play(env, [env.action_space.sample() for _ in range(5)])
+    state = env.get_state()
+    state["decisions"] = np.repeat(state["decisions"], 5, axis=0)
+    state["steps"][2] = 25
+    with pytest.raises(ValueError, match=r"steps\[2\] is 25; allowed: 0 to 1[0-9], when the call is done"):
+        env.set_state(state)
+    assert not env.has_begun
+
+
+def test_options_of_a_reset_are_restored():
+    env, other = _make("vcgym/Call-v0"), _make("vcgym/Call-v0")
+    _, infos = env.reset(seed=2)
+    env.reset(seed=8, options={"pair": infos["pair"][0], "reset_mask": np.array([False, True, False])})
+    env.action_space.seed(4)
+    actions = [env.action_space.sample() for _ in range(20)]
+    _play(env, actions[:10])
+    other.set_state(env.get_state())
+    assert _play(other, actions[10:]) == _play(env, actions[10:])
+    assert [draw.pair for draw in other.batch.draws] == [draw.pair for draw in env.batch.draws]

@@ -11,11 +11,13 @@ import pytest
 from pydantic import ValidationError
 
 from vcgym.agents.config.base import DataConfig
-from vcgym.network.traces.cards import DataError
+from vcgym.network.scenarios.paths.leo import measured
+from vcgym.network.traces.cards import DataError, card_path, data_root, read_card
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.trace_file import read_trace
 from vcgym.scripts.importing.command import DataCommand
 from vcgym.scripts.importing.formats import Ping
+from vcgym.scripts.importing.making import make, measured_sets
 
 
 def attempt(cwd, *overrides, **environment):
@@ -74,6 +76,48 @@ def test_every_format_is_imported(tmp_path):
     assert "1 ordered pairs" in call(tmp_path, "do=import", "format=wonderproxy_grouped", "file=grouped.csv", "output=pairs.csv")
 
 
+def test_sets_are_made_again_from_their_sources(tmp_path):
+    assert "equal to the known file" in call(tmp_path, "do=make", "set=generated_cellular", "output=made")
+    again = attempt(tmp_path, "do=make", "set=generated_cellular", "output=made")
+    assert again.returncode == 1 and "generated_cellular.csv.gz: file is 'there already'" in again.stderr
+    # Stand-ins: as many bytes of the public repositories as are quoted here are read as they are cut, and are not the known files.
+    (tmp_path / "shaper").mkdir()
+    for cut in measured_sets()["leo_ping_10ms"].files.values():
+        (tmp_path / cut.source).write_text("1734547219236183808,32.4\n1734547219236247040,16.4\n1734547219255994112,25.0\n")
+    other = attempt(tmp_path, "do=make", "set=leo_ping_10ms", "source=.", "output=root")
+    assert other.returncode == 1 and other.stdout.count("NOT equal: the known file has") == 5
+    made = tmp_path / "root" / "leo_ping_10ms" / "oneweb_iowa.csv.gz"
+    assert gzip.decompress(made.read_bytes()) == b"t_ms,rtt_ms\n0,32.4\n0.063,16.4\n19.81,25\n"
+    assert read_card(card_path(made)).source.startswith("https://github.com/clarkzjw/LEOLiveStreaming, commit aa159d32")
+    assert measured(str(tmp_path / "root"))[0].shape == (5, 3)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["wonderproxy_ten_places", "cloud", "world_links", "leo_ping_10ms", "mahimahi"])
+def test_every_set_at_hand_is_made_as_it_is_known(tmp_path, name):
+    """Measured files stand for their repositories: they hold all that was cut from them, but for the hour of the day."""
+    source, root = data_root(), data_root()
+    if name in measured_sets():
+        source = tmp_path / "repository"
+        for file, cut in measured_sets()[name].files.items():
+            (source / cut.source).parent.mkdir(parents=True, exist_ok=True)
+            rows = gzip.decompress((root / measured_sets()[name].folder / file).read_bytes()).decode().split()[1:]
+            (source / cut.source).write_text("".join(map(AS_PUBLISHED[name], rows)))
+    found = list(make(name, source, tmp_path / "made"))
+    assert found and all(made.equal for made in found)
+
+
+def _reply(row):
+    since_ms, rtt_ms = row.split(",")
+    return f"{1734547219000000000 + round(float(since_ms) * 1e6)},{float(rtt_ms)}\n"
+
+
+def _opportunities(row):
+    at_ms, packets = row.split(",")
+    return f"{at_ms}\n" * int(packets)
+
+
+AS_PUBLISHED = {"leo_ping_10ms": _reply, "mahimahi": _opportunities}
 PING = ["do=import", "format=ping", f"file={shipped()}/sample_ping.txt"]
 REFUSED = {
     "nothing to import": (["do=import"], "do=import needs format and file and output"),
@@ -82,6 +126,9 @@ REFUSED = {
     "a file that is not there": ([*PING[:2], "file=gone.txt", "output=a.csv.gz"], "gone.txt: file is 'No such file or directory'"),
     "another ending": ([*PING, "output=a.txt"], "a.txt: name of the file is 'a.txt'; allowed: a name ending in .csv.gz"),
     "a file that is there": ([*PING, "output=there.csv.gz"], "there.csv.gz: file is 'there already'"),
+    "nothing to make from": (["do=make", "set=cloud", "output=a"], "do=make needs source"),
+    "a set that nothing makes": (["do=make", "set=clod", "output=a", "source=."], "allowed: wonderproxy_ten_places, cloud, world_links"),
+    "no source": (["do=make", "set=mahimahi", "output=a", "source=."], "ATT-LTE-driving.down: file is 'No such file or directory'"),
     "no network": (["do=download", "set=starlink_isl_ping", "data.root=."], "connection is"),
 }
 
@@ -100,7 +147,7 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(tmp_path, name):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"do": "remove"}, "Input should be 'list', 'verify', 'import' or 'download'"),
+        ({"do": "remove"}, "Input should be 'list', 'verify', 'import', 'download' or 'make'"),
         ({"do": "import", "format": Ping()}, "do=import needs file and output"),
         ({"do": "download", "set": "wonderproxy_pings"}, r"do=download needs data\.root \(or VCGYM_DATA\)"),
         ({"do": "download", "set": "all", "data": DataConfig(root=Path("."))}, "set is 'all'; allowed: wonderproxy_pings"),

@@ -1,4 +1,4 @@
-"""Scenarios of the sending half: splits, draws, sets of capacity traces, and the mean rate of a trace."""
+"""Sending scenarios: splits, samples, sets of capacity traces, and the mean rate of a trace."""
 
 import gzip
 import math
@@ -29,7 +29,7 @@ from vcgym.network.scenarios.splits import unlock_test_split as opened
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.reading import TraceError
-from vcgym.scripts.shipped.capacity_sample import content, main
+from vcgym.scripts.shipped.capacity_sample import content, write_cellular
 
 NO_DATA = ("order", "rate", "calls", "rmcat")
 
@@ -132,7 +132,7 @@ def test_without_a_data_root_nothing_measured(monkeypatch):
 def test_shipped_sample_is_what_its_generator_makes(tmp_path):
     path = shipped() / f"{GENERATED}.csv.gz"
     assert gzip.decompress(path.read_bytes()) == content()
-    main(tmp_path)
+    write_cellular(tmp_path / path.name)
     for ending in ("", ".card.json"):
         assert (tmp_path / f"{path.name}{ending}").read_bytes() == (shipped() / f"{path.name}{ending}").read_bytes()
     assert len(path.read_bytes()) < 100_000

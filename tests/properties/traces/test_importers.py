@@ -1,13 +1,15 @@
-"""Imports of ping logs and CSV: the shipped samples, hand-made logs, and that any content is a trace or refused by file, line and value."""
+"""Imports of ping logs and CSV: the shipped samples, handmade logs; any content is a trace or rejected with file, line and value."""
 
 import gzip
 import json
 import tracemalloc
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
+from campaigns.readers import READERS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -223,6 +225,22 @@ def test_lines_without_numbers_are_not_kept(tmp_path, line):
         with pytest.raises(TraceError, match="number of replies is 0"):
             import_ping_text(path, limit_bytes=len(content))
         assert tracemalloc.get_traced_memory()[1] < 3 * len(content)
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), [("csv", b"0,\n"), ("series", b"0,\n"), ("mahimahi", b"1\n"), ("rtp", b"1,1,1\n"), ("throughput", b"1,1\n")]
+)
+def test_the_shortest_rows_take_at_most_ten_times_their_bytes(tmp_path, name, row):
+    reader, path = READERS[name], tmp_path / "short.csv"
+    content = f"{reader.header}\n{reader.line(0)}\n".encode() + row * 100_000
+    path.write_bytes(content)
+    tracemalloc.start()
+    try:
+        with suppress(DataError):  # many such rows are no measurement
+            reader.read(path)
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(content) + 2**21  # a block of text
     finally:
         tracemalloc.stop()
 

@@ -1,4 +1,4 @@
-"""CSV of send time and delay, whole and spoiled: the import equals what was written, or an error names the row."""
+"""CSV of send time and delay, valid and corrupted: the import equals the written data, or an error names the row."""
 
 import gzip
 import lzma
@@ -84,6 +84,41 @@ def test_two_hundred_thousand_random_rows(tmp_path):
         spoil = str(rng.choice(list(spoils)))
         with pytest.raises(TraceError, match=rf"s\.csv: line {at + 1}"):
             read(tmp_path, "\n".join([*lines[:at], spoils[spoil], *lines[at + 1 :]]))
+
+
+def test_rows_by_reply_without_a_header(tmp_path):
+    """What was sent is found again, whichever time stands in the file and however many replies overtook another."""
+    rng = np.random.default_rng(6)
+    sent, delay = series(rng, 1_000, 10_000, 40_000)
+    lost = delay == LOST
+    by_reply = np.argsort(np.where(lost, sent, sent + delay), kind="stable")
+    assert (np.diff(sent[by_reply]) < 0).sum() > 100
+    path, told = tmp_path / "s.csv", {"time_column": "1", "time_unit": "ns", "delay_unit": "us", "round_trip": True, "header": False}
+    path.write_text("".join(f"{1000 * sent[i]},{delay[i]}\n" for i in by_reply if not lost[i]))
+    made = import_csv(path, **told, delay_column="2")
+    assert np.array_equal(made.sent_us, sent[~lost]) and np.array_equal(made.one_way_delay_us, delay[~lost]) and made.round_trip
+    path.write_text("".join(f"{1000 * (sent[i] + delay[i])},x,{delay[i]}\n" for i in by_reply if not lost[i]))
+    made = import_csv(path, **told, delay_column="3", time_of="reply")
+    assert np.array_equal(made.sent_us, sent[~lost]) and np.array_equal(made.one_way_delay_us, delay[~lost])
+    sent, delay, lost = sent[::9], delay[::9], lost[::9]  # so far apart that none overtakes another
+    rows = ("," if gone else f"{1000 * (at + ms)},{ms}" for at, ms, gone in zip(sent.tolist(), delay.tolist(), lost, strict=True))
+    path.write_text("\n".join([*rows, ""]))
+    made = import_csv(path, **told, delay_column="2", time_of="reply")
+    answered = made.one_way_delay_us != LOST
+    assert np.array_equal(answered, ~lost[: len(answered)]) and np.array_equal(made.sent_us[answered], sent[~lost])
+
+
+def test_rows_in_neither_order_are_refused(tmp_path):
+    path, told = tmp_path / "s.csv", {"time_column": "1", "delay_column": "2", "delay_unit": "ms", "round_trip": False, "header": False}
+    path.write_text("".join(f"{10 * n + (-500 if n == 40 else 0)},50\n" for n in range(100)))
+    for time_of in ("send", "reply"):
+        with pytest.raises(TraceError, match=r"line 41, 1 is -100.0; allowed: at least 390.0, the one before"):
+            import_csv(path, **told, time_unit="ms", time_of=time_of)
+    path.write_text("".join(f"{10 * n + (-25 if n == 40 else 0)},{'' if n == 40 else 50}\n" for n in range(100)))
+    with pytest.raises(TraceError, match=r"line 41, 1 is 375.0; allowed: at least 390.0, the one before"):  # a lost packet has no reply
+        import_csv(path, **told, time_unit="ms")
+    with pytest.raises(TraceError, match=r"line 1, header is \['1', '2'\]; allowed: a column 3"):
+        import_csv(path, **told | {"delay_column": "3"}, time_unit="ms")
 
 
 def test_other_clothes(tmp_path):

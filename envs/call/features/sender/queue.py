@@ -1,7 +1,7 @@
 """Features of each packet in the sender's queue, oldest first.
 
-When a packet would arrive is not known. `to_spare` takes half of the round trip without queueing, and all of the queueing, since reports
-meet no queue: (round trip + queueing) / 2.
+The arrival time of a packet is unknown. `to_spare` estimates its delay as half of the round trip without queueing plus all of the queueing,
+since reports meet no queue: (round trip + queueing) / 2.
 """
 
 from vcgym.envs.call.features.layout import Feature, columns
@@ -25,7 +25,7 @@ QUEUE_WIDTH = len(QUEUE_FEATURES)
 
 @kernel
 def observe_queues(senders, which, out):
-    """Write QUEUE_FEATURES of each session of `which` into `out` (sessions, slots, features); zeros where nothing waits."""
+    """Write QUEUE_FEATURES of each session in `which` into `out` (sessions, slots, features); zeros for empty slots."""
     for s in which:
         sender = senders[s]
         one_way_us = (sender.rtt_us + sender.stats.queueing_us) / 2.0

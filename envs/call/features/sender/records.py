@@ -12,13 +12,13 @@ FEEDBACK_WIDTH, ITEM_WIDTH = len(PacketFeedback._fields), 5
 
 @kernel
 def show_feedback(senders, flight, which, reported, records, count):
-    """Write the packet feedback since `reported` (sessions,), in order of sending, as rows of `PacketFeedback`; False if too many.
+    """Write the packet feedback since `reported` (sessions,), in order of sending, as rows of `PacketFeedback`; return False if too many.
 
     Args:
         senders: (sessions,) of SENDER.
         flight: the packets.
         which: sessions.
-        reported: (sessions,) number of packets that the agent knows of; brought up to now.
+        reported: (sessions,), number of packets known to the agent; updated.
         records: (sessions, MAX_FEEDBACK_ROWS, FEEDBACK_WIDTH).
         count: (sessions,).
     """
@@ -26,7 +26,7 @@ def show_feedback(senders, flight, which, reported, records, count):
         sender = senders[s]
         count[s] = 0
         first, reported[s] = reported[s], sender.reported
-        if is_done(sender):  # what is settled at the end no report has told
+        if is_done(sender):  # outcomes counted at the end were never reported
             continue
         if sender.reported - first > records.shape[1]:
             return False
@@ -42,7 +42,7 @@ def show_feedback(senders, flight, which, reported, records, count):
 
 @kernel
 def show_queue(senders, which, records, count):
-    """Write what waits, oldest first, as rows (created_us, expires_us, size_bytes, kind, frame) of `records` (sessions, packets, 5)."""
+    """Write the queue, oldest first, as rows (created_us, expires_us, size_bytes, kind, frame) of `records` (sessions, packets, 5)."""
     for s in which:
         queue = senders[s].queue
         count[s] = queue.waiting

@@ -1,4 +1,4 @@
-"""Features of a sender as they reach the location of an agent: as old as a command from there; and the commands sent last."""
+"""Features of a sender at a remote agent's location, delayed by a command's travel time; and the last commands."""
 
 from vcgym.envs.call.features.layout import Feature
 from vcgym.envs.call.features.scales import rate_position
@@ -10,7 +10,7 @@ from vcgym.network.kernels.jit import kernel
 REMOTE_FEATURES = tuple(
     feature._replace(name=f"{feature.name}[sender]", age="command" if feature.age == "0" else f"{feature.age}, command")
     for feature in RATE_FEATURES
-    if feature.name != "elapsed"  # the last one: the call has it too
+    if feature.name != "elapsed"  # the call has this feature too
 )
 REMOTE_WIDTH = len(REMOTE_FEATURES)
 RATE_COMMANDED = Feature("rate_commanded[sender]", "position on the log scale of targets, -1 to 1", -1, 1, "0")
@@ -26,7 +26,7 @@ def remote_features(rate_held: bool, orders_held: bool) -> tuple[Feature, ...]:
 
 @kernel
 def observe_remote(uplink, calls, which, rate_held, orders_held, out):
-    """Write `remote_features` of each session of `which` into its row of `out` (sessions, features)."""
+    """Write `remote_features` of each session in `which` into its row of `out` (sessions, features)."""
     for s in which:
         remote, decision = uplink.remote[s], calls[s].slot // calls[s].interval
         for i in range(REMOTE_WIDTH):

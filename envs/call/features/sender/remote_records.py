@@ -1,4 +1,4 @@
-"""Packet feedback at the location of an agent: as old there as a command from there to the sender."""
+"""Packet feedback at a remote agent's location, delayed by the travel time of a command from there to the sender."""
 
 from vcgym.envs.call.sender.in_flight import ring_index
 from vcgym.network.kernels.jit import kernel
@@ -7,13 +7,13 @@ from vcgym.network.kernels.slots import SLOT_US
 
 @kernel
 def show_remote_feedback(uplink, calls, which, shown, feedback, count):
-    """Write the feedback of packets that the location has newly been told of, in order of sending, as rows of `PacketFeedback`.
+    """Write the new packet feedback at the location, in order of sending, as rows of `PacketFeedback`.
 
     Args:
-        uplink: of class Uplink.
+        uplink: an Uplink.
         calls: (sessions,) of CALL.
         which: sessions.
-        shown: (sessions,) number of packets that the agent knows of; brought up to now.
+        shown: (sessions,), number of packets known to the agent; updated.
         feedback: (sessions, rows, 6).
         count: (sessions,).
 

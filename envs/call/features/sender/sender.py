@@ -1,6 +1,6 @@
-"""Features of a sender, from packet feedback and from its own queue.
+"""Features of a sender, computed from packet feedback and its own queue.
 
-Rates stand on the log scale between the call's smallest and largest target, -1 to 1; delays are in units of 100 ms.
+Rates are positions on the log scale between the call's minimum and maximum target, -1 to 1; delays are in units of 100 ms.
 """
 
 from vcgym.envs.call.features.layout import Feature, columns
@@ -30,7 +30,7 @@ ORDER_FEATURES = (
     Feature("since_sent", "100 ms, since a packet left", 0, LIMIT, "0"),
     Feature("filled", "share of the sender's queue that is full", 0, 1, "0"),
 )
-SENDER = columns(ORDER_FEATURES)  # those of RATE_FEATURES stand first
+SENDER = columns(ORDER_FEATURES)  # RATE_FEATURES come first
 RATE_WIDTH = len(RATE_FEATURES)
 
 
@@ -70,14 +70,14 @@ def write_sender(sender, row):
 
 @kernel
 def observe_senders(senders, which, out):
-    """Write RATE_FEATURES of each session of `which` into its row of `out` (sessions, features)."""
+    """Write RATE_FEATURES of each session in `which` into its row of `out` (sessions, features)."""
     for s in which:
         write_sender(senders[s], out[s])
 
 
 @kernel
 def observe_order_senders(senders, flight, which, out):
-    """Write ORDER_FEATURES of each session of `which` into its row of `out` (sessions, features)."""
+    """Write ORDER_FEATURES of each session in `which` into its row of `out` (sessions, features)."""
     for s in which:
         sender = senders[s]
         write_sender(sender, out[s])

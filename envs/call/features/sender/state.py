@@ -5,22 +5,22 @@ import numpy as np
 from vcgym.network.kernels.jit import kernel
 
 _KEEPS = 7.0 / 8.0  # RFC 6298 2.3
-_FLOOR_RISES = 5.0  # us per ms: the least delay is forgotten this slowly
+_FLOOR_RISES = 5.0  # us per ms: rate at which the running minimum delay rises
 
 FEEDBACK_STATS = np.dtype(
     [
         ("reports", "i8"),
-        ("report_us", "i8"),  # of the newest report
-        ("span_us", "i8"),  # since the one before
-        ("packets", "i8"),  # told of by it
+        ("report_us", "i8"),  # time of the newest report
+        ("span_us", "i8"),  # time since the previous report
+        ("packets", "i8"),  # packets in the newest report
         ("lost", "i8"),
         ("bytes", "i8"),
         ("newest_us", "i8"),  # one-way delay of the newest packet
         ("newest_sent_us", "i8"),
         ("floor_us", "f8"),
-        ("queueing_us", "f8"),  # smoothed delay above the floor
-        ("before_us", "f8"),  # the same at the report before
-        ("rate_bps", "f8"),  # smoothed rate delivered
+        ("queueing_us", "f8"),  # smoothed delay above the running minimum
+        ("before_us", "f8"),  # the same at the previous report
+        ("rate_bps", "f8"),  # smoothed delivery rate
         ("lost_share", "f8"),  # smoothed
     ]
 )
@@ -28,7 +28,7 @@ FEEDBACK_STATS = np.dtype(
 
 @kernel
 def clear_stats(stats):
-    """Forget all reports."""
+    """Reset the state."""
     stats.reports = stats.report_us = stats.span_us = stats.packets = stats.lost = stats.bytes = 0
     stats.newest_us = stats.newest_sent_us = -1
     stats.floor_us = stats.queueing_us = stats.before_us = stats.rate_bps = stats.lost_share = 0.0
@@ -36,7 +36,7 @@ def clear_stats(stats):
 
 @kernel
 def on_report(stats, report_us):
-    """Begin a new report, and smooth in the one before."""
+    """Start a new report and add the previous one to the smoothed values."""
     if stats.packets > 0 and stats.span_us > 0:
         rate_bps = stats.bytes * 8e6 / stats.span_us
         share = stats.lost / stats.packets
@@ -52,7 +52,7 @@ def on_report(stats, report_us):
 
 @kernel
 def on_feedback(stats, feedback):
-    """Take in one packet of the newest report."""
+    """Update with one packet of the newest report."""
     stats.packets += 1
     if feedback.arrived_us < 0:
         stats.lost += 1

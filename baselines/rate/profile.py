@@ -1,0 +1,152 @@
+"""Profiles of conferencing applications: how Zoom, Meet and Teams send, as data (`vcgym.data/applications/NAME.json`), read and checked.
+
+A number says where it comes from: printed in the study (S3), fitted to what the study prints, or declared by us where the study is silent.
+"""
+
+from importlib.resources import files
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from vcgym.baselines.rate.application import Application
+from vcgym.network.traces.cards import Carded, parse_carded
+
+APPLICATIONS = ("zoom", "meet", "teams")
+Viewing = Literal["speaker", "pinned"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Number(_Part):
+    """Number of a profile, at least 0.
+
+    Attributes:
+        value: in the unit that its field's name says.
+        origin: printed in the study, fitted to it, or declared by us.
+        source: place in the study, what it is fitted to, or the reason.
+    """
+
+    value: Annotated[float, Field(ge=0.0)]
+    origin: Literal["printed", "fitted", "declared"]
+    source: Annotated[str, Field(min_length=1)]
+
+
+class Law(_Part):
+    """Numbers of `vcgym.baselines.rate.application.Application`, and the rates that a call begins with and never falls below."""
+
+    start_kbps: Number
+    min_kbps: Number
+    max_loss: Number
+    max_queuing_ms: Number
+    yields_to: Number
+    hold_s: Number
+    rises_kbps: Number
+    power: Number
+    growth: Number
+    peak: Number
+    settles_s: Number
+
+    def rule(self, nominal_kbps: float, layers_kbps: tuple[float, ...] = ()) -> Application:
+        """Return the rule that follows this law up to a nominal rate, over layers if there are any."""
+        law = {name: getattr(self, name).value for name in Application._fields if name in Law.model_fields}
+        return Application(nominal_kbps, np.array(layers_kbps, np.float64), **law)
+
+    def rates_kbps(self, nominal_kbps: float) -> tuple[float, float, float]:
+        """Return start, least and largest rate of a call with that nominal rate."""
+        start_kbps = min(self.start_kbps.value, nominal_kbps)
+        return start_kbps, min(self.min_kbps.value, start_kbps), nominal_kbps * self.peak.value
+
+
+class Relay(Law):
+    """Relay that adapts what it forwards.
+
+    Attributes:
+        layers_kbps: what it can send in all, of scalable layers or simulcast copies, rising.
+        fec_share: redundancy that it adds, as a share of what it forwards.
+    """
+
+    layers_kbps: Annotated[tuple[Number, ...], Field(min_length=1)]
+    fec_share: Number
+
+    @property
+    def sent_kbps(self) -> tuple[float, ...]:
+        """The rates that it can send, redundancy included."""
+        return tuple(layer.value * (1.0 + self.fec_share.value) for layer in self.layers_kbps)
+
+    @model_validator(mode="after")
+    def _rises(self) -> "Relay":
+        if any(low >= high for low, high in zip(self.sent_kbps, self.sent_kbps[1:], strict=False)):
+            raise ValueError(f"layers_kbps is {[layer.value for layer in self.layers_kbps]}; allowed are rising rates")
+        return self
+
+
+class Rate(_Part):
+    """Rate of a sender where nothing is short, by what the others look at and how many parties there are."""
+
+    viewing: Viewing
+    parties: Annotated[int, Field(ge=2, le=1000)]
+    kbps: Number
+
+
+class Profile(Carded):
+    """The file of an application.
+
+    Attributes:
+        application: its name.
+        media: how it adapts what the receiver gets.
+        rates: of the sender.
+        sender: law of the way up; without a relay of the whole way.
+        relay: law of the way down; None: the relay only forwards.
+    """
+
+    application: str
+    media: Literal["scalable layers", "simulcast", "sender"]
+    rates: Annotated[tuple[Rate, ...], Field(min_length=1)]
+    sender: Law
+    relay: Relay | None
+
+    @model_validator(mode="after")
+    def _has_its_relay(self) -> "Profile":
+        if (self.relay is None) != (self.media == "sender"):
+            raise ValueError(f"relay of media {self.media!r} is {'none' if self.relay is None else 'there'}; allowed: none with 'sender'")
+        return self
+
+    def nominal_kbps(self, viewing: Viewing = "speaker", parties: int = 2) -> float:
+        """Return the sender's rate where nothing is short.
+
+        Raises:
+            ValueError: a mode or number of parties of which the study prints no rate.
+        """
+        for rate in self.rates:
+            if (rate.viewing, rate.parties) == (viewing, parties):
+                return rate.kbps.value
+        known = ", ".join(f"{rate.viewing} {rate.parties}" for rate in self.rates)
+        raise ValueError(f"viewing, parties = {viewing}, {parties} of {self.application}: allowed are {known}")
+
+    def up(self, viewing: Viewing = "speaker", parties: int = 2) -> tuple[Application, tuple[float, float, float]]:
+        """Return rule and rates (start, least, largest kbit/s) of the sender."""
+        nominal_kbps = self.nominal_kbps(viewing, parties)
+        return self.sender.rule(nominal_kbps), self.sender.rates_kbps(nominal_kbps)
+
+    def down(self) -> tuple[Application, tuple[float, float, float]]:
+        """Return rule and rates of what comes down to a receiver: the relay's, or the sender's where the relay only forwards."""
+        if self.relay is None:
+            return self.up()
+        layers = self.relay.sent_kbps
+        return self.relay.rule(layers[-1], layers), self.relay.rates_kbps(layers[-1])
+
+
+def load_profile(name: str) -> Profile:
+    """Return the profile of one of `APPLICATIONS`.
+
+    Raises:
+        ValueError: no such application.
+        DataError: a field that is wrong, or content that does not match the card's hash.
+    """
+    if name not in APPLICATIONS:
+        raise ValueError(f"application {name!r}: allowed are {', '.join(APPLICATIONS)}")
+    file = files("vcgym.data").joinpath("applications", f"{name}.json")
+    return parse_carded(Profile, file.name, file.read_text(encoding="utf-8"))

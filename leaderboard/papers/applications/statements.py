@@ -1,0 +1,94 @@
+"""Statements of the application study (S3), as data: `vcgym.data/published_applications.json`, read and checked.
+
+A statement that a profile was fitted to says so; it is calibrated then and counts for nothing.
+"""
+
+import importlib.resources
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from vcgym.baselines.rate.profile import Viewing, load_profile
+from vcgym.leaderboard.papers.applications.calls import COMPETITORS, Cell, Setup, Way
+from vcgym.leaderboard.papers.statements import Record, Statement, each_once
+from vcgym.network.traces.cards import Carded, parse_carded
+
+FILE = "published_applications.json"
+Metric = Literal[
+    "mbps", "other_mbps", "smaller_mbps", "settled_mbps", "other_settled_mbps", "utilisation", "recovery_s", "peak", "stable_s"
+]  # fmt: skip
+
+
+class Term(Record):
+    """Metric of an application over levels of a set-up, times a weight.
+
+    Attributes:
+        weight: factor.
+        setup: the experiment.
+        way: direction that is shaped.
+        application: that is looked at.
+        levels_mbps: levels of the shaper, or of the drop.
+        over: which of the levels' values counts.
+        metric: see `vcgym.leaderboard.papers.applications.measures`.
+        against: what competes.
+        viewing: what the others look at.
+        parties: of the call.
+    """
+
+    weight: float = 1.0
+    setup: Setup
+    way: Way
+    application: Literal["zoom", "meet", "teams"]
+    levels_mbps: Annotated[tuple[Annotated[float, Field(ge=0.01, le=1000.0)], ...], Field(min_length=1)]
+    over: Literal["mean", "min", "max"] = "mean"
+    metric: Metric
+    against: str = ""
+    viewing: Viewing = "speaker"
+    parties: int = 2
+
+    @model_validator(mode="after")
+    def _can_be_played(self) -> "Term":
+        if (self.against in COMPETITORS) != (self.setup == "competing"):
+            raise ValueError(f"against is {self.against!r} in set-up {self.setup!r}; allowed: when competing, {', '.join(COMPETITORS)}")
+        load_profile(self.application).nominal_kbps(self.viewing, self.parties)
+        return self
+
+    def cells(self, queue_ms: float) -> Iterator[Cell]:
+        """Yield the experiments behind it."""
+        for mbps in self.levels_mbps:
+            yield Cell(self.setup, self.way, self.application, mbps, self.against, self.viewing, self.parties, queue_ms)
+
+
+class ApplicationStatement(Statement):
+    """Statement of S3.
+
+    Attributes:
+        fitted: a number of a profile was fitted to it, or chosen for it.
+        terms: whose weighted sum is ours.
+        unit: of ours; % is shown times 100.
+    """
+
+    fitted: bool = False
+    terms: tuple[Term, ...] = ()
+    unit: Literal["%", "points", "Mbit/s", "s", ""] = ""
+
+
+class Statements(Carded):
+    """The file: a card and the statements."""
+
+    statements: Annotated[tuple[ApplicationStatement, ...], Field(min_length=1), AfterValidator(each_once)]
+
+
+def load_statements() -> tuple[ApplicationStatement, ...]:
+    """Return all statements, in the order of the file."""
+    return parse_statements(importlib.resources.files("vcgym.data").joinpath(FILE).read_text(encoding="utf-8")).statements
+
+
+def parse_statements(text: str) -> Statements:
+    """Validate the JSON text of the file.
+
+    Raises:
+        DataError: a field that is wrong, or content that does not match the card's hash.
+    """
+    return parse_carded(Statements, FILE, text)

@@ -1,0 +1,78 @@
+"""Courses of the test cases of RFC 8867 and RFC 8869 as the RMCAT working group drew them: rate and queueing delay over time, by case."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from vcgym.baselines.systems import System
+from vcgym.envs.call.sender.batch import PlayedFlow
+from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+
+_COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f")
+_CAPACITY = "#8c8c8c"
+_COLUMNS, _MAX_DELAY_MS = 5, 600.0
+_BACKWARDS, _FORWARDS = "--", "-"
+
+
+def draw_courses(name: str, system: System, folder: Path) -> Path:
+    """Play one world of each case and write courses-NAME.png: above, what each media flow delivers; below, its queueing delay.
+
+    Args:
+        name: of the system, for title and file.
+        system: with a rate rule and a scheduler.
+        folder: that receives the picture.
+
+    Returns:
+        Its path.
+    """
+    scenario = SendingScenario("rmcat")
+    links = [scenario.draw("train", 0, kind) for kind in scenario.kinds]
+    rows = -(-len(links) // _COLUMNS)
+    figure = Figure(figsize=(2.6 * _COLUMNS, 2.1 * rows), layout="constrained")
+    figure.suptitle(
+        f"{name}: Mbit/s delivered of each media flow, and ms of queueing, second by second; grey: capacity; dashed: the way back"
+    )
+    panels: Any = figure.subfigures(rows, _COLUMNS)
+    for link, panel in zip(links, panels.flat, strict=False):
+        batch = started_batch(system, [link], scenario.traces, scenario.flows)
+        batch.play(np.arange(1))
+        above, below = panel.subplots(2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
+        above.set_title(link.name, fontsize=9)
+        _draw(above, below, link, batch.flows(0))
+    path = folder / f"courses-{name}.png"
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=75, metadata={"Software": None}, pil_kwargs={"optimize": True})
+    return path
+
+
+def _draw(above: Axes, below: Axes, link: SharedLink, flows: list[PlayedFlow]) -> None:
+    _draw_capacity(above, link.trace, link.seconds, _FORWARDS)
+    if link.reverse is not None:
+        _draw_capacity(above, link.reverse.trace, link.seconds, _BACKWARDS)
+    ends_s = np.arange(int(link.seconds) + 1)
+    for flow, colour in zip(flows, _COLOURS, strict=False):
+        heard = flow.log[flow.log["arrived_us"] >= 0]
+        at_s, style = heard["arrived_us"] / 1e6 + flow.starts_s, _BACKWARDS if flow.backwards else _FORWARDS
+        queueing_ms = (heard["arrived_us"] - heard["sent_us"]) / 1000.0 - flow.link.forward_ms
+        packets, _ = np.histogram(at_s, ends_s)
+        mbit, _ = np.histogram(at_s, ends_s, weights=8e-6 * heard["size_bytes"])
+        waited_ms, _ = np.histogram(at_s, ends_s, weights=queueing_ms)
+        heard_s = packets > 0
+        above.plot(ends_s[:-1][heard_s], mbit[heard_s], style, color=colour, linewidth=0.9)
+        below.plot(ends_s[:-1][heard_s], waited_ms[heard_s] / packets[heard_s], style, color=colour, linewidth=0.9)
+    above.set(xlim=(0, link.seconds), ylim=(0, 1.05e-6 * float(link.trace.rates_bps.max())))
+    below.set_ylim(0, max(100.0, min(_MAX_DELAY_MS, below.dataLim.ymax)))
+    for axes in (above, below):
+        axes.tick_params(labelsize=7, length=2)
+        axes.grid(color="#e8eaed", linewidth=0.5)
+
+
+def _draw_capacity(axes: Axes, trace: CapacityTrace, seconds: float, style: str) -> None:
+    times_s, mbps = [*(trace.times_us / 1e6), seconds], [*(trace.rates_bps / 1e6), trace.rates_bps[-1] / 1e6]
+    axes.step(times_s, mbps, style, where="post", color=_CAPACITY, linewidth=1.2)

@@ -1,0 +1,81 @@
+"""Models of the Bandwidth Estimation Challenge (ACM MMSys 2024) as policies of `vcgym/Rate-v0`, from a file of one's own.
+
+Inputs `obs` (1, 1, 150), `hidden_states` and `cell_states` (1, n), outputs `output` (1, 1, m), `state_out` and `cell_out` (1, n), all
+float32: the first number of `output` is the target in bit/s. State is zeros at the start of a call. The first target of a call is the
+world's, for nothing has arrived by then.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.leaderboard.submissions.onnx_session import open_model
+from vcgym.network.traces.plain_file import read_plain
+
+_STATES = {"hidden_states": "state_out", "cell_states": "cell_out"}
+_AXES = {"obs": 3, "output": 3} | dict.fromkeys([*_STATES, *_STATES.values()], 2)
+_MAX_BYTES, _MAX_BPS = 10 << 20, 1e9  # a model of the challenge has at most 10 MB
+
+
+class BandwidthModel:
+    """A model of the challenge, asked at each report.
+
+    Attributes:
+        options: arguments of `vcgym/Rate-v0` that show what the model observes and take its target.
+
+    Args:
+        path: of the ONNX file, at most 10 MiB.
+
+    Raises:
+        ValueError: no model with the challenge's inputs and outputs.
+        DataError: no plain file.
+    """
+
+    options: ClassVar[Mapping[str, str]] = {"features": "intervals", "action": "exact"}
+
+    def __init__(self, path: Path | str) -> None:
+        content = read_plain(Path(path), _MAX_BYTES)
+        try:
+            self._session = open_model(content, _AXES)
+        except Exception as error:  # those of the runtime have no class in common
+            raise ValueError(f"agent {path} is no model of the challenge: {str(error).splitlines()[0]}") from error
+        widths = {one.name: one.shape[-1] for one in self._session.get_inputs()}
+        self._start = {name: np.zeros((1, widths[name]), np.float32) for name in _STATES}
+
+    def predict(
+        self,
+        observation: NDArray[np.float32],
+        state: Any = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Estimate the capacity of each session.
+
+        Args:
+            observation: (sessions, 150).
+            state: what the call before gave, one entry per session; None starts every session.
+            episode_start: (sessions,) bool, sessions that start; None: none, unless `state` is None.
+            deterministic: without effect.
+
+        Returns:
+            Exact actions int64 (sessions, 3), bit/s, 0, 0; and what the model remembers.
+
+        Raises:
+            ValueError: an estimate that is not finite.
+        """
+        starts = np.ones(len(observation), bool) if state is None else np.zeros(len(observation), bool)
+        starts |= False if episode_start is None else episode_start
+        actions, after = np.zeros((len(observation), 3), np.int64), []
+        for s, row in enumerate(observation):
+            remembered = self._start
+            if not starts[s]:
+                given = self._session.run(["output", *_STATES.values()], {"obs": row[None, None], **state[s]})
+                bps, remembered = float(given[0][0, 0, 0]), dict(zip(_STATES, given[1:], strict=True))
+                if not np.isfinite(bps):
+                    raise ValueError(f"output is {bps}; allowed: finite values")
+                actions[s, 0] = round(min(max(bps, 1.0), _MAX_BPS))
+            after.append(remembered)
+        return actions, after

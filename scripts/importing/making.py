@@ -1,0 +1,146 @@
+"""Rebuilding of data sets from their sources; each file is compared with its known SHA-256.
+
+Shipped files have their hash in their card. Measured files, which are not shipped, have it in data/measured.json, which also describes how
+each was cut from its public source.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from vcgym.network.bottleneck.capacity.files import read_mahimahi, write_capacity
+from vcgym.network.bottleneck.capacity.sets import GENERATED
+from vcgym.network.fitting.cloud import fit_cloud
+from vcgym.network.fitting.links import fit_ten_places, write_table
+from vcgym.network.fitting.world import write_sample
+from vcgym.network.traces.cards import Card, card_beside
+from vcgym.network.traces.catalogue import entry_of, shipped
+from vcgym.network.traces.columns import Arrays, Table, read_columns
+from vcgym.network.traces.reading import read_content
+from vcgym.network.traces.trace import MAX_DELAY_US
+from vcgym.network.traces.trace_file import csv_content, refuse_existing, write_with_card
+from vcgym.scripts.shipped.capacity_sample import write_cellular
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Cut(_Record):
+    """File below the source's folder, and the SHA-256 of the (decompressed) content made from it."""
+
+    source: str
+    sha256: Sha256
+
+
+class MeasuredSet(_Record):
+    """Measured files of one source.
+
+    Attributes:
+        name: name of the set.
+        folder: folder of its files below the data root.
+        form: format of the source: replies (CSV without header of the time of the reply in ns and the round trip in ms), or opportunities
+            (mahimahi's format).
+        rows: number of replies taken from the start of each file; None: all.
+        source, licence: values for the cards.
+        files: files by name.
+    """
+
+    name: str
+    folder: str
+    form: Literal["replies", "opportunities"]
+    rows: int | None
+    source: str
+    licence: str
+    files: dict[str, Cut]
+
+
+class Made(_Record):
+    """Rebuilt file, and its actual and known SHA-256."""
+
+    path: Path
+    sha256: str
+    known: str
+
+    @property
+    def equal(self) -> bool:
+        """True if the file equals the known one."""
+        return self.sha256 == self.known
+
+
+_SHIPPED: dict[str, tuple[str, Callable[[Path, Path], None]]] = {
+    "wonderproxy_ten_places": ("wonderproxy_ten_places.json", lambda source, path: write_table(fit_ten_places(source), path)),
+    "cloud": ("cloud.json", lambda source, path: write_table(fit_cloud(source), path)),
+    "world_links": ("world_links.csv.gz", write_sample),
+    GENERATED: (f"{GENERATED}.csv.gz", lambda source, path: write_cellular(path)),
+}
+
+
+def measured_sets() -> dict[str, MeasuredSet]:
+    """Return the measured sets that can be cut from their sources, by name."""
+    listed = TypeAdapter(list[MeasuredSet]).validate_json((shipped() / "measured.json").read_bytes())
+    return {one.name: one for one in listed}
+
+
+def set_names() -> list[str]:
+    """Return the names of all sets that can be rebuilt."""
+    return [*_SHIPPED, *measured_sets()]
+
+
+def make(name: str, source: Path, output: Path) -> Iterator[Made]:
+    """Rebuild the files of a set, one by one.
+
+    Args:
+        name: one of `set_names`.
+        source: for a fitted set, a folder with the tables that its card names; for a measured set, a copy of the repository. The generated
+            set needs none.
+        output: output folder; measured files have the same layout as below a data root.
+
+    Raises:
+        DataError: a source is missing or broken, or an output file exists.
+    """
+    if name in _SHIPPED:
+        file, write = _SHIPPED[name]
+        refuse_existing(output / file)
+        output.mkdir(parents=True, exist_ok=True)
+        write(source, output / file)
+        found, known = (entry_of(file, folder / file) for folder in (output, shipped()))
+        yield Made(path=output / file, sha256=found.sha256, known=known.sha256)
+        return
+    measured = measured_sets()[name]
+    cut = partial(_cut_replies, rows=measured.rows) if measured.form == "replies" else _cut_opportunities
+    for file, one in measured.files.items():
+        path = output / measured.folder / file
+        origin = _origin(source / one.source, measured)
+        yield Made(path=path, sha256=cut(source / one.source, origin, path).sha256, known=one.sha256)
+
+
+def _origin(path: Path, measured: MeasuredSet) -> Card:
+    update = {"source": measured.source, "licence": measured.licence}
+    return card_beside(path, read_content(path)).model_copy(update=update)
+
+
+def _cut_opportunities(path: Path, origin: Card, output: Path) -> Card:
+    return write_capacity(read_mahimahi(path), origin, output)
+
+
+def _cut_replies(path: Path, origin: Card, output: Path, rows: int | None) -> Card:
+    """Write the first `rows` replies with times in ms since the first one."""
+
+    def numbers_of(block: Table) -> Arrays:
+        return block.whole_numbers("1", 0, 2**62), block.numbers("2", 0.0, MAX_DELAY_US / 1e3)
+
+    arrived_ns, rtt_ms = (column[:rows] for column in read_columns(path, read_content(path), numbers_of, header=False))
+    since_ms = (arrived_ns - arrived_ns[0]) / 1e6
+    cells = (f"{_short(at)},{_short(rtt)}" for at, rtt in zip(since_ms.tolist(), rtt_ms.tolist(), strict=True))
+    return write_with_card(output, csv_content(("t_ms", "rtt_ms"), cells), origin, "milliseconds")
+
+
+def _short(ms: float) -> str:
+    """Return a number with microsecond precision, without trailing zeros."""
+    return f"{ms:.3f}".rstrip("0").rstrip(".")
