@@ -52,8 +52,8 @@ FROZEN = {
 DATA = {
     "calls": "b734de7b94380370", "cloud": "0b953e62c636ace8", "conference": "d685266f6ead5051", "leo": "121aac18492dcfd6",
     "order": "5f2601c6fb08d574", "rate": "241fd9e959fb379f", "rate-measured": "f12682dedc9f826c", "rmcat": "582a2c784ef35144",
-    "stress": "b573c804a23b259e", "synthetic-9": "1fea3fc0224dcf06", "synthetic-90": "9ccb89151f20d519", "synthetic-900": "0ffde77bd7461285",
-    "table1": "ec1d86eba1e0a014", "wonderproxy": "b573c804a23b259e", "world": "d685266f6ead5051",
+    "stress": "b573c804a23b259e", "synthetic-9": "1fea3fc0224dcf06", "synthetic-90": "9ccb89151f20d519",
+    "synthetic-900": "0ffde77bd7461285", "table1": "ec1d86eba1e0a014", "wonderproxy": "b573c804a23b259e", "world": "d685266f6ead5051",
 }  # fmt: skip
 """Sixteen hex digits of the hash of the data behind each scenario of these suites."""
 
