@@ -53,6 +53,11 @@ class ConferenceWorld(NamedTuple):
     absences: tuple[Absence, ...] = ()
     seconds: float = 60.0
 
+    def changes_s(self) -> list[float]:
+        """Return the instants in s at which cross traffic, an outage or an absence begins or ends, and 0, in order, before the end."""
+        spans: list[CrossTraffic | Outage | Absence] = [*self.cross, *self.outages, *self.absences]
+        return sorted({0.0, *(at_s for span in spans for at_s in (span.starts_s, span.stops_s) if at_s < self.seconds)})
+
     def down_at(self, now_s: float) -> list[tuple[str, str]]:
         """Return the links that are down."""
         return [outage[:2] for outage in self.outages if outage.starts_s <= now_s < outage.stops_s]
