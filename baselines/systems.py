@@ -76,7 +76,7 @@ class System(NamedTuple):
 
     @property
     def plays(self) -> str:
-        """What the system plays: calls over "paths", calls over a "bottleneck" without paths, or a "conference"."""
+        """Type of its simulation: calls over "paths", calls over a "bottleneck" without paths, or a "conference"."""
         return "conference" if self.allocator is not None else "bottleneck" if self.router is None else "paths"
 
 

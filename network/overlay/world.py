@@ -54,7 +54,7 @@ class ConferenceWorld(NamedTuple):
     seconds: float = 60.0
 
     def changes_s(self) -> list[float]:
-        """Return the instants in s at which cross traffic, an outage or an absence begins or ends, and 0, in order, before the end."""
+        """Return, in order, 0 and all times in s before the end at which cross traffic, an outage or an absence begins or ends."""
         spans: list[CrossTraffic | Outage | Absence] = [*self.cross, *self.outages, *self.absences]
         return sorted({0.0, *(at_s for span in spans for at_s in (span.starts_s, span.stops_s) if at_s < self.seconds)})
 
