@@ -94,6 +94,7 @@ FINAL = {
 """Files of each work that are its results."""
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore it, and nohup SIGHUP
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     spoil()
     WORK[sys.argv[1]](Path(sys.argv[2]))
