@@ -76,7 +76,7 @@ class System(NamedTuple):
 
     @property
     def plays(self) -> str:
-        """What the system plays: calls over "paths", calls over a "bottleneck" without paths, or a "conference"."""
+        """Type of its simulation: calls over "paths", calls over a "bottleneck" without paths, or a "conference"."""
         return "conference" if self.allocator is not None else "bottleneck" if self.router is None else "paths"
 
 
@@ -172,12 +172,12 @@ def _parsed(file: str, text: str) -> System:
     try:
         return build_system(file, yaml.safe_load(text))
     except yaml.YAMLError as error:
-        raise ValueError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+        raise ValueError(f"{file} is not valid YAML: {' '.join(str(error).split())}") from error
 
 
 def _check(system: System) -> None:
     if (system.router is None) != (system.receiver is None) or (system.rate is None) != (system.scheduler is None):
-        raise ValueError("router and receiver stand together, as rate and scheduler do")
+        raise ValueError("router and receiver must be given together, and so must rate and scheduler")
     for name, params in system.rules.items():
         require_rule(name, params, *CONTROLS[name])
 

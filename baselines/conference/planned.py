@@ -1,7 +1,7 @@
-"""Allocations planned from true capacities: the rivals of Celerity and the optimum, as rules.
+"""Allocations planned from true capacities: the competitors of Celerity and the optimum, as rules.
 
-None of them measures anything: a plan is made from the network as it is, cross traffic left out, at the instant at which it changes. That
-favours them beside Celerity, which has to find out. A share of each capacity is left free, since queues of a full link grow without bound.
+They measure nothing: a plan is computed from the actual network without cross traffic, at the instant of each change. This favours them
+over Celerity, which must measure. A share of each capacity is left unused, since the queue of a full link grows without bound.
 """
 
 import enum
@@ -31,8 +31,8 @@ class Planned(NamedTuple):
     """Parameters.
 
     Attributes:
-        trees: those of which system.
-        share: of each capacity that is planned for, above 0, at most 1.
+        trees: system that defines the allowed trees.
+        share: planned share of each capacity, above 0, at most 1.
     """
 
     trees: Trees
@@ -44,8 +44,8 @@ class OraclePlanned(NamedTuple):
     """Parameters of the optimum.
 
     Attributes:
-        hops: most overlay links from a source to a receiver, 1 to 3.
-        share: of each capacity that is planned for, above 0, at most 1.
+        hops: maximum number of overlay links from a source to a receiver, 1 to 3.
+        share: planned share of each capacity, above 0, at most 1.
     """
 
     hops: int = 2
@@ -56,7 +56,7 @@ def plan(params: Planned | OraclePlanned, network: Overlay) -> Allocation:
     """Return the allocation on a network.
 
     Raises:
-        ValueError: a parameter out of its range.
+        ValueError: a parameter is out of range.
     """
     require_within(params, share=(1e-3, 1.0))
     found = oracle_lp(network, params.hops).allocation if isinstance(params, OraclePlanned) else _WAYS[params.trees](network)

@@ -55,7 +55,7 @@ def play(world: ConferenceWorld, params: Celerity | Planned | OraclePlanned, log
     Args:
         world: conference; without absences if the trees are planned.
         params: rule that chooses trees and rates.
-        log: number of arrivals that are kept; 0: none.
+        log: number of arrivals logged; 0: none.
 
     Raises:
         ValueError: the world or the parameters are invalid.
@@ -97,7 +97,7 @@ def _celerity(
 
 
 def _planned(world: ConferenceWorld, params: Planned | OraclePlanned, net: Network, events: NDArray[np.void]) -> Callable[[int], None]:
-    """Return a function that plays on, with a new plan whenever the network has changed."""
+    """Return a function that continues the play, with a new plan after each change of the network."""
     if world.absences:
         raise ValueError(f"world {world.name} has {len(world.absences)} absences; allowed in a planned allocation: none")
     scratch, changes_s, done = np.zeros(1, PACKET), world.changes_s(), 0

@@ -14,7 +14,7 @@ RATES, STATE = 0, 1  # kinds of messages
 RATES_BYTES = 5  # per session: 0.2 kbps at 5 messages a second
 STATE_BYTES = 6  # per link: 0.158 kbps at 3.3 messages a second
 _DEAD_US = 1_000_000
-_FRESH_US = 400_000  # without media for so long, messages tell a link's queueing
+_FRESH_US = 400_000  # after this time without media, messages measure a link's queueing
 
 
 @kernel

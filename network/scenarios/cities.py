@@ -1,6 +1,6 @@
-"""Networks of conferences over measured cities: routers stand in cities with data centres, half of the measured round trip apart.
+"""Conference networks over measured cities: routers in cities with data centres, with delays of half the measured round trip.
 
-Capacities are declared: what binds has 100 to 500 kbps per party, what does not ten times that.
+Capacities are declared: bottleneck links have 100 to 500 kbps per party, other links ten times that.
 """
 
 from collections.abc import Iterator
@@ -25,18 +25,18 @@ def cities_card() -> str:
 
 
 def one_way_ms(one: str, other: str) -> float:
-    """Return half of the measured base of the round trip between two cities."""
+    """Return half of the measured base round-trip time between two cities."""
     links = load_sample()
     return round(float(links.links["base_ms"][links.row[one, other]]) / 2.0, 1)
 
 
 def city_topology(seed: int, parties: int, where: str) -> Topology:
-    """Return parties at three to six cities, each city joined to the two nearest of those before it.
+    """Return parties at three to six cities, each city connected to the two nearest earlier ones.
 
     Args:
-        seed: of all draws.
-        parties: 3 to 12, the first two never in one city.
-        where: of the bottlenecks, "core": between cities, or "edge": at the parties' access.
+        seed: seed of all draws.
+        parties: number of parties, 3 to 12; the first two are never in the same city.
+        where: location of the bottlenecks, "core": between cities, or "edge": at the parties' access.
     """
     uniform = _uniforms(seed)
     cities = list(DATA_CENTRES)
@@ -54,7 +54,7 @@ def city_topology(seed: int, parties: int, where: str) -> Topology:
 
 
 def four_sites(seed: int) -> Topology:
-    """Return one party in each of `FOUR_SITES`, every two of them joined by 20 Mbit/s; its access has 0.5 to 1.5 Mbit/s each way."""
+    """Return one party in each of `FOUR_SITES`, fully connected by 20 Mbit/s, with access links of 0.5 to 1.5 Mbit/s each way."""
     uniform = _uniforms(seed)
     names = tuple(f"P{i}" for i in range(len(FOUR_SITES)))
     pairs = [(one, other) for i, other in enumerate(FOUR_SITES) for one in FOUR_SITES[:i]]

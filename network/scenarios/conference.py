@@ -1,12 +1,12 @@
 """Scenarios of conferences: worlds by name and seed.
 
     dumbbell       the timeline of Celerity's section 6.1 (`vcgym.network.overlay.world.dumbbell_timeline`)
-    four-sites     four cities, each party behind its own access of 0.5 to 1.5 Mbit/s; the core does not bind
+    four-sites     four cities, each party behind its own access of 0.5 to 1.5 Mbit/s; the core is not a bottleneck
     core-N, edge-N parties at measured cities (`vcgym.network.scenarios.cities`), the bottleneck between cities or at the parties' access
 
-In all but the first 15 to 40 % of a core link are taken by cross traffic in the second third, and one core link is down in the last,
-one around which trees of two hops lead; where there is none, all links stay up.
-The paper's experiment between four sites says neither capacities nor delays; ours are assumptions.
+In all but the first, cross traffic takes 15 to 40 % of a core link in the second third, and one core link is down in the last third. It
+is a link that two-hop trees can avoid; if there is none, all links stay up.
+The paper gives neither capacities nor delays of its experiment between four sites; ours are assumptions.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ class ConferenceScenario:
     """Worlds of conferences by kind.
 
     Attributes:
-        name: of the scenario.
+        name: name of the scenario.
         kinds: names of its kinds of world.
         card: SHA-256 of the measured delays between cities.
 
@@ -48,7 +48,7 @@ class ConferenceScenario:
         """Sample one world.
 
         Args:
-            split: worlds of two splits share no draw.
+            split: split of the world; two splits share no draws.
             seed: any integer >= 0.
             kind: one of `kinds`.
 
@@ -98,7 +98,7 @@ def _drawn(seed: int) -> list[float]:
 
 
 def _avoidable(topology: Topology) -> list[PhysicalLink]:
-    """Return the core links without which every party still reaches every other over at most one relay, within the delay bound."""
+    """Return the core links without which all parties still reach each other over at most one relay, within the delay bound."""
     core = [link for link in topology.links if {link.tail, link.head} <= set(topology.routers)]
     found = []
     for link in core:
@@ -111,7 +111,7 @@ def _avoidable(topology: Topology) -> list[PhysicalLink]:
 
 
 def _eventful(name: str, seed: int, topology: Topology, seconds: float, cuts: list[PhysicalLink]) -> ConferenceWorld:
-    """Return a world with cross traffic, and an outage of one of `cuts` both ways."""
+    """Return a world with cross traffic and an outage of one of `cuts` in both directions."""
     drawn = _drawn(seed)
     core = [link for link in topology.links if {link.tail, link.head} <= set(topology.routers)]
     taken = core[int(drawn[2] * len(core))]

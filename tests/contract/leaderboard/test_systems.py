@@ -125,7 +125,7 @@ def test_a_bad_file_is_refused(tmp_path, monkeypatch, text, message):
 def test_a_file_that_is_no_yaml_is_refused(tmp_path, monkeypatch):
     (tmp_path / "BAD.yaml").write_text(ROUTER + "receiver: [\n", encoding="utf-8")
     monkeypatch.setattr(systems, "_files", lambda: {"BAD": tmp_path / "BAD.yaml"})
-    with pytest.raises(ValueError, match=r"^conf/system/BAD\.yaml is no YAML: [^\n]*$"):
+    with pytest.raises(ValueError, match=r"^conf/system/BAD\.yaml is not valid YAML: [^\n]*$"):
         load_system("BAD")
 
 
