@@ -1,4 +1,4 @@
-"""Courses of the test cases of RFC 8867 and RFC 8869 as the RMCAT working group drew them: rate and queueing delay over time, by case."""
+"""Plots of the test cases of RFC 8867 and RFC 8869 in the style of the RMCAT working group: rate and queueing delay over time."""
 
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,15 @@ _BACKWARDS, _FORWARDS = "--", "-"
 
 
 def draw_courses(name: str, system: System, folder: Path) -> Path:
-    """Play one world of each case and write courses-NAME.png: above, what each media flow delivers; below, its queueing delay.
+    """Play one world of each case and write courses-NAME.png: the delivered rate of each media flow above its queueing delay.
 
     Args:
-        name: of the system, for title and file.
-        system: with a rate rule and a scheduler.
-        folder: that receives the picture.
+        name: name of the system, for title and file.
+        system: system with a rate rule and a scheduler.
+        folder: folder for the picture.
 
     Returns:
-        Its path.
+        The path of the picture.
     """
     scenario = SendingScenario("rmcat")
     links = [scenario.draw("train", 0, kind) for kind in scenario.kinds]
