@@ -14,7 +14,7 @@ from rich.table import Table
 
 from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.tracking.progress import progress
-from vcgym.baselines.systems import system_names
+from vcgym.baselines.systems import System, system_names
 from vcgym.leaderboard.evaluation.cells.cells import plan
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.local import local_agent
@@ -85,7 +85,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     if config.agent:
         name = config.agent.removesuffix(".zip").removesuffix(".onnx").rpartition("/")[2].rpartition(":")[2]
         acts = BandwidthModel(config.agent) if config.agent.endswith(".onnx") else load_own(config.agent)
-        agents |= {name: local_agent(acts, suite, parts, config.agent_options)}
+        agents |= {name: acts if isinstance(acts, System) else local_agent(acts, suite, parts, config.agent_options)}
     participants = all_participants(suite, systems, config.train if over_paths else None, agents)
     with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)

@@ -1,4 +1,4 @@
-"""Folders of submissions, as tests edit them and have them refused."""
+"""Folders of submissions for tests, with edits that must be rejected."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ def observed(*paths):
 
 
 def write_recurrent(folder, changed=lambda graph, h: h, **fields):
-    """Write a submission that remembers 8 numbers and 2 of each path, and scores what no rule of `fields` sets."""
+    """Write a recurrent submission with 8 numbers of state and 2 per path that scores the controls without a rule in `fields`."""
     card = json.loads((ONNX / "card.json").read_text())
     card["name"] = "tiny recurrent"
     card["onnx"] |= {"state": {"h": [8], "arms": ["paths", 2]}} | fields

@@ -1,16 +1,16 @@
-"""Celerity: primal-dual control of the rate of each session on each overlay link (Chen et al., as in its sections 3 to 5).
+"""Celerity: primal-dual control of the rate of each session on each overlay link (Chen et al., sections 3 to 5).
 
-Every 200 ms the receiver of each overlay link changes the rates of all sessions on it by the marginal utility of those whose critical cut
-it is in, less the loss and the queueing delay that it measured, and tells the link's tail. Every 300 ms each party reports rates and
-delays of its outgoing links to all sources, and each source computes its min-cut, critical cut and trees from what it has been told; cut
+Every 200 ms the receiver of each overlay link updates the rates of all sessions on it, by the marginal utility of the sessions whose
+critical cut contains the link, minus the measured loss and queueing delay, and reports to the link's tail. Every 300 ms each party reports
+rates and delays of its outgoing links to all sources, and each source computes its min-cut, critical cut and trees from these reports. Cut
 and marginal utility reach the receivers in the headers of its packets.
 
     c[m,e] <- max(0, c[m,e] + alpha (beta / (R_m + delta) [e in the critical cut of m] - loss_e - queueing_e))
 
-Not given in the paper, and chosen here: alpha, in proportion to R_m + delta, so that small and large sessions are as stable; beta and
-delta; the rate at which a session starts; that all parties act at the same instants; that messages pass on the newest header of every
-session; that a link is dead after a second without a message. Quick start raises alpha alone: a larger beta, which the paper has too, only
-filled queues. Coded local recovery is left out: what is lost stays lost.
+Not given in the paper, and chosen here: alpha, proportional to R_m + delta, so that small and large sessions are equally stable; beta and
+delta; the start rate of a session; all parties act at the same instants; messages forward the newest header of every session; a link is
+dead after a second without a message. Quick start increases only alpha: a larger beta, as in the paper, only filled queues. Left out:
+coded local recovery, so losses are not repaired.
 """
 
 import math
@@ -39,12 +39,12 @@ class Celerity(NamedTuple):
 
     Attributes:
         gain: step per update, as a share of the session's rate and unit of price: alpha is gain (R_m + delta).
-        beta: weight of utility, kbps times seconds: a session of rate R keeps beta / R seconds of queueing on its way.
-        quick_gain: the same during quick start.
-        quick_s: length of quick start, from when the source came.
+        beta: weight of utility, kbps times seconds: a session of rate R causes beta / R seconds of queueing on its path.
+        quick_gain: gain during quick start.
+        quick_s: length of quick start, from the arrival of the source.
         delta_kbps: bounds the marginal utility.
-        start_kbps: rate on each direct link at the beginning.
-        bound_ms: of the delay from a source to a receiver.
+        start_kbps: initial rate on each direct link.
+        bound_ms: bound on the delay from a source to a receiver.
     """
 
     gain: float = 0.06
@@ -60,23 +60,23 @@ class CelerityState(NamedTuple):
     """State of all parties.
 
     Attributes:
-        rates_kbps: (P, P, P) by session, tail and head, as the receivers of the links have them.
-        loss: (P, P) measured last at the receiver of each link.
-        queueing_s: (P, P) the same.
-        delay_ms: (P, P) the same: mean one-way delay; infinite while the link is dead.
-        heard_us: (P, P) when something came over the link last.
-        joined_us: (P,) when a party came last; -1 while it is away.
-        cut: (P, PLANS, P, P) critical cut of each plan.
-        marginal: (P, PLANS) marginal utility of each plan.
-        bound_kbps: (P,) min-cut of each session, as its source last computed it.
-        packed_kbps: (P,) rate of its trees.
-        known_kbps: (P, P, P) rates as the source of each session knows them.
-        known_ms: (P, P, P) one-way delays as the source knows them.
-        known_loss: (P, P, P) the same of loss.
-        known_s: (P, P, P) the same of queueing.
+        rates_kbps: (P, P, P), rates at the receivers of the links, by session, tail and head.
+        loss: (P, P), last loss measured at the receiver of each link.
+        queueing_s: (P, P), last queueing delay measured there.
+        delay_ms: (P, P), last mean one-way delay measured there; infinite while the link is dead.
+        heard_us: (P, P), last arrival over each link.
+        joined_us: (P,), time at which a party last joined; -1 while it is absent.
+        cut: (P, PLANS, P, P), critical cut of each plan.
+        marginal: (P, PLANS), marginal utility of each plan.
+        bound_kbps: (P,), min-cut of each session as last computed by its source.
+        packed_kbps: (P,), rate of its trees.
+        known_kbps: (P, P, P), rates known to the source of each session.
+        known_ms: (P, P, P), one-way delays known to the source.
+        known_loss: (P, P, P), losses known to the source.
+        known_s: (P, P, P), queueing delays known to the source.
         packing: working memory.
         scratch: (1,) of PACKET.
-        clock: (2,) ticks so far, events so far.
+        clock: (2,), number of ticks and of events so far.
     """
 
     rates_kbps: NDArray[np.float64]
@@ -102,7 +102,7 @@ def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
     """Allocate the state for P parties, not yet started.
 
     Raises:
-        ValueError: a parameter out of its range.
+        ValueError: a parameter is out of range.
     """
     require_within(
         params, gain=(0.0, 1e3), beta=(1e-3, 1e6), quick_gain=(0.0, 1e3), quick_s=(0.0, 1e6), delta_kbps=(1e-3, 1e6),
@@ -119,7 +119,7 @@ def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
 
 @kernel
 def start_celerity(params, state, net):
-    """Begin on a network that has been started."""
+    """Start on a started network."""
     state.rates_kbps[:] = 0.0
     state.loss[:] = state.queueing_s[:] = state.delay_ms[:] = 0.0
     state.heard_us[:] = 0
@@ -132,7 +132,7 @@ def start_celerity(params, state, net):
 
 @kernel
 def _come_and_go(params, state, net, now_us):
-    """Begin the sessions of parties that have come, on their direct links."""
+    """Start the sessions of parties that have joined, on their direct links."""
     for m in range(net.sessions.size):
         if not net.present[m]:
             state.joined_us[m] = -1
@@ -154,10 +154,10 @@ def play_celerity(params, state, net, events, seed, inside, until_us):
         params: Celerity.
         state: CelerityState.
         net: Network.
-        events: of the world, in order of time.
-        seed: of the world.
+        events: events of the world, in order of time.
+        seed: seed of the world.
         inside: True: Celerity changes link rates; False: an agent does, and a source packs trees into `state.rates_kbps` of its session.
-        until_us: instant.
+        until_us: end time.
     """
     while state.clock[0] * TICK_US < until_us:
         tick, now_us = state.clock[0], state.clock[0] * TICK_US

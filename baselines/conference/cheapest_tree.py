@@ -1,8 +1,8 @@
-"""The cheapest delay-bounded tree of at most three hops under given prices of overlay links, exactly.
+"""The exact cheapest delay-bounded tree of at most three hops for given prices of overlay links.
 
-Dynamic programming over sets of receivers: a set is divided into groups, each fed through its own head. A group of a two-hop tree is a
-head and the leaves it feeds; one of a three-hop tree is a head and the best division of the rest into groups of two hops. O(n 3^n) steps
-for two hops, O(n^2 3^n) for three, n the number of receivers.
+Dynamic programming over sets of receivers: a set is partitioned into groups, each fed through its own head. A group of a two-hop tree is a
+head and the leaves it feeds; a group of a three-hop tree is a head and the best partition of the rest into two-hop groups. O(n 3^n) steps
+for two hops, O(n^2 3^n) for three, with n receivers.
 """
 
 import math
@@ -20,12 +20,12 @@ def cheapest_tree(source, prices, delay_ms, bound_ms, hops, parents):
     """Fill `parents` with the cheapest tree of at most `hops` hops (1 to 3) from `source`; return its price, or infinity if there is none.
 
     Args:
-        source: party.
-        prices: (P, P) float64 of the overlay links, none negative.
-        delay_ms: (P, P) float64, infinite where there is no link.
-        bound_ms: of the delay from the source to each receiver.
-        hops: 1 to MAX_HOPS.
-        parents: (P,) int64.
+        source: source party.
+        prices: (P, P) float64, prices of the overlay links, none negative.
+        delay_ms: (P, P) float64, infinite for a missing link.
+        bound_ms: bound on the delay from the source to each receiver.
+        hops: maximum number of hops, 1 to MAX_HOPS.
+        parents: (P,) int64, output.
     """
     n = prices.shape[0] - 1
     others = np.array([party for party in range(n + 1) if party != source])
@@ -74,7 +74,7 @@ def _hang(leaves, parent, others, parents):
 
 @kernel
 def _fill_groups(root, spent_ms, hops, others, prices, delay_ms, bound_ms, groups):
-    """Fill groups[head, group] with the price of feeding `head` from `root` and the others of `group`, a set, from `head`."""
+    """Fill groups[head, group] with the price of feeding `head` from `root` and the rest of `group`, a set, from `head`."""
     for head in range(others.size):
         via = others[head]
         at_head_ms = spent_ms + delay_ms[root, via]
@@ -91,7 +91,7 @@ def _fill_groups(root, spent_ms, hops, others, prices, delay_ms, bound_ms, group
 
 @kernel
 def _divide(groups, best, taken):
-    """Fill best[k, all] with the least price of dividing a set among heads below k, and taken[k, all] with the group of head k, or 0."""
+    """Fill best[k, all] with the minimum price of partitioning a set among heads below k, and taken[k, all] with head k's group, or 0."""
     best[0, :] = math.inf
     best[0, 0] = 0.0
     for head in range(groups.shape[0]):

@@ -1,4 +1,4 @@
-"""The optimum of a conference if every session had its delay-bounded min-cut, as coding would reach it: a bound for trees."""
+"""The optimum of a conference if every session reached its delay-bounded min-cut, as with network coding: an upper bound for trees."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,9 @@ from vcgym.network.overlay.topology import Overlay
 
 
 def fair_bounds(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> NDArray[np.float64]:
-    """Return the rate of each session in kbps, (P,), of largest sum of ln(rate) under Celerity's equation 4; 0 without an admissible tree.
+    """Return the session rates in kbps, (P,), that maximise the sum of ln(rate) under Celerity's equation 4; 0 without an admissible tree.
 
-    Each minimum of the equation is a variable `through[s, i, j]`, no larger than either side: what s sends to j over relay i.
+    Each minimum in the equation is a variable `through[s, i, j]`, the flow from s to j over relay i, limited by both of its sides.
     """
     parties, delay_ms = network.parties, network.delay_ms
     sessions = [s for s in range(parties) if all(_ways(delay_ms, s, j, bound_ms) for j in range(parties) if j != s)]
@@ -46,6 +46,6 @@ def fair_bounds(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> NDArray[n
 
 
 def _ways(delay_ms: NDArray[np.float64], source: int, j: int, bound_ms: float) -> list[int]:
-    """Return the relays from `source` to j within the bound; j itself stands for the direct link."""
+    """Return the relays from `source` to j within the bound; j itself represents the direct link."""
     total = delay_ms[source] + np.where(np.arange(len(delay_ms)) == j, 0.0, delay_ms[:, j])
     return [i for i in range(len(delay_ms)) if i != source and total[i] <= bound_ms]

@@ -1,8 +1,7 @@
-"""Proportionally fair rates by linear programs: log utility as the least of its tangents, refined where the optimum lies.
+"""Proportionally fair rates by linear programs: log utility as the minimum of its tangents, refined near the optimum.
 
-Kelley's cutting planes (The cutting-plane method for solving convex programs, SIAM 1960), solved by HiGHS. Every tangent lies above the
-logarithm, so each program's optimum is an upper bound, and the rates found are feasible: the difference says how far from the optimum they
-can be at most.
+Kelley's cutting planes (The cutting-plane method for solving convex programs, SIAM 1960), solved by HiGHS. Every tangent is above the
+logarithm, so each program's optimum is an upper bound, and its rates are feasible. The difference bounds their distance from the optimum.
 """
 
 from typing import NamedTuple
@@ -11,27 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-GAP = 1e-7  # of the sum of natural logarithms: a rate is then within 0.05 % of the optimum's
+GAP = 1e-7  # in the sum of natural logarithms: a rate is then within 0.05 % of the optimal one
 _MAX_ROUNDS = 200
 _EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-_FIRST_TANGENTS = np.geomspace(1e-2, 1e2, 25)  # relative to the least limit
-_NEAR = np.array([0.97, 0.99, 0.997, 0.999, 0.9997, 1.0, 1.0003, 1.001, 1.003, 1.01, 1.03])  # further tangents, relative to the rates found
+_FIRST_TANGENTS = np.geomspace(1e-2, 1e2, 25)  # relative to the minimum limit
+_NEAR = np.array([0.97, 0.99, 0.997, 0.999, 0.9997, 1.0, 1.0003, 1.001, 1.003, 1.01, 1.03])  # tangents relative to the current rates
 
 
 class LogOptimum(NamedTuple):
-    """Solution of `maximise_log`: variables, and the price of each row's limit, d utility / d limit."""
+    """Solution of `maximise_log`: the variables, and the price of each row's limit, d utility / d limit."""
 
     x: NDArray[np.float64]
     prices: NDArray[np.float64]
 
 
 def maximise_log(gains: NDArray[np.float64], rows: NDArray[np.float64], limits: NDArray[np.float64]) -> LogOptimum:
-    """Return the x of largest sum of ln(gains @ x) subject to rows @ x <= limits and x >= 0.
+    """Return the x that maximises the sum of ln(gains @ x) subject to rows @ x <= limits and x >= 0.
 
     Args:
-        gains: (rates, variables), of which each row has a positive number.
+        gains: (rates, variables), with a positive number in each row.
         rows: (constraints, variables).
-        limits: (constraints,), none negative, one positive.
+        limits: (constraints,), none negative, at least one positive.
 
     Raises:
         ValueError: the program has no optimum.

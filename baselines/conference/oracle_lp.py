@@ -1,9 +1,9 @@
 """The exact optimum of a conference: proportionally fair rates over all delay-bounded trees of at most two or three hops.
 
-There are too many trees to list, so they are generated: the optimum over a few trees prices the physical links, the cheapest tree of each
-session under these prices joins (`cheapest_tree`), until none is cheaper than the session's own value of a unit of rate. That proves the
-optimum over all trees: for any prices p, sum_l p_l C_l - sum_m (1 + ln(price of m's cheapest tree)) is no less than the utility of any
-allocation (Lagrange dual), and `Optimum.bound` is this number.
+There are too many trees to list, so column generation is used: the optimum over a few trees gives prices of the physical links, and the
+cheapest tree of each session under these prices is added (`cheapest_tree`), until none is cheaper than the session's own value of a unit of
+rate. This proves optimality over all trees: for any prices p, sum_l p_l C_l - sum_m (1 + ln(price of m's cheapest tree)) is an upper bound
+on the utility of every allocation (Lagrange dual); `Optimum.bound` is this number.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ class Optimum(NamedTuple):
     """Optimal allocation.
 
     Attributes:
-        allocation: rates on the trees that were needed.
+        allocation: rates on the generated trees in use.
         bound: no allocation over delay-bounded trees has a larger sum of ln(kbps).
     """
 
@@ -34,16 +34,16 @@ class Optimum(NamedTuple):
 
 
 def oracle_lp(network: Overlay, hops: int = 2, bound_ms: float = DELAY_BOUND_MS, sources: Sequence[int] | None = None) -> Optimum:
-    """Return the allocation of largest sum of ln(rate); a session without a tree has rate 0 and is left out.
+    """Return the allocation that maximises the sum of ln(rate); a session without a tree has rate 0 and is excluded from the sum.
 
     Args:
-        network: at most MAX_PARTIES parties.
-        hops: the most overlay links from a source to a receiver, 1 to 3.
-        bound_ms: the largest delay from a source to a receiver, without queueing.
-        sources: parties that send; None: all.
+        network: overlay of at most MAX_PARTIES parties.
+        hops: maximum number of overlay links from a source to a receiver, 1 to 3.
+        bound_ms: maximum delay from a source to a receiver, without queueing.
+        sources: sending parties; None: all.
 
     Raises:
-        ValueError: an argument out of its range.
+        ValueError: an argument is out of range.
     """
     if not 1 <= hops <= MAX_HOPS:
         raise ValueError(f"hops = {hops} of oracle_lp; allowed is 1 to {MAX_HOPS}")
@@ -57,7 +57,7 @@ def oracle_lp(network: Overlay, hops: int = 2, bound_ms: float = DELAY_BOUND_MS,
         allocation, link_prices = _share(network, trees)
         offers = _cheapest(network, senders, link_prices, hops, bound_ms)
         prices = np.array([price for price, _ in offers])
-        with np.errstate(divide="ignore"):  # a tree that costs nothing bounds nothing
+        with np.errstate(divide="ignore"):  # a free tree gives no bound
             bound = float(link_prices @ network.capacity_kbps - (1.0 + np.log(prices)).sum())
         if bound - allocation.utility() <= _GAP:
             return Optimum(allocation, bound)
@@ -66,7 +66,7 @@ def oracle_lp(network: Overlay, hops: int = 2, bound_ms: float = DELAY_BOUND_MS,
 
 
 def fair_rates(network: Overlay, trees: Iterable[Tree]) -> Allocation:
-    """Return the allocation of largest sum of ln(rate) over given trees; sessions without a tree have rate 0."""
+    """Return the allocation that maximises the sum of ln(rate) over given trees; sessions without a tree have rate 0."""
     listed = set(trees)
     return _share(network, listed)[0] if listed else Allocation(network.parties, (), np.zeros(0))
 
@@ -83,7 +83,7 @@ def _share(network: Overlay, trees: set[Tree]) -> tuple[Allocation, NDArray[np.f
 def _cheapest(
     network: Overlay, senders: Iterable[int], link_prices: NDArray[np.float64], hops: int, bound_ms: float
 ) -> list[tuple[float, Tree]]:  # fmt: skip
-    """Return the cheapest tree of each sender that has one, with its price."""
+    """Return the price and the cheapest tree of each sender that has one."""
     prices = np.einsum("lij,l->ij", network.crossings(), np.maximum(link_prices, 0.0))
     parents = np.empty(network.parties, np.int64)
     found = []

@@ -1,4 +1,4 @@
-"""The most that delay-bounded trees can carry of one session over given rates of overlay links."""
+"""The maximum rate of one session over delay-bounded trees, for given rates of overlay links."""
 
 import math
 

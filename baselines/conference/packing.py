@@ -1,8 +1,9 @@
 """Celerity's greedy packing of two-hop trees into link rates, unit by unit (section 3.3).
 
-A tree grows from the source by the link whose use lowers the least min-cut of the residual rates least, of equals the one that lowers the
-sum of all min-cuts least. Where no link reaches a missing receiver, one that another relay feeds is fed by the source instead and becomes
-its relay (ours; the paper's tree would end here). A tree carries a unit; where none is left the unit is halved, down to MIN_UNIT_KBPS.
+A tree grows from the source by the link whose use reduces the smallest min-cut of the residual rates least; ties are broken by the sum of
+all min-cuts. If no link reaches a missing receiver, a receiver fed by another relay is fed by the source instead and becomes the relay of
+the missing one (ours; the paper's tree would end here). A tree carries a unit; if no tree is left, the unit is halved, down to
+MIN_UNIT_KBPS.
 """
 
 import math
@@ -17,7 +18,7 @@ from vcgym.network.overlay.network import MAX_TREES
 
 UNIT_KBPS = 10.0
 MIN_UNIT_KBPS = 2.5
-_UNITS = 20  # of a session's rate, at most
+_UNITS = 20  # maximum units of a session's rate
 _UNUSED = -2
 
 
@@ -35,18 +36,18 @@ def allocate_packing(parties: int) -> Packing:
 
 @kernel
 def pack(work, source, receives, rates_kbps, delay_ms, bound_ms, rate_kbps, trees, weights):
-    """Fill `trees` and the rates of trees in `weights`, in kbps; return how many there are.
+    """Fill `trees`, and their rates in kbps in `weights`; return the number of trees.
 
     Args:
-        work: Packing.
-        source: party.
-        receives: (P,) bool.
-        rates_kbps: (P, P) of overlay links for this session.
-        delay_ms: (P, P), infinite where there is no link.
-        bound_ms: of the delay from the source to each receiver.
-        rate_kbps: to be packed, the session's min-cut.
-        trees: (MAX_TREES, P) parents; -2 for a party that does not receive, -1 for the source.
-        weights: (MAX_TREES,).
+        work: working memory.
+        source: source party.
+        receives: (P,) bool, receiving parties.
+        rates_kbps: (P, P), rates of this session on overlay links.
+        delay_ms: (P, P), infinite for a missing link.
+        bound_ms: bound on the delay from the source to each receiver.
+        rate_kbps: rate to be packed, the session's min-cut.
+        trees: (MAX_TREES, P) parents, output; -2 for a party that does not receive, -1 for the source.
+        weights: (MAX_TREES,), output.
     """
     parties = receives.size
     left = work.left_kbps
@@ -61,7 +62,7 @@ def pack(work, source, receives, rates_kbps, delay_ms, bound_ms, rate_kbps, tree
             packed += unit
             count += 1
         else:
-            for j in range(parties):  # a tree that was not finished has used some links
+            for j in range(parties):  # an unfinished tree has used some links
                 for i in range(parties):
                     left[i, j] = rates_kbps[i, j]
             for tree in range(count):
@@ -81,7 +82,7 @@ def _fill_cuts(work, source, receives, delay_ms, bound_ms):
 
 @kernel
 def _grow(work, source, receives, delay_ms, bound_ms, unit, parents):
-    """Grow one tree of a unit; return False if some receiver cannot be reached."""
+    """Grow one tree of a unit; return False if a receiver cannot be reached."""
     parties = receives.size
     missing = 0
     for j in range(parties):
@@ -102,7 +103,7 @@ def _grow(work, source, receives, delay_ms, bound_ms, unit, parents):
 
 @kernel
 def _make_relay(work, source, receives, delay_ms, bound_ms, unit, parents):
-    """Let the source feed a party that could feed a missing receiver; return False if there is none."""
+    """Let the source feed a party that can feed a missing receiver; return False if there is none."""
     left = work.left_kbps
     for relay in range(receives.size):
         if parents[relay] < 0 or parents[relay] == source or left[source, relay] < unit:
@@ -120,7 +121,7 @@ def _make_relay(work, source, receives, delay_ms, bound_ms, unit, parents):
 
 @kernel
 def _best_link(work, source, receives, delay_ms, bound_ms, unit, parents):
-    """Return the link that lowers the least min-cut least, or (-1, -1)."""
+    """Return the link that reduces the smallest min-cut least, or (-1, -1)."""
     left, cut = work.left_kbps, work.cut_kbps
     best_least, best_sum, best_tail, best_head = -math.inf, -math.inf, -1, -1
     lowest, second, critical = math.inf, math.inf, -1
@@ -146,7 +147,7 @@ def _best_link(work, source, receives, delay_ms, bound_ms, unit, parents):
                         loses = _loss(left, source, tail, head, j, delay_ms, bound_ms, unit)
                         lost += loses
                         least = min(least, cut[j] - loses)
-            else:  # only the min-cut of `head` falls
+            else:  # only the min-cut of `head` decreases
                 lost = _loss(left, source, tail, head, head, delay_ms, bound_ms, unit)
                 least = min(cut[head] - lost, second if head == critical else lowest)
             if least > best_least or (least == best_least and -lost > best_sum):
@@ -156,7 +157,7 @@ def _best_link(work, source, receives, delay_ms, bound_ms, unit, parents):
 
 @kernel
 def _loss(left, source, tail, head, j, delay_ms, bound_ms, unit):
-    """Return how much j's min-cut loses when a unit goes over (tail, head)."""
+    """Return the reduction of j's min-cut if a unit uses (tail, head)."""
     if tail != source:
         return min(left[source, tail], left[tail, j]) - min(left[source, tail], left[tail, j] - unit) if head == j else 0.0
     if head == j:

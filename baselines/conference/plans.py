@@ -1,4 +1,4 @@
-"""Allocations in force: each source sends at its rate, packet by packet over its trees in proportion to their rates."""
+"""Enforcement of allocations: each source sends at its rate and distributes packets over its trees in proportion to their rates."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from vcgym.network.overlay.network import MAX_TREES, PLANS, Network, set_plan
 
 
 def follow(net: Network, allocation: Allocation, now_us: int, seed: np.uint64) -> None:
-    """Put an allocation in force at once; of a session with more than MAX_TREES trees those of the largest rates.
+    """Put an allocation in force at once; for a session with more than MAX_TREES trees only those with the largest rates.
 
     Args:
-        net: a network that has been started.
-        allocation: of as many parties.
-        now_us: instant.
-        seed: of the phases of sources that were silent.
+        net: a started network.
+        allocation: allocation for the same number of parties.
+        now_us: current time.
+        seed: seed of the phases of sources that were silent.
     """
     for m in range(allocation.parties):
         chosen = [k for k, tree in enumerate(allocation.trees) if source_of(tree) == m and allocation.rates_kbps[k] > 0.0]

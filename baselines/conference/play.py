@@ -1,4 +1,4 @@
-"""A conference played to its end, and what its parties heard second by second."""
+"""Simulation of a whole conference, with measurements per second."""
 
 from typing import NamedTuple
 
@@ -12,16 +12,16 @@ from vcgym.network.overlay.world import ConferenceWorld, network_of
 
 
 class Played(NamedTuple):
-    """Course of a conference of P parties, by second.
+    """Course of a conference of P parties, per second.
 
     Attributes:
-        kbps: (seconds, P, P) media that arrived, headers included, by session and receiver.
-        delay_ms: (seconds, P, P) mean delay of it; NaN where nothing arrived.
-        sent_kbps: (seconds, P) rate of each source.
-        bound_kbps: (seconds, P) min-cut of each session, as its source knew it.
+        kbps: (seconds, P, P), arrived media including headers, by session and receiver.
+        delay_ms: (seconds, P, P), its mean delay; NaN if nothing arrived.
+        sent_kbps: (seconds, P), rate of each source.
+        bound_kbps: (seconds, P), min-cut of each session as known to its source.
         late: share of arrivals later than the delay bound.
-        lost: (seconds,) share of packets lost on overlay links.
-        overhead: share of headers and messages in all that entered overlay links.
+        lost: (seconds,), share of packets lost on overlay links.
+        overhead: share of headers and messages in the bytes that entered overlay links.
     """
 
     kbps: NDArray[np.float64]
@@ -33,16 +33,16 @@ class Played(NamedTuple):
     overhead: float
 
     def session_kbps(self, from_s: int, to_s: int) -> NDArray[np.float64]:
-        """Return the rate of each session between two seconds, (P,): what the receiver that heard least of it heard."""
+        """Return the rate of each session between two seconds, (P,), at its slowest receiver."""
         heard = self.kbps[from_s:to_s].mean(axis=0)
         return (heard + np.where(np.eye(len(heard), dtype=bool), np.inf, 0.0)).min(axis=1)
 
 
 def play(world: ConferenceWorld, params: Celerity) -> Played:
-    """Play a world of whole seconds under Celerity.
+    """Play a world of whole seconds with Celerity.
 
     Raises:
-        ValueError: a world or parameters that cannot be played.
+        ValueError: the world or the parameters are invalid.
     """
     net, events = network_of(world)
     parties, seconds, seed = len(net.sessions), int(world.seconds), np.uint64(world.seed)

@@ -1,7 +1,7 @@
-"""Published ways to share a conference's network, as allocations: which trees each allows, with proportionally fair rates over them.
+"""Allocations of published systems: proportionally fair rates over the trees that each system allows.
 
-Mutualcast (Li, Chou, Zhang 2004; as Celerity compares with it, section 6.1) and Simulcast; and a selective forwarding unit, one tree per
-session, as most products have it.
+Mutualcast (Li, Chou, Zhang 2004; as in Celerity's comparison, section 6.1), Simulcast, and a selective forwarding unit, one tree per
+session, as in most products.
 """
 
 import math
@@ -12,7 +12,7 @@ from vcgym.network.overlay.topology import Overlay
 
 
 def mutualcast(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> Allocation:
-    """Return the optimum over trees through one receiver to all others, and the tree from the source to all."""
+    """Return the optimum over trees through one receiver to all others plus the tree from the source to all."""
     parties = range(network.parties)
     through = [tree_through(source, relay, network.parties) for source in parties for relay in parties if relay != source]
     return fair_rates(network, _admissible([*through, *_direct(network)], network, bound_ms))
@@ -24,7 +24,7 @@ def simulcast(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> Allocation:
 
 
 def forwarding_unit(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> Allocation:
-    """Return the optimum with one tree per session, all through one and the same party: the party that serves most sessions, then best."""
+    """Return the optimum with one tree per session, all through the same party: the one that serves most sessions, then the best."""
     units = []
     for unit in range(network.parties):
         trees = [tree_through(source, unit, network.parties) for source in range(network.parties) if source != unit]

@@ -1,4 +1,4 @@
-"""Measurements of overlay links, and the messages that carry them: to the link's tail every 200 ms, on to all sources every 300 ms.
+"""Measurements of overlay links, and their messages: to the link's tail every 200 ms, and from there to all sources every 300 ms.
 
 The functions work on `vcgym.baselines.conference.celerity.CelerityState`.
 """
@@ -18,7 +18,7 @@ _DEAD_US = 1_000_000
 
 @kernel
 def measure(state, net, tail, head, now_us):
-    """Close a window of the link's measurements; a window without packets changes nothing but the link's life."""
+    """Close a measurement window of the link; a window without packets only affects whether the link is alive."""
     one = net.measured[tail, head]
     if one.received > 0:
         mean_us = one.delay_us / one.received
@@ -33,7 +33,7 @@ def measure(state, net, tail, head, now_us):
 
 @kernel
 def tell(state, net, tail, head, now_us):
-    """Tell the tail of an overlay link the rates of all sessions on it, what was measured, and the newest plans heard of."""
+    """Send the tail of an overlay link the rates of all sessions on it, its measurements, and the newest known plans."""
     parties = net.sessions.size
     message = net.messages[RATES, head, tail, net.written[RATES, head, tail] % net.messages.shape[3]]
     for m in range(parties):
@@ -47,7 +47,7 @@ def tell(state, net, tail, head, now_us):
 
 @kernel
 def report(state, net, now_us):
-    """Take in what receivers of outgoing links have told, and report it to all sources."""
+    """Process messages from receivers of outgoing links, and report them to all sources."""
     parties = net.sessions.size
     for head in range(parties):
         for m in range(parties):
@@ -69,7 +69,7 @@ def report(state, net, now_us):
 
 @kernel
 def one_way_ms(state, net, tail, head, now_us):
-    """Return the delay of a link as its tail knows it: half the round trip; infinite if it has heard nothing for a second."""
+    """Return the delay of a link as known to its tail: half the round trip; infinite after a second without messages."""
     silent_us = now_us - max(net.inbox_us[RATES, tail, head], state.joined_us[head])
     if silent_us >= _DEAD_US or tail == head or not net.present[head]:
         return math.inf
@@ -79,7 +79,7 @@ def one_way_ms(state, net, tail, head, now_us):
 
 @kernel
 def learn(state, net, m, now_us):
-    """Renew what source `m` knows of all overlay links: rates of its session, delays, loss and queueing."""
+    """Update the knowledge of source `m` about all overlay links: rates of its session, delays, loss and queueing."""
     parties = net.sessions.size
     rates, delay_ms, loss, queueing_s = state.known_kbps[m], state.known_ms[m], state.known_loss[m], state.known_s[m]
     for tail in range(parties):

@@ -1,6 +1,6 @@
-"""Trees of a conference and the rates on them: what each published system chooses, and what it costs the network.
+"""Trees of a conference with their rates (allocations), and their load on the network.
 
-A tree of session m spans all parties from its source m: `tree[j]` is the party that feeds j, and NO_PARENT stands at the source.
+A tree of session m spans all parties from its source m: `tree[j]` is the party that feeds j, NO_PARENT for the source.
 """
 
 from typing import NamedTuple
@@ -20,9 +20,9 @@ class Allocation(NamedTuple):
     """Rates on trees.
 
     Attributes:
-        parties: P.
+        parties: number of parties P.
         trees: parents of each tree.
-        rates_kbps: (trees,), of each tree.
+        rates_kbps: (trees,), rate of each tree.
     """
 
     parties: int
@@ -50,7 +50,7 @@ class Allocation(NamedTuple):
         return load
 
     def utility(self) -> float:
-        """Return the sum of the natural logarithms of the rates; a session without a rate is left out."""
+        """Return the sum of the natural logarithms of the session rates, without sessions of rate 0."""
         rates = self.session_kbps()
         return float(np.log(rates[rates > 0.0]).sum())
 
@@ -71,12 +71,12 @@ def direct_tree(source: int, parties: int) -> Tree:
 
 
 def tree_through(source: int, relay: int, parties: int) -> Tree:
-    """Return the tree in which the source feeds `relay`, and that every other receiver."""
+    """Return the tree in which the source feeds `relay`, and `relay` every other receiver."""
     return tuple(NO_PARENT if party == source else source if party == relay else relay for party in range(parties))
 
 
 def is_admissible(tree: Tree, network: Overlay, bound_ms: float) -> bool:
-    """Return True if every overlay link of the tree is there and it feeds every receiver within the bound."""
+    """Return True if every overlay link of the tree exists and every receiver is within the delay bound."""
 
     def delay_ms(party: int) -> float:
         return 0.0 if tree[party] == NO_PARENT else delay_ms(tree[party]) + float(network.delay_ms[tree[party], party])

@@ -1,4 +1,4 @@
-"""The same rate whatever the receiver reports."""
+"""A constant target bitrate, independent of reports."""
 
 from typing import NamedTuple
 

@@ -1,8 +1,8 @@
-"""An oracle: a share of what the bottleneck will carry in the next tenth of a second, asked as often. No sender knows it; never ranked.
+"""An oracle: a share of the bottleneck's capacity over the next tenth of a second, updated as often. No sender knows it; never ranked.
 
-It is told the capacity and nothing else. What other flows take of it, what waits in the queue, loss and outages of the last hop are not
-its to know, so beside a TCP flow it asks for all and shares only by what the queue drops. It is no bound on what a rule can reach: a rule
-that learns of a competitor, or that lets the queue drain after a fall, may do better.
+It knows the capacity only, not the other flows, the queue, or loss and outages of the last hop. So against a TCP flow it uses the whole
+capacity, and shares only through drops in the queue. It is not an upper bound for rules: a rule that detects a competitor, or lets the
+queue drain after a fall of the capacity, may do better.
 """
 
 from typing import NamedTuple
@@ -13,18 +13,18 @@ from vcgym.baselines.rule import Control, allocate, decide, init, rule, see_capa
 from vcgym.network.bottleneck.capacity.capacity import capacity_between_bps
 from vcgym.network.kernels.ranges import require_within
 
-_AHEAD_US = 100_000  # how far it sees; an encoder follows no faster (RFC 8867, reaction time)
+_AHEAD_US = 100_000  # horizon; an encoder reacts no faster (RFC 8867, reaction time)
 
 
 @rule(Control.RATE, learns=False, oracle=True)
 class OracleRate(NamedTuple):
-    """Parameters: the share of the capacity that is asked for."""
+    """Parameters: the share of the capacity to use."""
 
     share: float = 0.95
 
 
 class OracleRateState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     seen_bps: np.ndarray  # (sessions,)
     seen_us: np.ndarray

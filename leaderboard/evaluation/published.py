@@ -93,8 +93,10 @@ def env_class(env_id: str) -> Any:
 
 
 def kind_of(name: str, participant: Participant) -> str:
-    """Return the column `kind`: "local", "agent" if learned, "oracle", "tuned" if parameters were searched, else "rule"."""
+    """Return the column `kind`: "local" for own code, "agent" if learned, "oracle", "tuned" if parameters were searched, else "rule"."""
     if isinstance(participant, LocalAgent):
+        return "local"
+    if isinstance(participant, System) and any(not type(rule).__module__.startswith("vcgym.") for rule in participant.rules.values()):
         return "local"
     if not isinstance(participant, System) or participant.is_learned:
         return "agent"

@@ -1,1 +1,1 @@
-"""Campaigns against the whole: kills, bad files, bad disks, lost nodes. `make campaign SCALE=small|medium|full` runs them."""
+"""Fault-injection campaigns: kills, bad files, bad disks, lost nodes. `make campaign SCALE=small|medium|full` runs them."""

@@ -1,4 +1,4 @@
-"""Runs campaigns by name: `python -m campaigns --scale small importers`; status 1 if something did not hold."""
+"""Run campaigns by name: `python -m campaigns --scale small importers`; status 1 if a case failed."""
 
 import argparse
 import importlib

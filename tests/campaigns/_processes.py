@@ -1,4 +1,4 @@
-"""Processes of a campaign: started in a session of their own, so that a kill takes all that they started."""
+"""Processes of a campaign, each in its own session, so that a kill also ends its children."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ def start(name, folder, output=subprocess.DEVNULL, cwd=None, **environment):
 
 
 def kill(process, number=signal.SIGKILL):
-    """Send a signal to a process and all it started, and wait for its end."""
+    """Send a signal to a process and its children, and wait for its end."""
     os.killpg(process.pid, number)
     process.wait()
 
@@ -36,6 +36,6 @@ def finish(name, folder, **how):
 
 
 def results(name, folder):
-    """Return the hash of every result of a piece of work by its path."""
+    """Return the hash of every result of a piece of work, by path."""
     files = sorted(path for pattern in FINAL[name] for path in folder.glob(pattern) if path.is_file())
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

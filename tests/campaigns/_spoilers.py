@@ -1,4 +1,4 @@
-"""What a piece of work suffers from within its own process, as the environment variable CAMPAIGN says."""
+"""Faults injected into the process of a piece of work, chosen by the environment variable CAMPAIGN."""
 
 import os
 import random
@@ -8,18 +8,18 @@ import numpy as np
 from gymnasium.vector import VectorWrapper
 
 VARIABLE = "CAMPAIGN"
-STEP = 200  # at which a value is spoiled
+STEP = 200  # step at which a value is corrupted
 
 
 class Poisoned(VectorWrapper):
-    """Environment whose observation or reward is no number at one step."""
+    """Environment whose observation or reward is NaN at one step."""
 
     def __init__(self, envs, what):
         super().__init__(envs)
         self.what, self.left = what, STEP
 
     def step(self, actions):
-        """Spoil one value at one step."""
+        """Corrupt one value at one step."""
         observations, rewards, *rest = super().step(actions)
         self.left -= 1
         if not self.left:
@@ -32,7 +32,7 @@ class Poisoned(VectorWrapper):
 
 
 def spoil():
-    """Put the spoiler in place that CAMPAIGN names: nan-observation, nan-reward or clock."""
+    """Install the fault named by CAMPAIGN: nan-observation, nan-reward or clock."""
     kind, _, what = os.environ.get(VARIABLE, "").partition("-")
     if kind == "nan":
         from vcgym.agents.training import learners
@@ -44,7 +44,7 @@ def spoil():
 
 
 def _jump():
-    """Let the clock of the day jump by up to a day, forwards and back, at one of a hundred readings."""
+    """Make the wall clock jump by up to a day, forwards or back, at one in a hundred readings."""
     rng, now, now_ns, off_s = random.Random(1), time.time, time.time_ns, [0]
 
     def read(clock, units):

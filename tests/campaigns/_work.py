@@ -1,4 +1,4 @@
-"""Small pieces of every kind of long work, each a process: `python -m campaigns._work NAME FOLDER`. Started again, each goes on."""
+"""Small pieces of every kind of long work, each a process: `python -m campaigns._work NAME FOLDER`. A restarted one resumes."""
 
 import importlib
 import sys
@@ -29,7 +29,7 @@ def training(folder):
 
 
 def sweep(folder, *overrides):
-    """Sweep over two trials, one after the other, so that the scheduler sees the same order every time."""
+    """Sweep over two trials in sequence, so that the scheduler always sees the same order."""
     train = [override.replace("+env", "+train.env") if override.startswith("+") else f"train.{override}" for override in TRAIN]
     train += [f"train.folder={folder / 'sweep'}", "train.resume=true"]
     _command("sweep", folder, *train, "trials=2", "concurrent=1", *overrides)
@@ -42,7 +42,7 @@ def tuning(folder):
 
 
 def leaderboard(folder, **how):
-    """Play a suite of two scenarios; `how` is of `run_suite`."""
+    """Play a suite of two scenarios; `how` are arguments of `run_suite`."""
     from vcgym.baselines.systems import load_systems
     from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
     from vcgym.leaderboard.report.run import run_suite

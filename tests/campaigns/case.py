@@ -12,8 +12,8 @@ class Case(NamedTuple):
     """Outcome of one case.
 
     Attributes:
-        name: of what was done.
-        held: what must hold did.
+        name: name of the case.
+        held: true if the required property held.
         found: figures and messages, by column.
     """
 
@@ -23,7 +23,7 @@ class Case(NamedTuple):
 
 
 def table(cases: Iterable[Case]) -> str:
-    """Return the cases as a table in Markdown, those that did not hold marked."""
+    """Return the cases as a table in Markdown with failed cases marked."""
     cases = list(cases)
     columns = list(dict.fromkeys(column for case in cases for column in case.found))
     rows = [[case.name, *(str(case.found.get(column, "")).replace("|", "\\|") for column in columns), _mark(case)] for case in cases]

@@ -1,7 +1,8 @@
-"""Malformed lines and handmade files over all readers of measured data.
+"""Malformed lines and handmade files for all readers of measured data.
 
-A file is taken, or refused by a DataError of one line and at most 300 characters that names it and what is allowed; memory stays below ten
-times the content. Two forms are meant to grow and are bounded by themselves: packets that a line counts, and numbers that it leaps over.
+A file is accepted, or rejected by a DataError of one line and at most 300 characters that names the file and the allowed values; memory
+stays below ten times the content. Two forms expand by design and have their own bounds: packets counted by a line, and numbers skipped by a
+line.
 """
 
 import ctypes
@@ -68,7 +69,7 @@ HANDMADE = {
 
 
 def run(scale, folder):
-    """Yield a case for each reader under malformed lines, and one for each reader and kind of handmade file."""
+    """Yield a case for each reader with malformed lines, and one for each reader and kind of handmade file."""
     for name, reader in READERS.items():
         yield _malformed(name, reader, LINES[scale] // len(READERS), folder)
     for name, reader in READERS.items():
@@ -76,7 +77,7 @@ def run(scale, folder):
 
 
 def _malformed(name, reader, count, folder):
-    """Spoil one line of a whole file, `count` times over."""
+    """Corrupt one line of a valid file, `count` times."""
     rng = random.Random(name)
     path = folder / "spoiled.csv"
     outcomes, longest, wrong = Counter(), 0, []
@@ -133,7 +134,7 @@ def _read(reader, path):
         reader.read(path)
     except DataError as error:
         return "refused", str(error)
-    except Exception as error:  # whatever it is, it is what this campaign looks for
+    except Exception as error:  # any other exception is a finding of this campaign
         return type(error).__name__, str(error)
     return "taken", ""
 
@@ -145,9 +146,9 @@ def _held(outcome, message, path):
 
 
 def _peak_after_reset():
-    """Return the resident memory now, from which on the peak counts."""
+    """Reset the peak counter and return the current resident memory."""
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # what was freed before would hide what is taken now
+    ctypes.CDLL(None).malloc_trim(0)  # memory freed earlier would hide new allocations
     Path("/proc/self/clear_refs").write_text("5")
     return _peak()
 

@@ -1,4 +1,4 @@
-"""SIGKILL at random instants of every kind of long work: started again, it ends with the files of an undisturbed run."""
+"""SIGKILL at random instants of every kind of long work: after a restart, it ends with the files of an undisturbed run."""
 
 import random
 import shutil
@@ -10,7 +10,7 @@ from campaigns.case import Case
 
 KILLS = {"small": 2, "medium": 6, "full": 20}  # of each kind of work; of those that start Ray half as many
 WITH_RAY = ("sweep", "tuning")
-RUNS = 4  # kills that one run takes before it may end
+RUNS = 4  # kills per run before it may end
 
 
 def run(scale, folder):
@@ -33,7 +33,7 @@ def _killed(name, kills, folder):
         for _ in range(min(RUNS, kills - len(instants))):
             process, wait_s = start(name, home), rng.uniform(0.2, 1.0) * took_s
             time.sleep(wait_s)
-            if process.poll() is not None:  # it was quicker than the one before
+            if process.poll() is not None:  # it ended before the kill
                 took_s *= 0.8
                 break
             kill(process)

@@ -12,7 +12,7 @@ FLOATS = (0.0, -1e4, 1e4, 1e30, -1e30, 3.4e38, 1e-38, np.nan, np.inf)
 
 
 def mutated(name, content, rng):
-    """Return what a file becomes, and the kind of the mutation."""
+    """Return the mutated content of a file, and the kind of the mutation."""
     kinds = {"bytes": _bytes, "cut": _cut, "joined": _joined, "repeated": _repeated}
     kinds |= {"values": _values, "nested": _nested} if name.endswith(".json") else {"numbers": _numbers, "header": _header}
     kind = list(kinds)[rng.integers(len(kinds))]
@@ -40,7 +40,7 @@ def _repeated(content, rng):
 
 
 def _places(tree, place=()):
-    """Yield the place of each value."""
+    """Yield the location of each value."""
     items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     for key, inner in items:
         yield (*place, key)
@@ -64,7 +64,7 @@ def _values(content, rng):
             else:
                 inner[place[-1]] = VALUES[rng.integers(len(VALUES))]
         except (TypeError, LookupError):
-            continue  # an earlier change took the place away
+            continue  # an earlier change removed the location
     return json.dumps(tree).encode()
 
 

@@ -1,4 +1,4 @@
-"""Readers of measured files under one call, and a whole file for each, line by line."""
+"""Readers of measured files behind one interface, and a valid file for each, line by line."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,7 @@ MS = {"time_unit": "ms", "delay_unit": "ms", "round_trip": True, "time_column": 
 
 
 class Reader(NamedTuple):
-    """A reader; `line(i)` is line i of a whole file below its `header`."""
+    """Reader of a format; `line(i)` is line i of a valid file below its `header`."""
 
     read: Callable[[Path], Any]
     header: str

@@ -1,6 +1,6 @@
-"""Disks, folders, servers, caches, clocks, signals and values that fail under long work: message, status, what is left.
+"""Failures of disks, folders, servers, caches, clocks, signals and values during long work: message, status, remaining files.
 
-Whatever happens, the same command started again, with the trouble gone, must end with the results of an undisturbed run.
+In every case, the same command restarted without the fault must end with the results of an undisturbed run.
 """
 
 import shutil
@@ -20,7 +20,7 @@ FAILS, ANY = "not 0", "any"
 
 
 def run(scale, folder):
-    """Yield a case for each trouble of a training and of a leaderboard run."""
+    """Yield a case for each fault of a training and of a leaderboard run."""
     for name in ("training", "leaderboard"):
         home = folder / name
         finish(name, home / "undisturbed")
@@ -32,7 +32,7 @@ def run(scale, folder):
 
 
 def _of_any(scale, took_s):
-    """Return what any work may suffer, by title, each with the status that it must end with."""
+    """Return the faults of any work by title, each with its required exit status."""
     return {
         **{number.name: (partial(_signalled, number=number, after_s=0.7 * took_s), FAILS) for number in SIGNALS},
         **{f"disk of {kib} KiB": (partial(_on_disk, options=f"size={kib}k"), ANY) for kib in DISK_KIB[scale]},
@@ -53,7 +53,7 @@ def _of_training():
 
 
 def _case(name, home, trouble, suffer, status, wanted):
-    """Run into a trouble, start the same again without it, and compare the results."""
+    """Run with a fault, restart without it, and compare the results."""
     place, log = home / "place", home / "log.txt"
     place.mkdir(parents=True)
     began = time.monotonic()
@@ -69,7 +69,7 @@ def _case(name, home, trouble, suffer, status, wanted):
 
 
 def _message(log, place):
-    """Return what the work said of its trouble: its last line, unless that is progress, and if it was a traceback."""
+    """Return the error message of the work (its last line, unless that is progress), and True if it was a traceback."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if "compiled code" in line or "vcgym-" in line or "Error" in line or "Interrupt" in line]
     said = telling[-1].replace(str(place), "PLACE")[:200] if telling else ""
@@ -91,7 +91,7 @@ def _signalled(name, home, log, number, after_s):
 
 
 def _on_disk(name, home, log, options):
-    """Run on a disk of its own, then keep what is left on it, as if it had been made larger or writable."""
+    """Run on a separate disk, then keep its content, as if the disk had been made larger or writable."""
     disk = home.with_name("disk")
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", disk], check=True)
@@ -106,7 +106,7 @@ def _on_disk(name, home, log, options):
 
 
 def _with_spoiled_cache(name, home, log):
-    """Empty a third of the files of a kernel cache and cut the others in half."""
+    """Empty a third of the files of a kernel cache and truncate the others to half."""
     cache = home / "cache"
     finish(name, home / "warm", NUMBA_CACHE_DIR=str(cache))
     for at, path in enumerate(sorted(cache.rglob("*.nb[ic]"))):

@@ -1,4 +1,4 @@
-"""Mutated agents and submissions: each is refused in one line that names its file, or plays; nothing of it is executed, no board breaks."""
+"""Mutated agents and submissions: each is rejected in one line that names its file, or plays; no code is executed, no board breaks."""
 
 import shutil
 import sys
@@ -57,7 +57,7 @@ def _make(kind, folder):
 
 
 def _user(kind, folder):
-    """Return what uses a folder: loads it and decides on observations; an agent that fails in play is a verdict, not an error."""
+    """Return a function that loads a folder and decides on observations; an agent that fails in play is a verdict, not an error."""
     import gymnasium  # noqa: F401  (before the hook listens)
 
     import vcgym.envs  # noqa: F401
@@ -94,7 +94,7 @@ def _child(kind, start, count, folder):
     shutil.copytree(whole, broken)
     use, watch = _user(kind, broken), Watch()
     use()
-    for number in range(-40, count):  # the first load what Python loads late
+    for number in range(-40, count):  # the first ones trigger Python's lazy imports
         rng = np.random.default_rng([number + 40, start])
         name = list(contents)[rng.integers(len(contents))]
         content, _ = mutated(name, contents[name], rng)

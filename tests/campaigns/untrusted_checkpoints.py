@@ -1,4 +1,4 @@
-"""Mutated checkpoints: changed ones are refused by their hash; forged ones, whose hashes agree, are refused, or train on without harm."""
+"""Mutated checkpoints: changed ones are rejected by their hash; forged ones with matching hashes are rejected, or train without harm."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def _child(kind, start, count, folder):
 
 
 def _same(name, content, before):
-    """Return True for a mutation that changes nothing: of a manifest, its layout."""
+    """Return True for a mutation without effect, such as the layout of a manifest."""
     if name != "manifest.json" or content == before:
         return content == before
     try:

@@ -15,7 +15,7 @@ _EXECUTES = (
 
 
 class Watch:
-    """Counts of what became of each file, and of code that was executed while it was read."""
+    """Counts of the outcomes of files, and of code that was executed while reading them."""
 
     def __init__(self) -> None:
         self.counts, self.executed, self.wrong, self.longest = Counter[str](), Counter[str](), list[str](), 0
@@ -46,7 +46,7 @@ class Watch:
             self.counts[outcome] += 1
 
     def report(self) -> None:
-        """Print what was counted, for `run_child`."""
+        """Print the counts for `run_child`."""
         sys.stdout.write(
             json.dumps(
                 {"files": self.files, "counts": self.counts, "executed": self.executed, "wrong": self.wrong, "longest": self.longest}
@@ -55,7 +55,7 @@ class Watch:
 
 
 def run_child(module: str, *arguments: object) -> dict[str, object]:
-    """Run a module that ends with `Watch.report`; a crash or a hang is what it found wrong."""
+    """Run a module that ends with `Watch.report`; a crash or a hang counts as a finding."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=False)

@@ -1,4 +1,4 @@
-"""Every YAML composes and builds; what is unknown, of a wrong type or out of range is refused before any work starts."""
+"""Every YAML composes and builds; unknown keys, wrong types and values out of range are rejected before any work starts."""
 
 import json
 import os
@@ -251,6 +251,6 @@ def test_a_gpu_that_is_not_there_is_refused_before_work(tmp_path, monkeypatch):
 
 
 def test_no_folder_of_conf_takes_a_key_of_a_config_for_a_group():
-    """`study=mine` sets a key only as long as no folder conf/study makes hydra look for a file there."""
+    """`study=mine` sets a key only if there is no folder conf/study in which hydra would look for a file."""
     keys = {key for model in (TrainConfig, SweepConfig, LeaderboardConfig) for key in model.model_fields}
     assert not keys & {path.name for path in CONF.iterdir() if path.is_dir()} - {"env", "algorithm"}

@@ -1,4 +1,4 @@
-"""Rules as mappings: what is written is read back, and what is no rule is refused in one line that names the field."""
+"""Rules as mappings: they round-trip, and anything else is rejected in one line that names the field."""
 
 from importlib.metadata import EntryPoint
 

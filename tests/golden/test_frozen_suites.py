@@ -1,4 +1,4 @@
-"""Suites stay what their version says: definition and drawn worlds, and no world twice."""
+"""Suites never change within a version: definition and sampled worlds; no world occurs twice."""
 
 from collections import Counter
 

@@ -1,7 +1,7 @@
-"""One call per environment, as it came out once: integers exactly, floats to 1e-9.
+"""Golden rollouts: one recorded call per environment; integers equal exactly, floats to 1e-9.
 
-A change of dynamics shows here. If it is meant, ``python tests/golden/test_golden_rollouts.py`` writes the file anew, and the change log
-says why.
+A change of dynamics fails here. If it is intended, ``python tests/golden/test_golden_rollouts.py`` regenerates the file, and the change log
+states the reason.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The network of a conference in plain Python: one heap of events, a list for each queue, a dict for each packet."""
+"""The network of a conference in plain Python: one heap of events, a list per queue, a dict per packet."""
 
 import heapq
 from fractions import Fraction
@@ -18,7 +18,7 @@ class TwinLink:
         self.free_us, self.leaves_us, self.down, self.dropped, self.cut, self.entered = Fraction(0), [], False, 0, 0, 0
 
     def offer(self, now_us, size_bytes):
-        """When the packet is at the other end; None if it is lost."""
+        """Return the arrival time of the packet at the other end; None if it is lost."""
         if self.down:
             self.cut += 1
             return None

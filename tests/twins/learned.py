@@ -1,4 +1,4 @@
-"""Learned rules written slowly and plainly: one call, Python numbers, whole lists where the kernels keep sums."""
+"""Slow, plain twins of the learned rules: one call, Python numbers, whole lists where the kernels keep sums."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""NADA as RFC 8698 writes it, with lists of packets in place of counters."""
+"""NADA written as in RFC 8698, with lists of packets instead of counters."""
 
 import math
 

@@ -1,7 +1,7 @@
-"""A whole stream through the clocked player, after the fact: from packet times to what was heard.
+"""Offline playback of a whole stream through the clocked player: from packet times to the heard audio.
 
-Unlike inside a call, packets may carry any length of media, overlap, and leave silence between them. A unit is there once all packets that
-touch it are; a packet counts as played at the first of its units that is.
+Unlike inside a call, packets may have any media length, overlap, and leave silence between them. A unit is available when all packets that
+overlap it have arrived; a packet counts as played when the first of its units is played.
 """
 
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ Instants = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Playback:
-    """What was heard of N packets in T ticks of 10 ms. T is 0 if nothing ever came.
+    """Outcome of N packets in T ticks of 10 ms. T is 0 if nothing ever arrived.
 
     Attributes:
         played_us: (N,) tick at which the first of the packet's units was played, -1 if none was.
         end_to_end_us: (N,) that tick minus the media time of that unit, -1 if none was played.
-        late: (N,) came to the player, but none of its units was played.
+        late: (N,) true if the packet reached the player but none of its units was played.
         tick_us: (T,) time of each tick.
         tick_kind: (T,) PLAYED, FAST, STRETCHED, CONCEALED or SILENT of `vcgym.network.playout.player`.
         tick_offset_us: (T,) playout offset P at each tick.
@@ -52,7 +52,7 @@ class Playback:
     tick_offset_us: Instants
 
     def ticks(self, *kinds: int) -> int:
-        """Number of ticks of any of the given kinds."""
+        """Return the number of ticks of the given kinds."""
         return int(np.isin(self.tick_kind, kinds).sum())
 
     @property
@@ -69,7 +69,7 @@ def play_arrivals(
     discarded: npt.NDArray[np.bool_] | None = None,
     media_us: Instants | None = None,
 ) -> Playback:
-    """Play a stream from its arrivals, the receiver's level being the player's target (`clocked_input = arrival`).
+    """Play a stream from its arrivals; the receiver's level is the player's target (`clocked_input = arrival`).
 
     Args:
         sent_us: (N,) int64, >= 0, in any order; N >= 1.
@@ -86,7 +86,7 @@ def play_arrivals(
 
 
 def play_emissions(sent_us: Instants, emitted_us: Instants, media_us: Instants | None = None) -> Playback:
-    """Play a stream from what the receiver emits, its level unknown (`clocked_input = emission`).
+    """Play a stream from the receiver's emissions with unknown level (`clocked_input = emission`).
 
     Args:
         sent_us: (N,) int64, >= 0, in any order; N >= 1.

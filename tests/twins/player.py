@@ -22,9 +22,9 @@ class Packet:
 
 
 class Twin:
-    """The definition in its own words. Units go by their media time, and everything known by t is looked up anew at t.
+    """Literal implementation of the definition. Units are indexed by media time, and everything known by t is recomputed at t.
 
-    An underrun's unit is `patience` units behind the newest one that has been sent, at most.
+    An underrun's unit is at most `patience` units behind the newest sent one.
     """
 
     def __init__(self, packets: list[Packet], by_arrival: bool, patience: int = 1 << 40) -> None:

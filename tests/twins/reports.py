@@ -1,4 +1,4 @@
-"""Drawn reports for controllers of the rate: bursts of loss, queues that build up and empty, silences, marks, reports late or thin."""
+"""Random reports for rate controllers: bursts of loss, queues that build up and drain, silences, marks, late or sparse reports."""
 
 import numpy as np
 

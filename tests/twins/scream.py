@@ -1,4 +1,4 @@
-"""SCReAM, both versions, as RFC 8298 and the draft that obsoletes it write it: whole histories, bytes, microseconds."""
+"""SCReAM, both versions, written as in RFC 8298 and the draft that obsoletes it: whole histories, bytes, microseconds."""
 
 import math
 from itertools import pairwise
@@ -6,7 +6,7 @@ from statistics import fmean, pvariance
 
 
 class PlainAcks:
-    """Acknowledgements, queuing delay and its target; of either version."""
+    """Acknowledgements, queuing delay and its target, for both versions."""
 
     def __init__(self, p):
         self.p, self.acked, self.sent, self.s_rtt, self.minima = p, 0, 0, 0.0, {}

@@ -22,7 +22,7 @@ SLOT = 10_000
 
 
 class Inside:
-    """A rule that holds a lever, one row."""
+    """Rule that sets a control of one session."""
 
     def __init__(self, params, history, key):
         self.params = params
@@ -39,7 +39,7 @@ class Inside:
 
 @dataclass
 class Commands:
-    """Commands on their way: each holds from its instant on."""
+    """Commands in flight: each applies from its instant on."""
 
     in_force: int
     delay_us: int
@@ -90,13 +90,13 @@ class Receiver:
             self.newest_out = packet
 
     def lose_patience(self, newest, now_us):
-        """Let go what has been waited for while SLOTS packets were sent."""
+        """Give up packets awaited for more than SLOTS sent packets."""
         for packet in sorted(self.queue):
             if packet <= newest - SLOTS:
                 self._emit(packet, now_us)
 
     def left(self):
-        """What the flush at the end lets go."""
+        """Return the packets that the flush at the end emits."""
         return {packet for packet in self.queue if packet > self.newest_out}
 
 
@@ -104,15 +104,15 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
     """One call, step by step.
 
     Args:
-        delays: (paths, slots), what each path does to each slot.
-        packets: length.
+        delays: (paths, slots), delay of each path and slot.
+        packets: length of the call.
         history: (paths, 3).
-        seed: of the world.
-        probes: slots from probe to probe of a path; 0 for none.
-        location: 0 sender to 1 receiver.
-        feedback_loss: share of records of media that the location never gets.
-        route: a rule, or a list of (path, level or None), one for each decision of 10 packets.
-        level: a rule, or None if the level comes with `route`.
+        seed: seed of the world.
+        probes: slots between probes of a path; 0 for none.
+        location: 0 (sender) to 1 (receiver).
+        feedback_loss: share of media records lost on the way to the location.
+        route: a rule, or a list of (path, level or None), one per decision of 10 packets.
+        level: a rule, or None if `route` contains the level.
     """
     control_us = round(history[0, 1] * 1000.0)
     to_sender = Commands(0, round(control_us * location))
@@ -184,7 +184,7 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
 
 
 def heard(packets, arrivals):
-    """What the ear hears, from the packets in order of arrival."""
+    """Return the heard audio from the packets in order of arrival."""
     stream = []
     for packet in sorted(range(packets), key=lambda p: arrivals.get(p, (0, False, 0, packets + p))[3]):
         at_us, late, level_us, _ = arrivals.get(packet, (None, False, 0, 0))
@@ -223,7 +223,7 @@ def assert_equal(played, row, expected):
 
 
 def world_of(recipe, draw, packets):
-    """All delays (paths, slots) and the history of a drawn world, without playing."""
+    """Return all delays (paths, slots) and the history of a sampled world, without playing."""
     world = recipe.world(1)
     history = world.start(0, draw)
     parts = [world.delay_us[0].copy()]

@@ -1,8 +1,8 @@
-"""Smallest value over the last 2000 ms of media time, kept as packets come in any order.
+"""Running minimum over the last 2000 ms of media time, with packets in any order.
 
-A monotone queue per session, sorted by sent time: an entry is dropped as soon as another one is sent no earlier and is no larger, so that
-sent times do not fall and values rise from the head on, and the head is the minimum. In order of sent time an entry costs O(1) amortised;
-a reordered one costs the number of entries that overtook it.
+The state is a monotone queue per session, sorted by sent time. An entry is dropped when another one has no earlier sent time and no larger
+value, so sent times and values increase from the head on, and the head is the minimum. An in-order entry costs O(1) amortised; a reordered
+one costs the number of entries that overtook it.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class Window(NamedTuple):
 
 
 def allocate_window(sessions: int, capacity: int) -> Window:
-    """Windows that are not started; call `clear_window` for each session.
+    """Allocate windows; call `clear_window` for each session before use.
 
     Args:
         sessions: S.
@@ -48,13 +48,13 @@ def clear_window(window, s):
 
 @kernel
 def window_minimum(window, s):
-    """Smallest value among packets with sent time >= newest - 2000 ms. At least one must have been added."""
+    """Return the minimum over packets with sent time >= newest - 2000 ms. At least one must have been added."""
     return window.entry[s, window.ring[s].head].value_us
 
 
 @kernel
 def window_add(window, s, sent_us, value_us):
-    """Take in one packet; if it is already older than the window, nothing changes."""
+    """Add one packet; a packet older than the window has no effect."""
     ring, entry = window.ring[s], window.entry
     ring.newest_us = max(ring.newest_us, sent_us)
     oldest_us = ring.newest_us - WINDOW_US
@@ -85,7 +85,7 @@ def _place(ring, entry, number):
 
 @kernel
 def _replace(ring, entry, s, first, after):
-    """Make entries first..after-1 (none if they are equal) one entry, moving those behind."""
+    """Replace entries first..after-1 (none if equal) by one entry, moving the later ones."""
     shift = 1 - (after - first)
     behind = ring.entries - after
     for step in range(behind if shift != 0 else 0):

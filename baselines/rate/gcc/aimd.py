@@ -2,11 +2,11 @@
 
     normal    hold -> increase; over-use -> decrease; under-use -> hold; after a decrease: hold
     decrease  target = 0.85 R_hat
-    increase  far from the capacity seen at decreases: target *= 1.08^min(dt, 1 s); near it: about half a packet per response time
-    never above 1.5 R_hat while it grows
+    increase  far from the capacity estimated at decreases: target *= 1.08^min(dt, 1 s); near it: about half a packet per response time
+    never above 1.5 R_hat during an increase
 
-`WEBRTC`  libwebrtc's aimd_rate_control and link_capacity_estimator. `DRAFT`  draft-ietf-rmcat-gcc-02 5.5, as pion has it.
-The draft averages the rates at decreases "with smoothing factor 0.95": taken, as pion does, as the weight of the new one.
+`WEBRTC`  libwebrtc's aimd_rate_control and link_capacity_estimator. `DRAFT`  draft-ietf-rmcat-gcc-02 5.5, as implemented in pion.
+The draft averages the rates at decreases "with smoothing factor 0.95": as in pion, this is the weight of the new rate.
 
 Left out: probing, network state estimates, application-limited regions.
 """
@@ -37,7 +37,7 @@ AIMD = np.dtype(
             ("changed_us", "i8"),
             ("received_bps", "f8"),  # newest R_hat
             ("capacity_kbps", "f8"),  # -1: no estimate
-            ("variance", "f8"),  # WEBRTC: over the estimate; DRAFT: kbit/s squared
+            ("variance", "f8"),  # WEBRTC: divided by the estimate; DRAFT: kbit/s squared
         ],
     )
 )
@@ -45,14 +45,14 @@ AIMD = np.dtype(
 
 @kernel
 def start_aimd(aimd, start_bps, now_us):
-    """Begin with a target."""
+    """Start with a target."""
     aimd.state, aimd.target_bps, aimd.changed_us = HOLD, start_bps, now_us
     aimd.received_bps, aimd.capacity_kbps, aimd.variance = start_bps, _NONE, _MIN_VARIANCE
 
 
 @kernel
 def control(aimd, variant, usage, received_bps, rtt_us, now_us, beta=BETA, growth=GROWTH):
-    """Update once and return the target in bit/s; `received_bps` negative: none yet, the last one holds."""
+    """Update once and return the target in bit/s; with a negative `received_bps` (no new value) the last one is used."""
     if received_bps >= 0.0:
         aimd.received_bps = received_bps
     if usage == OVERUSE:
@@ -72,13 +72,13 @@ def control(aimd, variant, usage, received_bps, rtt_us, now_us, beta=BETA, growt
 
 @kernel
 def deviation_kbps(aimd, variant):
-    """Return the standard deviation (kbit/s) of the rates seen at decreases."""
+    """Return the standard deviation (kbit/s) of the rates at decreases."""
     return math.sqrt(aimd.variance * aimd.capacity_kbps) if variant == WEBRTC else math.sqrt(aimd.variance)
 
 
 @kernel
 def packet_bits(target_bps):
-    """Return the mean size (bit) of a packet at a rate: frames at 30 per second in equal packets of at most 1200 bytes."""
+    """Return the mean packet size (bit) at a rate, for 30 frames per second in equal packets of at most 1200 bytes."""
     frame = target_bps / 30.0
     return frame / math.ceil(frame / 9600.0)
 

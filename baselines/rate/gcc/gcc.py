@@ -1,18 +1,18 @@
-"""Google Congestion Control, in the two forms that are in use and never mixed.
+"""Google Congestion Control, in its two variants in use, which are never mixed.
 
     packets of a report -> groups (grouping.py) -> trend of the delay variation (trendline.py or kalman.py)
       -> over-use detector with adaptive threshold (overuse.py) -> additive or multiplicative change (aimd.py)
     loss of the report -> loss controller (loss.py)
-    target = the smaller one, within the bounds of the call
+    target = the smaller target, within the bounds of the call
 
 `GccWebrtc`  libwebrtc's send side as of 2024, with its classic loss controller: trendline, its threshold, its AIMD.
-`GccDraft`   draft-ietf-rmcat-gcc-02: scalar Kalman filter, its threshold, its AIMD, its loss controller, with the sender doing what the
-             draft gives the receiver to do, on the same numbers.
+`GccDraft`   draft-ietf-rmcat-gcc-02: scalar Kalman filter, its threshold, its AIMD, its loss controller. The sender does the receiver's
+             computations of the draft, on the same numbers.
 
-`prefilter` joins bursts that a Wi-Fi outage makes (grouping.py).
+`prefilter` merges bursts caused by Wi-Fi outages (grouping.py).
 
-Left out: probing; the receive-side estimator of libwebrtc's older form (grouping.py). The report's round trip is the least of its packets'
-times from sending to the report's return.
+Left out: probing; the receive-side estimator of libwebrtc's older variant (grouping.py). The round trip of a report is the minimum over its
+packets of the time from sending to the report's arrival.
 """
 
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
-_SILENCE_US = 2_000_000  # without packets, after which groups and filter begin anew
+_SILENCE_US = 2_000_000  # silence after which groups and filter are reset
 _RTT_START_US = 200_000
 _BACKOFF_RTT_US = 3_000_000  # libwebrtc rtt_based_backoff
 _BACKOFF_EVERY_US = 1_000_000
@@ -40,16 +40,16 @@ _BACKOFF = 0.8
 
 @rule(Control.RATE)
 class GccWebrtc(NamedTuple):
-    """Parameters of libwebrtc's form, its own values unless said otherwise.
+    """Parameters of libwebrtc's variant, with its values as defaults.
 
     Attributes:
-        prefilter: bursts are joined (grouping.py).
-        k_up: how fast the threshold rises, per ms (overuse.py), 0 to 1.
-        k_down: how fast it falls.
-        beta: what is left of the rate received after over-use (aimd.py), 0.1 to 1.
+        prefilter: merge bursts (grouping.py).
+        k_up: rate at which the threshold rises, per ms (overuse.py), 0 to 1.
+        k_down: rate at which it falls.
+        beta: factor on the received rate after over-use (aimd.py), 0.1 to 1.
         growth: factor per second far from the capacity, 1 to 4.
-        loss_low: share lost up to which the loss controller lets the target grow (loss.py), 0 to 1.
-        loss_high: share lost above which it cuts.
+        loss_low: loss up to which the loss controller increases the target (loss.py), 0 to 1.
+        loss_high: loss above which it decreases the target.
     """
 
     prefilter: bool = True
@@ -63,10 +63,10 @@ class GccWebrtc(NamedTuple):
 
 @rule(Control.RATE)
 class GccDraft(NamedTuple):
-    """Parameters of the draft's form, its own values unless said otherwise; those of `GccWebrtc`, and one more.
+    """Parameters of the draft's variant, with its values as defaults: those of `GccWebrtc` and one more.
 
     Attributes:
-        noise_share: chi, how fast the variance of the measurement noise is learnt, 0.001 to 0.1; 0: it stays at 50 ms^2.
+        noise_share: chi, learning rate of the measurement noise's variance, 0.001 to 0.1; 0: constant 50 ms^2.
     """
 
     prefilter: bool = False
@@ -99,15 +99,15 @@ STATE = np.dtype(
             ("max_bps", "f8"),
             ("target_bps", "f8"),
             ("rtt_us", "i8"),
-            ("known_us", "i8"),  # when the newest report was back; -1: none
-            ("shrunk_us", "i8"),  # when the round trip last made the target shrink
+            ("known_us", "i8"),  # arrival of the newest report; -1: none
+            ("shrunk_us", "i8"),  # last decrease of the target because of the round trip
         ],
     )
 )
 
 
 class GccState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     gcc: np.recarray  # (sessions,) of STATE
 
@@ -184,7 +184,7 @@ def _trend_draft(params, gcc, departures_ms):
 
 @_loss_target_bps.register(GccWebrtc)
 def _loss_target_webrtc(params, gcc, now_us):
-    # libwebrtc keeps one target, so that what delay forbids is the loss controller's new start.
+    # libwebrtc has a single target, so the loss controller continues from the delay-based target.
     may_bps = control_webrtc(gcc.loss, gcc.aimd.target_bps, gcc.rtt_us, now_us, params.loss_low, params.loss_high)
     target_bps = min(may_bps, gcc.aimd.target_bps)
     if gcc.rtt_us > _BACKOFF_RTT_US and now_us - gcc.shrunk_us >= _BACKOFF_EVERY_US:
@@ -213,7 +213,7 @@ def _start(gcc, start):
 
 @kernel
 def _hear(gcc, record):
-    """Take in one packet of a report, as both variants do."""
+    """Update with one packet of a report, the same in both variants."""
     if record.known_us != gcc.known_us:
         if gcc.known_us >= 0 and record.known_us - gcc.known_us > _SILENCE_US:
             clear_groups(gcc.groups)
@@ -230,9 +230,9 @@ def _hear(gcc, record):
 
 @kernel
 def _control_delay(gcc, variant, now_us, beta, growth):
-    """Control the delay-based target after a report.
+    """Update the delay-based target after a report.
 
-    Over-use counts again only a round trip after the last change, or where far less arrives than is asked.
+    Over-use has an effect again only a round trip after the last change, or if the received rate is far below the target.
     """
     if gcc.rtt_us >= 1 << 40:
         gcc.rtt_us = _RTT_START_US

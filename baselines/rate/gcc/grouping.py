@@ -1,18 +1,18 @@
-"""GCC, first stage: packets into groups, and the delay variation from group to group.
+"""GCC, first stage: packets are grouped; the delay variation between groups is measured.
 
-A group is what left within 5 ms. With the pre-filter, a packet also joins the group when it comes in a burst that the way, not the sender,
-has made: what a Wi-Fi outage holds back and releases at once shall not look like a queue that empties.
+A group contains packets sent within 5 ms. With the pre-filter, a packet also joins the group if it arrives in a burst caused by the network
+and not by the sender, so that packets held and released by a Wi-Fi outage do not look like a draining queue.
 
-When a packet opens a group and two complete ones exist, the one just closed, i, and i - 1, there is a sample:
+When a packet opens a group and there are two complete groups, the one just closed, i, and i - 1, they give a sample:
 
     d = (complete_i - complete_{i-1}) - (departed_i - departed_{i-1})
 
-complete: arrival of the packet added last, departed: latest sending. Its instant is the arrival of the packet that opened the group.
+complete: arrival of the last packet added; departed: latest send time. The sample's time is the arrival of the packet that opens the group.
 
-`WEBRTC`  libwebrtc's inter_arrival_delta: latest in `add_webrtc`, send side, in microseconds; a sample's instant in whole ms.
+`WEBRTC`  libwebrtc's inter_arrival_delta: latest in `add_webrtc`, send side, in microseconds; a sample's time in whole ms.
 `DRAFT`   draft-ietf-rmcat-gcc-02, sections 5.2 and 5.3, with the pre-filter measured from the group's first departure: `add_draft`.
 
-Left out: the receive-side path (remote_bitrate_estimator), with 24-bit send times, arrivals in whole ms and a rate window of its own.
+Left out: the receive-side path (remote_bitrate_estimator), with 24-bit send times, arrivals in whole ms and its own rate window.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ GROUP_US = 5_000  # draft-02 5.2, burst_time; libwebrtc kTimestampGroupLength
 _BURST_GAP_US = 5_000
 _LONGEST_BURST_US = 100_000
 _CLOCK_JUMP_US = 3_000_000
-_REORDERED = 3  # groups in a row that force a new beginning
+_REORDERED = 3  # reordered groups in a row that force a reset
 
 _GROUP = np.dtype(
     [("first_sent_us", "i8"), ("sent_us", "i8"), ("first_arrived_us", "i8"), ("complete_us", "i8"), ("known_us", "i8")]
@@ -35,7 +35,7 @@ GROUPS = np.dtype(
     (
         np.record,
         [
-            ("complete", "i8"),  # 0: none yet, 1: a group is open, 2: and one before it is complete
+            ("complete", "i8"),  # 0: none yet, 1: a group is open, 2: the group before it is complete
             ("open", _GROUP),
             ("before", _GROUP),
             ("reordered", "i8"),
@@ -50,13 +50,13 @@ GROUPS = np.dtype(
 
 @kernel
 def clear_groups(groups):
-    """Forget all groups."""
+    """Remove all groups."""
     groups.complete = groups.reordered = 0
 
 
 @kernel
 def add(groups, variant, prefilter, sent_us, arrived_us, known_us):
-    """Add one packet, in order of arrival; return True if there is a new sample."""
+    """Add one packet, in order of arrival; return True if it gives a new sample."""
     if variant == WEBRTC:
         return add_webrtc(groups, prefilter, sent_us, arrived_us, known_us)
     return add_draft(groups, prefilter, sent_us, arrived_us, known_us)
@@ -64,7 +64,7 @@ def add(groups, variant, prefilter, sent_us, arrived_us, known_us):
 
 @kernel
 def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
-    """Add one packet as libwebrtc does."""
+    """Add one packet as in libwebrtc."""
     group = groups.open
     if groups.complete == 0:
         _open(groups, sent_us, arrived_us, known_us)
@@ -99,7 +99,7 @@ def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
 
 @kernel
 def add_draft(groups, prefilter, sent_us, arrived_us, known_us):
-    """Add one packet as the draft says."""
+    """Add one packet as in the draft."""
     group = groups.open
     if groups.complete == 0:
         _open(groups, sent_us, arrived_us, known_us)
@@ -151,5 +151,5 @@ def _sample(groups, at_us):
 
 @kernel
 def whole_ms(at_us):
-    """Return the nearest whole ms, half up."""
+    """Return a time rounded to whole ms, halves up."""
     return (at_us + 500) // 1000

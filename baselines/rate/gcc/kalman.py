@@ -2,7 +2,7 @@
 
 draft-ietf-rmcat-gcc-02 5.3 (the report on Google Congestion Control over Wi-Fi, slide 8): m is the trend of the queueing delay per group.
 
-    var_v = max(1, a var_v + (1 - a) z^2), z = d - m within 3 sqrt(var_v), a = (1 - chi)^(30 f), f the smallest departure gap in s
+    var_v = max(1, a var_v + (1 - a) z^2), z = d - m clipped to 3 sqrt(var_v), a = (1 - chi)^(30 f), f the minimum departure gap in s
     K = (e + q) / (e + q + var_v); m = (1 - K) m + K d; e = (1 - K)(e + q)
 
 Left out: the two-state filter of slope and offset that libwebrtc no longer uses.
@@ -36,7 +36,7 @@ KALMAN = np.dtype(
 
 @kernel
 def clear_kalman(kalman):
-    """Begin anew."""
+    """Reset the state."""
     kalman.n = 0
     kalman.offset, kalman.error, kalman.variance = 0.0, START_ERROR, START_VARIANCE_MS2
 
@@ -53,7 +53,7 @@ def _min_gap_ms(kalman, departures_ms):
 
 @kernel
 def add_scalar(kalman, variation_ms, departures_ms, chi):
-    """Take in one sample and return m. With `chi` 0 the noise stays as it is."""
+    """Update with one sample and return m. With `chi` 0 the noise variance is constant."""
     if chi > 0.0:
         share = (1.0 - chi) ** (30.0 * _min_gap_ms(kalman, departures_ms) / 1000.0)
         limit = _CLIPS * math.sqrt(kalman.variance)

@@ -1,11 +1,11 @@
 """GCC, fifth stage: the loss-based target.
 
-    share lost <= 2 %  grow; > 10 %  target *= 1 - share / 2; between: hold
+    loss <= 2 %  increase; > 10 %  target *= 1 - loss / 2; between: hold
 
-`DRAFT`   draft-ietf-rmcat-gcc-02 6: grow by 1.05, at each report.
-`WEBRTC`  libwebrtc's send_side_bandwidth_estimation before its "v2": at least 20 packets per evaluation, the share in 256ths, growth from
-          the least target of the last second, 1.08 of it and 1 kbit/s; a cut at most once in 300 ms and a round trip, and once per report.
-          In the 2 s from the first report on, as long as nothing is lost, a larger delay-based target is taken over at once.
+`DRAFT`   draft-ietf-rmcat-gcc-02 6: increase by a factor of 1.05 at each report.
+`WEBRTC`  libwebrtc's send_side_bandwidth_estimation before its "v2": at least 20 packets per evaluation; loss in 256ths; increase to 1.08
+          times the minimum target of the last second plus 1 kbit/s; at most one decrease per report and per 300 ms plus a round trip.
+          In the first 2 s after the first report, as long as nothing is lost, a larger delay-based target is adopted at once.
 
 Left out: the Bayesian estimator that libwebrtc has used since 2023.
 """
@@ -29,10 +29,10 @@ LOSS = np.dtype(
             ("target_bps", "f8"),
             ("packets", "i8"),  # since the last evaluation
             ("lost", "i8"),
-            ("share", "f8"),  # of the last evaluation; -1: none
+            ("share", "f8"),  # loss in the last evaluation; -1: none
             ("share_us", "i8"),
-            ("first_us", "i8"),  # of the first report; -1: none
-            ("cut", "i8"),  # 1: this evaluation has cut already
+            ("first_us", "i8"),  # time of the first report; -1: none
+            ("cut", "i8"),  # 1: this evaluation has decreased the target already
             ("cut_us", "i8"),
             ("then_us", "i8", (_HISTORY,)),
             ("then_bps", "f8", (_HISTORY,)),
@@ -45,7 +45,7 @@ LOSS = np.dtype(
 
 @kernel
 def start_loss(loss, start_bps):
-    """Begin with a target."""
+    """Start with a target."""
     loss.target_bps, loss.share, loss.share_us, loss.first_us = start_bps, -1.0, 0, -1
     loss.packets = loss.lost = loss.cut = loss.oldest = loss.newest = 0
     loss.cut_us = -_SECOND_US
@@ -73,14 +73,14 @@ def control_draft(loss, low=LOW, high=HIGH):
 
 @kernel
 def control_webrtc(loss, delay_bps, rtt_us, now_us, low=LOW, high=HIGH):
-    """Return the target after a report; `delay_bps`: the delay-based one."""
+    """Return the target after a report; `delay_bps`: the delay-based target."""
     if loss.packets >= _MIN_PACKETS:
         loss.share = np.float64((loss.lost * 256) // loss.packets) / 256.0
         loss.share_us, loss.cut = now_us, 0
         loss.packets = loss.lost = 0
     loss.first_us = now_us if loss.first_us < 0 else loss.first_us
     if now_us - loss.first_us < _START_PHASE_US and loss.share <= 0.0 and delay_bps > loss.target_bps:
-        loss.oldest = loss.newest  # what the target was before is all that growth starts from
+        loss.oldest = loss.newest  # the increase starts from the newest target only
         _remember(loss, now_us)
         loss.target_bps = delay_bps
         return delay_bps
@@ -97,7 +97,7 @@ def control_webrtc(loss, delay_bps, rtt_us, now_us, low=LOW, high=HIGH):
 
 @kernel
 def _remember(loss, now_us):
-    """Remember the targets of the last second that no later one has fallen below: the oldest is the smallest."""
+    """Store the targets of the last second that no later one undercuts: the oldest is the minimum."""
     while loss.oldest < loss.newest and now_us - loss.then_us[loss.oldest % _HISTORY] >= _SECOND_US:
         loss.oldest += 1
     while loss.oldest < loss.newest and loss.then_bps[(loss.newest - 1) % _HISTORY] >= loss.target_bps:

@@ -1,9 +1,9 @@
-"""GCC, third stage: is the bottleneck over-used? A trend against a threshold that adapts.
+"""GCC, third stage: the over-use detector, which compares the trend with an adaptive threshold.
 
 After each sample, with trend T and threshold g (libwebrtc's trendline_estimator and overuse_detector; draft-ietf-rmcat-gcc-02 5.4):
 
-    T > g    the timer starts at half the departure gap, then adds gaps; over-use once it is above 10 ms, on the second sample in a row at
-             least, if the trend does not fall; timer and counter then start at 0
+    T > g    the timer starts at half the departure gap, then adds gaps; over-use when it exceeds 10 ms, at the second sample in a row or
+             later, unless the trend falls; timer and counter then restart at 0
     T < -g   under-use
     else     normal; both clear timer and counter
     g += k (|T| - g) min(dt, 100 ms), k = k_up where |T| >= g, else k_down; within [6, 600]; unless |T| > g + 15
@@ -15,7 +15,7 @@ import numpy as np
 
 from vcgym.network.kernels.jit import kernel
 
-NORMAL, OVERUSE, UNDERUSE = 0, 1, 2  # bandwidth usage, as libwebrtc calls it
+NORMAL, OVERUSE, UNDERUSE = 0, 1, 2  # libwebrtc's bandwidth usage
 
 K_UP_WEBRTC, K_DOWN_WEBRTC = 0.0087, 0.039
 K_UP_DRAFT, K_DOWN_DRAFT = 0.01, 0.00018  # draft-02 5.4
@@ -35,7 +35,7 @@ DETECTOR = np.dtype(
             ("timer_ms", "f8"),
             ("over", "i8"),  # samples above the threshold in a row
             ("trend_before", "f8"),
-            ("at_us", "i8"),  # of the sample before; -1: none
+            ("at_us", "i8"),  # time of the previous sample; -1: none
         ],
     )
 )
@@ -43,14 +43,14 @@ DETECTOR = np.dtype(
 
 @kernel
 def clear_detector(detector):
-    """Begin anew."""
+    """Reset the state."""
     detector.usage, detector.threshold_ms, detector.timer_ms = NORMAL, START_THRESHOLD_MS, _NOT_STARTED
     detector.over, detector.trend_before, detector.at_us = 0, 0.0, -1
 
 
 @kernel
 def judge(detector, modified, trend, samples, departures_ms, at_us, k_up, k_down):
-    """Take in one sample and return the usage: `modified` is compared with the threshold, `trend` (slope or offset) must not fall."""
+    """Update with one sample and return the usage: `modified` is compared with the threshold; `trend` (slope or offset) must not fall."""
     if samples < 2:
         detector.usage = NORMAL
         return detector.usage
@@ -70,7 +70,7 @@ def judge(detector, modified, trend, samples, departures_ms, at_us, k_up, k_down
 
 @kernel
 def adapt(detector, modified, at_us, k_up, k_down):
-    """Let the threshold follow |T|."""
+    """Adapt the threshold to |T|."""
     size = abs(modified)
     dt_ms = 0.0 if detector.at_us < 0 else min((at_us - detector.at_us) / 1000.0, _MAX_DT_MS)
     detector.at_us = at_us

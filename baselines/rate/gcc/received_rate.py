@@ -1,6 +1,6 @@
-"""GCC: the rate that arrives, R_hat, from what the receiver reports (libwebrtc's bitrate_estimator, kbit/s, arrivals in whole ms).
+"""GCC: the received rate R_hat, from reports (libwebrtc's bitrate_estimator, kbit/s, arrivals in whole ms).
 
-A window of 500 ms gives the first sample, windows of 150 ms the following; samples are weighed by how far they are off.
+The first sample uses a window of 500 ms, later ones 150 ms. Samples are weighted by their relative deviation from the estimate.
 
     sv = (10 |est - sample| / est)^2, pv = var + 5
     est = (sv est + pv sample) / (sv + pv), var = sv pv / (sv + pv)
@@ -22,7 +22,7 @@ RECEIVED = np.dtype(
             ("estimate_kbps", "f8"),  # -1: none yet
             ("variance", "f8"),
             ("elapsed_ms", "i8"),
-            ("at_ms", "i8"),  # of the newest packet; -1: none
+            ("at_ms", "i8"),  # arrival of the newest packet; -1: none
             ("bytes", "i8"),
         ],
     )
@@ -31,7 +31,7 @@ RECEIVED = np.dtype(
 
 @kernel
 def clear_received(received):
-    """Begin anew."""
+    """Reset the state."""
     received.estimate_kbps, received.variance = -1.0, _START_VARIANCE
     received.elapsed_ms, received.at_ms, received.bytes = 0, -1, 0
 

@@ -1,10 +1,10 @@
 """GCC, second stage in libwebrtc: the slope of the accumulated delay variation (trendline_estimator).
 
     acc += d; smooth = 0.9 smooth + 0.1 acc
-    slope = least squares of smooth on the samples' instants, over the last 20
+    slope = least squares of smooth over the samples' times, for the last 20
     modified trend = min(n, 60) slope gain, n the samples so far, gain 4
 
-Instants are in whole ms since the first sample. Fewer than 20 samples, or all at one instant, leave the slope as it was.
+Times are in whole ms since the first sample. With fewer than 20 samples, or all at the same time, the slope is unchanged.
 """
 
 import numpy as np
@@ -36,14 +36,14 @@ TRENDLINE = np.dtype(
 
 @kernel
 def clear_trendline(trend):
-    """Forget all samples."""
+    """Remove all samples."""
     trend.n = trend.next = 0
     trend.accumulated_ms = trend.smooth_ms = trend.slope = 0.0
 
 
 @kernel
 def add_variation(trend, variation_ms, at_ms):
-    """Take in one sample, at a whole ms, and return the modified trend."""
+    """Update with one sample, at a whole ms, and return the modified trend."""
     if trend.n == 0:
         trend.first_ms = at_ms
     trend.accumulated_ms += variation_ms

@@ -4,10 +4,10 @@
                  = QTH exp(-LAMBDA (d_queue - QTH) / QTH)         otherwise
     (2)  x_curr  = d_tilde + DMARK (p_mark / PMRREF)^2 + DLOSS (p_loss / PLRREF)^2
 
-A loss is recent while the open loss interval is shorter than MULTILOSS mean loss intervals. Warping keeps a flow that shares a queue with
-one that only losses stop from being starved: beyond QTH a longer queue counts less.
+A loss is recent while the open loss interval is shorter than MULTILOSS mean loss intervals. Warping keeps a flow from starving beside a
+loss-based flow in the same queue: beyond QTH a longer queue counts less.
 
-Left out: what ns3-rmcat adds, a largest x_curr of 500 ms and the way back from warped to plain delay over one more mean interval.
+Left out: the additions of ns3-rmcat, a maximum x_curr of 500 ms and a transition from warped to plain delay over one more mean interval.
 """
 
 import math
@@ -25,7 +25,7 @@ def warp(params, queuing_ms):
 
 @kernel
 def is_recent(params, open_interval, mean_interval):
-    """Return True if a loss was seen not long ago; `mean_interval` 0: none was."""
+    """Return True if a loss is recent; `mean_interval` 0: no loss so far."""
     return mean_interval > 0.0 and open_interval < params.loss_memory * mean_interval
 
 

@@ -2,17 +2,17 @@
 
     packets of a report -> delay, loss, marks and rate of the last LOGWIN (packet_log.py, 5.1)
       -> aggregate congestion signal (congestion_signal.py, 4.2) -> reference rate (reference_rate.py, 4.3)
-      -> rates of encoder and sending, by what waits in the rate-shaping buffer (5.2)
+      -> encoder and sending rates, by the length of the rate-shaping buffer (5.2)
 
-One update at each report, in order: loss and marks are smoothed by ALPHA, then x_curr (2), then the mode: accelerated ramp-up if nothing of
-the log is lost and none of its packets met more than QEPS of queue, else gradual.
+Each report causes one update, in this order: smooth loss and marks by ALPHA; compute x_curr (2); choose the mode: accelerated ramp-up if no
+packet of the log is lost and none had a queuing delay above QEPS, else gradual.
 
-RMIN and RMAX are the least and largest rate of the call; r_ref begins at the call's start (RFC 8698: RMIN).
+RMIN and RMAX are the minimum and maximum rate of the call; r_ref starts at the call's start rate (RFC 8698: RMIN).
 
     5.2.1  diff_v = min(0.05 r_ref, BETA_V 8 L FPS), diff_s = min(0.05 r_ref, BETA_S 8 L FPS), L: bytes in the send queue
     5.2.2  encoder max(RMIN, r_ref - diff_v), sending min(RMAX, r_ref + diff_s)
 
-Left out: the whole milliseconds of ns3-rmcat and its update in the middle of a report; a way of its own to learn that no report comes.
+Left out: the whole milliseconds of ns3-rmcat and its update in the middle of a report; its own detection of missing reports.
 """
 
 from typing import NamedTuple
@@ -43,31 +43,31 @@ _MAX_SHAPED = 0.05  # RFC 8698 5.2.1
 
 @rule(Control.RATE)
 class Nada(NamedTuple):
-    """Parameters, those of RFC 8698 figure 3, with their symbols there.
+    """Parameters of RFC 8698, figure 3, with their symbols there.
 
     Attributes:
         priority: PRIO, weight of the flow.
-        x_reference_ms: XREF, the signal at which a flow of weight 1 rests at RMAX.
+        x_reference_ms: XREF, equilibrium signal of a flow of weight 1 at RMAX.
         kappa: KAPPA, gain of the gradual update.
         eta: ETA, weight of the signal's change in it.
-        tau_ms: TAU, largest round trip that the gains are made for.
-        report_ms: DELTA, from report to report.
-        log_ms: LOGWIN, how far back packets count.
-        no_queue_ms: QEPS, queue up to which ramp-up is accelerated.
-        filter_ms: DFILT, how late the filters show a queue.
-        max_ramp_up: GAMMA_MAX, largest step of accelerated ramp-up, a share.
-        ramp_up_queuing_ms: QBOUND, queue that it may cause.
-        loss_memory: MULTILOSS, mean loss intervals for which a loss is recent.
-        warps_from_ms: QTH, queue from which it counts less while a loss is recent.
-        warping: LAMBDA, how much less.
-        loss_reference: PLRREF, the share lost that costs `loss_penalty_ms`.
-        mark_reference: PMRREF, the share marked that costs `mark_penalty_ms`.
+        tau_ms: TAU, maximum round trip for which the gains are designed.
+        report_ms: DELTA, report interval.
+        log_ms: LOGWIN, length of the log.
+        no_queue_ms: QEPS, maximum queuing delay for accelerated ramp-up.
+        filter_ms: DFILT, delay of the filters.
+        max_ramp_up: GAMMA_MAX, maximum step of accelerated ramp-up, a share.
+        ramp_up_queuing_ms: QBOUND, queuing delay that ramp-up may cause.
+        loss_memory: MULTILOSS, number of mean loss intervals for which a loss is recent.
+        warps_from_ms: QTH, queuing delay above which it is warped while a loss is recent.
+        warping: LAMBDA, strength of warping.
+        loss_reference: PLRREF, loss that costs `loss_penalty_ms`.
+        mark_reference: PMRREF, share of marks that costs `mark_penalty_ms`.
         loss_penalty_ms: DLOSS.
         mark_penalty_ms: DMARK.
-        smoothing: ALPHA, weight of the newest shares lost and marked.
+        smoothing: ALPHA, weight of the newest shares of loss and marks.
         frames_per_s: FPS, for the rate-shaping buffer.
-        encoder_yields: BETA_V, how much the encoder yields to what waits in it; 0: not at all.
-        sending_rises: BETA_S, how much sending speeds up.
+        encoder_yields: BETA_V, reduction of the encoder's rate by the buffer; 0: none.
+        sending_rises: BETA_S, increase of the sending rate by the buffer.
     """
 
     priority: float = 1.0
@@ -114,9 +114,9 @@ STATE = np.dtype(
             ("x_ms", "f8"),  # x_curr of the newest update
             ("p_loss", "f8"),
             ("p_mark", "f8"),
-            ("lost", "i8"),  # in the log
-            ("known_us", "i8"),  # when the newest report was back
-            ("updated_us", "i8"),  # the last update, before the first when the first packet was sent; -1: nothing is known
+            ("lost", "i8"),  # lost packets in the log
+            ("known_us", "i8"),  # arrival of the newest report
+            ("updated_us", "i8"),  # last update; before the first, the first send time; -1: unknown
             ("waiting_bytes", "i8"),  # L
             ("min_bps", "f8"),
             ("max_bps", "f8"),
@@ -126,7 +126,7 @@ STATE = np.dtype(
 
 
 class NadaState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     nada: np.recarray  # (sessions,) of STATE
 

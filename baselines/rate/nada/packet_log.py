@@ -1,15 +1,15 @@
-"""NADA, the receiver's estimates (RFC 8698 5.1), from the packets of the last LOGWIN by their sending.
+"""NADA, the receiver's estimates (RFC 8698 5.1), from the packets sent in the last LOGWIN.
 
-    5.1.1  d_queue = d_fwd - d_base, the least of the newest 15 packets; d_base: the least one-way delay since the start
+    5.1.1  d_queue = d_fwd - d_base, minimum over the newest 15 packets; d_base: minimum one-way delay since the start
     5.1.2  p = lost / span of packet numbers, p_mark = marked / arrived
     5.1.3  r_recv = bits of all but the first packet / time from the first arrival to the last
-    rtt    report - sending, the least of the same 15
+    rtt    report - sending, minimum over the same 15
 
-Loss and rate need 5 packets. A loss interval counts arrivals from one jump of the packet numbers to the next; the mean of the newest
-eight closed ones and the open one is TFRC's. A silence of more than 500 ms, by sending, begins log, d_base and loss intervals anew (as
-ns3-rmcat does).
+Loss and rate need 5 packets. A loss interval is the number of arrivals between two gaps in the packet numbers; the mean over the newest
+eight closed intervals and the open one is TFRC's. A gap of more than 500 ms in send times resets log, d_base and loss intervals (as in
+ns3-rmcat).
 
-The sender computes here, from packet feedback, what RFC 8698 gives the receiver to do, on the same numbers.
+Here the sender does the receiver's computations of RFC 8698, from packet feedback, on the same numbers.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from vcgym.network.kernels.jit import kernel
 NEWEST = 15  # RFC 8698 5.1.1, minimum filter
 ENOUGH = 5
 _SILENCE_US = 500_000
-_PLACES = 2048  # packets of LOGWIN; more, and the oldest go
+_PLACES = 2048  # maximum packets of LOGWIN; further packets replace the oldest
 
 _ARRIVED = np.dtype(
     [("packet", "i8"), ("size_bytes", "i8"), ("arrived_us", "i8"), ("delay_us", "i8"), ("rtt_us", "i8"), ("marked", "i8")]
@@ -31,12 +31,12 @@ LOG = np.dtype(
         np.record,
         [
             ("first", "i8"),  # number of packets that have left the log
-            ("after", "i8"),  # and that have entered it
+            ("after", "i8"),  # number of packets that have entered it
             ("base_us", "i8"),  # d_base
             ("bytes", "i8"),
             ("marked", "i8"),
             ("open", "f8"),  # length of the open loss interval
-            ("closed", "i8"),  # how many closed ones are kept
+            ("closed", "i8"),  # number of closed intervals stored
             ("interval", "f8", (CLOSED,)),  # newest first
             ("arrived", _ARRIVED, (_PLACES,)),
         ],
@@ -46,14 +46,14 @@ LOG = np.dtype(
 
 @kernel
 def clear_log(log):
-    """Forget all packets."""
+    """Remove all packets."""
     log.first = log.after = log.bytes = log.marked = log.closed = 0
     log.base_us, log.open = 0, 0.0
 
 
 @kernel
 def add_packet(log, window_us, packet, size_bytes, sent_us, arrived_us, known_us, marked):
-    """Take in a packet that arrived, in order of packet numbers; `window_us`: LOGWIN."""
+    """Add an arrived packet, in order of packet numbers; `window_us`: LOGWIN."""
     if log.after > log.first and sent_us - _sent_us(log, log.after - 1) > _SILENCE_US:
         clear_log(log)
     delay_us = arrived_us - sent_us
@@ -93,7 +93,7 @@ def _forget_oldest(log):
 
 @kernel
 def queuing_us(log):
-    """Return d_queue; the log must hold a packet."""
+    """Return d_queue; the log must not be empty."""
     min_us = log.arrived[(log.after - 1) % _PLACES].delay_us
     for i in range(max(log.first, log.after - NEWEST), log.after):
         min_us = min(min_us, log.arrived[i % _PLACES].delay_us)
@@ -102,7 +102,7 @@ def queuing_us(log):
 
 @kernel
 def round_trip_us(log):
-    """Return rtt; the log must hold a packet."""
+    """Return rtt; the log must not be empty."""
     min_us = log.arrived[(log.after - 1) % _PLACES].rtt_us
     for i in range(max(log.first, log.after - NEWEST), log.after):
         min_us = min(min_us, log.arrived[i % _PLACES].rtt_us)
@@ -111,7 +111,7 @@ def round_trip_us(log):
 
 @kernel
 def longest_queue_us(log):
-    """Return the largest queuing delay that a packet of the log met."""
+    """Return the maximum queuing delay of the packets in the log."""
     longest_us = log.base_us
     for i in range(log.first, log.after):
         longest_us = max(longest_us, log.arrived[i % _PLACES].delay_us)
@@ -120,25 +120,25 @@ def longest_queue_us(log):
 
 @kernel
 def has_enough(log):
-    """Return True if there are packets enough for loss and rate."""
+    """Return True if there are enough packets for loss and rate."""
     return log.after - log.first >= ENOUGH
 
 
 @kernel
 def span(log):
-    """Return how many packets were sent from the oldest of the log to the newest, both included."""
+    """Return the number of packets sent from the oldest in the log to the newest, inclusive."""
     return log.arrived[(log.after - 1) % _PLACES].packet - log.arrived[log.first % _PLACES].packet + 1
 
 
 @kernel
 def lost(log):
-    """Return how many packets between the oldest and the newest are missing."""
+    """Return the number of packets missing between the oldest and the newest."""
     return span(log) - (log.after - log.first)
 
 
 @kernel
 def received_bps(log):
-    """Return r_recv, or -1 if all arrived at one instant."""
+    """Return r_recv, or -1 if all arrived at the same instant."""
     oldest, newest = log.arrived[log.first % _PLACES], log.arrived[(log.after - 1) % _PLACES]
     took_us = newest.arrived_us - oldest.arrived_us
     return 8e6 * (log.bytes - oldest.size_bytes) / took_us if took_us > 0 else -1.0

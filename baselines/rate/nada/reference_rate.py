@@ -1,4 +1,4 @@
-"""NADA, the reference rate at each report (RFC 8698 4.3): accelerated ramp-up while the way is free, else gradual update.
+"""NADA, the reference rate at each report (RFC 8698 4.3): accelerated ramp-up without congestion, else gradual update.
 
     (3)  gamma = min(GAMMA_MAX, QBOUND / (rtt + DELTA + DFILT))
     (4)  r_ref = max(r_ref, (1 + gamma) r_recv)
@@ -6,7 +6,7 @@
     (6)  x_diff   = x_curr - x_prev
     (7)  r_ref = r_ref - KAPPA delta / TAU x_offset / TAU r_ref - KAPPA ETA x_diff / TAU r_ref
 
-The gradual update rests where x_curr = PRIO XREF RMAX / r_ref, so that flows that see one x_curr share by PRIO RMAX.
+The gradual update is in equilibrium at x_curr = PRIO XREF RMAX / r_ref, so flows with equal x_curr share in proportion to PRIO RMAX.
 """
 
 from vcgym.network.kernels.jit import kernel
@@ -14,7 +14,7 @@ from vcgym.network.kernels.jit import kernel
 
 @kernel
 def gamma(params, rtt_ms):
-    """Return the share by which accelerated ramp-up goes beyond what is received (3)."""
+    """Return the share by which accelerated ramp-up exceeds the received rate (3)."""
     return min(params.max_ramp_up, params.ramp_up_queuing_ms / (rtt_ms + params.report_ms + params.filter_ms))
 
 
@@ -26,7 +26,7 @@ def accelerated(params, r_ref_bps, received_bps, rtt_ms):
 
 @kernel
 def gradual(params, r_ref_bps, max_bps, x_ms, x_before_ms, delta_ms):
-    """Return r_ref after a gradual update (7), `delta_ms` after the one before."""
+    """Return r_ref after a gradual update (7), `delta_ms` after the previous one."""
     offset_ms = x_ms - params.priority * params.x_reference_ms * max_bps / r_ref_bps
     of_offset = params.kappa * (delta_ms / params.tau_ms) * (offset_ms / params.tau_ms)
     return r_ref_bps * (1.0 - of_offset - params.kappa * params.eta * (x_ms - x_before_ms) / params.tau_ms)

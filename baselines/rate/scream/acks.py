@@ -1,14 +1,12 @@
-"""SCReAM, what a report says (RFC 8298 4.1.2, the same in version 2): bytes acknowledged and under way, round trip, queuing delay.
+"""SCReAM, quantities from a report (RFC 8298 4.1.2, the same in version 2): bytes acknowledged and in flight, round trip, queuing delay.
 
-    bytes_newly_acked  sizes of all packets up to the highest acknowledged one, lost ones too
-    bytes in flight    sent - acknowledged, before the report and after it
-    s_rtt              7/8 of it + 1/8 sample (RFC 6298), sample: report - sending of the highest packet that arrived
-    qdelay             its one-way delay - the least of the last 10 minutes, kept by the minute (RFC 6817)
+    bytes_newly_acked  sizes of all packets up to the highest acknowledged one, including lost ones
+    bytes in flight    sent - acknowledged, before and after the report
+    s_rtt              7/8 s_rtt + 1/8 sample (RFC 6298), sample: report - sending of the highest packet that arrived
+    qdelay             its one-way delay - the minimum of the last 10 minutes, stored per minute (RFC 6817)
 
-A sender that waits for acknowledgements that do not come would wait for ever: after 500 ms in which no report came and nothing was sent,
-what is under way no longer counts.
-
-Left out: the reordering window, for a report is final about each packet that it tells of; drift and jumps of clocks.
+A sender must not wait forever for acknowledgements: after 500 ms without a report and without sending, packets in flight no longer count.
+Left out: the reordering window, since a report is final for each of its packets; clock drift and clock jumps.
 """
 
 import numpy as np
@@ -24,27 +22,27 @@ ACKS = np.dtype(
     (
         np.record,
         [
-            # of the report in hand
+            # of the current report
             ("new_bytes", "i8"),
             ("new_marked_bytes", "i8"),
-            ("new_packets", "i8"),  # that arrived
+            ("new_packets", "i8"),  # arrived packets
             ("new_marked", "i8"),
             ("new_lost", "i8"),
-            ("delay_us", "i8"),  # one-way, of the highest
+            ("delay_us", "i8"),  # one-way delay of the highest
             ("trip_us", "i8"),
-            # since the call's beginning
+            # since the start of the call
             ("acked_bytes", "i8"),
             ("sent_bytes", "i8"),
             ("rtt_us", "f8"),  # s_rtt; 0: none yet
             ("minute", "i8"),
-            ("base_us", "i8", (_MINUTES,)),  # least delay of each of the last minutes
-            ("minutes", "i8"),  # how many are kept
+            ("base_us", "i8", (_MINUTES,)),  # minimum delay of each of the last minutes
+            ("minutes", "i8"),  # number of minutes stored
             ("queuing_us", "i8"),  # qdelay
-            ("before_bytes", "i8"),  # under way when the report came
-            ("under_way_bytes", "i8"),  # after it
-            ("forgiven_bytes", "i8"),  # of them, no longer counted
-            ("heard_us", "i8"),  # the last report, or the last look after none
-            ("sent_before", "i8"),  # then
+            ("before_bytes", "i8"),  # in flight before the report
+            ("under_way_bytes", "i8"),  # in flight after the report
+            ("forgiven_bytes", "i8"),  # of these, no longer counted
+            ("heard_us", "i8"),  # last report, or last check without one
+            ("sent_before", "i8"),  # sent bytes at that time
         ],
     )
 )
@@ -52,7 +50,7 @@ ACKS = np.dtype(
 
 @kernel
 def clear_acks(acks):
-    """Begin a call."""
+    """Start a call."""
     acks.acked_bytes = acks.sent_bytes = acks.minute = acks.minutes = acks.queuing_us = 0
     acks.before_bytes = acks.under_way_bytes = acks.forgiven_bytes = acks.heard_us = acks.sent_before = 0
     acks.rtt_us = 0.0
@@ -61,13 +59,13 @@ def clear_acks(acks):
 
 @kernel
 def clear_report(acks):
-    """Be ready for the next report."""
+    """Prepare for the next report."""
     acks.new_bytes = acks.new_marked_bytes = acks.new_packets = acks.new_marked = acks.new_lost = 0
 
 
 @kernel
 def hear(acks, record):
-    """Take in one packet of a report, in order of packet numbers."""
+    """Update with one packet of a report, in order of packet numbers."""
     acks.new_bytes += record.size_bytes
     if record.arrived_us < 0:
         acks.new_lost += 1
@@ -80,7 +78,7 @@ def hear(acks, record):
 
 @kernel
 def close_report(acks, now_us):
-    """Bring round trip, queuing delay and what is under way up to date, after the last packet of a report."""
+    """Update round trip, queuing delay and bytes in flight, after the last packet of a report."""
     acks.rtt_us = acks.trip_us if acks.rtt_us == 0.0 else _KEEPS * acks.rtt_us + (1.0 - _KEEPS) * acks.trip_us
     acks.queuing_us = acks.delay_us - _base_us(acks, now_us)
     acks.sent_bytes = max(acks.sent_bytes, acks.acked_bytes + acks.new_bytes)
@@ -92,7 +90,7 @@ def close_report(acks, now_us):
 
 @kernel
 def _base_us(acks, now_us):
-    """Take the newest delay in and return the least of the last minutes."""
+    """Add the newest delay and return the minimum of the last minutes."""
     minute = now_us // _MINUTE_US
     if acks.minutes == 0 or minute > acks.minute:
         for i in range(_MINUTES - 1, 0, -1):
@@ -108,7 +106,7 @@ def _base_us(acks, now_us):
 
 @kernel
 def hear_nothing(acks, now_us):
-    """Look after a time without a report."""
+    """Update after a time without a report."""
     if acks.sent_bytes == acks.sent_before:
         acks.forgiven_bytes = acks.sent_bytes - acks.acked_bytes
     acks.heard_us, acks.sent_before = now_us, acks.sent_bytes
@@ -116,5 +114,5 @@ def hear_nothing(acks, now_us):
 
 @kernel
 def next_look_us(acks):
-    """Return when to look if no report comes."""
+    """Return the time of the next check if no report arrives."""
     return acks.heard_us + _STALL_US

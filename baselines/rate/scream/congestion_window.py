@@ -1,12 +1,12 @@
 """SCReAM version 1, the congestion window (RFC 8298 4.1.2).
 
-4.1.2.1  a loss, a mark; of either at most one event per s_rtt: fast increase ends, cwnd = max(MIN_CWND, BETA cwnd)
-4.1.2.2  else, in fast increase: it ends where qdelay_trend >= QDELAY_TREND_TH; else
+4.1.2.1  on a loss or a mark, at most one event per s_rtt: fast increase ends, cwnd = max(MIN_CWND, BETA cwnd)
+4.1.2.2  else, in fast increase: it ends if qdelay_trend >= QDELAY_TREND_TH; else
 cwnd += acked                      if 1.5 in_flight + acked > cwnd
 else, off = (target - qdelay) / target:
 cwnd += GAIN off acked MSS / cwnd  if off <= 0 or 1.25 in_flight + acked > cwnd
-cwnd = max(MIN_CWND, min(cwnd, MAX_BYTES_IN_FLIGHT_HEAD_ROOM largest in_flight of 5 s))
-4.1.2.7  fast increase again after 5 s with qdelay_trend < QDELAY_TREND_LO and no event
+cwnd = max(MIN_CWND, min(cwnd, MAX_BYTES_IN_FLIGHT_HEAD_ROOM times the maximum in_flight of 5 s))
+4.1.2.7  fast increase resumes after 5 s with qdelay_trend < QDELAY_TREND_LO and no event
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from vcgym.network.kernels.jit import kernel
 
 _LONGEST_US = 5_000_000
-_PLACES = 512  # of the last 5 s, a report every 20 ms at the most; more, and the oldest goes
+_PLACES = 512  # capacity for 5 s, with at most one report per 20 ms; further entries replace the oldest
 
 _LONG_AGO_US = -(1 << 61)
 
@@ -26,8 +26,8 @@ CWND = np.dtype(
         [
             ("bytes", "f8"),  # cwnd
             ("fast", "i8"),  # 1: in_fast_increase
-            ("event_us", "i8"),  # the last loss or mark
-            ("trouble_us", "i8"),  # the last event or trend
+            ("event_us", "i8"),  # last loss or mark
+            ("trouble_us", "i8"),  # last event or rising trend
             ("oldest", "i8"),
             ("newest", "i8"),
             ("then_us", "i8", (_PLACES,)),
@@ -39,7 +39,7 @@ CWND = np.dtype(
 
 @kernel
 def clear_window(cwnd, params):
-    """Begin in fast increase."""
+    """Start in fast increase."""
     cwnd.bytes, cwnd.fast = params.min_window_bytes, 1
     cwnd.event_us, cwnd.trouble_us = _LONG_AGO_US, 0
     cwnd.oldest = cwnd.newest = 0
@@ -47,7 +47,7 @@ def clear_window(cwnd, params):
 
 @kernel
 def note_under_way(cwnd, under_way_bytes, now_us):
-    """Remember what was under way, and of the last 5 s what no later one exceeds: the oldest is the largest."""
+    """Store the bytes in flight; keep the values of the last 5 s that no later one exceeds: the oldest is the maximum."""
     while cwnd.oldest < cwnd.newest and now_us - cwnd.then_us[cwnd.oldest % _PLACES] >= _LONGEST_US:
         cwnd.oldest += 1
     while cwnd.oldest < cwnd.newest and cwnd.then_bytes[(cwnd.newest - 1) % _PLACES] <= under_way_bytes:
@@ -71,7 +71,7 @@ def react(params, cwnd, lost, marked, rtt_us, now_us):
 
 @kernel
 def grow(params, cwnd, acked_bytes, under_way_bytes, queuing_us, target_us, trend):
-    """Move the window after a report without an event (4.1.2.2)."""
+    """Update the window after a report without an event (4.1.2.2)."""
     if cwnd.fast == 1:
         if trend < params.fast_below_trend:
             if 1.5 * under_way_bytes + acked_bytes > cwnd.bytes:
@@ -87,7 +87,7 @@ def grow(params, cwnd, acked_bytes, under_way_bytes, queuing_us, target_us, tren
 
 @kernel
 def resume(params, cwnd, trend, now_us):
-    """Go back to fast increase after a time without trouble (4.1.2.7)."""
+    """Resume fast increase after a time without congestion (4.1.2.7)."""
     if trend >= params.resumes_below_trend:
         cwnd.trouble_us = now_us
     elif cwnd.fast == 0 and now_us - cwnd.trouble_us >= params.resumes_after_s * 1e6:

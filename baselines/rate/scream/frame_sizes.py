@@ -1,7 +1,7 @@
-"""SCReAM version 2, how large frames are (draft-johansson-ccwg-rfc8298bis-screamv2 4.2.4): rel_framesize_high.
+"""SCReAM version 2, relative frame sizes (draft-johansson-ccwg-rfc8298bis-screamv2 4.2.4): rel_framesize_high.
 
-Of the newest 32 frames that were larger than their share of the rate, the 75th percentile of size / (rate * frame period / 8); at least 1.
-The draft keeps a histogram, "leaky" if one wants; here the oldest of the 32 leaves.
+The 75th percentile of size / (rate * frame period / 8) over the newest 32 frames with a value above 1; at least 1.
+The draft uses a histogram, optionally "leaky"; here a new frame replaces the oldest of the 32.
 """
 
 import numpy as np
@@ -16,13 +16,13 @@ FRAMES = np.dtype((np.record, [("high", "f8"), ("seen", "i8"), ("larger", "i8"),
 
 @kernel
 def clear_frames(frames):
-    """Forget all frames."""
+    """Remove all frames."""
     frames.high, frames.seen, frames.larger = 1.0, 0, 0
 
 
 @kernel
 def see_frame(frames, status, rate_bps):
-    """Take in the newest frame if it is new; `status`: of the sender, `rate_bps`: what the encoder was asked for."""
+    """Add the newest frame if it is new; `status`: status of the sender, `rate_bps`: the encoder's target."""
     if status.frames == frames.seen:
         return
     frames.seen = status.frames
@@ -35,7 +35,7 @@ def see_frame(frames, status, rate_bps):
 
 @kernel
 def _percentile(sizes, n):
-    """Return the least of n sizes that three quarters of them do not exceed."""
+    """Return the smallest of n sizes that at least three quarters of them do not exceed."""
     best = np.inf
     for i in range(n):
         within = 0

@@ -1,18 +1,18 @@
 """SCReAM version 1, the media rate (RFC 8298 4.1.3), every RATE_ADJUST_INTERVAL.
 
-    after a loss or a mark:    last_max = rate, rate *= BETA_R or BETA_ECN, nothing else
+    after a loss or a mark:    last_max = rate, rate *= BETA_R or BETA_ECN, no other change
     ramp  = min(RAMP_UP_SPEED, rate / 2)
     scale = clip((4 (rate - last_max) / last_max)^2, 0.2, 1)
     in fast increase:          rate += ramp RATE_ADJUST_INTERVAL scale
     else, cur = max(rate sent, rate acknowledged):
         d = cur (1 - PRE_CONGESTION_GUARD trend) - TX_QUEUE_SIZE_FACTOR queue - rate
-        rate += d, if positive only min(scale d, ramp RATE_ADJUST_INTERVAL)
+        rate += d; if d is positive, min(scale d, ramp RATE_ADJUST_INTERVAL) instead
         rate *= TARGET_RATE_SCALE_RTP_QDELAY                             if queue / cur > RTP_QDELAY_TH
     rate <= max(cur, captured, median captured) (2 - trend_mem), and within the bounds of the call
 
-queue: bits in the send queue; captured: by the sources, its median over the last 10 s (the upper of two). last_max is also set when fast
-increase ends. RFC 8298 prints d without "- rate", which would grow for ever and hold a standing queue; the published code has it. It also
-lets a loss wait for the next adjustment, where the RFC speaks of a prompt reaction: so here.
+queue: bits in the send queue; captured: rate of the sources, with its upper median over the last 10 s. last_max is also set when fast
+increase ends. RFC 8298 gives d without "- rate", which would grow without limit and keep a standing queue; the published code has it. As in
+the published code, a loss takes effect at the next adjustment, although the RFC demands a prompt reaction.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ MEDIA_RATE = np.dtype(
             ("last_max_bps", "f8"),  # 0: none yet
             ("event", "i8"),  # NOTHING, LOSS or MARK since the last adjustment
             ("adjusted_us", "i8"),
-            ("sent_bytes", "i8"),  # then
+            ("sent_bytes", "i8"),  # sent bytes at that time
             ("acked_bytes", "i8"),
             ("captured_bytes", "i8"),
             ("samples", "i8"),
@@ -42,33 +42,33 @@ MEDIA_RATE = np.dtype(
 
 @kernel
 def clear_media_rate(media, start_bps):
-    """Begin at the call's start."""
+    """Start at the call's start rate."""
     media.bps, media.last_max_bps, media.event = start_bps, 0.0, NOTHING
     media.adjusted_us = media.sent_bytes = media.acked_bytes = media.captured_bytes = media.samples = 0
 
 
 @kernel
 def note_event(media, event):
-    """Note a loss or a mark for the next adjustment; a loss counts more."""
+    """Store a loss or a mark for the next adjustment; a loss has priority."""
     if event != NOTHING and media.event != LOSS:
         media.event = event
 
 
 @kernel
 def adjust(params, media, fast, trend, memory, status, acked_bytes, min_bps, max_bps, now_us):
-    """Adjust the rate if it is time.
+    """Adjust the rate if due.
 
     Args:
-        params: of version 1.
-        media: what is adjusted.
+        params: parameters of version 1.
+        media: state of the media rate.
         fast: 1 in fast increase.
         trend: qdelay_trend.
         memory: qdelay_trend_mem.
-        status: of the sender.
-        acked_bytes: since the call's beginning.
-        min_bps: bound of the call.
-        max_bps: the other.
-        now_us: when.
+        status: status of the sender.
+        acked_bytes: total since the start of the call.
+        min_bps: minimum rate of the call.
+        max_bps: maximum rate of the call.
+        now_us: current time.
     """
     took_us = now_us - media.adjusted_us
     if took_us < params.adjust_ms * 1000.0:
@@ -107,7 +107,7 @@ def _changed(params, media, fast, trend, current_bps, queued_bits):
 
 @kernel
 def _median(media):
-    """Return the upper median of the captured rates that are kept."""
+    """Return the upper median of the stored captured rates."""
     n = min(media.samples, _SAMPLES)
     for i in range(n):
         smaller, equal = 0, 0

@@ -1,15 +1,15 @@
-"""SCReAM, the queuing delay that is aimed at (RFC 8298 4.1.2.3, the same in version 2): more beside flows that only losses stop.
+"""SCReAM, the target queuing delay (RFC 8298 4.1.2.3, the same in version 2): larger against loss-based flows.
 
-At each report, with the delay over its least target: mean m of the newest 50, variance v of the newest 200; new = m + sqrt(v), times the
-least target.
+At each report, for the delay divided by the minimum target: mean m of the newest 50, variance v of the newest 200; new = m + sqrt(v), times
+the minimum target.
 
     loss event rate > 0.002   target = 1.5 new
     v < 0.2                   target = new
-    new < least               target = max(target / 2, new)
+    new < minimum             target = max(target / 2, new)
     else                      target *= 0.9
-    always                    least <= target <= largest
+    always                    minimum <= target <= maximum
 
-The loss event rate is the share of round trips with a loss, of which each counts a hundredth and the past the rest (as the published code).
+The loss event rate is a moving average of round trips with a loss, with a weight of 0.01 for each new one (as in the published code).
 """
 
 import math
@@ -29,7 +29,7 @@ TARGET = np.dtype(
         [
             ("target_us", "f8"),
             ("loss_event_rate", "f8"),
-            ("counted_us", "i8"),  # the last round trip that was counted
+            ("counted_us", "i8"),  # last counted round trip
             ("next", "i8"),
             ("history", "f8", (_OF_VARIANCE,)),
         ],
@@ -39,7 +39,7 @@ TARGET = np.dtype(
 
 @kernel
 def clear_target(target, low_ms):
-    """Begin at the least target, after a time without queue."""
+    """Start at the minimum target, as after a time without queue."""
     target.target_us, target.loss_event_rate = low_ms * 1000.0, 0.0
     target.next = target.counted_us = 0
     target.history[:] = 0.0
@@ -58,7 +58,7 @@ def count_round_trip(target, loss_event, rtt_us, now_us):
 
 @kernel
 def adjust_target(target, queuing_us, low_ms, high_ms):
-    """Take in one delay and move the target."""
+    """Update the target with one delay."""
     low_us, high_us = low_ms * 1000.0, high_ms * 1000.0
     target.history[target.next % _OF_VARIANCE] = queuing_us / low_us
     target.next += 1

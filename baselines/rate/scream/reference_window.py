@@ -1,26 +1,26 @@
 """SCReAM version 2, the reference window (draft-johansson-ccwg-rfc8298bis-screamv2 4.2).
 
-4.2, at each report: alpha, the average share of packets marked, every min(10 ms, s_rtt) with gain L4S_AVG_G; qdelay_avg, once per s_rtt,
-which falls at once and rises with gain QDELAY_AVG_G; the most that was under way in this round trip and the one before.
+4.2, at each report: alpha, the average share of marked packets, every min(10 ms, s_rtt) with gain L4S_AVG_G; qdelay_avg, once per s_rtt,
+which falls at once and rises with gain QDELAY_AVG_G; the maximum bytes in flight in this round trip and the previous one.
 
 4.2.2, down, at most every min(VIRTUAL_RTT, s_rtt), each that applies:
 
     loss                      ref_wnd *= BETA_LOSS
-    mark                      ref_wnd *= BETA_ECN; with L4S 1 - alpha / 2 max(0.8, 1 - 2 MSS / ref_wnd), after 5 s without congestion from
-                              at most what was under way and with alpha at least 1/2, alpha then 1/4
+    mark                      ref_wnd *= BETA_ECN; with L4S 1 - alpha / 2 max(0.8, 1 - 2 MSS / ref_wnd); after 5 s without congestion from
+                              at most the bytes in flight and with alpha at least 1/2, then alpha = 1/4
     qdelay > target / 2       ref_wnd *= 1 - v / 2, v = clip((qdelay_avg - target / 2) / (target / 2), 0, 1); not while L4S marks
 
-and ref_wnd_i = ref_wnd before it, at most every 250 ms; ref_wnd >= MIN_REF_WND.
+and ref_wnd_i = ref_wnd before the reduction, at most every 250 ms; ref_wnd >= MIN_REF_WND.
 
 4.2.2, up, at every report, with t the time since congestion:
 
-    scl = clip((4 (ref_wnd - ref_wnd_i) / ref_wnd_i)^2, 0.1, 1); while L4S marks not below min(1, ref_wnd / (50 MSS))
-    inc = acked, not marked min(1, MSS / ref_wnd) min(1, s_rtt / VIRTUAL_RTT)^2 scl
+    scl = clip((4 (ref_wnd - ref_wnd_i) / ref_wnd_i)^2, 0.1, 1); while L4S marks, at least min(1, ref_wnd / (50 MSS))
+    inc = (acked and not marked) min(1, MSS / ref_wnd) min(1, s_rtt / VIRTUAL_RTT)^2 scl
             (1 + MUL_INCREASE_FACTOR ref_wnd / MSS min(1, t / POST_CONGESTION_DELAY) scl)
 
-unless ref_wnd + inc > MSS + BYTES_IN_FLIGHT_HEAD_ROOM times the most under way, or the rate is at the call's largest.
+unless ref_wnd + inc > MSS + BYTES_IN_FLIGHT_HEAD_ROOM times the maximum in flight, or the rate is at the call's maximum.
 
-L4S marks while it is enabled and alpha is at least 2 MSS / (rate s_rtt), two marks per round trip.
+"L4S marks" means that it is enabled and alpha is at least 2 MSS / (rate s_rtt), two marks per round trip.
 """
 
 import numpy as np
@@ -45,11 +45,11 @@ WINDOW = np.dtype(
             ("averaged_us", "i8"),
             ("alpha", "f8"),  # l4s_alpha
             ("alpha_us", "i8"),
-            ("delivered", "i8"),  # packets since
+            ("delivered", "i8"),  # packets delivered since
             ("marked", "i8"),
             ("max_bytes", "i8"),  # max_bytes_in_flight
             ("max_before_bytes", "i8"),  # max_bytes_in_flight_prev
-            ("max_us", "i8"),  # when this round trip began
+            ("max_us", "i8"),  # start of this round trip
         ],
     )
 )
@@ -57,7 +57,7 @@ WINDOW = np.dtype(
 
 @kernel
 def clear_reference(window, min_window_bytes):
-    """Begin with the least window."""
+    """Start with the minimum window."""
     window.bytes, window.inflection_bytes, window.queuing_us, window.alpha = min_window_bytes, 1.0, 0.0, 0.0
     window.inflected_us = window.congested_us = window.averaged_us = window.alpha_us = window.max_us = 0
     window.delivered = window.marked = window.max_bytes = window.max_before_bytes = 0
@@ -65,7 +65,7 @@ def clear_reference(window, min_window_bytes):
 
 @kernel
 def average(params, window, acks, now_us):
-    """Bring the averages up to date with a report."""
+    """Update the averages with a report."""
     window.delivered += acks.new_packets
     window.marked += acks.new_marked
     if now_us - window.alpha_us >= min(acks.rtt_us, _ALPHA_EVERY_US):
@@ -82,13 +82,13 @@ def average(params, window, acks, now_us):
 
 @kernel
 def is_l4s_active(params, window, rtt_us, rate_bps):
-    """Return True if L4S is enabled and the way marks."""
+    """Return True if L4S is enabled and packets are being marked."""
     return params.l4s and window.alpha >= 2.0 * 8e6 * params.mss_bytes / (rate_bps * rtt_us)
 
 
 @kernel
 def shrink(params, window, acks, target_us, l4s_active, now_us):
-    """React to loss, marks and delay; return True if there was a reaction."""
+    """Reduce the window after loss, marks or delay; return True if it was reduced."""
     if now_us - window.congested_us < min(params.virtual_rtt_ms * 1000.0, acks.rtt_us):
         return False
     delayed = acks.queuing_us > target_us / 2.0 and not l4s_active
@@ -121,7 +121,7 @@ def _yield_to_marks(params, window, now_us):
 
 @kernel
 def increment(params, window, acks, l4s_active, now_us):
-    """Return by how many bytes a report lets the window grow."""
+    """Return the number of bytes by which a report may increase the window."""
     segments = window.bytes / params.mss_bytes
     scale = (4.0 * (window.bytes - window.inflection_bytes) / window.inflection_bytes) ** 2
     lowest = max(_MIN_SCALE, min(1.0, segments / 50.0)) if l4s_active else _MIN_SCALE
@@ -134,7 +134,7 @@ def increment(params, window, acks, l4s_active, now_us):
 
 @kernel
 def grow(params, window, acks, l4s_active, at_most, now_us):
-    """Let the window grow after a report, if so much is under way; `at_most`: the rate is at the call's largest."""
+    """Increase the window after a report if enough bytes are in flight; `at_most`: the rate is at the call's maximum."""
     grown = window.bytes + increment(params, window, acks, l4s_active, now_us)
     max_bytes = params.mss_bytes + params.head_room * max(window.max_bytes, window.max_before_bytes)
     if grown <= max_bytes and not at_most:

@@ -4,11 +4,11 @@
       -> congestion window (congestion_window.py), its target of delay (queuing_target.py)
       -> send window and pacing (4.1.2.5, 4.1.2.6); media rate (media_rate.py)
 
-    4.1.2.5  send window = cwnd - in_flight, and MSS more where qdelay <= target
+    4.1.2.5  send window = cwnd - in_flight, plus MSS if qdelay <= target
     4.1.2.6  pacing at max(RATE_PACE_MIN, 8 cwnd / s_rtt)
     4.2.1    a report every 1 / min(50, max(2.5, media rate / 10000)) s
 
-Left out: several streams (4.1.2.8), frames that the encoder skips.
+Left out: several streams (4.1.2.8), frames skipped by the encoder.
 """
 
 from typing import NamedTuple
@@ -41,30 +41,30 @@ from vcgym.network.kernels.ranges import require_within
 
 @rule(Control.RATE)
 class ScreamV1(NamedTuple):
-    """Parameters, those of RFC 8298 4.1.1.1, with their names there.
+    """Parameters of RFC 8298 4.1.1.1, with their names there.
 
     Attributes:
-        target_low_ms: QDELAY_TARGET_LO, least target of the queuing delay.
-        target_high_ms: QDELAY_TARGET_HI, largest one.
-        competes: the target rises beside flows that only losses stop (4.1.2.3).
-        trend_weight: QDELAY_WEIGHT, of the newest delay in the trend.
+        target_low_ms: QDELAY_TARGET_LO, minimum target of the queuing delay.
+        target_high_ms: QDELAY_TARGET_HI, maximum target.
+        competes: True: the target rises against loss-based flows (4.1.2.3).
+        trend_weight: QDELAY_WEIGHT, weight of the newest delay in the trend.
         fast_below_trend: QDELAY_TREND_TH, trend at which fast increase ends.
-        resumes_below_trend: QDELAY_TREND_LO, trend below which it may come back.
-        resumes_after_s: T_RESUME_FAST_INCREASE, after so long.
-        min_window_bytes: MIN_CWND.
-        head_room: MAX_BYTES_IN_FLIGHT_HEAD_ROOM, of the window over what was under way.
-        gain: GAIN, of the window by the delay.
-        mss_bytes: MSS, largest packet.
-        beta_loss: BETA_LOSS, what a loss leaves of the window.
-        beta_mark: BETA_ECN, what a mark leaves of window and rate.
-        beta_rate: BETA_R, what a loss leaves of the rate.
-        adjust_ms: RATE_ADJUST_INTERVAL, from rate to rate.
-        ramp_up_bps_per_s: RAMP_UP_SPEED, fastest growth of the rate.
-        congestion_guard: PRE_CONGESTION_GUARD, how much the trend holds the rate down.
-        queue_factor: TX_QUEUE_SIZE_FACTOR, how much the send queue does.
-        queue_ms: RTP_QDELAY_TH, delay of the send queue that is too long.
-        queue_scale: TARGET_RATE_SCALE_RTP_QDELAY, what it leaves of the rate.
-        min_pacing_bps: RATE_PACE_MIN.
+        resumes_below_trend: QDELAY_TREND_LO, trend below which it may resume.
+        resumes_after_s: T_RESUME_FAST_INCREASE, time after which it may resume.
+        min_window_bytes: MIN_CWND, minimum window.
+        head_room: MAX_BYTES_IN_FLIGHT_HEAD_ROOM, ratio of the window to the bytes in flight.
+        gain: GAIN, gain of the window by the delay.
+        mss_bytes: MSS, maximum packet size.
+        beta_loss: BETA_LOSS, factor on the window after a loss.
+        beta_mark: BETA_ECN, factor on window and rate after a mark.
+        beta_rate: BETA_R, factor on the rate after a loss.
+        adjust_ms: RATE_ADJUST_INTERVAL, interval of rate adjustments.
+        ramp_up_bps_per_s: RAMP_UP_SPEED, maximum increase of the rate.
+        congestion_guard: PRE_CONGESTION_GUARD, reduction of the rate by the trend.
+        queue_factor: TX_QUEUE_SIZE_FACTOR, reduction of the rate by the send queue.
+        queue_ms: RTP_QDELAY_TH, delay above which the send queue is too long.
+        queue_scale: TARGET_RATE_SCALE_RTP_QDELAY, factor on the rate if the queue is too long.
+        min_pacing_bps: RATE_PACE_MIN, minimum pacing rate.
     """
 
     target_low_ms: float = 100.0
@@ -118,7 +118,7 @@ STATE = np.dtype(
 
 
 class ScreamV1State(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     scream: np.recarray  # (sessions,) of STATE
 

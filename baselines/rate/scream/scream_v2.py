@@ -7,11 +7,11 @@
     4.2.4  send window = REF_WND_OVERHEAD rel_framesize_high ref_wnd - in_flight (frame_sizes.py)
     4.2.5  pacing at PACKET_PACING_HEADROOM max(RATE_PACE_MIN, rate)
     4.3    rate = 8 ref_wnd / s_rtt (1 - clip(MSS / ref_wnd - 0.1, 0, 0.8)) / c, within the bounds of the call;
-           c = min(1.5, ratio / 0.9) if ratio > 0.9 and L4S does not mark, else 1; ratio = in_flight / ref_wnd when the report comes
-    5      a report for every frame, here 30 a second, and as many of 100 bytes as are 2 % of the rate, at most 1000
+           c = min(1.5, ratio / 0.9) if ratio > 0.9 and L4S does not mark, else 1; ratio = in_flight / ref_wnd before the report
+    5      a report per frame, here 30 per second, or more while reports of 100 bytes take up to 2 % of the rate, at most 1000
 
-Left out: several streams (4.2.6), systematic errors of encoders (4.5), and what the published code alone does: a rate divided by 1.1 and
-without 20 bytes a packet, s_rtt + 1 ms, growth damped where the delay varies.
+Left out: several streams (4.2.6), systematic errors of encoders (4.5), and additions of the published code: a rate divided by 1.1 and
+without 20 bytes per packet, s_rtt + 1 ms, damped growth if the delay varies.
 """
 
 from typing import NamedTuple
@@ -46,28 +46,28 @@ _MIN_REPORTS_PER_S, _MAX_REPORTS_PER_S = 30.0, 1000.0
 
 @rule(Control.RATE)
 class ScreamV2(NamedTuple):
-    """Parameters, those of the draft's 4.1.1, with their names there.
+    """Parameters of the draft's 4.1.1, with their names there.
 
     Attributes:
-        target_low_ms: QDELAY_TARGET_LO, least target of the queuing delay.
-        target_high_ms: QDELAY_TARGET_HI, largest one.
-        competes: the target rises beside flows that only losses stop (4.4).
-        l4s: IS_L4S, marks are those of L4S.
-        min_window_bytes: MIN_REF_WND.
-        overhead: REF_WND_OVERHEAD, of what may be under way over the window.
-        head_room: BYTES_IN_FLIGHT_HEAD_ROOM, of the window over what was under way.
-        mss_bytes: MSS, largest packet.
-        beta_loss: BETA_LOSS, what a loss leaves of the window.
-        beta_mark: BETA_ECN, what a mark leaves of it without L4S.
-        alpha_gain: L4S_AVG_G, weight of the newest share marked.
-        delay_gain: QDELAY_AVG_G, weight of the newest delay when it rises.
-        post_congestion_s: POST_CONGESTION_DELAY, until growth is full again.
-        growth: MUL_INCREASE_FACTOR, of the window per round trip.
+        target_low_ms: QDELAY_TARGET_LO, minimum target of the queuing delay.
+        target_high_ms: QDELAY_TARGET_HI, maximum target.
+        competes: True: the target rises against loss-based flows (4.4).
+        l4s: IS_L4S, True: marks are those of L4S.
+        min_window_bytes: MIN_REF_WND, minimum window.
+        overhead: REF_WND_OVERHEAD, ratio of the limit on bytes in flight to the window.
+        head_room: BYTES_IN_FLIGHT_HEAD_ROOM, ratio of the window to the bytes in flight.
+        mss_bytes: MSS, maximum packet size.
+        beta_loss: BETA_LOSS, factor on the window after a loss.
+        beta_mark: BETA_ECN, factor on the window after a mark without L4S.
+        alpha_gain: L4S_AVG_G, weight of the newest share of marks.
+        delay_gain: QDELAY_AVG_G, weight of the newest delay if it rises.
+        post_congestion_s: POST_CONGESTION_DELAY, time until full growth after congestion.
+        growth: MUL_INCREASE_FACTOR, growth of the window per round trip.
         virtual_rtt_ms: VIRTUAL_RTT, round trip below which growth is slower and reactions are rarer.
-        pacing_head_room: PACKET_PACING_HEADROOM, of the pace over the rate.
-        min_pacing_bps: RATE_PACE_MIN.
-        under_way_limit: BYTES_IN_FLIGHT_LIMIT, share of the window under way from which the rate is lowered.
-        most_lowered: BYTES_IN_FLIGHT_LIMIT_COMPENSATION, by how much at most.
+        pacing_head_room: PACKET_PACING_HEADROOM, ratio of the pacing rate to the rate.
+        min_pacing_bps: RATE_PACE_MIN, minimum pacing rate.
+        under_way_limit: BYTES_IN_FLIGHT_LIMIT, share of the window in flight above which the rate is reduced.
+        most_lowered: BYTES_IN_FLIGHT_LIMIT_COMPENSATION, maximum divisor of that reduction.
     """
 
     target_low_ms: float = 60.0
@@ -117,7 +117,7 @@ STATE = np.dtype(
 
 
 class ScreamV2State(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     scream: np.recarray  # (sessions,) of STATE
 
@@ -191,7 +191,7 @@ def _reads_marks(params, state, s):
 
 @kernel
 def target_rate_bps(params, window_bytes, rtt_us, ratio, l4s_active):
-    """Return the rate of a window (4.3); `ratio`: what was under way over the window."""
+    """Return the rate of a window (4.3); `ratio`: bytes in flight divided by the window."""
     part = 1.0 - min(max(params.mss_bytes / window_bytes - _SMALL, 0.0), _MAX_OFF)
     if ratio > params.under_way_limit and not l4s_active:
         part /= min(params.most_lowered, ratio / params.under_way_limit)

@@ -1,9 +1,9 @@
-"""SCReAM version 1, the trend of the queuing delay (RFC 8298 4.1.2): does a queue build up?
+"""SCReAM version 1, the trend of the queuing delay (RFC 8298 4.1.2), which indicates a growing queue.
 
 Every min(50 ms, s_rtt), with f = qdelay / target:
 
     avg = (1 - QDELAY_WEIGHT) avg + QDELAY_WEIGHT f
-    a = R(1) / R(0), R the autocorrelation of the last 20 f less their mean; 0 where they are all equal
+    a = R(1) / R(0), R the autocorrelation of the last 20 f minus their mean; 0 if all are equal
     qdelay_trend = clip(a avg, 0, 1)
     qdelay_trend_mem = max(0.99 qdelay_trend_mem, qdelay_trend)
 """
@@ -23,7 +23,7 @@ TREND = np.dtype(
             ("trend", "f8"),
             ("memory", "f8"),
             ("average", "f8"),
-            ("at_us", "i8"),  # of the newest sample
+            ("at_us", "i8"),  # time of the newest sample
             ("next", "i8"),
             ("history", "f8", (_HISTORY,)),
         ],
@@ -33,7 +33,7 @@ TREND = np.dtype(
 
 @kernel
 def clear_trend(trend):
-    """Begin after a time without queue."""
+    """Start as after a time without queue."""
     trend.trend = trend.memory = trend.average = 0.0
     trend.at_us = trend.next = 0
     trend.history[:] = 0.0
@@ -41,7 +41,7 @@ def clear_trend(trend):
 
 @kernel
 def follow(trend, share, rtt_us, now_us, weight):
-    """Take in the queuing delay as a share of the target, if one is due."""
+    """Add the queuing delay, as a share of the target, if a sample is due."""
     if now_us - trend.at_us < min(rtt_us, _EVERY_US):
         return
     trend.at_us = now_us
@@ -54,7 +54,7 @@ def follow(trend, share, rtt_us, now_us, weight):
 
 @kernel
 def _correlation(trend):
-    first, mean = trend.history[0], 0.0  # equal shares are exactly 0 off their mean
+    first, mean = trend.history[0], 0.0  # makes the deviation of equal shares exactly 0
     for i in range(_HISTORY):
         mean += (trend.history[i] - first) / _HISTORY
     at_0, at_1, before = 0.0, 0.0, 0.0

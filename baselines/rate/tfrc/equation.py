@@ -26,7 +26,7 @@ def throughput_bps(size_bytes, rtt_s, p):
 
 @kernel
 def loss_rate_of(size_bytes, rtt_s, rate_bps):
-    """Return the p at which X is `rate_bps`, by bisection; 1 where even that much loss leaves more."""
+    """Return the p at which X is `rate_bps`, by bisection; 1 if X is larger even then."""
     wanted = 8.0 * size_bytes / (rtt_s * rate_bps)
     low, high = 0.0, 1.0
     if slowdown(high) <= wanted:

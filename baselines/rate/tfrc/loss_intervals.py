@@ -1,14 +1,14 @@
-"""TFRC's loss event rate (RFC 5348 5): one over the weighted mean of the last loss intervals.
+"""TFRC's loss event rate (RFC 5348 5): the inverse of the weighted mean of the last loss intervals.
 
-A packet is lost when three sent later have arrived. Losses sent within a round trip of a loss event's first one belong to the event. An
-interval counts the packets from one event's first loss to the next one's; I_0 is the open one, I_1 the newest closed.
+A packet is lost when three later ones have arrived. Losses sent within a round trip of a loss event's first loss belong to that event. An
+interval is the number of packets from one event's first loss to the next event's; I_0 is the open one, I_1 the newest closed one.
 
-    w = 1, 1, 1, 1, .8, .6, .4, .2;  k closed intervals, at most n = 8, or with another n those of RFC 5348 5.4
+    w = 1, 1, 1, 1, .8, .6, .4, .2;  k closed intervals, at most n = 8; for another n the weights of RFC 5348 5.4
     I_tot0 = sum_{0 <= i < k} I_i w_i,  I_tot1 = sum_{1 <= i <= k} I_i w_{i-1}
     I_mean = max(I_tot0, I_tot1) / sum_{i < k} w_i,  p = 1 / I_mean
 
-The interval before the first event is the one at which the equation gives the rate received then (RFC 5348 6.3.1), or half a packet per
-round trip if nothing had been received.
+The interval before the first event is the one for which the equation gives the received rate at that time (RFC 5348 6.3.1), or half a
+packet per round trip if nothing had been received.
 
 Left out: history discounting, explicit congestion notification.
 """
@@ -20,23 +20,23 @@ from vcgym.network.kernels.jit import kernel
 
 CLOSED = 8  # n
 LATER = 3  # RFC 5348 5.1, NDUPACK
-_WAITING = 1024  # losses not certain yet
+_WAITING = 1024  # maximum of possible losses
 
 INTERVALS = np.dtype(
     (
         np.record,
         [
-            ("closed", "i8"),  # how many intervals are kept
+            ("closed", "i8"),  # number of closed intervals stored
             ("interval", "f8", (CLOSED,)),  # newest first
             ("event_packet", "i8"),  # first loss of the newest event; -1: none yet
-            ("event_us", "i8"),  # when it was sent
+            ("event_us", "i8"),  # its send time
             ("newest_packet", "i8"),
             ("arrived", "i8"),
-            ("first", "i8"),  # of those that wait
+            ("first", "i8"),  # first possible loss
             ("after", "i8"),
             ("waiting_packet", "i8", (_WAITING,)),
             ("waiting_us", "i8", (_WAITING,)),
-            ("waiting_arrived", "i8", (_WAITING,)),  # how many had arrived when it was passed over
+            ("waiting_arrived", "i8", (_WAITING,)),  # packets arrived when the gap was noticed
         ],
     )
 )
@@ -44,23 +44,23 @@ INTERVALS = np.dtype(
 
 @kernel
 def clear_intervals(intervals):
-    """Forget all losses."""
+    """Remove all losses."""
     intervals.closed = intervals.arrived = intervals.first = intervals.after = 0
     intervals.event_packet = intervals.newest_packet = -1
 
 
 @kernel
 def packet_fate(intervals, packet, sent_us, lost, rtt_us, size_bytes, received_bps):
-    """Take in one packet, in order of sending, and return how many loss events begin.
+    """Add one packet, in order of sending, and return the number of new loss events.
 
     Args:
-        intervals: what has been lost so far.
-        packet: its number.
-        sent_us: when it left.
-        lost: whether it has not arrived.
-        rtt_us: round-trip time that bounds an event.
+        intervals: state of the loss intervals.
+        packet: packet number.
+        sent_us: send time.
+        lost: True if it has not arrived.
+        rtt_us: round-trip time, the length of an event.
         size_bytes: mean packet size, for the interval before the first event.
-        received_bps: rate received before it, for the same.
+        received_bps: received rate, for the interval before the first event.
     """
     intervals.newest_packet = packet
     if lost:
@@ -94,7 +94,7 @@ def _lose(intervals, packet, sent_us, rtt_us, size_bytes, received_bps):
 
 @kernel
 def close_interval(intervals, length):
-    """Make a closed interval the newest one."""
+    """Add a closed interval as the newest one."""
     for i in range(CLOSED - 1, 0, -1):
         intervals.interval[i] = intervals.interval[i - 1]
     intervals.interval[0] = length
@@ -103,13 +103,13 @@ def close_interval(intervals, length):
 
 @kernel
 def weight(i, n):
-    """Return w_i of n: 1 for the newer half, then falling to 0 (RFC 5348 5.4)."""
+    """Return w_i for n intervals: 1 for the newer half, then decreasing to 0 (RFC 5348 5.4)."""
     return 1.0 if 2 * i < n else 2.0 * (n - i) / (n + 2)
 
 
 @kernel
 def mean_interval(intervals, open_length, n=CLOSED):
-    """Return I_mean, with an open interval of `open_length` packets, over n closed ones at most."""
+    """Return I_mean for an open interval of `open_length` packets and at most n closed intervals."""
     closed = min(intervals.closed, n)
     if closed == 0:
         return open_length

@@ -1,19 +1,19 @@
-"""TFRC as DCCP's CCID 3 runs it (RFC 5348, RFC 4342): a sender's rate from packet size, round-trip time and loss event rate.
+"""TFRC as in DCCP's CCID 3 (RFC 5348, RFC 4342): the sending rate from packet size, round-trip time and loss event rate.
 
-    per report   s <- 0.9 s + 0.1 size, R <- 0.9 R + 0.1 sample, X_recv = bits arrived since the report before / time
+    per report   s <- 0.9 s + 0.1 size, R <- 0.9 R + 0.1 sample, X_recv = bits arrived since the previous report / time
     p > 0        X = max(min(X_calc, 2 X_recv), s / 64 s)
     p = 0        at most once per R: X = max(min(2 X, 2 X_recv), W_init / R), W_init = min(4 s, max(2 s, 4380 bytes))
     no report for max(4 R, 2 s / X), 2 s at first:
-                 p = 0: X halves; else X_recv halves, or is X_calc / 4 where that is what holds; X follows
+                 p = 0: X halves; else X_recv halves, or becomes X_calc / 4 if X_calc is the limit; X follows
 
-The receiver reports once per round trip. What it would compute, loss intervals and X_recv, is computed here from the same packets.
+The receiver reports once per round trip. Its computations, loss intervals and X_recv, are done here from the same packets.
 
-`idle_rule`: what a sender may do that had nothing to send, of which X_recv then tells nothing:
-    NONE             nothing, as in the Linux 2.6.20 of the seed paper on SBPN: its rate decays, and that is what SBPN2 is for
-    RFC4342          after two round trips of silence X_recv does not hold it below the initial rate (RFC 4342 5.1)
-    FASTER_RESTART   as that, and without loss X quadruples up to what it was before (Faster Restart for TFRC, the IETF's draft)
+`idle_rule`: treatment of a sender that had nothing to send, so that X_recv does not show the capacity:
+    NONE             none, as in the Linux 2.6.20 of the seed paper on SBPN: the rate decays, which SBPN2 prevents
+    RFC4342          after two idle round trips X_recv does not limit the rate below the initial rate (RFC 4342 5.1)
+    FASTER_RESTART   the same, and without loss X quadruples up to its previous value (Faster Restart for TFRC, the IETF's draft)
 
-Left out: the set of recent X_recv of RFC 5348 4.3, oscillation damping (off in CCID 3), a report at the instant of a loss.
+Left out: the set of recent X_recv of RFC 5348 4.3, oscillation damping (off in CCID 3), a report at the time of a loss.
 """
 
 import enum
@@ -35,7 +35,7 @@ _KEEPS = 0.9
 
 
 class IdleRule(enum.IntEnum):
-    """The liberty of a sender that had nothing to send."""
+    """Treatment of a sender that had nothing to send."""
 
     NONE = 0
     RFC4342 = 1
@@ -49,8 +49,8 @@ class Tfrc(NamedTuple):
     idle_rule: IdleRule = IdleRule.NONE
     size_bytes: float = 519.0  # packet size assumed before the first report
     rtt_ms: float = 100.0  # round trip of the handshake, used until the first report
-    rtt_keeps: float = 0.9  # weight of what was known of the round trip
-    intervals: int = CLOSED  # loss intervals that count, an even number
+    rtt_keeps: float = 0.9  # weight of the previous round trip estimate
+    intervals: int = CLOSED  # number of loss intervals, even
 
 
 STATE = np.dtype(
@@ -63,10 +63,10 @@ STATE = np.dtype(
             ("rtt_us", "f8"),
             ("reports", "i8"),
             ("doubled_us", "i8"),
-            ("known_us", "i8"),  # when the newest report was back; -1: none
-            ("decided_us", "i8"),  # the same of the one decided on
+            ("known_us", "i8"),  # arrival of the newest report; -1: none
+            ("decided_us", "i8"),  # arrival of the report of the last decision
             ("timer_us", "i8"),
-            ("arrived_bytes", "i8"),  # of the report in hand
+            ("arrived_bytes", "i8"),  # in the current report
             ("min_rtt_us", "i8"),
             ("sent_us", "i8"),  # newest packet known to have been sent
             ("before_idle_bps", "f8"),
@@ -77,7 +77,7 @@ STATE = np.dtype(
 
 
 class TfrcState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     tfrc: np.recarray  # (sessions,) of STATE
 
@@ -137,7 +137,7 @@ def _wake_us(params, state, s):
 
 @kernel
 def initial_bps(tfrc):
-    """Return W_init / R (RFC 5348 4.2, RFC 3390 with the packet size for the segment size)."""
+    """Return W_init / R (RFC 5348 4.2, RFC 3390 with the packet size as segment size)."""
     size = tfrc.size_bytes
     return 8.0 * min(4.0 * size, max(2.0 * size, _INITIAL_BYTES)) / (tfrc.rtt_us * 1e-6)
 
@@ -163,7 +163,7 @@ def _on_report(tfrc, params, now_us):
 
 @kernel
 def _on_silence(tfrc, params, now_us):
-    """Lower the rate when no report has come (RFC 5348 4.4)."""
+    """Reduce the rate after a time without reports (RFC 5348 4.4)."""
     p = loss_event_rate(tfrc.intervals, params.intervals)
     idle = params.idle_rule != IdleRule.NONE and now_us - tfrc.sent_us >= 2.0 * tfrc.rtt_us
     if p == 0.0 or tfrc.reports == 0:

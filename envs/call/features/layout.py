@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Feature(NamedTuple):
-    """One number of an observation.
+    """Number of an observation.
 
     Attributes:
         name: unique within its part.

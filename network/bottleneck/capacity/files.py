@@ -130,19 +130,19 @@ def read_mahimahi(path: Path) -> CapacityTrace:
 def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_column: str, rate_unit: RateUnit) -> CapacityTrace:
     """Read a trace from a CSV of time and throughput, plain or .gz.
 
-    The units are the caller's word, so they are held against the data: the median rate must lie within `RATE_BPS`, and the mean spacing
-    within `SPACING_S`.
+    The caller gives the units, so they are checked against the data: the median rate must be within `RATE_BPS`, the mean spacing within
+    `SPACING_S`.
 
     Args:
         path: the file.
-        time_column: start of each rate on any clock, rising; the first becomes 0.
+        time_column: start of each rate on any clock, increasing; the first becomes 0.
         time_unit: s, ms or us.
         rate_column: throughput, 0 to 100 Gbit/s.
         rate_unit: bps, kbps or Mbps.
 
     Raises:
-        TraceError: an unreadable or truncated file, no such column, NaN, a value out of range, times that do not rise, values that a unit
-            cannot have.
+        TraceError: an unreadable or truncated file, a missing column, NaN, a value out of range, times that do not increase, values that
+            the unit cannot have.
     """
     if rate_unit not in BITS:
         raise TraceError(path, "rate_unit", rate_unit, ", ".join(BITS))

@@ -1,4 +1,4 @@
-"""docs/libraries.md: every block runs, and every algorithm trains on what the table admits and is refused the rest."""
+"""docs/libraries.md: every block runs, and every algorithm trains on exactly the environments that the table allows."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Published predictors: what is written comes back to the bit, and no broken or hostile file is loaded, let alone executed."""
+"""Published predictors: they round-trip bit for bit, and no broken or hostile file is loaded or executed."""
 
 import hashlib
 import io

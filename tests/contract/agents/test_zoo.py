@@ -1,4 +1,4 @@
-"""Learned systems as files: those that ship are what their cards say, and a file that is not is refused by its name."""
+"""Learned systems as files: the shipped ones match their cards, and a file that does not match is rejected by name."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Conference keeps the contracts of gymnasium and PettingZoo, shows what reports told, and plays the same from the same seed."""
+"""Conference satisfies the contracts of gymnasium and PettingZoo, observes only reports, and is deterministic given the seed."""
 
 import gymnasium
 import numpy as np

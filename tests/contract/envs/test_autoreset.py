@@ -1,4 +1,4 @@
-"""The three autoreset modes step by step, against scalar calls that are played by hand."""
+"""The three autoreset modes step by step, compared with scalar calls that are reset by hand."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""Bad input is refused before work starts: the field, the value and what is allowed."""
+"""Bad input is rejected before work starts; the error names the field, the value and the allowed values."""
 
 import gymnasium
 import numpy as np

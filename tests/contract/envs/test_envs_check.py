@@ -1,4 +1,4 @@
-"""The environments keep Gymnasium's and Stable-Baselines3's contracts; pytest turns every warning of the checkers into an error."""
+"""The environments satisfy Gymnasium's and Stable-Baselines3's contracts; pytest turns every warning of the checkers into an error."""
 
 import multiprocessing
 from functools import partial

@@ -1,4 +1,4 @@
-"""docs/envs.md says what the code does."""
+"""docs/envs.md matches the code."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Features are a function of the records that have reached the place, the history and what was commanded: a slow twin makes them anew."""
+"""Features are a function of the records that reached the location, the history and the commands: a slow twin recomputes them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Parts of an observation: their shapes say everything, and a flat observation is them side by side."""
+"""Parts of an observation: their shapes are complete, and a flat observation is their concatenation."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""Rewards and worlds from outside the package: given as objects, they play as the named ones do, and bad ones are refused."""
+"""Rewards and worlds from outside the package: objects behave like the named ones, and bad ones are rejected."""
 
 from functools import partial
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""A state taken anywhere and put into a fresh environment goes on as though nothing had happened."""
+"""A state saved at any step and restored in a fresh environment continues identically."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""Relative actions: they stand for absolute ones, decision by decision, and a plain algorithm can learn them."""
+"""Relative actions: each is equivalent to an absolute one, and a standard algorithm can learn them."""
 
 import gymnasium
 import numpy as np

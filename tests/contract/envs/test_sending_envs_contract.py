@@ -1,4 +1,4 @@
-"""Rate and SendOrder: what is refused, what actions and masks mean, what features say, and states that go on where they stood."""
+"""Rate and SendOrder: rejected input, meaning of actions and masks, features, and states that resume."""
 
 import math
 import os

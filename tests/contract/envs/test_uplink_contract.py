@@ -1,4 +1,4 @@
-"""Call with an uplink: what is refused, what actions mean, both checkers, and features that have their line."""
+"""Call with an uplink: rejected input, meaning of actions, both checkers, and documented features."""
 
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-"""Models of the Bandwidth Estimation Challenge: asked with what the receiver saw, remembering within a call, refused by what they lack."""
+"""Models of the Bandwidth Estimation Challenge: inputs from the receiver, state within a call, and rejection of incomplete models."""
 
 import gymnasium
 import numpy as np

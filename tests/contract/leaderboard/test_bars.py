@@ -1,4 +1,4 @@
-"""Bars: every board of calls that can be played has one, chosen by the shipped means, and no test world had a say."""
+"""Bars: every playable board of calls has one, chosen by the shipped means and without test worlds."""
 
 import pytest
 

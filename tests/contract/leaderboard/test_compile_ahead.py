@@ -1,4 +1,4 @@
-"""Compiling ahead: each kind of system once, in one process, and nothing twice."""
+"""Compiling ahead: each kind of system is compiled once, in one process."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The tuned-rule gate says who is beaten by a tuned rule, agents first, and only where the data tell."""
+"""The tuned-rule gate names the systems beaten by a tuned rule, agents first, and only if the difference is significant."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Names of kept results: each user's name changes with all code that decides its content, and with no other code."""
+"""Names of cached results: each changes with all code that affects its content, and with no other code."""
 
 import json
 import subprocess
@@ -188,7 +188,7 @@ def test_docstrings_and_comments_change_no_name(user, monkeypatch):
     code_hash.cache_clear()
 
 
-# What a process has loaded when it has played, in a process that imports nothing else.
+# Modules loaded by playing, in a process that imports nothing else.
 PLAY = {
     "rule": """
 from vcgym.baselines.receivers.fixed_lag import FixedLag

@@ -1,4 +1,4 @@
-"""Agents of one's own: a function, an object with `predict`, a zip of SB3; ranked as local, checked before work, kept nowhere."""
+"""User agents: a function, an object with `predict`, a zip of SB3; ranked as local, checked before work, never saved."""
 
 import numpy as np
 import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""Playing systems from Python: names or systems of one's own, on any suite, without scripts."""
+"""Playing systems from Python: names or the user's own systems, on any suite, without scripts."""
 
 import pytest
 

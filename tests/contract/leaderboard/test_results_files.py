@@ -1,4 +1,4 @@
-"""Leaderboard files: equal rows give equal bytes, and anything else than the declared columns is refused."""
+"""Leaderboard files: equal rows give equal bytes, and anything other than the declared columns is rejected."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The board of senders is the board of calls: ranks corrected, oracles unranked, every part of text and page."""
+"""The board of senders works like the board of calls: corrected ranks, unranked oracles, every part of text and page."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Submitted ONNX models: what the format allows beyond a network is refused, and what fails in its trial is not kept."""
+"""Submitted ONNX models: parts of the format beyond a network are rejected, and models that fail the trial are not saved."""
 
 from pathlib import Path
 

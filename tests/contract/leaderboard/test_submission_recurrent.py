@@ -1,4 +1,4 @@
-"""Submitted models that remember, and models of one control: honest ones play as the runtime says, others are refused in one line."""
+"""Submitted recurrent models, and models of one control: valid ones play as in the runtime, others are rejected in one line."""
 
 import numpy as np
 import onnxruntime

@@ -1,4 +1,4 @@
-"""Submissions: honest folders play, are logged and verified; hostile ones are refused by name and reason, and nothing of them runs."""
+"""Submissions: valid folders play, are logged and verified; hostile ones are rejected with name and reason, and none of their code runs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Systems by name: each one builds, and a file that is not a rule for each control is refused by its name."""
+"""Systems by name: each one builds, and a file that does not give a rule for each control is rejected by name."""
 
 from importlib.resources import files
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every rule with parameters is tuned with the same budget, what a study says is what the system plays, and both ends of a range play."""
+"""Every rule with parameters is tuned with the same budget, systems match their studies, and both ends of each range are playable."""
 
 import json
 from importlib.resources import files

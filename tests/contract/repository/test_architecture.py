@@ -1,4 +1,4 @@
-"""docs/architecture.md and docs/glossary.md name what is there."""
+"""docs/architecture.md and docs/glossary.md name only existing things."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Numbers worked out by hand from the papers and from libwebrtc, each named by the tests that hold it.
+"""Numbers computed by hand from the papers and from libwebrtc; each is named by the tests that assert it.
 
 R of routing, P of playout, L of the predictor, G of GCC, N of NADA, C of SCReAM, T of TCP, S of scheduling, M of conferences.
 """
@@ -80,7 +80,7 @@ FACTS = {
 
 @functools.cache
 def named_by_tests():
-    """Facts named at the head of a test's docstring, with the tests that do so."""
+    """Return the facts named at the start of test docstrings, with these tests."""
     found = {}
     for file in sorted(Path(__file__).parents[2].rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""The house stands: rooms, links, lists and pins agree, the wheel holds what the folders hold, and both checkers see what they should."""
+"""Structure of the repository: rooms, links, lists and pins agree, the wheel contains the folders, both checkers find planted errors."""
 
 import ast
 import os
@@ -97,7 +97,7 @@ def test_a_planted_type_error_is_reported(tmp_path: Path, python_path: Callable[
 
 @pytest.mark.parametrize("room", [room for room in ROOMS if room not in ("conf", "data")])
 def test_docstrings_begin_with_a_verb_or_a_noun(room: str) -> None:
-    """The linter's D401 asks this of functions alone, and lets clauses pass."""
+    """The linter's D401 checks only functions, and accepts clauses."""
     kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     clauses = [
         f"{path.relative_to(HOME)}: {text.splitlines()[0]}"

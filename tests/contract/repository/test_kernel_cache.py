@@ -1,4 +1,4 @@
-"""The disk cache of kernels: no edit that counts is missed, not even in callers of other files, and no other edit compiles anything."""
+"""The disk cache of kernels: every relevant edit recompiles, including callers in other files, and no other edit does."""
 
 import importlib
 import json

@@ -1,4 +1,4 @@
-"""Every command that README, CONTRIBUTING and docs quote exists, and takes the arguments it is quoted with."""
+"""Every command quoted in README, CONTRIBUTING and docs exists and accepts the quoted arguments."""
 
 import importlib.util
 import re
@@ -23,7 +23,7 @@ MODULES = sorted(set(re.findall(r"python -m (vcgym[\w.]+)", TEXT)))
 
 
 def overrides(rest):
-    """Return what is an argument: words with a value, up to the first that is none; not those whose value is a placeholder like NAME."""
+    """Return the arguments: words with a value up to the first word without one, except placeholders such as NAME."""
     found = []
     for word in shlex.split(rest, comments=True):
         if "=" not in word:

@@ -1,6 +1,6 @@
-"""docs/rooms.md shows which part of a room imports which; no arrow climbs.
+"""docs/rooms.md shows the imports within each room; they have no cycles.
 
-``python tests/contract/repository/test_rooms.py`` writes the page anew.
+``python tests/contract/repository/test_rooms.py`` regenerates the page.
 """
 
 from graphlib import TopologicalSorter
@@ -13,8 +13,8 @@ ROOMS = ("network", "predictors", "baselines", "envs", "agents", "leaderboard", 
 PAGE = Path(__file__).parents[3] / "docs" / "rooms.md"
 HEAD = """# Rooms
 
-An arrow goes from the part that imports to the part that is imported. Within a room, too, imports run one way: no arrow climbs. A part that
-nothing in its room imports and that imports nothing there is left out of the picture.
+An arrow points from the importing part to the imported part. Imports run one way within a room too, so there are no cycles. Parts without
+imports from or to other parts of their room are omitted.
 `tests/contract/repository/test_rooms.py` writes this page.
 """
 

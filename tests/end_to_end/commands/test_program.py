@@ -1,4 +1,4 @@
-"""The program `vcgym`: help, version, what was probably meant, and what a refused or a repeated command leaves behind."""
+"""The program `vcgym`: help, version, suggestions, and the files left by a failed or repeated command."""
 
 import subprocess
 import sys
@@ -39,8 +39,8 @@ def test_help_lists_the_keys_of_the_command(name):
 
 def test_help_says_type_range_default_and_meaning():
     text = usage("leaderboard", "leaderboard")
-    assert "  threads=2  [integer at least 1, at most 256]\n      how many threads share the calls" in text
-    assert "  do=run  [run, add, verify, page, fairness]" in text and "  ray.address=null  [text or null]" in text
+    assert "  threads=2  [integer at least 1, at most 256]\n      threads that share the calls" in text
+    assert "  do=run  [run, add, verify, page, fairness, courses]" in text and "  ray.address=null  [text or null]" in text
     assert "  env=call  [call, call_cloud," in usage("train", "train")
     assert "  algorithm.clip_range=0.2  [number above 0, below 1]" in usage("train", "train")
 

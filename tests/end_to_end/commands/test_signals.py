@@ -1,4 +1,4 @@
-"""A signal ends a command with one line and its status; its runs in MLflow are closed, and what it wrote is whole."""
+"""A signal ends a command with one line and its status; its MLflow runs are closed, and its files are complete."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Traces of your own, from a log of ping to a row on the leaderboard, by the commands of the README."""
+"""The user's own traces, from a log of ping to a row on the leaderboard, with the commands of the README."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Policies that Ray workers find by their module's name: one whose first worker dies of it, and one that is told to fail."""
+"""Policies that Ray workers import by module name: one that kills its first worker, and one that fails on request."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ def load_still(folder):
 
 
 def load_or_die(folder):
-    """The file `mark` names a file; while it is not there, it is made and the process dies."""
+    """The file `mark` names a file; if that does not exist, create it and kill the process."""
     try:
         os.close(os.open((folder / "mark").read_text(), os.O_CREAT | os.O_EXCL))
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""The benchmark, tiny: every figure is taken or said to be absent, and bench.json holds what the table shows. Speed is not asserted."""
+"""A tiny benchmark: every figure is measured or reported as absent, and bench.json equals the table. Speed is not asserted."""
 
 import io
 import json

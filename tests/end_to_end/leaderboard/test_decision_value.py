@@ -1,4 +1,4 @@
-"""The page of the decision value, tiny: every reward in every kind has its line, and what is claimed of it follows from the numbers."""
+"""A tiny page of the decision value: every reward in every kind has a line, and the claims follow from the numbers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""From a leaderboard run to its headroom: oracles on its worlds, table and page; worlds that are done are not done again."""
+"""From a leaderboard run to its headroom: oracles on its worlds, table and page; finished worlds are not repeated."""
 
 import pytest
 

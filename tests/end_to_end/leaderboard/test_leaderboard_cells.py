@@ -1,4 +1,4 @@
-"""An evaluation in cells: finished ones are never played twice, changed ones always, and who plays them does not show in the results."""
+"""An evaluation in cells: finished cells are never replayed, changed ones always, and results do not depend on the playing process."""
 
 import importlib
 import os

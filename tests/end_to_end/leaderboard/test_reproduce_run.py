@@ -1,4 +1,4 @@
-"""A tiny reproduction, from worlds to verdicts, page and document; killed in the middle and gone on with."""
+"""A tiny reproduction, from worlds to verdicts, page and document; killed in the middle and resumed."""
 
 import subprocess
 import sys

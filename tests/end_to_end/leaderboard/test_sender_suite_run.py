@@ -1,4 +1,4 @@
-"""A suite of senders from end to end: agents play the rules' own worlds, a killed run goes on, threads and Ray change nothing."""
+"""A suite of senders from end to end: agents and rules play the same worlds, a killed run resumes, threads and Ray change nothing."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def sbpn(folder):
     ids=["rate", "order"],
 )  # fmt: skip
 def test_an_agent_that_acts_as_a_rule_has_the_rules_row(scenario, kind, sender, agent):
-    """The same worlds, packets, metrics and delays, to the last bit."""
+    """The same worlds, packets, metrics and delays, bit for bit."""
     part = Part(scenario, BOTTLENECK, 3, stratum=kind)
     ((_, drawn),) = prepare(SUITE._replace(parts=(part,)))
     which = worlds(part, drawn)

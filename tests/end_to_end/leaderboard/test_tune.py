@@ -1,4 +1,4 @@
-"""vcgym-tune with a tiny budget: a study and a system for each pair and sender, and a second call finds them done."""
+"""vcgym-tune with a tiny budget: a study and a system for each pair and sender; a second call reuses them."""
 
 import json
 import os

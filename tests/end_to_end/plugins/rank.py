@@ -1,4 +1,4 @@
-"""Rank a stranger's router and rate controller on its own scenario and on a bottleneck; print the ranks and what was played."""
+"""Rank a third-party router and rate controller on a third-party scenario and on a bottleneck; print the ranks and the played systems."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A package of a stranger: a router, a rate controller, a feature, a reward and a scenario, offered as entry points."""
+"""A third-party package: a router, a rate controller, a feature, a reward and a scenario, provided as entry points."""
 
 import hashlib
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""A package that nobody here knows adds a router, a rate controller, a feature, a reward and a scenario; nothing of vcgym is touched."""
+"""A third-party package adds a router, a rate controller, a feature, a reward and a scenario without changes to vcgym."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Train a small agent with everything of a stranger's package, named as its entry points name it; print its rewards and observation."""
+"""Train a small agent with all parts of a third-party package, named by its entry points; print its rewards and observation."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A cart-pole that is built and reset as any other, and then fails."""
+"""A cart-pole that can be built and reset, but fails in its first step."""
 
 import gymnasium
 from cart import Cart

@@ -1,4 +1,4 @@
-"""Gymnasium's vector cart-pole with what the pipeline asks of an environment: same-step restarts, a split, a state to save."""
+"""Gymnasium's vector cart-pole with the features that the pipeline requires: same-step restarts, a split, a state to save."""
 
 import gymnasium
 import numpy as np

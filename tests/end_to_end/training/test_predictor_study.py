@@ -1,4 +1,4 @@
-"""A study of forecasts from rows to registry: nested runs, curves, data set, model and alias, same bytes again, resumed where stopped."""
+"""A study of forecasts from rows to registry: nested runs, curves, data set, model and alias, reproducible bytes, resuming."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every seed is a run nested under its study, and two studies may make the database at once."""
+"""Every seed is a run nested in its study, and two studies may create the database at the same time."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A published agent acts as the trained one did, is loaded without torch, and a bad folder is refused."""
+"""A published agent acts like the trained one and is loaded without torch; a bad folder is rejected."""
 
 import json
 import subprocess

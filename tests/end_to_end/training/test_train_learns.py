@@ -1,4 +1,4 @@
-"""A tiny training on calls: without its initial rule the agent learns to keep to good paths, and beats random ones."""
+"""A tiny training on calls: without the initial rule, the agent learns to stay on good paths and beats random paths."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""A training that is killed and resumed ends as the uninterrupted one, byte for byte; foreign checkpoints are refused."""
+"""A killed and resumed training equals the uninterrupted one, byte for byte; foreign checkpoints are rejected."""
 
 import json
 import os

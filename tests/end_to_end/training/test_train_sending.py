@@ -1,5 +1,5 @@
-"""Tiny trainings on the senders' levers: an agent of the rate beats GCC on worlds it has not seen, MaskablePPO keeps to its masks, and SAC
-goes on after a stop as though there had been none.
+"""Tiny trainings of sender controls: a rate agent beats GCC on unseen worlds, MaskablePPO respects its masks, and an interrupted SAC
+resumes identically.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""docs/tutorials: every block runs in order, as written but for fewer steps, and prints what the page says it prints."""
+"""docs/tutorials: every block runs in order, as written except for fewer steps, and prints the output that the page states."""
 
 import os
 import re
@@ -39,8 +39,8 @@ def test_every_tutorial_is_followed():
 
 
 def test_own_rule(tmp_path):
-    printed = follow("own_rule.md", tmp_path)
-    assert re.search(r"PATIENT less DRT-WM: [+-]\d+\.\d\d R, better in \d+% of \d+ worlds\nPATIENT less GRD-WM: ", printed)
+    printed = " ".join(follow("own_rule.md", tmp_path).split())
+    assert re.search(r"Your agent PATIENT, rank .*, has R \d\d\.\d \[.*\]: [+-]\d+\.\d \[.*\] against DRT-WM, the best published", printed)
 
 
 def test_own_traces(tmp_path):

@@ -1,4 +1,4 @@
-"""A pair in ONNX decides as the compiled rules do: the router exactly, the lag within a microsecond; no torch is loaded."""
+"""A pair in ONNX decides like the compiled rules: the router exactly, the lag within a microsecond; torch is not loaded."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ from vcgym.network.kernels.slots import SLOT_US
 
 PATHS = 3
 DTYPES = {"tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(bool)": np.bool_}
-OTHER_LAG_US = 1  # sums of the network are added in another order
+OTHER_LAG_US = 1  # tolerance: the network sums in another order
 
 
 class Deciding:

@@ -1,4 +1,4 @@
-"""Signals that come while a request runs wait for its end."""
+"""Signals that arrive during a request are deferred to its end."""
 
 import signal
 import threading

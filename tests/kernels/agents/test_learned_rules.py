@@ -1,4 +1,4 @@
-"""Learned rules: equal to plain twins, refuse what are no weights, and mean the same in any order of paths."""
+"""Learned rules: they equal plain twins, reject invalid weights, and do not depend on the order of paths."""
 
 import numpy as np
 import pytest

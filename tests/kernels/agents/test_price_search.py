@@ -1,4 +1,4 @@
-"""The search of prices, on a score whose best prices are known."""
+"""The search for prices on a score with known best prices."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The set network: its compiled pass equals plain Python's bit for bit, a twin and torch's, for any items in any order."""
+"""The set network: its compiled pass equals plain Python bit for bit, and a twin and torch, for any items in any order."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Gradient through the player: equal to finite differences, close to the player that it stands for, and of use."""
+"""Gradient through the player: equal to finite differences, close to the real player, and useful for learning."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The queue against an independent simulator (SimPy, in fractions), queueing theory, and what it must never do."""
+"""The queue against an independent simulator (SimPy, in fractions), queueing theory, and invariants."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Capacity traces: formats, and what is refused."""
+"""Capacity traces: formats and rejected input."""
 
 import gzip
 

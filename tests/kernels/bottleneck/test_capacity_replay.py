@@ -1,4 +1,4 @@
-"""Scenario rate-replay: capacity traces of your own, imported or not, are played; splits; refusals."""
+"""Scenario rate-replay: the user's own capacity traces, imported or not, are played; splits; rejected input."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""The plain-Python simulator that the benchmark is set against does what the compiled queue does."""
+"""The plain Python simulator of the benchmark equals the compiled queue."""
 
 import pytest
 

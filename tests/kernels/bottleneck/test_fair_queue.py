@@ -1,4 +1,4 @@
-"""CoDel and FQ-CoDel: packet by packet against plain Python, numbers of the RFCs worked out by hand, and calls over them."""
+"""CoDel and FQ-CoDel: packet by packet against plain Python, numbers computed by hand from the RFCs, and calls over them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A queue that marks at a threshold: against its packets looked at afterwards, against theory, and as a sender is told of it."""
+"""A queue that marks at a threshold: against a later analysis of its packets, against theory, and in the reports to a sender."""
 
 import math
 from typing import NamedTuple

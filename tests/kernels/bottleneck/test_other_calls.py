@@ -1,4 +1,4 @@
-"""Several calls over one bottleneck against a plain simulator; a call that has it to itself; accounts at every instant; shares."""
+"""Several calls over one bottleneck against a plain simulator; a call alone; counters at every instant; shares."""
 
 import math
 import os

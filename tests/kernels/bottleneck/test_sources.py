@@ -1,4 +1,4 @@
-"""What a call has to send: means, spreads and packets against the formulas they are declared by."""
+"""Traffic sources of a call: means, spreads and packets against their declared formulas."""
 
 import math
 

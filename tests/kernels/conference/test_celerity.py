@@ -1,4 +1,4 @@
-"""Celerity on the paper's dumbbell, packet by packet, beside the published figures; its packing; and what must not stop it."""
+"""Celerity on the paper's dumbbell, packet by packet, against the published figures; its packing; and its robustness."""
 
 import numpy as np
 import pytest

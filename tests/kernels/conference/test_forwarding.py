@@ -1,4 +1,4 @@
-"""Packets of a conference: equal to a plain simulator packet for packet, and what must never happen."""
+"""Packets of a conference: equal to a plain simulator packet for packet, and invariants."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The optimum of a conference and its rivals: the dumbbell by hand, and random networks by an independent convex solver over all trees."""
+"""The optimum of a conference and its alternatives: the dumbbell by hand, and random networks by an independent convex solver."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""Topologies: paths of the underlay, links that are down, and what is refused."""
+"""Topologies: paths of the underlay, links that are down, and rejected input."""
 
 import numpy as np
 import pytest

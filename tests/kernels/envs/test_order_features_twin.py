@@ -1,4 +1,4 @@
-"""What SendOrder shows equals its slow twin: made anew from the packets that wait and from those that reports have told of."""
+"""The features of SendOrder equal their slow twin, recomputed from the queued packets and from those in reports."""
 
 import math
 

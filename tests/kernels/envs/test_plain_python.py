@@ -1,4 +1,4 @@
-"""The plain-Python forwarder that the benchmark is set against does the same work as the compiled loop."""
+"""The plain Python forwarder of the benchmark does the same work as the compiled loop."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The clocked player equals a slow twin that takes every step of its definition from scratch, at every tick."""
+"""The clocked player equals a slow twin that recomputes every step of its definition at every tick."""
 
 
 import numpy as np

@@ -1,6 +1,6 @@
 """A whole call equals a slow twin: a heap of arrivals, lists for queue and feed, and the slow twin of the player.
 
-Rules are called from Python one packet at a time; that they do what their papers say is shown beside them.
+Rules are called from Python one packet at a time; other tests compare them with their papers.
 """
 
 
@@ -76,7 +76,7 @@ def test_rules_inside(router, receiver, scenario, mode):
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
 @pytest.mark.parametrize(("location", "probe_rate", "feedback_loss"), SETTINGS)
 def test_commands_of_an_agent(scenario, mode, location, probe_rate, feedback_loss):
-    """Both levers by commands that take their time: the joint environment under random actions."""
+    """Both controls by delayed commands: the joint environment under random actions."""
     packets = 400
     env = gymnasium.make_vec(
         "vcgym/Call-v0", num_envs=2, scenario=scenario, mode=mode, packets=packets, location=location, probe_rate=probe_rate,

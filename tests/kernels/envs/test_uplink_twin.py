@@ -1,7 +1,7 @@
 """A call behind an uplink equals a slow twin: events in order of time, exact fractions in the bottleneck, lists for every queue.
 
-The receiver, the commands and the player are those of the twin of a call. Rules are called from Python one packet at a time, and sizes of
-video frames are asked of the source; that these do what they say is shown beside them.
+The receiver, the commands and the player are those of the twin of a call. Rules are called from Python one packet at a time, and the source
+gives the sizes of video frames; other tests cover both.
 """
 
 import heapq
@@ -106,7 +106,7 @@ class Sender:
             start_source(self.source[0], self.target)
 
     def next_us(self):
-        """Return when something happens next by itself: a report, a rule that wakes up, a capture, a transmission opportunity."""
+        """Return the time of the next own event: a report, a wake-up of a rule, a capture, a transmission opportunity."""
         audio_us, frame_us = self.audio * SLOT, self.frame * int(self.source[0].frame_us) if self.source is not None else NEVER_US
         wakes_us = NEVER_US if self.rate is None else int(wake_us(self.rate.params, self.rate.state, 0))
         return [
@@ -123,7 +123,7 @@ class Sender:
         self.set_target(self.rate.decide(now_us))
 
     def report(self, now_us):
-        """Of all up to the newest that had arrived, those that had not are lost."""
+        """Report all packets up to the newest arrived one; those that have not arrived are lost."""
         until_us, number = self.report_us, self.reports
         every_us = round(self.link.report_every_ms * 1000)
         self.reports += 1
@@ -186,7 +186,7 @@ class Sender:
         return queue[0]
 
     def send(self, now_us):
-        """Returns when the packet comes out of the bottleneck, if it does."""
+        """Return the departure time of the packet from the bottleneck, if it departs."""
         chosen = int(choose(self.order, self._as_record(), now_us, int(self.rtt)))
         if chosen < 0:
             self.discarded[self.queue.pop(-1 - chosen)["kind"]] += 1
@@ -216,19 +216,19 @@ def twin(delays, keeps_order, packets, history, seed, probes, location, feedback
     """One call, event by event.
 
     Args:
-        delays: (paths, slots), what each path does to what comes onto it in a slot.
-        keeps_order: of each path.
-        packets: length.
+        delays: (paths, slots), delay of a packet that enters a path in a slot.
+        keeps_order: per path.
+        packets: length of the call.
         history: (paths, 3).
-        seed: of the world of paths.
-        probes: slots from probe to probe of a path; 0 for none.
-        location: 0 sender to 1 receiver.
-        feedback_loss: share of records of media that the location never gets, and of reports that the sender never gets.
+        seed: seed of the world of paths.
+        probes: slots between probes of a path; 0 for none.
+        location: 0 (sender) to 1 (receiver).
+        feedback_loss: share of media records lost on the way to the location, and of reports lost on the way to the sender.
         link: world of the uplink.
-        pacing: of the sender.
-        levers: of path, level, rate and order: a rule, or None where `plan` says.
-        plan: for each decision what it says of the four.
-        interval: slots from decision to decision.
+        pacing: pacing of the sender.
+        levers: rules of path, level, rate and order; None for a control set by `plan`.
+        plan: commands of the four controls for each decision.
+        interval: slots between decisions.
     """
     route, level, rate, order = levers
     control_us = round(history[0, 1] * 1000.0)
@@ -366,7 +366,7 @@ WORLDS = [("wonderproxy", "correlated"), ("table1", "paper")]
 
 
 def slots_drawn(recipe, draw, packets):
-    """Delays for longer than the call, for what is drained, and the history."""
+    """Return delays for longer than the call (for draining), and the history."""
     return session.world_of(recipe, draw, packets + 1024)
 
 
@@ -408,7 +408,7 @@ HELD = {
 @pytest.mark.parametrize("held", HELD)
 @pytest.mark.parametrize("link", [TIGHT, STEPS], ids=lambda link: link.name)
 def test_commands_of_an_agent(link, held):
-    """Any levers by commands that take their time, the others by rules."""
+    """Any controls by delayed commands, the others by rules."""
     packets, rules = 300, HELD[held]
     env = gymnasium.make_vec(
         "vcgym/Call-v0", num_envs=1, scenario="table1", packets=packets, uplink=OneWorld(link), action="exact", log=True, feedback_loss=0.1,
@@ -434,7 +434,7 @@ def test_commands_of_an_agent(link, held):
 
 
 def test_a_given_draw_is_a_world():
-    """What the twin is built on: a world's delays do not depend on how far it is played."""
+    """Assumption of the twin: a world's delays do not depend on how far it is played."""
     recipe = Scenario("table1", "paper", 40)
     draw = recipe.draw("train", 1)
     assert isinstance(draw, WorldDraw)

@@ -1,4 +1,4 @@
-"""The search that climbs: what it starts from, where it draws, and that it gets near an optimum that random trials miss."""
+"""The climbing search: its starts, its samples, and that it gets near an optimum that random trials miss."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Plans and path changes are counted as the paper counts them: against the packets sent."""
+"""Plans and path changes are counted as in the paper, relative to the sent packets."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""Acceptance rules and measures on made-up numbers; the published statements; inconsistencies of the paper that can be checked."""
+"""Acceptance rules and measures on synthetic numbers; the published statements; verifiable inconsistencies of the paper."""
 
 import json
 import math

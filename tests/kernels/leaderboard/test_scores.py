@@ -1,4 +1,4 @@
-"""Anchored scores, regret and Pareto fronts on made-up results."""
+"""Anchored scores, regret and Pareto fronts on synthetic results."""
 
 import itertools
 import math

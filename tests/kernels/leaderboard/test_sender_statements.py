@@ -1,4 +1,4 @@
-"""The statements of S1 and S4: what they name exists, each has a verdict, and a changed file is refused."""
+"""The statements of S1 and S4: the names in them exist, each has a verdict, and a changed file is rejected."""
 
 import json
 

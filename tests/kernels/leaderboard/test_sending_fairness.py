@@ -1,4 +1,4 @@
-"""Jain's index, the cases that are played, and the page."""
+"""Jain's index, the played cases, and the page."""
 
 import numpy as np
 import pytest

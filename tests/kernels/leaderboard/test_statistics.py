@@ -1,4 +1,4 @@
-"""Intervals and ranks: paired, stratified, reproducible, and refusing what is not comparable."""
+"""Intervals and ranks: paired, stratified and reproducible; incomparable results are rejected."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The numbers of a stored score matrix against an independent library's; how those were computed stands in the file's card."""
+"""The numbers of a stored score matrix against an independent library's; the file's card describes their computation."""
 
 import json
 from pathlib import Path

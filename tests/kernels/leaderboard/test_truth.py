@@ -1,4 +1,4 @@
-"""Words of the truth table on made-up results: what holds, what does not, what is reversed, ties and missing values."""
+"""Verdicts of the truth table on synthetic results: holds, does not hold, reversed, ties and missing values."""
 
 import numpy as np
 import pyarrow as pa

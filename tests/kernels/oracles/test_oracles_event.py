@@ -1,4 +1,4 @@
-"""Offline optimal playout in the event accounting, and path sequences, against every possibility."""
+"""Offline optimal playout in the event accounting, and path sequences, against exhaustive enumeration."""
 
 from itertools import product
 

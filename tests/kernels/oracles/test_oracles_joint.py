@@ -1,4 +1,4 @@
-"""The joint programme over path and playout level against its definition, written down as a plain recursion."""
+"""The joint dynamic program over path and playout level against its definition as a plain recursion."""
 
 from functools import cache
 from itertools import pairwise

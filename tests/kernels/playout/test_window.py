@@ -1,4 +1,4 @@
-"""The running minimum over media time equals the minimum looked up anew."""
+"""The running minimum over media time equals the recomputed minimum."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Methods of forecasting on rows whose truth is known: the paper's facts, torch and the compiled pass, same seed same weights, kills."""
+"""Forecasting methods on rows with known truth: the paper's facts, torch against the compiled pass, determinism, kills."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Rows of the predictors: what was known is what a slow twin finds in the log, holdouts share no row, broken files are refused."""
+"""Rows of the predictors: inputs equal those of a slow twin on the log, holdouts are disjoint, broken files are rejected."""
 
 import itertools
 

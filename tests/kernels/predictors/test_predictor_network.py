@@ -1,4 +1,4 @@
-"""The network of the paper and its table: a plain numpy twin, what is refused, and both inside the loop of a call."""
+"""The network of the paper and its table: a plain numpy twin, rejected input, and both inside the loop of a call."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A draw that is left out lies above the limit; every other one is the plain draw."""
+"""Skipped samples are above the limit; every other one equals the plain sample."""
 
 import math
 

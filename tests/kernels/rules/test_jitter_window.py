@@ -1,4 +1,4 @@
-"""The jitter window against the listing of Algorithm 2, and the numbers worked out by hand."""
+"""The jitter window against the listing of Algorithm 2, and numbers computed by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The fixed-point histogram of NetEQ against a twin in unbounded integers, and the numbers worked out by hand."""
+"""The fixed-point histogram of NetEQ against a twin in unbounded integers, and numbers computed by hand."""
 
 from fractions import Fraction
 from math import floor

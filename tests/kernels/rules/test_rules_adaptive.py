@@ -1,4 +1,4 @@
-"""Classic adaptive playout: twins from plain lists, and what each rule promises."""
+"""Classic adaptive playout: twins on plain lists, and properties of each rule."""
 
 import math
 

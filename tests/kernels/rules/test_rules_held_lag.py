@@ -1,4 +1,4 @@
-"""A lag that is held after a change to a faster path: a twin from plain lists, and a packet that is saved by it."""
+"""A lag that is held after a change to a faster path: a twin on plain lists, and a packet that it saves."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Greedy, discounted and sliding-window Thompson sampling, LinUCB and VCRoute's second reading: twins, and what each promises."""
+"""Greedy, discounted and sliding-window Thompson sampling, LinUCB and VCRoute's second reading: twins and properties."""
 
 import math
 import statistics

@@ -1,4 +1,4 @@
-"""NetEQ's delay manager: the numbers worked out by hand, and a twin of dictionaries and fractions on adversarial arrivals."""
+"""NetEQ's delay manager: numbers computed by hand, and a twin with dictionaries and fractions on adversarial arrivals."""
 
 from fractions import Fraction
 from math import floor

@@ -1,4 +1,4 @@
-"""Routers against plain-Python twins and the numbers worked out by hand."""
+"""Routers against plain Python twins and numbers computed by hand."""
 
 import math
 import statistics

@@ -1,4 +1,4 @@
-"""Which paths are kept: the three choices against their words, and the refresh against a list of all that was seen."""
+"""Selection of paths: the three choices against their definitions, and the refresh against a list of all records."""
 
 import math
 import statistics

@@ -1,4 +1,4 @@
-"""The corrected VCRoute: the sender works out the emissions of the receiver; corrections follow their formula and put errors right."""
+"""The corrected VCRoute: the sender computes the emissions of the receiver; corrections follow their formula and remove errors."""
 
 import gymnasium
 import numpy as np

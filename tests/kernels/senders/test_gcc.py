@@ -1,4 +1,4 @@
-"""GCC stage by stage against numbers worked out outside."""
+"""GCC stage by stage against numbers computed independently."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The fixed rate, and the oracle that is told the capacity."""
+"""The fixed rate, and the oracle that knows the capacity."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""TFRC against numbers worked out outside, and as a rule over a bottleneck that loses a known share."""
+"""TFRC against numbers computed independently, and as a rule over a bottleneck with a known loss rate."""
 
 import numpy as np
 import pytest

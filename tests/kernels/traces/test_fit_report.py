@@ -1,4 +1,4 @@
-"""The fit report: its measures on series of known structure, and that shipped parameters give back what they were fitted to."""
+"""The fit report: its measures on series of known structure, and the fit of the shipped parameters to the measurements."""
 
 from pathlib import Path
 

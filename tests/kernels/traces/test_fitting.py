@@ -1,4 +1,4 @@
-"""The closed forms of the fit: moments are given back, those that no law has give way and say so, and the shipped table is the fit."""
+"""The closed forms of the fit: moments are reproduced, infeasible ones are adjusted and reported, and the shipped table equals the fit."""
 
 import math
 from statistics import NormalDist

@@ -1,4 +1,4 @@
-"""The shipped link tables: what they hold, and that a changed number or a wrong field is seen."""
+"""The shipped link tables: their content, and the detection of a changed number or a wrong field."""
 
 import json
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""Traces: slots equal a slow twin, lost probes stand between their neighbours, and what is no trace is refused."""
+"""Traces: slots equal a slow twin, lost probes lie between their neighbours, and invalid traces are rejected."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Replies of a ping by arrival: send order, losses, and refusals of what is missing or broken; the data root."""
+"""Replies of a ping by arrival: send order, losses, and rejection of missing or broken files; the data root."""
 
 import gzip
 import hashlib
@@ -71,7 +71,7 @@ def test_the_data_folder_is_found_by_argument_then_variable(tmp_path, monkeypatc
     assert data_root() == tmp_path / "here"
     assert data_root(str(tmp_path)) == tmp_path
     monkeypatch.delenv("VCGYM_DATA")
-    with pytest.raises(DataError, match=r"VCGYM_DATA is None; allowed: a folder; set data.root=FOLDER or VCGYM_DATA=FOLDER"):
+    with pytest.raises(DataError, match=r"VCGYM_DATA is None; allowed: a folder; set VCGYM_DATA=FOLDER, data=FOLDER of an environment"):
         data_root()
 
 
@@ -79,7 +79,7 @@ def test_a_missing_data_folder_names_the_setting_and_the_folder(tmp_path, monkey
     monkeypatch.setenv("VCGYM_DATA", str(tmp_path / "gone"))
     with pytest.raises(DataError, match=r"VCGYM_DATA \(.*gone\)"):
         data_root()
-    with pytest.raises(DataError, match=r"data.root \(.*away\)"):
+    with pytest.raises(DataError, match=r"data \(.*away\)"):
         data_root(str(tmp_path / "away"))
 
 

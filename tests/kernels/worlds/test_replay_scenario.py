@@ -1,4 +1,4 @@
-"""Scenario replay: whatever an importer writes is played, in every environment; splits; refusals of what cannot be played."""
+"""Scenario replay: every importer's output is playable in every environment; splits; rejected input."""
 
 import gzip
 

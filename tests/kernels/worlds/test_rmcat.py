@@ -1,4 +1,4 @@
-"""The test cases of RFC 8867 and RFC 8869: as their tables say, and what cannot be a case is refused."""
+"""The test cases of RFC 8867 and RFC 8869: they match the tables, and invalid cases are rejected."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Scenarios: every one draws, starts and plays in every mode; layouts, splits, strata and refusals are as declared."""
+"""Scenarios: every one samples, starts and plays in every mode; layouts, splits, strata and errors are as declared."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Scenarios of the sending half: splits, draws, sets of capacity traces, and the mean rate of a trace."""
+"""Sending scenarios: splits, samples, sets of capacity traces, and the mean rate of a trace."""
 
 import gzip
 import math

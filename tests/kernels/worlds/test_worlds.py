@@ -1,4 +1,4 @@
-"""Worlds: a function of (world, seed, slot) alone, first-in-first-out where promised, with the statistics they were drawn from."""
+"""Worlds: a function of only (world, seed, slot), first-in-first-out where declared, with the statistics of their parameters."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Worlds drawn beforehand, in threads, and without the compiler: the same bytes."""
+"""Worlds sampled in advance, in threads, and without the compiler: the same bytes."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Worlds keep to their declared laws: margins, memory, losses, shifts, events; what is out of range is refused."""
+"""Worlds follow their declared distributions: margins, memory, losses, shifts, events; parameters out of range are rejected."""
 
 import math
 

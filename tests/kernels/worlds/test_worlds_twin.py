@@ -1,7 +1,7 @@
 """World kernels against a twin that goes slot by slot in plain Python, for random parameters.
 
-The twin draws by the written definitions: SplitMix64 on Python's integers, a table read through logarithms, the bursts and losses one slot
-after the other, arrivals as absolute times. Equal to the last bit, but for the queueing, 2^y: there within 1 us a link and 2^-21 of it.
+The twin samples by the written definitions: SplitMix64 on Python's integers, a table read through logarithms, bursts and losses slot by
+slot, arrivals as absolute times. Results are equal bit for bit, except the queueing, 2^y: there within 1 us per link and 2^-21 of it.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""A forecast in the observation: what a predictor says of what the records tell, in its own place, and nothing else changes."""
+"""A forecast in the observation: the predictor's output for the records, at its own index; nothing else changes."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""The 150 numbers of the Bandwidth Estimation Challenge, beside a slow twin that reads the log of all packets."""
+"""The 150 numbers of the Bandwidth Estimation Challenge against a slow twin that reads the log of all packets."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""What holds of the clocked player on any stream, and of a batch of players driven as a call drives them."""
+"""Properties of the clocked player on any stream, and of a batch of players driven as in a call."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What must hold of Rate and SendOrder whatever is decided: accounts, same bytes however batched, and no knowledge of the future."""
+"""Properties of Rate and SendOrder for any decisions: counters add up, batching changes nothing, no leak of the future."""
 
 import math
 
@@ -168,8 +168,8 @@ def with_outage(env, at_us):
 def test_the_future_does_not_leak(env_id, observation, what):
     """Something changes at 2 s: capacity falls, a flow or another call begins, packets are lost, the last hop stands still.
 
-    Whatever is shown before is the same, afterwards it is not. What becomes of packets on their way is not known before one that is sent
-    then could have been there and a report of it back.
+    Observations before are equal, later ones are not. The fate of packets in flight is unknown until a packet sent at that time could have
+    arrived and its report could be back.
     """
     border_us = 2_000_000
     env, changed = (make(env_id, num_envs=1, observation=observation) for _ in range(2))

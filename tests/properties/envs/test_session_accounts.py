@@ -1,4 +1,4 @@
-"""The accounts of a call close: rewards add up to the totals, every packet is accounted for once, time does not run back."""
+"""The counters of a call are consistent: rewards add up to the totals, every packet is counted once, time never decreases."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""Change every delay after a slot, and nothing that has reached the agent by then moves: every environment, every mode."""
+"""A change of all delays after a slot changes nothing that has reached the agent before: every environment, every mode."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""A rule outside, acting through `predict` on records, plays the same call as that rule inside, packet by packet. Every rule there is."""
+"""A rule outside, acting through `predict` on records, plays the same call as inside, packet by packet; for every rule."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Same seed, same bytes: however many sessions stand side by side, in whatever order, on however many threads, in whatever process."""
+"""The same seed gives the same bytes for any number and order of sessions, any number of threads, in any process."""
 
 import hashlib
 import subprocess

@@ -1,4 +1,4 @@
-"""What must hold of a call behind an uplink: accounts, no knowledge of the future, same bytes, rules outside that equal rules inside."""
+"""Properties of a call behind an uplink: counters add up, no leak of the future, same bytes, rules outside equal rules inside."""
 
 import importlib.util
 import itertools

@@ -1,4 +1,4 @@
-"""What an oracle sees of a world: every delay as it is, losses only by their probability; and no system beats its oracle."""
+"""An oracle's view of a world: every delay, but only the probability of losses; and no system beats its oracle."""
 
 import numpy as np
 import pytest

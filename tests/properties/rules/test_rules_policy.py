@@ -1,4 +1,4 @@
-"""What holds for every rule behind `predict`: batches, order, resuming, plain Python, and the disk cache."""
+"""Properties of every rule behind `predict`: batches, order, resuming, plain Python, and the disk cache."""
 
 import copy
 import json

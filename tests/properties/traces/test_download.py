@@ -1,4 +1,4 @@
-"""A set is fetched whole and as stated, or not at all; the catalogue sees what changed since."""
+"""A set is downloaded completely and with the stated hash, or not at all; the catalogue detects later changes."""
 
 import gzip
 import hashlib

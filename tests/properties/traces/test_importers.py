@@ -1,4 +1,4 @@
-"""Imports of ping logs and CSV: the shipped samples, hand-made logs, and that any content is a trace or refused by file, line and value."""
+"""Imports of ping logs and CSV: the shipped samples, handmade logs; any content is a trace or rejected with file, line and value."""
 
 import gzip
 import json

@@ -1,6 +1,6 @@
-"""More than a million random lines of ping, whole and spoiled: the import equals what was sent, or an error names the spoiled line.
+"""More than a million random lines of ping, valid and corrupted: the import equals the sent pings, or an error names the corrupted line.
 
-Each log is written from known pings. Pings are spaced evenly, so that the send time of a lost one is known too.
+Each log is written from known pings. Pings are evenly spaced, so the send time of a lost one is known too.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""RTP arrival logs: unwrapping at 16 and 32 bits, copies, order, units and rates; and what a receiver alone makes of them."""
+"""RTP arrival logs: unwrapping at 16 and 32 bits, duplicates, order, units and rates; and a receiver alone on them."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""CSV of send time and delay, whole and spoiled: the import equals what was written, or an error names the row."""
+"""CSV of send time and delay, valid and corrupted: the import equals the written data, or an error names the row."""
 
 import gzip
 import lzma

@@ -1,4 +1,4 @@
-"""WonderProxy's public pings, raw and grouped, on made-up bursts: equal to slow twins, or refused with file and line."""
+"""WonderProxy's public pings, raw and grouped, on synthetic bursts: equal to slow twins, or rejected with file and line."""
 
 import gzip
 import statistics

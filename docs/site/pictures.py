@@ -1,0 +1,106 @@
+"""Pictures of docs/pictures.md: ``python docs/site/pictures.py`` draws them anew, what the environments render and two calls in full."""
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.systems import load_system
+from vcgym.envs.faces.render import DOTS_PER_INCH, INCHES
+from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
+from vcgym.network.scenarios.scenario import Scenario
+
+FOLDER = Path(__file__).parents[1] / "pictures"
+GREEDY = load_system("GRD+EWMA-tuned")
+RENDERED: dict[str, tuple[Any, int, int]] = {
+    "Relay": (RulePolicy(GREEDY.router), 100, 8),
+    "Playout": (RulePolicy(None, GREEDY.receiver), 330, 3),
+    "Call": (RulePolicy(GREEDY.router, GREEDY.receiver), 45, 5),
+}
+"""What decides in the picture of each environment, how many decisions before it is drawn, and the seed of its world."""
+BLOCKS = 8  # of 5.12 s
+GREY, BLUE, RED = "#b8bec6", "#1f4ea1", "#c83c28"
+
+
+def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
+    """Draw an environment after some decisions of a policy."""
+    envs = gymnasium.make_vec(f"vcgym/{name}-v0", num_envs=1, observation=policy.reads, action=policy.action)
+    observation, _ = envs.reset(seed=seed)
+    state: Any = None
+    for _ in range(decisions):
+        action, state = policy.predict(observation, state)
+        observation, _, _, truncated, _ = envs.step(action)
+        if truncated.any():
+            break
+    _save(lambda axes: envs.unwrapped.draw(axes, 0), name.lower())
+
+
+def call(name: str, title: str, stratum: str, systems: dict[str, str], seed: int, seconds: tuple[float, float]) -> None:
+    """Draw what each of two systems did with the packets of one call: the delays of all paths, of the packets, and of what was heard."""
+    scenario = Scenario("wonderproxy", "correlated", BLOCKS * BLOCK_SLOTS)
+    draw = scenario.draw("validation", seed, stratum=stratum)
+    batches = batches_together(scenario, [load_system(system)[:2] for system in systems], 1, log=True)
+    play_together(batches, [draw])
+    world, blocks = scenario.world(1), []
+    world.start(0, draw)
+    for _ in range(BLOCKS):
+        blocks.append(world.delay_us[0, :, :BLOCK_SLOTS].copy())
+        world.fill(np.zeros(1, np.int64))
+    delay_ms = np.concatenate(blocks, axis=1) / 1000.0
+    delay_ms[delay_ms == LOST / 1000.0] = np.nan
+    shown = slice(*(int(100 * at) for at in seconds))
+    at_s = np.arange(delay_ms.shape[1]) / 100.0
+
+    def drawn(axes: Any) -> None:
+        axes.plot(at_s[shown], delay_ms[:, shown].T, color=GREY, linewidth=0.5)
+        axes.plot([], [], color=GREY, label="each path")
+        for (system, said), batch, color in zip(systems.items(), batches, (RED, BLUE), strict=True):
+            played = batch.played()
+            sent_us = np.arange(played.played_us.shape[1]) * played.packet_us
+            heard = played.played_us[0] >= 0
+            axes.plot(at_s[shown], _used(delay_ms, played.path[0])[shown], color=color, linewidth=1.0, alpha=0.6, label=f"{system}: {said}")
+            heard_ms = np.where(heard, (played.played_us[0] - sent_us) / 1000.0, np.nan)
+            axes.plot(at_s[shown], heard_ms[shown], color=color, linewidth=1.8, label="... when it is heard")
+            gone = np.flatnonzero(~heard[shown]) + shown.start
+            axes.plot(at_s[gone], np.full(len(gone), 4.0 if color == RED else 12.0), "|", color=color, markersize=5)
+        top = 1.6 * np.nanmax(_used(delay_ms, batches[0].played().path[0])[shown])
+        axes.set(xlim=seconds, ylim=(0, top), xlabel="time in the call (s)", ylabel="delay (ms)", title=title)
+
+    _save(drawn, name)
+
+
+def _used(delay_ms: np.ndarray, path: np.ndarray) -> np.ndarray:
+    return delay_ms[path[: delay_ms.shape[1]], np.arange(min(len(path), delay_ms.shape[1]))]
+
+
+def _save(draw: Any, name: str) -> None:
+    figure = Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
+    axes = figure.add_subplot()
+    draw(axes)
+    axes.legend(loc="upper right", fontsize="small")
+    axes.grid(color="#e8eaed")
+    FOLDER.mkdir(exist_ok=True)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
+    picture.quantize(64, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+
+
+def main() -> None:
+    """Draw all of them."""
+    for name, arguments in RENDERED.items():
+        rendered(name, *arguments)
+    call("relay_avoided", "A bad relay avoided", "best-link", {"BEST-WM": "stays", "GRD+EWMA-tuned": "leaves"}, 5, (16.0, 36.0))
+    lags = {"DRT-FIX": "a lag of 60 ms", "DRT-EWMA-tuned": "a lag that follows"}
+    call("burst_ridden_out", "A burst ridden out", "user-node", lags, 5, (16.0, 36.0))
+
+
+if __name__ == "__main__":
+    main()
