@@ -1,15 +1,15 @@
-"""The judge of all papers: when ours counts as the published, by the rule that stands with the statement.
+"""The judge of all papers: decides by the statement's rule whether our value reproduces the published one.
 
-    within       ours, with its interval, overlaps the accepted range, and the interval is no wider than half of what it is held against
+    within       our interval overlaps the accepted range, and is no wider than half of the value it is compared with
     at most      the upper end of the interval is at most the accepted high end
     at least     the lower end of the interval is at least the accepted low end
-    lower        the change lies below 0 with 95 % confidence and, where a size is printed, its interval overlaps that size
-    higher       the change lies above 0 with 95 % confidence
-    equal        the interval of the change lies within the accepted range
+    lower        the change is below 0 with 95 % confidence and, if a size is published, its interval overlaps that size
+    higher       the change is above 0 with 95 % confidence
+    equal        the interval of the change is within the accepted range
     not higher   the upper end of the interval of the change is at most the accepted high end
     none         cannot be judged
 
-A number without an interval (one that no sampling touches, or an extreme over all worlds) is its own interval; one whose worlds leave no
+A number without an interval (independent of sampling, or an extreme over all worlds) is its own interval; a number whose worlds give no
 interval (NaN) cannot be judged.
 """
 
@@ -24,7 +24,7 @@ SMALLER, LARGER = "the direction holds, the size is smaller", "the direction hol
 
 
 def judge(statement: Statement, ours: Estimate) -> tuple[str, str]:
-    """Return the verdict on a measured value, one of `WORDS`, and the reason for it."""
+    """Return the verdict on a measured value, one of `WORDS`, and its reason."""
     low, high = ours.low, ours.high
     if statement.rule == "none":
         return CANNOT, statement.note

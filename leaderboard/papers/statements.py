@@ -1,7 +1,7 @@
-"""A statement of a paper: one published number or direction, and the rule by which ours counts as the same.
+"""A statement of a paper: one published number or direction, and the rule by which our value reproduces it.
 
-Statements are data, a JSON file per paper in `vcgym.data`. What a statement is measured by is the paper's own affair; rule, verdict and
-table are those of all papers (`judge`, `verdicts`).
+Statements are data, a JSON file per paper in `vcgym.data`. Each paper has its own measures; rules, verdicts and tables are common to all
+papers (`judge`, `verdicts`).
 """
 
 from typing import Literal, Self, TypeVar
@@ -12,21 +12,21 @@ Rule = Literal["within", "at most", "at least", "lower", "higher", "equal", "not
 
 
 class Record(BaseModel):
-    """A part of a statements file: immutable, without unknown fields or NaN."""
+    """Part of a statements file: immutable, without unknown fields or NaN."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Statement(Record):
-    """Published number or direction, and the rule by which ours counts as the same.
+    """Published number or direction, and the rule by which our value reproduces it.
 
     Attributes:
-        id: its name.
+        id: name of the statement.
         source: table, figure or section.
-        kind: T in a table, X in the text, F a picture alone.
-        text: its subject.
-        published: as printed.
-        rule: when ours counts as the same; see `vcgym.leaderboard.papers.judge`.
+        kind: T: in a table, X: in the text, F: only in a picture.
+        text: subject of the statement.
+        published: published value as text.
+        rule: rule of reproduction; see `vcgym.leaderboard.papers.judge`.
         accepted: the published value or range, with its declared tolerance, in the unit of the measure.
         note: a remark for the reader.
     """
@@ -55,10 +55,10 @@ StatementT = TypeVar("StatementT", bound=Statement)
 
 
 def each_once(statements: tuple[StatementT, ...]) -> tuple[StatementT, ...]:
-    """Return the statements, each of another id.
+    """Return the statements after a check that their ids are distinct.
 
     Raises:
-        ValueError: naming the ids.
+        ValueError: the message names the repeated ids.
     """
     names = [statement.id for statement in statements]
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -12,7 +12,7 @@ from vcgym.leaderboard.results.files import Layout
 from vcgym.leaderboard.statistics import Estimate
 
 INPUT, OUTCOME = "input", "outcome"
-ANY = "any"  # accounting of what is no delay of a packet
+ANY = "any"  # accounting of quantities other than packet delays
 NOTHING = Estimate(math.nan, math.nan, math.nan)
 
 _COLUMNS = dict.fromkeys(("statement", "source", "kind", "text", "mode", "accounting", "published"), "string") | {
@@ -32,16 +32,16 @@ def verdict_row(
     statement: Statement, mode: str, ours: Estimate, unit: str, *, accounting: str = ANY, is_input: bool = False,
     cannot: tuple[str, str] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the row of `VERDICTS` of one statement in one mode.
+    """Return the row of `VERDICTS` for one statement in one mode.
 
     Args:
-        statement: what is judged.
+        statement: statement to judge.
         mode: kind of worlds.
-        ours: the measured value.
-        unit: of `ours`; shares in "%" or "points" are shown times 100.
-        accounting: of a packet's delay.
-        is_input: the number is an input of ours.
-        cannot: verdict and reason where nothing could be measured.
+        ours: our measured value.
+        unit: unit of `ours`; shares in "%" or "points" are shown times 100.
+        accounting: accounting of packet delays.
+        is_input: true if the number is one of our inputs.
+        cannot: verdict and reason if nothing could be measured.
     """
     verdict, reason = cannot or judge(statement, ours)
     noted = f"{reason}; {statement.note}" if statement.note and reason != statement.note else reason
@@ -53,13 +53,13 @@ def verdict_row(
 
 
 def verdict_cell(row: Mapping[str, Any], explain: bool) -> str:
-    """Return the cell of a verdict in a table: the word, bold if reproduced, the value, and the reason if that is to be explained."""
+    """Return the cell of a verdict in a table: the word (bold if reproduced), the value, and the reason if `explain`."""
     word = f"**{row['verdict']}**" if row["verdict"] == REPRODUCED else row["verdict"]
     return f"{word} {shown(row)}".rstrip() + (f": {row['reason']}" if explain else "")
 
 
 def shown(row: Mapping[str, Any]) -> str:
-    """Return value and interval of a row as text; a number that is its own interval stands alone, "" where there is none."""
+    """Return value and interval of a row as text; the interval is omitted if it equals the value; "" without a value."""
     if math.isnan(row["ours"]):
         return ""
     factor, digits = (100.0, 3) if row["unit"] in ("%", "points") else (1.0, 4)

@@ -1,1 +1,1 @@
-"""Submissions of others: a folder of a card and weights, read with no pickle and none of their code, played, logged and replayed."""
+"""Submissions: a folder with a card and weights, read without pickle and without running its code, played, logged and replayed."""

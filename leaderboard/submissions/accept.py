@@ -1,4 +1,4 @@
-"""Submissions that a leaderboard has taken: copies beside its results, played with the others from then on."""
+"""Accepted submissions of a leaderboard: copies in its folder of results, played in every later run."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -11,20 +11,20 @@ from vcgym.leaderboard.submissions.load import read, take
 from vcgym.leaderboard.submissions.trial import Observed
 from vcgym.network.traces.refusal import shown
 
-FOLDER = "submissions"  # within that of the results
+FOLDER = "submissions"  # within the folder of results
 
 
 def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]) -> str:
     """Check and try the submission in `folder`, copy it to the results in `board`, and return its name.
 
     Args:
-        folder: of the submission.
-        board: of the results.
-        observed: what it is tried on, see `vcgym.leaderboard.submissions.trial.observe`.
-        rules: names of all rules that may be played beside it.
+        folder: folder of the submission.
+        board: folder of the results.
+        observed: observations of the trial, see `vcgym.leaderboard.submissions.trial.observe`.
+        rules: names of all rules that may be played with it.
 
     Raises:
-        RefusedError: it is not taken, or a rule, an agent of ours or another submission has its name.
+        RefusedError: it is rejected, or a rule, an agent trained here or another submission has its name.
     """
     submission = take(folder, observed)
     name = submission.card.name
@@ -42,7 +42,7 @@ def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]
 
 
 def accepted(board: Path) -> tuple[dict[str, PublishedAgent], dict[str, str]]:
-    """Return the submissions that lie with the results in `board`, read again, by name; and those that are refused, with the reason."""
+    """Read the submissions in `board` again; return the valid ones by name, and the rejected ones with the reason."""
     kept, taken, left_out = board / FOLDER, dict[str, PublishedAgent](), dict[str, str]()
     for folder in sorted(kept.iterdir()) if kept.is_dir() else []:
         if folder.name.startswith("."):

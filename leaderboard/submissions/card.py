@@ -1,4 +1,4 @@
-"""The card of a submission, and what it must hold for the submission to play `vcgym/Call-v0`."""
+"""The card of a submission, and its required content for `vcgym/Call-v0`."""
 
 import math
 from pathlib import Path
@@ -26,16 +26,16 @@ MAX_STATE_TENSORS, MAX_STATE_AXES, MAX_STATE_NUMBERS = 16, 3, 1 << 18
 
 
 class OnnxCard(BaseModel):
-    """The environment and features that `policy.onnx` was made for.
+    """Environment and features of `policy.onnx`.
 
     Attributes:
-        env_id: the environment.
-        path_features: names of the features of one path, in the order the model takes them.
-        call_features: names of the features of the call, likewise.
-        levels: that it scores.
-        steps: transitions trained on.
-        router, receiver: a system whose rule sets that control; at most one of them, and the model then scores the other control alone.
-        state: shape of each tensor that it remembers within a call, "paths" for the number of paths.
+        env_id: id of the environment.
+        path_features: names of the features of one path, in the order of the model's input.
+        call_features: names of the features of the call, in the order of the model's input.
+        levels: number of scored levels.
+        steps: transitions in training.
+        router, receiver: a system whose rule sets that control; at most one of them, and the model then scores only the other control.
+        state: shape of each state tensor within a call, with "paths" for the number of paths.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -57,14 +57,14 @@ class OnnxCard(BaseModel):
 
 
 class SubmissionCard(BaseModel):
-    """The content of card.json of a submission.
+    """Content of card.json of a submission.
 
     Attributes:
-        name: on the leaderboard; must not begin as an oracle's.
-        authors, description, licence: a line each.
-        weights: which file holds them.
-        agent: with agent.safetensors, the card that training published, unchanged.
-        onnx: with policy.onnx, what the model was made for.
+        name: name on the leaderboard; must not have the prefix of oracles.
+        authors, description, licence: one line each.
+        weights: name of the weights file.
+        agent: with agent.safetensors: the card published by training, unchanged.
+        onnx: with policy.onnx: environment and features of the model.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -89,10 +89,10 @@ class SubmissionCard(BaseModel):
 
 
 def parse_card(path: Path, content: bytes) -> SubmissionCard:
-    """Return the card in `content`.
+    """Parse and check the card in `content`.
 
     Raises:
-        RefusedError: it is malformed, or of another environment, other features or other actions.
+        RefusedError: it is malformed, or has another environment, other features or other actions.
     """
     try:
         card = SubmissionCard.model_validate_json(content)
@@ -122,7 +122,7 @@ def _refuse_other_agent(path: Path, card: AgentCard) -> None:
 
 
 def call_parts(paths: int) -> list[ObservedPart]:
-    """Return the parts of an observation of `vcgym/Call-v0` with so many paths."""
+    """Return the parts of an observation of `vcgym/Call-v0` with `paths` paths."""
     of_path, of_call = ([feature.name for feature in features] for features in (PATH_FEATURES, CALL_FEATURES))
     return [ObservedPart(name="paths", items=paths, features=of_path), ObservedPart(name="call", features=of_call)]
 
@@ -156,7 +156,7 @@ def _refuse_state(path: Path, card: OnnxCard) -> None:
 
 
 def _refuse_other(path: Path, field: str, found: object, wanted: object) -> None:
-    """Refuse a value that is not the wanted one, naming the innermost field that differs."""
+    """Raise RefusedError if a value differs from the wanted one; the message names the innermost field that differs."""
     if found == wanted:
         return
     if isinstance(found, dict) and isinstance(wanted, dict) and found.keys() == wanted.keys():

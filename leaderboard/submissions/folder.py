@@ -1,4 +1,4 @@
-"""A submission's folder as bytes: two plain files of bounded size, read once, nothing followed and nothing unpacked."""
+"""A submission's folder as bytes: two plain files of bounded size, read once, without following links or unpacking archives."""
 
 import os
 from pathlib import Path
@@ -9,12 +9,12 @@ from vcgym.network.traces.refusal import MAX_LINE, one_line, shown
 
 CARD = "card.json"
 SAFETENSORS, ONNX = "agent.safetensors", "policy.onnx"
-MIN_FOUND = 100  # characters of a fault that are always shown
+MIN_FOUND = 100  # minimum number of shown characters of a fault
 MAX_BYTES = {CARD: 1 << 18, SAFETENSORS: 1 << 24, ONNX: 1 << 24}
 
 
 class RefusedError(ValueError):
-    """A submission that is refused: the file, the fault, and the allowed value."""
+    """Rejection of a submission: the file, the fault, and the allowed value."""
 
     def __init__(self, location: Path | str, found: str, allowed: str) -> None:
         super().__init__(str(location), found, allowed)
@@ -26,11 +26,11 @@ class RefusedError(ValueError):
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
-    """Read the content of card and weights, by file name.
+    """Read card and weights, and return their content by file name.
 
     Raises:
-        RefusedError: it is no folder (archives are not unpacked), holds anything but a card and one file of weights, or a file is a link, a
-            device, too large, or cannot be read.
+        RefusedError: it is not a folder (archives are not unpacked), contains anything but a card and one weights file, or a file is a
+            link, a device, too large or unreadable.
     """
     if folder.is_symlink() or not folder.is_dir():
         raise RefusedError(folder, "is not a folder", "a folder, not a link to one; archives are not unpacked")

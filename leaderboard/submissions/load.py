@@ -1,4 +1,4 @@
-"""Loading of a submission's folder as a policy: card, weights, and a trial. Each step refuses before the next begins."""
+"""Loading of a submission's folder as a policy: card, weights, and a trial. Each step must pass before the next begins."""
 
 import math
 from functools import cached_property
@@ -19,15 +19,15 @@ from vcgym.leaderboard.submissions.onnx_model import CheckedModel, checked_model
 from vcgym.leaderboard.submissions.onnx_session import decide, open_session
 from vcgym.leaderboard.submissions.trial import Observed, try_submission
 
-_HEADER_BYTES = 1 << 16  # of a safetensors file
+_HEADER_BYTES = 1 << 16  # maximum header size of a safetensors file
 
 
 class OnnxPolicy:
-    """A checked model as a policy of `vcgym/Call-v0`, session by session; the runtime is opened at the first decision.
+    """Policy of `vcgym/Call-v0` with a checked model, session by session; the runtime is opened at the first decision.
 
     Args:
-        model: of the submission.
-        card: of the model.
+        model: checked model of the submission.
+        card: card of the model.
     """
 
     reads = "features"
@@ -47,12 +47,12 @@ class OnnxPolicy:
 
         Args:
             observation: (sessions, features).
-            state: what the decision before gave, one entry per session; None starts every session.
+            state: state returned by the previous decision, one entry per session; None starts every session.
             episode_start: (sessions,) bool, sessions that start; None: none, unless `state` is None.
-            deterministic: without effect.
+            deterministic: ignored.
 
         Returns:
-            Path and level of each session, (sessions, 2), or the one that the model sets, (sessions,); and what it remembers.
+            Path and level of each session (sessions, 2), or the one control of the model (sessions,); and the state.
         """
         rows = np.asarray(observation, np.float32)
         border = rows.shape[1] - CALL_WIDTH
@@ -67,12 +67,12 @@ class OnnxPolicy:
 
 
 class Submission(NamedTuple):
-    """A submission as it was read and checked.
+    """Submission after reading and checks.
 
     Attributes:
-        card: of the submission.
-        policy: that plays it.
-        published: the content of its folder, which any process can load.
+        card: card of the submission.
+        policy: policy of the submission.
+        published: content of its folder, which any process can load.
     """
 
     card: SubmissionCard
@@ -81,11 +81,11 @@ class Submission(NamedTuple):
 
 
 def take(folder: Path, observed: Observed) -> Submission:
-    """Read a submission, check it, and try it.
+    """Read, check and try a submission.
 
     Args:
-        folder: see docs/submissions.md.
-        observed: what it is tried on, see `vcgym.leaderboard.submissions.trial.observe`.
+        folder: folder of the submission, see docs/submissions.md.
+        observed: observations of the trial, see `vcgym.leaderboard.submissions.trial.observe`.
 
     Raises:
         RefusedError: naming the file, what is wrong, and what is allowed.
@@ -96,7 +96,7 @@ def take(folder: Path, observed: Observed) -> Submission:
 
 
 def read(folder: Path) -> Submission:
-    """Read a submission and check it; a model is read, not run.
+    """Read and check a submission; a model is not run.
 
     Raises:
         RefusedError: naming the file, what is wrong, and what is allowed.
@@ -113,14 +113,14 @@ def read(folder: Path) -> Submission:
 
 
 def load(folder: Path) -> Policy:
-    """Return the policy in the folder of a submission that `take` has checked."""
+    """Load the policy of a submission that `take` has checked."""
     return read(folder).policy
 
 
 def _policy(card: SubmissionCard, weights: bytes, folder: Path) -> Policy:
     if card.onnx is not None:
         return OnnxPolicy(checked_model(folder / ONNX, weights), card.onnx)
-    assert card.agent is not None  # the card says so
+    assert card.agent is not None  # follows from the card's check
     path = folder / SAFETENSORS
     _refuse_other_size(path, card.agent, weights)
     try:
@@ -131,7 +131,7 @@ def _policy(card: SubmissionCard, weights: bytes, folder: Path) -> Policy:
 
 
 def _refuse_other_size(path: Path, card: AgentCard, weights: bytes) -> None:
-    """Raise RefusedError, before anything is read, unless header and tensors are as long as those of the card's network."""
+    """Raise RefusedError, before anything is parsed, unless header and tensors have the sizes of the card's network."""
     wanted = 4 * sum(math.prod(shape) for shape in card.network.tensor_shapes().values())
     header = int.from_bytes(weights[:8], "little") if len(weights) >= 8 else 0
     if not 2 <= header <= _HEADER_BYTES or len(weights) != 8 + header + wanted:

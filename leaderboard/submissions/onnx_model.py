@@ -1,9 +1,9 @@
-"""The check that an ONNX model is harmless and of bounded size: read against the allowed part of the format, before any runtime sees it.
+"""Check that an ONNX model is harmless and of bounded size: parsed with the allowed part of the format, before any runtime reads it.
 
-What `vcgym.agents.exported.onnx_format` does not declare - functions, graphs within nodes, sparse or quantised tensors, training - is
-refused as unknown. Operators are those of feed-forward and recurrent networks. Whatever sets a shape must follow from constants and from
-the shapes of the inputs alone, so a trial with each shape of input shows the memory it will ever take. The runtime is given what was read
-here, written anew, not the bytes that came.
+Parts that `vcgym.agents.exported.onnx_format` does not declare (functions, graphs within nodes, sparse or quantised tensors, training) are
+rejected as unknown. Operators are those of feed-forward and recurrent networks. Shapes must follow from constants and from the shapes of
+the inputs, so a trial with each input shape shows the maximum memory. The runtime gets the parsed content, written anew, not the original
+bytes.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ MAX_NODES = 2000
 _TYPES: dict[int, np.dtype[Any]] = {FLOAT: np.dtype("<f4"), INT64: np.dtype("<i8"), BOOL: np.dtype("?")}
 _OPSETS = range(13, 24)
 
-# Which operands set the shape of what comes out; of the others none does, whatever they hold.
+# Operands whose values determine the shape of the output; those of other operators never do.
 _SHAPING = {
     "ConstantOfShape": (0,), "Expand": (1,), "Range": (0, 1, 2), "Reshape": (1,), "Slice": (1, 2, 3, 4), "Split": (1,), "Squeeze": (1,),
     "Unsqueeze": (1,), **{f"Reduce{kind}": (1,) for kind in ("L2", "Max", "Mean", "Min", "Sum")},
@@ -36,11 +36,11 @@ _OPERATORS = {
 
 
 class CheckedModel(NamedTuple):
-    """A model that was read against the allowed part of the format.
+    """Model that was parsed with the allowed part of the format.
 
     Attributes:
-        content: written anew from what was read.
-        numbers: float32 numbers that it holds.
+        content: content, written anew from the parsed model.
+        numbers: number of float32 values in the model.
     """
 
     content: bytes
@@ -48,14 +48,14 @@ class CheckedModel(NamedTuple):
 
 
 def checked_model(path: Path, content: bytes) -> CheckedModel:
-    """Check the model in `content` and return it as the runtime may read it.
+    """Check the model in `content` and return it in a form that is safe for the runtime.
 
     Args:
-        path: that errors name.
-        content: of the file.
+        path: path for error messages.
+        content: content of the file.
 
     Raises:
-        RefusedError: it is no ONNX model, or not one that is allowed.
+        RefusedError: it is not an ONNX model, or not an allowed one.
     """
     model: Any = Model()
     try:
@@ -78,7 +78,7 @@ def checked_model(path: Path, content: bytes) -> CheckedModel:
 
 
 def _within(location: str, message: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the message and all messages in it, each with its place."""
+    """Yield the message and all nested messages, each with its location."""
     yield location, message
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:

@@ -1,8 +1,8 @@
 """The runtime of a checked model: one session, one thread, one decision at a time, so that results do not depend on other calls.
 
-Inputs `paths` float32 (1, P, PATH_WIDTH) and `call` float32 (1, CALL_WIDTH), outputs `path_scores` (1, P) and `level_scores` (1, LEVELS),
-less that of a control which a rule sets: the highest score is the action. A model that remembers takes each tensor of its state as a
-further float32 input, (1, *shape), zeros at the start of a call, and gives it back as `next_NAME`.
+Inputs are `paths` float32 (1, P, PATH_WIDTH) and `call` float32 (1, CALL_WIDTH); outputs are `path_scores` (1, P) and `level_scores`
+(1, LEVELS), without that of a control set by a rule. The highest score is the action. A recurrent model takes each state tensor as a
+further float32 input (1, *shape), zero at the start of a call, and returns it as `next_NAME`.
 """
 
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from vcgym.envs.faces.vector.actions import LEVELS
 
 INPUTS, OUTPUTS = ("paths", "call"), ("path_scores", "level_scores")
-NEXT = "next_"  # prefix of the state that comes out
-PATHS = "paths"  # as a length in a shape: the number of paths
+NEXT = "next_"  # prefix of the output state
+PATHS = "paths"  # in a shape: the number of paths
 
 
 class Interface(NamedTuple):
-    """Outputs that are scores, and the shape of each tensor of the state, without the axis of the session."""
+    """Names of the score outputs, and the shape of each state tensor without the session axis."""
 
     scores: tuple[str, ...]
     state: Mapping[str, tuple[int | str, ...]]
 
     def start(self, paths: int) -> dict[str, NDArray[np.float32]]:
-        """Return the state at the start of a call over so many paths."""
+        """Return the state at the start of a call over `paths` paths."""
         shapes = {name: [paths if length == PATHS else int(length) for length in shape] for name, shape in self.state.items()}
         return {name: np.zeros((1, *shape), np.float32) for name, shape in shapes.items()}
 
@@ -35,7 +35,7 @@ def open_session(model: bytes, interface: Interface) -> Any:
     """Open a session of the runtime on one thread.
 
     Raises:
-        ValueError: other inputs or outputs than the interface has.
+        ValueError: inputs or outputs differ from the interface.
     """
     axes = {"paths": 3, "call": 2} | dict.fromkeys(interface.scores, 2)
     return open_model(model, axes | {f"{prefix}{name}": 1 + len(shape) for name, shape in interface.state.items() for prefix in ("", NEXT)})
@@ -69,17 +69,17 @@ def decide(
     """Decide once for one session.
 
     Args:
-        session: opened for the interface.
-        interface: of the model.
+        session: session opened for the interface.
+        interface: interface of the model.
         paths: (P, PATH_WIDTH) features.
         call: (CALL_WIDTH,) features.
-        state: that the decision before gave, or that of the start.
+        state: state of the previous decision, or of the start.
 
     Returns:
-        The index of the highest score of each output of scores, and the state.
+        The index of the highest score of each score output, and the state.
 
     Raises:
-        ValueError: an output of another shape, or a value that is not finite.
+        ValueError: an output has a wrong shape or a non-finite value.
     """
     shapes = {"path_scores": (1, len(paths)), "level_scores": (1, LEVELS)}
     wanted = {name: shapes[name] for name in interface.scores} | {f"{NEXT}{name}": value.shape for name, value in state.items()}

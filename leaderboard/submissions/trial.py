@@ -1,10 +1,10 @@
-"""A trial of a submission in a process of its own, with bounded memory and time: a crash or a swelling model stays there.
+"""Trial of a submission in a separate process with bounded memory and time, which contains crashes and excessive memory.
 
-The submission decides on what a call on each of the suite's scenarios shows, decision by decision, with what it remembers. The calls are
-played here by random actions, so that the observations cover more than one policy would see; the process gets the observations alone.
+The submission decides in sequence, with its state, on the observations of a call on each scenario of the suite. The calls are played here
+with random actions, so that observations cover more than one policy would see; the process gets only the observations.
 
-``python -m vcgym.leaderboard.submissions.trial FOLDER OBSERVATIONS`` is that process. Memory is bounded where the system bounds it (Linux);
-the processor's time everywhere.
+``python -m vcgym.leaderboard.submissions.trial FOLDER OBSERVATIONS`` is that process. The system bounds memory on Linux, and CPU time
+everywhere.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ Observed = Mapping[str, NDArray[np.float32]]
 
 
 class _Wanderer:
-    """A policy that takes random actions and keeps what it observes."""
+    """Policy that takes random actions and records its observations."""
 
     reads = "features"
 
@@ -46,13 +46,13 @@ class _Wanderer:
     def predict(
         self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False
     ) -> tuple[NDArray[Any], Any]:
-        """Return random actions, and keep the observation."""
+        """Return random actions and record the observation."""
         self.seen.append(np.array(observation, np.float32))
         return self._rng.integers(0, [self._paths, LEVELS], (len(observation), 2)), state
 
 
 def observe(parts: Iterable[tuple[Part, AnyScenario]]) -> Observed:
-    """Return what a call on the first world of each part over paths shows, and a call of zeros for each number of paths."""
+    """Return the observations of a call on the first world of each part over paths, and zeros for each number of paths."""
     seen: dict[str, list[NDArray[np.float32]]] = {}
     for part, scenario in parts:
         if isinstance(scenario, Scenario):
@@ -64,15 +64,15 @@ def observe(parts: Iterable[tuple[Part, AnyScenario]]) -> Observed:
 
 
 def try_submission(weights: Path, files: Iterable[tuple[str, bytes]], observed: Observed) -> None:
-    """Let a submission decide on observations, in a process of its own.
+    """Let a submission decide on observations in a separate process.
 
     Args:
-        weights: the weights, which errors name.
+        weights: path of the weights for error messages.
         files: name and content of the submission's files.
-        observed: of `observe`.
+        observed: result of `observe`.
 
     Raises:
-        RefusedError: it cannot be loaded, has other inputs or outputs, gives values that are not finite, or needs more than is allowed.
+        RefusedError: it cannot be loaded, has wrong inputs or outputs, returns non-finite values, or exceeds the limits.
     """
     allowed = f"weights that decide on every observation within {MEMORY_BYTES >> 30} GiB and {PROCESSOR_S} s"
     with TemporaryDirectory(prefix="vcgym-trial-") as home:
@@ -96,7 +96,7 @@ def _main() -> None:
     for limit, value in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, PROCESSOR_S), (resource.RLIMIT_CORE, 0)):
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(limit, (value, value))
-    from vcgym.leaderboard.submissions.load import load  # under the limits
+    from vcgym.leaderboard.submissions.load import load  # imported after the limits are set
 
     policy = load(Path(sys.argv[1]))
     for calls in load_file(sys.argv[2]).values():

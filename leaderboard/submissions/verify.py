@@ -1,4 +1,4 @@
-"""Verification of scores: every logged call is played again from its actions alone, and its row of results is computed anew."""
+"""Verification of scores: every logged call is replayed from its actions alone, and its result row is recomputed."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,14 +23,14 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.refusal import shown
 
-AGENT = "agent"  # rows of the log are of agents, and name no kind
-TOLERANCE = 1e-9  # of floats, across platforms; integers and words must be the same
+AGENT = "agent"  # kind of all rows of the log
+TOLERANCE = 1e-9  # for floats, across platforms; integers and strings must be equal
 
 WorldKey = tuple[Any, ...]
 
 
 class Verdict(NamedTuple):
-    """Outcome of the replay of one row of results; `said` names the columns that differ, or what else is wrong."""
+    """Outcome of the replay of one result row; `said` names the columns that differ, or another fault."""
 
     system: str
     world: WorldKey
@@ -42,15 +42,15 @@ def verify(folder: Path, on_progress: OnProgress, own: Suite | None = None) -> l
     """Replay `actions.parquet` and compare with `results.parquet`, both in `folder`.
 
     Args:
-        folder: of a finished run.
-        on_progress: called with the number of calls that were replayed, and of whom.
-        own: a suite of your own traces that the run may have played.
+        folder: folder of a finished run.
+        on_progress: called with the number of replayed calls and the agent.
+        own: suite of the user's own traces that the run may have played.
 
     Returns:
-        One verdict for each agent and world: those of the log, of the results, and of the suite.
+        One verdict for each agent and world of the log, of the results or of the suite.
 
     Raises:
-        FileNotFoundError, ValueError: a file is missing or malformed, of a suite that this version does not have, or the data differ.
+        FileNotFoundError, ValueError: a file is missing, malformed or of an unknown suite, or the data differ.
     """
     log = results.read(results.ACTIONS, folder / "actions.parquet").to_pylist()
     claimed = results.read(results.RESULTS, folder / "results.parquet").to_pylist()
@@ -86,7 +86,7 @@ def _system(
 ) -> Iterator[Verdict]:  # fmt: skip
     replayed: dict[WorldKey, dict[str, Any] | str] = {}
     for part, scenario in prepare(suite) if suite else ():
-        assert isinstance(scenario, Scenario)  # a log names the length of calls over paths
+        assert isinstance(scenario, Scenario)  # only suites over paths have logs
         replayed |= _replay(part, scenario, log)
         on_progress(len(replayed))
     for world in sorted({*log, *claimed, *replayed}):
@@ -101,7 +101,7 @@ def _system(
 
 
 def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]]) -> dict[WorldKey, dict[str, Any] | str]:
-    """Return for each world of a part its row of metrics, or why there is none."""
+    """Return for each world of a part its row of metrics, or the reason why there is none."""
     which = worlds(part, scenario)
     names = [(part.mode, part.scenario, stratum, part.split, *world) for world, stratum in zip(which, _strata(part, scenario), strict=True)]
     found: dict[WorldKey, dict[str, Any] | str] = {name: _fault(log.get(name), scenario) for name in names}
@@ -122,7 +122,7 @@ def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]])
 
 
 def _acted(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return the controls that an agent set; one that set both or neither names no rule."""
+    """Return the controls that an agent set; an agent that set both or neither names no rule."""
     return tuple(control for control in ("path", "level") if row[control] or not row["rule"])
 
 
@@ -132,7 +132,7 @@ def _strata(part: Part, scenario: Scenario) -> list[str]:
 
 
 def _fault(row: dict[str, Any] | None, scenario: Scenario) -> str:
-    """Return the reason why a logged call cannot be played again; empty if there is none."""
+    """Return the reason why a logged call cannot be replayed; empty if there is none."""
     if row is None:
         return "no actions in the log"
     if row["env"] != AGENT_ENV or row["card"] != scenario.layout.card:

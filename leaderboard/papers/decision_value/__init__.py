@@ -1,1 +1,1 @@
-"""Value of prediction to routing: VCRoute with each predictor inside calls, against what it could know at best."""
+"""Value of prediction to routing: VCRoute with each predictor inside calls, compared with the best possible information."""

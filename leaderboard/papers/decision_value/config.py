@@ -14,11 +14,11 @@ class DecisionValueConfig(Config):
     Attributes:
         seeds: worlds per pair, in units of `vcgym.leaderboard.papers.decision_value.outcomes.PARTS`.
         drift_seeds: worlds per pair of each drift.
-        packets: length of the calls; under stress a relay dies a fifth into a call at the earliest, and a router that stays on it fills
-            the receiver's ring 4096 packets later.
-        threads: how many threads share the calls; without effect on the results.
-        data: where measured series lie; without them replay worlds are left out.
-        folder: receives decision_value.md.
+        packets: length of the calls; under stress a relay fails after a fifth of a call at the earliest, and a router that stays on it
+            fills the receiver's ring 4096 packets later.
+        threads: threads that share the calls; no effect on the results.
+        data: folder of measured series; without it replay worlds are left out.
+        folder: folder for decision_value.md.
     """
 
     seeds: Annotated[int, Field(ge=1, le=10_000)] = 12

@@ -1,7 +1,7 @@
-"""Gain of correcting a predictor while the call runs, where the world drifts away from what it was trained on.
+"""Gain of correcting a predictor during the call when the world differs from its training data.
 
-Each packet's forecast is taken down as it leaves and compared with what it then took, so calls are played from outside, a decision per
-packet, by the same rule with its step and with a step of 0, which corrects nothing.
+The forecast of each packet is recorded when it is sent and compared with its actual delay. Therefore calls are played from outside, with
+one decision per packet, by the same rule with its step and with a step of 0, which corrects nothing.
 """
 
 from typing import Any, NamedTuple
@@ -25,12 +25,12 @@ from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 
-KIND = "VCR5-WM"  # one that keeps several paths, as one path is never predicted
+KIND = "VCR5-WM"  # keeps several paths; a single path is never predicted
 CORRECTED, AS_TRAINED = "corrected", "as trained"
 
 
 class Drift(NamedTuple):
-    """Condition under which a predictor may be wrong: a stratum of a scenario, or a receiver other than the one it was trained on."""
+    """Condition under which a predictor may be wrong: a stratum of a scenario, or a receiver other than that of its training."""
 
     scenario: str
     mode: str
@@ -77,7 +77,7 @@ def _play(system: str, router: VCRouteOnline, receiver: NamedTuple, part: Part, 
 
 
 def _forecasts(state: VCRouteOnlineState, path: NDArray[np.int64], slot: int) -> NDArray[np.float64]:
-    """Return the delay just expected of the packet of this slot; NaN where one path is left and none is forecast."""
+    """Return the expected delay of the packet of this slot; NaN if only one path is left and nothing is forecast."""
     sessions = np.arange(len(path))
     expected, w = state.emissions.expected[:, slot % AWAITED], state.weights[sessions, path]
     forecasts = [e.forecast_ms + correction(v, e.transmit_ms, e.jitter_ms) for e, v in zip(expected, w, strict=True)]
@@ -85,7 +85,7 @@ def _forecasts(state: VCRouteOnlineState, path: NDArray[np.int64], slot: int) ->
 
 
 def _errors(played: Played, forecast_ms: NDArray[np.float64], path: NDArray[np.int64]) -> list[float]:
-    """Mean absolute error (ms) of each call, over the packets that came out and took the path decided."""
+    """Return the mean absolute error (ms) of each call, over the emitted packets that took the decided path."""
     sent_us = np.arange(forecast_ms.shape[1]) * played.packet_us
     errors_ms = np.abs((played.emitted_us - sent_us) / 1000.0 - forecast_ms)
     counts = (played.emitted_us >= 0) & ~played.flushed & (played.path == path) & np.isfinite(forecast_ms)

@@ -1,4 +1,4 @@
-"""Outcomes of every participant on the same worlds, each world drawn once for all of one kind."""
+"""Results of every participant on the same worlds, each sampled once for all participants of a kind."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
 
-# Worlds per pair are these times the seeds asked for: series have one pair, and correlated worlds vary most.
+# Worlds per pair are these factors times the seeds: series have one pair, and correlated worlds vary most.
 PARTS = (Part("wonderproxy", "paper", 1), Part("wonderproxy", "correlated", 2), Part("leo", "replay", 6), Part("stress", "correlated", 2))
 
 
@@ -24,19 +24,19 @@ def label(part: Part) -> str:
 
 @unlock_test_split()
 def draw_worlds(part: Part, scenario: Scenario, stratum: str | None = None) -> list[WorldDraw]:
-    """Return the worlds of a part, all of one stratum if it is given."""
+    """Sample the worlds of a part, all of one stratum if given."""
     return [scenario.draw(part.split, seed, pair, stratum) for pair, seed in worlds(part, scenario)]
 
 
 def play(part: Part, kind: str, seeds: int, packets: int, threads: int) -> pa.Table:
-    """Return one row of the leaderboard's metrics per reward and world.
+    """Play a part and return one row of the leaderboard's metrics per reward and world.
 
     Args:
-        part: of `PARTS`.
-        kind: of `KINDS`.
-        seeds: times as many worlds as the part has.
+        part: one of `PARTS`.
+        kind: one of `KINDS`.
+        seeds: factor on the number of worlds of the part.
         packets: length of the calls.
-        threads: how many threads share the worlds.
+        threads: threads that share the worlds.
     """
     part, scenario = part._replace(seeds=part.seeds * seeds), Scenario(part.scenario, part.mode, packets)
     draws = draw_worlds(part, scenario)
@@ -50,7 +50,7 @@ def play(part: Part, kind: str, seeds: int, packets: int, threads: int) -> pa.Ta
 
 
 def identity(part: Part, draws: list[WorldDraw]) -> dict[str, Any]:
-    """Columns that name the worlds drawn."""
+    """Return the columns that identify the sampled worlds."""
     return {
         "mode": part.mode, "scenario": part.scenario, "split": part.split, "stratum": [draw.stratum for draw in draws],
         "pair": [draw.pair for draw in draws], "seed": list(range(len(draws))),

@@ -29,10 +29,10 @@ def page(
     """Return the whole page as Markdown.
 
     Args:
-        results: of each part that was played and each kind.
-        drifts: of each drift.
+        results: results of each played part and each kind.
+        drifts: results of each drift.
         packets: length of the calls.
-        training: what the shipped network was trained on.
+        training: training data of the shipped network.
         table: the network as a table.
     """
     paired = {key: pair_worlds(found) for key, found in results.items()}
@@ -50,7 +50,7 @@ def page(
 
 
 def _summary(paired: Mapping[tuple[Part, str], Paired]) -> str:
-    """R against the basis in every kind and part, in a word and a number."""
+    """Return R relative to the baseline in every kind and part, as a word and a number."""
     labels = list(dict.fromkeys(label(part) for part, _ in paired))
     rows = []
     for kind in KINDS:

@@ -1,6 +1,6 @@
-"""Participants of the study: VCRoute with everything that can reward it, in three kinds that choose among more and more alike.
+"""Participants of the study: VCRoute with every possible reward, in three kinds that choose among increasingly similar paths.
 
-Within a kind nothing but the reward differs, and every one meets the same worlds with the same draws of its own.
+Within a kind only the reward differs, and all participants have the same worlds and the same random numbers.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.linear import Linear
 from vcgym.predictors.published import shipped_network, shipped_table
 
-NEWEST_WEIGHT = 0.125  # of the moving average: alpha of RFC 6298, section 2.3
+NEWEST_WEIGHT = 0.125  # weight of the newest value in the moving average: alpha of RFC 6298, section 2.3
 
 KINDS: dict[str, VCRoute] = {
     "VCR-WM": VCRoute(),

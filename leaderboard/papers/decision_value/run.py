@@ -1,4 +1,4 @@
-"""The page of the decision value, played and written."""
+"""Play the study of the decision value and write its page."""
 
 import importlib.resources
 from pathlib import Path
@@ -19,16 +19,16 @@ PAGE = "decision_value.md"
 
 
 def drifts(with_series: bool) -> list[Drift]:
-    """Return the conditions: as trained, over other receivers, under every kind of stress, and over measured satellite links."""
+    """Return the conditions: as in training, other receivers, every kind of stress, and measured satellite links."""
     found = [Drift("wonderproxy", "paper"), Drift("wonderproxy", "correlated")]
     found += [Drift("wonderproxy", "correlated", receiver=receiver) for receiver in (AdaptiveEwma(), FixedLag(200.0))]
-    # After a step of 30 s nothing comes back that could teach.
+    # After a step of 30 s there is no feedback to learn from.
     found += [Drift("stress", "correlated", stratum) for stratum in STRESS if stratum != "delay-step"]
     return [*found, Drift("leo", "replay")] if with_series else found
 
 
 def parts(with_series: bool) -> list[Part]:
-    """Return the parts that are played; measured series only where they are found."""
+    """Return the parts to play; measured series only if available."""
     return [part for part in PARTS if with_series or part.mode != "replay"]
 
 
@@ -38,13 +38,13 @@ def write_decision_value(
     """Play every reward in every kind and part, and every drift; write the page to `folder` and return its path.
 
     Args:
-        with_series: whether measured series are found.
-        seeds: see `DecisionValueConfig`, as for the next three.
-        drift_seeds: as said.
-        packets: as said.
-        threads: as said.
-        folder: receives the page.
-        on_progress: called with the number of of `steps` are done, and which one comes next.
+        with_series: true if measured series are available.
+        seeds: see `DecisionValueConfig`.
+        drift_seeds: see `DecisionValueConfig`.
+        packets: see `DecisionValueConfig`.
+        threads: see `DecisionValueConfig`.
+        folder: folder for the page.
+        on_progress: called with the number of finished `steps` and the next one.
     """
     network, done, results, found = shipped_network(), 0, {}, []
     for part in parts(with_series):
@@ -63,5 +63,5 @@ def write_decision_value(
 
 
 def steps(with_series: bool) -> int:
-    """Return the number of pieces of work."""
+    """Return the number of steps of the study."""
     return len(parts(with_series)) * len(KINDS) + len(drifts(with_series))

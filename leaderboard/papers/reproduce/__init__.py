@@ -1,1 +1,1 @@
-"""Published numbers of the VCRoute paper beside ours, in every mode, with a verdict: `vcgym-reproduce`."""
+"""Comparison of the VCRoute paper's numbers with ours, in every mode, with a verdict: `vcgym-reproduce`."""

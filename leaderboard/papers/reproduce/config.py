@@ -9,18 +9,18 @@ from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 
 
 class ReproduceConfig(Config):
-    """Published numbers beside ours.
+    """Comparison of published numbers with ours.
 
     Attributes:
         paper: the VCRoute paper; the papers on senders, SBPN and GCC over Wi-Fi; or the study of Zoom, Meet and Teams. The other fields
-            but `folder` are of VCRoute's.
-        full: calls as long as the paper's, 600,000 packets, instead of `packets`.
+            except `folder` apply only to the first.
+        full: use the paper's call length, 600,000 packets, instead of `packets`.
         packets: length of the calls of a quick run.
-        seeds: worlds per pair; one leaves statements about a single pair without an interval.
-        least: worlds of a scenario with few pairs.
-        threads: how many threads share the calls; without effect on the results.
-        data: where measured series lie; without them mode replay is left out.
-        folder: receives the parts, verdicts.parquet, reproduce.html and reproduction.md; or sending_verdicts.parquet and
+        seeds: worlds per pair; with one, statements about a single pair have no interval.
+        least: minimum number of worlds of a scenario with few pairs.
+        threads: threads that share the calls; no effect on the results.
+        data: folder of measured series; without it mode replay is left out.
+        folder: folder for the parts, verdicts.parquet, reproduce.html and reproduction.md; or sending_verdicts.parquet and
             sending_reproduction.md; or application_verdicts.parquet and application_reproduction.md.
     """
 

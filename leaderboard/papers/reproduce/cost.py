@@ -1,4 +1,4 @@
-"""Cost of a packet by a clock: the upper bound that stands beside the paper's cost of choosing a path."""
+"""Measured time per packet: an upper bound to compare with the paper's cost of choosing a path."""
 
 import math
 import time
@@ -15,9 +15,9 @@ _PACKETS = 20_000
 
 @unlock_test_split()
 def packet_cost_ms(system: System) -> float:
-    """Time of one packet of a call over 17 paths, router, receiver, player and world together, rounded up to a power of ten.
+    """Measure the time per packet of a call over 17 paths (router, receiver, player and world), rounded up to a power of ten.
 
-    Rounded so, because a clock gives another number each time; the rounded one is stable enough to be compared.
+    Measured times vary; the rounded value is stable enough to be compared.
     """
     scenario = Scenario("wonderproxy", "paper", _PACKETS)
     batch = CallBatch(scenario, 1, system.router, system.receiver)

@@ -1,4 +1,4 @@
-"""Pictures of ours where the paper has pictures: delay distributions (its Figures 9-13 and 17), relative errors (14), a call over time."""
+"""Our versions of the paper's pictures: delay distributions (its Figures 9-13 and 17), relative errors (14), a call over time."""
 
 from collections.abc import Sequence
 
@@ -19,11 +19,11 @@ from vcgym.network.scenarios.splits import unlock_test_split
 
 DRAWN = ("DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM")
 STROKES = strokes(dict.fromkeys(DRAWN, "rule"))
-SECONDS = 5  # of the call over time
+SECONDS = 5  # length of the call over time
 
 
 def distributions(title: str, panels: Sequence[tuple[str, pa.Table]]) -> str:
-    """SVG: share of packets sent that the receiver let go within a delay, a panel for each (name, calls), a curve for each system."""
+    """Return SVG of the share of sent packets emitted within a delay, a panel per (name, calls), a curve per system."""
     with style():
         figure = _figure(len(panels))
         for axes, (name, calls) in zip(figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True):
@@ -38,7 +38,7 @@ def distributions(title: str, panels: Sequence[tuple[str, pa.Table]]) -> str:
 
 
 def relative_errors(title: str, curves: Sequence[tuple[str, pa.Table]]) -> str:
-    """SVG: share of packets whose forecast is off by at most a share of their delay, a curve for each (name, calls)."""
+    """Return SVG of the share of packets with a relative forecast error up to a value, a curve per (name, calls)."""
     with style():
         figure = _figure(2)
         axes = figure.subplots()
@@ -52,7 +52,7 @@ def relative_errors(title: str, curves: Sequence[tuple[str, pa.Table]]) -> str:
 
 @unlock_test_split()
 def over_time(title: str, scenario: Scenario, pair: str, systems: dict[str, System]) -> str:
-    """SVG: packets of the first seconds of a call: one-way delay, and until the receiver lets them go, a panel for each system."""
+    """Return SVG of the packets of the first seconds of a call: one-way delay and time to emission, a panel per system."""
     split = next(split for split in ("train", "validation", "test") if pair in scenario.pairs(split))
     draw = scenario.draw(split, 0, pair)
     with style():

@@ -1,4 +1,4 @@
-"""The verdicts for readers: a self-contained page with pictures, and reproduction.md. The same bytes for the same verdicts."""
+"""The verdicts as a self-contained page with pictures, and as reproduction.md; the same verdicts give the same bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -29,7 +29,7 @@ MODES = (PAPER, MEDIAN, CORRELATED, REPLAY)
 _WONDERPROXY = {9: "GR", 10: "ZA", 11: "SG"}
 _CLOUD = {12: "TYO", 13: "SAO"}
 _SCALE = ("synthetic-9", "synthetic-90", "synthetic-900")
-_CALL_PACKETS = 6000  # of the call over time
+_CALL_PACKETS = 6000  # length of the call over time
 
 
 def page(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
@@ -38,7 +38,7 @@ def page(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[s
 
 
 def document(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
-    """Return reproduction.md: shares, what the gains depend on, and the table in the paper's own accounting."""
+    """Return reproduction.md: shares, causes of the gains, and the table in the paper's own accounting."""
     return render(_HERE / "reproduction.md.j2", **_context(rows, worlds, config, systems), table=_table(rows))
 
 
@@ -53,7 +53,7 @@ def _table(rows: Rows) -> str:
 
 
 def _explained(row: Mapping[str, Any] | None, mode: str) -> str:
-    """Return the cell of a verdict; why something cannot be judged is said once in a line."""
+    """Return the cell of a verdict; the reason why something cannot be judged appears once per line."""
     return verdict_cell(row, row["verdict"] == NOT or (row["verdict"] == CANNOT and mode == MODES[0])) if row else ""
 
 
@@ -61,11 +61,11 @@ def _context(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mappi
     lines = _lines(rows)
 
     def ours(statement: str, mode: str, accounting: str = ACCOUNTINGS[0]) -> str:
-        """Return a value of ours with its interval, in words."""
+        """Return one of our values with its interval as text."""
         return _cell(lines[statement, accounting]["cells"][mode])
 
     def met(pattern: str, mode: str) -> str:
-        """Return the number of reproduced statements of a pattern, and of all."""
+        """Return the number of reproduced statements that match a pattern, and the number of all that match."""
         words = [
             line["cells"][mode]["verdict"]
             for (name, accounting), line in lines.items()
@@ -74,7 +74,7 @@ def _context(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mappi
         return f"{words.count(REPRODUCED)} of {len(words)}"
 
     def one_path(scenario: str, mode: str) -> str:
-        """Share of the calls of VCR-WM that keep to one path."""
+        """Return the share of the calls of VCR-WM that use a single path."""
         material = worlds.get((scenario, mode))
         if material is None or material.results is None:
             return "not measured"
@@ -91,7 +91,7 @@ def _context(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mappi
 
 
 def _lines(rows: Rows) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return a line for each statement and accounting, with its row of each mode."""
+    """Return a line per statement and accounting, with its row of each mode."""
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         line = lines.setdefault((row["statement"], row["accounting"]), {**row, "cells": dict.fromkeys(MODES)})

@@ -1,6 +1,6 @@
-"""The calls behind the verdicts, played in parts; a finished part is kept (`vcgym.leaderboard.kept`) and is not played again.
+"""The calls of the verdicts, played in parts; a finished part is cached (`vcgym.leaderboard.kept`) and not played again.
 
-A part is a few worlds of one setting, each drawn once for all systems: a row per system and world, as of
+A part is a few worlds of one setting, each sampled once for all systems: a row per system and world, see
 `vcgym.leaderboard.papers.vcroute.outcomes.play_worlds`.
 """
 
@@ -22,19 +22,19 @@ PAPER, MEDIAN, CORRELATED, REPLAY = "paper", "paper, median burst", "correlated"
 MODES = (PAPER, CORRELATED, REPLAY)
 """In which every statement gets a verdict; those about WonderProxy get one for the median burst besides."""
 
-SCALE_PACKETS = 30_000  # of a call of the scale study at most: its length is not stated, and 900 paths take their time
-REPLAY_PACKETS = 14_000  # of a replayed call at most: the last fifth of the shortest series has room for 14,366
-_WORLDS = 4  # of a part
+SCALE_PACKETS = 30_000  # maximum for a call of the scale study: its length is not stated, and 900 paths are slow
+REPLAY_PACKETS = 14_000  # maximum for a replayed call: the last fifth of the shortest series has room for 14,366
+_WORLDS = 4  # per part
 
 
 class PlayedPart(NamedTuple):
     """Worlds of a setting.
 
     Attributes:
-        setting: which.
-        scenario: of it, for calls of a given length.
-        draws: its worlds.
-        first: place of the first of them among all worlds of the setting.
+        setting: setting of the part.
+        scenario: scenario of the setting, for calls of a given length.
+        draws: sampled worlds of the part.
+        first: index of its first world among all worlds of the setting.
     """
 
     setting: Setting
@@ -44,16 +44,16 @@ class PlayedPart(NamedTuple):
 
 
 def settings_of(scenario: str) -> list[Setting]:
-    """Return the kinds of worlds in which statements about a scenario are judged, labelled by mode; replay has series of other places."""
+    """Return the settings in which statements about a scenario are judged, labelled by mode; replay has series of other locations."""
     found = [Setting(PAPER, scenario, scenario, "paper", {"burst": "worst"})]
-    if scenario == "wonderproxy":  # elsewhere a link has one law
+    if scenario == "wonderproxy":  # in other scenarios a link has one distribution
         found.append(Setting(MEDIAN, scenario, scenario, "paper", {"burst": "median"}))
     found.append(Setting(CORRELATED, scenario, scenario, "correlated", {}))
     return [*found, Setting(REPLAY, scenario, "leo", "replay")] if scenario == "wonderproxy" else found
 
 
 def parts_of(setting: Setting, seeds: int, packets: int, least: int = MIN_WORLDS) -> Iterator[PlayedPart]:
-    """Return all worlds of a setting, `seeds` for each pair and `least` at least, a few to a part."""
+    """Yield all worlds of a setting in parts: `seeds` for each pair, at least `least` in all."""
     scenario = setting.worlds(packets_of(setting, packets))
     draws = every_pair(scenario, seeds, least)
     for first in range(0, len(draws), _WORLDS):
@@ -61,14 +61,14 @@ def parts_of(setting: Setting, seeds: int, packets: int, least: int = MIN_WORLDS
 
 
 def packets_of(setting: Setting, packets: int) -> int:
-    """Length of the calls of a setting where `packets` are asked for."""
+    """Return the length of the calls of a setting if `packets` are requested."""
     if setting.mode == "replay":
         return min(packets, REPLAY_PACKETS)
     return min(packets, SCALE_PACKETS) if setting.about.startswith("synthetic-") else packets
 
 
 def calls_of(part: PlayedPart, systems: Mapping[str, System], folder: Path, threads: int) -> pa.Table:
-    """Return the calls of all systems on the worlds of a part, from their file if it is there, else played and kept."""
+    """Return the calls of all systems on the worlds of a part, from the cache if available, else played."""
 
     def play() -> pa.Table:
         table = play_worlds(part.scenario, part.draws, systems, threads)
@@ -79,7 +79,7 @@ def calls_of(part: PlayedPart, systems: Mapping[str, System], folder: Path, thre
 
 
 def forecasts_of(part: PlayedPart, system: System, folder: Path, threads: int) -> pa.Table:
-    """Return the forecasts of a system's predictor, summed over its packets on the worlds of a part, kept likewise."""
+    """Return the sums over packets of a system's forecasts on the worlds of a part, cached in the same way."""
     follows_from = ("forecasts", *_follows_from(part, {SYSTEM: system}))
     return kept(folder, follows_from, lambda: forecast_worlds(part.scenario, part.draws, system, threads))
 

@@ -1,4 +1,4 @@
-"""The reproduction, played and written; finished parts are files, so that a run goes on where it was stopped."""
+"""Play the reproduction and write its pages; finished parts are files, so an interrupted run resumes."""
 
 import os
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.traces.plain_file import replace_file
 
 _FORECAST = ("wonderproxy", "cloud")  # scenarios of Tables III and IV
-_LOOKED_UP = "table1"  # of which only the table of links is looked at
+_LOOKED_UP = "table1"  # only its table of links is used
 
 
 def parts_to_play(config: ReproduceConfig) -> list[PlayedPart]:
-    """Return every part of every setting that statements are about and whose data are there."""
+    """Return every part of every setting that has statements and available data."""
     return [
         part
         for scenario in dict.fromkeys(filter(None, map(scenario_of, load_statements())))
@@ -37,16 +37,16 @@ def parts_to_play(config: ReproduceConfig) -> list[PlayedPart]:
 
 
 def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: list[PlayedPart], on_progress: OnProgress) -> Path:
-    """Play what is not there yet, judge every statement, and write verdicts.parquet, reproduce.html and reproduction.md.
+    """Play missing parts, judge every statement, and write verdicts.parquet, reproduce.html and reproduction.md.
 
     Args:
-        config: what to play and where to write.
-        systems: by name, those of `vcgym.leaderboard.papers.vcroute.statements.SYSTEMS`.
-        parts: of `parts_to_play`.
-        on_progress: called with the number of parts are done, and which one comes next.
+        config: settings.
+        systems: systems by name, those of `vcgym.leaderboard.papers.vcroute.statements.SYSTEMS`.
+        parts: result of `parts_to_play`.
+        on_progress: called with the number of finished parts and the next one.
 
     Returns:
-        The page.
+        The path of the page.
     """
     tables: dict[tuple[str, str], tuple[list[pa.Table], list[pa.Table]]] = {}
     for done, part in enumerate(parts):

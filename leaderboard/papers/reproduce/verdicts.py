@@ -1,4 +1,4 @@
-"""Verdicts from calls: each statement of the VCRoute paper in each mode."""
+"""Verdicts on each statement of the VCRoute paper in each mode, from calls."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -17,12 +17,12 @@ Worlds = Mapping[tuple[str, str], Material]
 
 
 def verdicts(statements: Iterable[VCRouteStatement], worlds: Worlds, cost_ms: float) -> list[dict[str, Any]]:
-    """Return a row per statement, mode and accounting, in that order (`vcgym.leaderboard.papers.verdicts.VERDICTS`).
+    """Return a row of `vcgym.leaderboard.papers.verdicts.VERDICTS` per statement, mode and accounting, in that order.
 
     Args:
-        statements: of `vcgym.leaderboard.papers.vcroute.statements.load_statements`.
-        worlds: what was played.
-        cost_ms: time of a packet by a clock.
+        statements: result of `vcgym.leaderboard.papers.vcroute.statements.load_statements`.
+        worlds: played worlds.
+        cost_ms: measured time per packet.
     """
     nothing = Material(None, None, None)
     return [
@@ -55,7 +55,7 @@ def _counts_delays(measure: Any) -> bool:
 
 
 def unit_of(measure: Any) -> str:
-    """Return the unit in which ours is shown; a share is shown in percent, a change of shares in percentage points."""
+    """Return the unit of our displayed value: percent for a share, percentage points for a change of shares."""
     if isinstance(measure, p.Change):
         return "points" if not measure.relative and STATISTICS[measure.statistic].unit == "%" else "%"
     if isinstance(measure, p.Value):
@@ -70,11 +70,11 @@ def unit_of(measure: Any) -> str:
 
 
 def shares(rows: Iterable[Mapping[str, Any]], late_learns: bool) -> dict[str, dict[str, int]]:
-    """Count statements by mode and verdict, in the paper's own accounting, inputs of ours left out.
+    """Count statements by mode and verdict in the paper's own accounting, without those that are our inputs.
 
     Args:
-        rows: of `verdicts`.
-        late_learns: take statements about WMJitter in the reading of the published code, not in that of the listing.
+        rows: result of `verdicts`.
+        late_learns: use the reading of the published code for statements about WMJitter, not that of the listing.
     """
     rows = list(rows)
     read_twice = {row["statement"].removesuffix(p.LATE_LEARNS) for row in rows if row["statement"].endswith(p.LATE_LEARNS)}

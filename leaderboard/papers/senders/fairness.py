@@ -1,13 +1,13 @@
-"""Fairness of calls that share a bottleneck: each rule of the rate against itself and the others, and cases of RFC 8867.
+"""Fairness of calls that share a bottleneck: each rate rule against itself and the others, and cases of RFC 8867.
 
 pair          two calls from the beginning, 120 s, 2 Mbit/s, 25 ms each way, a queue of 0.3 s; measured in the second half
-late          as that, the other call begins after 20 s
+late          the same, but the other call begins after 20 s
 rfc8867-5.4   three calls of one rule, from 0, 20 and 40 s on to 119 s; 3.5 Mbit/s, 50 ms, a queue of 0.3 s; measured from 80 s on
 rfc8867-5.5   five calls of one rule, ways of 10, 25, 50, 100 and 150 ms, from 0 ... 40 s on; 4 Mbit/s, 300 s; measured in the second half
 
-Jain's index of n rates is 1 where all are equal, 1 / n where one has all.
+Jain's index of n rates is 1 if all are equal and 1 / n if one has everything.
 
-Of RFC 8867's cases the random delay variation is left out, of at most 30 ms, and the changes of the video's rate by up to 5 %.
+Left out of RFC 8867's cases: the random delay variation of at most 30 ms, and the changes of the video's rate by up to 5 %.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,14 +62,14 @@ class Pairing(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Delivered rates and delays of a pairing; first axis the run."""
+    """Delivered rates and delays of a pairing; the first axis is the run."""
 
     bps: NDArray[np.float64]  # (runs, calls) delivered while measured
     delay_ms: NDArray[np.float64]  # (runs, calls) capture to arrival, 95th percentile
 
 
 def pairings() -> list[Pairing]:
-    """Return all pairings that are played."""
+    """Return all pairings to play."""
     pairs = [(a, b) for i, a in enumerate(RULES) for b in list(RULES)[i:]]
     found = [_pair(a, b, 0.0) for a, b in pairs] + [_pair(a, b, 20.0) for a in RULES for b in RULES]
     for rule in (name for name in RULES if name != "fixed"):
@@ -107,7 +107,7 @@ def _rmcat(
 
 
 def play_pairing(pairing: Pairing, runs: int = RUNS) -> Shares:
-    """Play it with seeds counted from 0."""
+    """Play a pairing with seeds from 0 on."""
     sender, link = RULES[pairing.rule], pairing.link
     traces: list[CapacityTrace] = [link.trace]
     calls = len(link.flows)
@@ -127,7 +127,7 @@ def play_pairing(pairing: Pairing, runs: int = RUNS) -> Shares:
 
 
 def fairness(folder: Path, on_progress: Callable[[int, str], None], runs: int = RUNS) -> list[list[str]]:
-    """Play all pairings and write sending_fairness.md; returns the rows of its table."""
+    """Play all pairings, write sending_fairness.md, and return the rows of its table."""
     rows = []
     for done, pairing in enumerate(pairings()):
         on_progress(done, f"{pairing.case}, {pairing.rule} and {pairing.against}")

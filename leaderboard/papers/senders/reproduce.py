@@ -1,13 +1,13 @@
-"""S1 and S4 beside ours: every statement in every setting, with a verdict.
+"""Comparison of S1 and S4 with our results: every statement in every setting, with a verdict.
 
-Neither paper says what its networks were like: S1's bottleneck rate and loss levels stand only in pictures without numbers, S4's traces
-were never published. So each statement is looked at over a range of ours:
+Neither paper describes its networks completely: S1's bottleneck rate and loss levels are only in pictures without numbers, S4's traces were
+never published. So each statement is tested over a range of our settings:
 
     tcp    two Reno flows over 0.5 to 3 Mbit/s and 50 packets, drop-tail
     loss   0.5 to 10 % random loss, no other flow
-    wifi   4 Mbit/s, one-way delay 25 ms, and a last hop that works for 0.2 to 20 s on average between outages of 10 to 80 ms
+    wifi   4 Mbit/s, one-way delay 25 ms, and a last hop with mean up-times of 0.2 to 20 s between outages of 10 to 80 ms
 
-30 runs of 60 s per point, the first 3 s discarded, 95 % intervals by Student's law over paired runs, as S1 has them.
+Each point has 30 runs of 60 s without the first 3 s, and 95 % intervals by Student's distribution over paired runs, as in S1.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ Played = Mapping[tuple[str, str, str], list[dict[str, float]]]
 
 
 def settings(traces: Mapping[float, CapacityTrace], runs: int = RUNS) -> dict[str, dict[str, dict[str, list[SharedLink]]]]:
-    """Return worlds by setting, label and kind; one trace for each Mbit/s."""
+    """Return worlds by setting, label and kind; there is one trace per Mbit/s."""
     seeds = [int(rng.stream_key(np.uint64(run), 3, rng.SCENARIO)) for run in range(runs)]
     tcp = {
         f"{mbps:g} Mbit/s": {
@@ -73,7 +73,7 @@ def settings(traces: Mapping[float, CapacityTrace], runs: int = RUNS) -> dict[st
 
 
 def reproduce(senders: Mapping[str, System], folder: Path, on_progress: OnProgress, runs: int = RUNS) -> list[dict[str, Any]]:
-    """Play, judge every statement, write sending_verdicts.parquet and sending_reproduction.md; returns the verdicts."""
+    """Play, judge every statement, write sending_verdicts.parquet and sending_reproduction.md, and return the verdicts."""
     statements = load_statements()
     traces = {mbps: constant(mbps * 1e6) for mbps in sorted({*MBPS, LOSSY_MBPS, WIFI_MBPS})}
     grid = settings(traces, runs)
@@ -95,13 +95,13 @@ def reproduce(senders: Mapping[str, System], folder: Path, on_progress: OnProgre
 
 
 def steps() -> int:
-    """Return how often `reproduce` reports its progress."""
+    """Return the number of progress reports of `reproduce`."""
     statements = load_statements()
     return sum(len(_senders_of(statements, name)) for name in ("tcp", "loss", "wifi"))
 
 
 def systems_named() -> list[str]:
-    """Return the names of the systems that statements are about."""
+    """Return the names of the systems in the statements."""
     return sorted({term.sender for one in load_statements() for term in (*one.terms, *([one.share_of] if one.share_of else []))})
 
 
@@ -129,7 +129,7 @@ def _values(term: Term, played: Played, label: str) -> np.ndarray:
 
 
 def verdicts(statement: SendingStatement, played: Played) -> Iterable[dict[str, Any]]:
-    """Yield the verdict of each setting that was played."""
+    """Yield the verdict of each played setting."""
     for label in dict.fromkeys(label for label, _, _ in played) or ("any",):
         ours = measured(statement, played, label)
         nothing = statement.share_of is not None and np.isnan(ours.value)
@@ -138,7 +138,7 @@ def verdicts(statement: SendingStatement, played: Played) -> Iterable[dict[str, 
 
 
 def page(rows: list[dict[str, Any]]) -> str:
-    """Return Markdown: how much was reproduced, setting by setting, then every statement."""
+    """Return Markdown with the reproduced shares per setting, then every statement."""
     outcomes = [row for row in rows if row["origin"] == OUTCOME]
     labels = list(dict.fromkeys(row["mode"] for row in outcomes))
     verdicts = Counter((row["mode"], row["verdict"]) for row in outcomes)

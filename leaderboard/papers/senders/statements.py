@@ -1,7 +1,7 @@
 """Statements of S1 (SBPN) and S4 (GCC over Wi-Fi), as data: `vcgym.data/published_sending.json`, read and checked.
 
-S1 tells its results in words and pictures: orderings, and one size. A statement is measured as a weighted sum of means, run by run paired,
-and judged by the rule that stands with it (`vcgym.leaderboard.papers.judge`).
+S1 gives its results as text and pictures: orderings, and one size. A statement is measured as a weighted sum of means over paired runs, and
+judged by its rule (`vcgym.leaderboard.papers.judge`).
 """
 
 import importlib.resources
@@ -17,7 +17,7 @@ FILE = "published_sending.json"
 
 
 class Term(Record):
-    """Mean of a metric of a sender on worlds of a kind, times a weight."""
+    """Weighted mean of a metric of a sender on worlds of a kind."""
 
     weight: float = 1.0
     sender: str
@@ -35,11 +35,11 @@ class SendingStatement(Statement):
     """Statement of S1 or S4.
 
     Attributes:
-        setting: which settings it is looked at in: S1's two TCP flows, its random loss, S4's Wi-Fi, or none.
-        terms: whose weighted sum is ours.
-        share_of: divided by the mean of this term.
-        constant: an input of ours that the paper prints too; reproduced by construction.
-        unit: of ours; % is shown times 100.
+        setting: settings of the test: S1's two TCP flows, its random loss, S4's Wi-Fi, or none.
+        terms: our value is the sum of these terms.
+        share_of: term by whose mean the sum is divided.
+        constant: one of our inputs that the paper states too; reproduced by construction.
+        unit: unit of our value; % is shown times 100.
     """
 
     setting: Literal["tcp", "loss", "wifi", "none"]
@@ -50,7 +50,7 @@ class SendingStatement(Statement):
 
 
 class Statements(Carded):
-    """The file: a card and the statements."""
+    """Content of the file: a card and the statements."""
 
     statements: Annotated[tuple[SendingStatement, ...], Field(min_length=1), AfterValidator(each_once)]
 
@@ -64,6 +64,6 @@ def parse_statements(text: str) -> Statements:
     """Validate the JSON text of the file.
 
     Raises:
-        DataError: a field that is wrong, or content that does not match the card's hash.
+        DataError: a field is wrong, or the content does not match the card's hash.
     """
     return parse_carded(Statements, FILE, text)

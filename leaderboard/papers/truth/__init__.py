@@ -1,1 +1,1 @@
-"""Claims of the VCRoute paper, judged by world and accounting: `vcgym-truth`."""
+"""Verdicts on the claims of the VCRoute paper by world and accounting: `vcgym-truth`."""

@@ -10,15 +10,15 @@ from vcgym.leaderboard.papers.vcroute.statements import claimed_scenarios
 
 
 class TruthConfig(Config):
-    """Judge which of the paper's claims hold, and where.
+    """Test of the paper's claims in every kind of world.
 
     Attributes:
-        scenarios: scenarios that claims are about; None: all of them.
-        seeds: worlds per pair; one leaves claims about a single pair without an interval.
+        scenarios: scenarios of the claims; None: all.
+        seeds: worlds per pair; with one, claims about a single pair have no interval.
         packets: length of the calls.
-        threads: how many threads share the calls; without effect on the results.
-        data: where measured series lie; without them replay worlds are left out.
-        folder: receives truth.md and its picture.
+        threads: threads that share the calls; no effect on the results.
+        data: folder of measured series; without it replay worlds are left out.
+        folder: folder for truth.md and its picture.
     """
 
     scenarios: Annotated[list[str], Field(min_length=1)] | None = None

@@ -1,7 +1,7 @@
-"""docs/truth.md and its figure: the statements of the truth table in every kind of world. The same bytes for the same results.
+"""docs/truth.md and its figure: the statements of the truth table in every kind of world; the same results give the same bytes.
 
-lower        holds: the interval lies below 0;          reversed: above 0;                   else it does not hold
-equal        holds: it lies within the accepted range;  else it does not hold
+lower        holds: the interval is below 0;            reversed: above 0;                   else it does not hold
+equal        holds: it is within the accepted range;    else it does not hold
 not higher   holds: its upper end is in that range;     reversed: its lower end is beyond;   else it does not hold
 """
 
@@ -30,7 +30,7 @@ NEGLIGIBLE_DELAY, NEGLIGIBLE_LOSS = 0.01, 0.001
 
 
 def page(results: Results, seeds: int, packets: int) -> str:
-    """Return the whole page as Markdown, from the results of each setting that was played."""
+    """Return the whole page as Markdown from the results of each played setting."""
     percent = {"delay": 5.0, "loss": 1.0, "slight": 100.0 * NEGLIGIBLE_DELAY, "rare": 100.0 * NEGLIGIBLE_LOSS}
     sections = []
     for title, family in (("WonderProxy", "wonderproxy"), ("Cloud", "cloud"), ("Scale", "synthetic-")):
@@ -67,7 +67,7 @@ def _labels(played: Played) -> list[str]:
 def _cells(
     statement: VCRouteStatement, played: Played, accounting: str, cell: Callable[[VCRouteStatement, Estimate], str]
 ) -> list[str]:  # fmt: skip
-    """Return the cell of each label; "" where the setting has none of the pairs that are meant."""
+    """Return the cell of each label; "" if the setting has none of the statement's pairs."""
     found = {}
     for setting, material in played:
         if setting.about == scenario_of(statement):
@@ -92,19 +92,19 @@ def _named(statement: VCRouteStatement) -> str:
 
 
 def claim_cell(statement: VCRouteStatement, change: Estimate) -> str:
-    """Return the verdict in the page's words, the size beside the published one, and the change in percent or points."""
+    """Return the verdict in the page's words, the size relative to the published one, and the change in percent or points."""
     word, size = in_words(statement, change)
     bold = f"**{word}**" if word == HOLDS and size in ("", "larger") else word
     return f"{bold} {size} {signed(change, 1, 100.0)}".replace("  ", " ")
 
 
 def in_words(statement: VCRouteStatement, change: Estimate) -> tuple[str, str]:
-    """Return the judge's verdict as a word of the page, and how the size compares.
+    """Return the judge's verdict as a word of the page, and the comparison of the size.
 
     Returns:
-        HOLDS, FAILS, REVERSED or UNKNOWN; and of a claim that something is lower, "negligible" if the whole interval is within
-        `NEGLIGIBLE_DELAY` or `NEGLIGIBLE_LOSS` of none, else "smaller" or "larger" if it lies beyond the published size, else "".
-        The size of a change of loss is not compared: the paper does not say whether it means percent or points.
+        HOLDS, FAILS, REVERSED or UNKNOWN; for a claim that something is lower also "negligible" if the whole interval is within
+        `NEGLIGIBLE_DELAY` or `NEGLIGIBLE_LOSS` of zero, else "smaller" or "larger" if it excludes the published size, else "".
+        The size of a change of loss is not compared: the paper does not state whether it means percent or points.
     """
     assert isinstance(statement.measure, Change)
     loss = statement.measure.statistic == "loss"
@@ -121,7 +121,7 @@ def in_words(statement: VCRouteStatement, change: Estimate) -> tuple[str, str]:
 
 
 def number_cell(statement: VCRouteStatement, ours: Estimate) -> str:
-    """Return a value, bold where it lies in the accepted range; its interval is left aside."""
+    """Return a value, in bold if it is in the accepted range; its interval is ignored."""
     assert isinstance(statement.measure, Value)
     verdict, _ = judge(statement, Estimate(ours.value, ours.value, ours.value))
     if verdict == CANNOT:
@@ -132,7 +132,7 @@ def number_cell(statement: VCRouteStatement, ours: Estimate) -> str:
 
 
 def _systems(played: Played) -> str:
-    """Return the means of every system in every setting, and their differences to the reference."""
+    """Return a table of the means of every system in every setting, and their differences to the reference."""
     rows = []
     for setting, material in played:
         paired = pair_worlds(of_pairs(material.results, "*"))

@@ -1,4 +1,4 @@
-"""Order of the systems by the correlation time of queueing: tables of ranks, and a figure."""
+"""Ranking of the systems as a function of the correlation time of queueing: tables of ranks, and a figure."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ RANKED_BY = {
 
 
 def ranking(results: Sequence[tuple[Setting, pa.Table]]) -> list[str]:
-    """Markdown parts: per measure a table of ranks, systems by settings; nothing where its scenario was not played."""
+    """Return Markdown parts: per measure a table of ranks, systems by settings, if its scenario was played."""
     chosen = [(setting, table) for setting, table in results if setting.about == ABOUT]
     if not chosen:
         return []
@@ -39,7 +39,7 @@ def ranking(results: Sequence[tuple[Setting, pa.Table]]) -> list[str]:
 
 
 def picture(results: Sequence[tuple[Setting, pa.Table]]) -> str:
-    """SVG of what each system gains on `REFERENCE`, by correlation time, with 95 % intervals; "" where no correlated worlds were played."""
+    """Return SVG of the gain of each system over `REFERENCE` by correlation time with 95 % intervals; "" without correlated worlds."""
     chosen = [(setting, pair_worlds(table)) for setting, table in results if setting.about == ABOUT and setting.mode == "correlated"]
     if not chosen:
         return ""
@@ -50,7 +50,7 @@ def picture(results: Sequence[tuple[Setting, pa.Table]]) -> str:
             changes = [differences(paired, metric, REFERENCE) for _, paired in chosen]
             for index, (system, stroke) in enumerate(drawn.items()):
                 value, low, high = np.array([change[system] for change in changes]).T
-                # Taus stand evenly spaced: they span three decades and begin at 0. Systems stand side by side.
+                # Taus are evenly spaced, because they span three decades and begin at 0. Systems are side by side.
                 x = np.arange(len(chosen)) + 0.12 * (index - (len(drawn) - 1) / 2)
                 bars = np.maximum(0.0, (value - low, high - value))
                 axes.errorbar(x, value, bars, color=stroke.colour, marker="o", markersize=3.5, linewidth=1.2, label=system)

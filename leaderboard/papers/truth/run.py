@@ -1,4 +1,4 @@
-"""The truth table, played and written."""
+"""Play the truth table and write its page."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,19 +16,19 @@ from vcgym.network.traces.plain_file import replace_file
 def write_truth(
     chosen: Sequence[Setting], systems: Mapping[str, System], seeds: int, packets: int, threads: int, folder: Path, on_progress: OnProgress
 ) -> Path:  # fmt: skip
-    """Play `systems` in each of the chosen settings; write truth.md and its picture to `folder`.
+    """Play `systems` in each chosen setting, and write truth.md and its picture to `folder`.
 
     Args:
-        chosen: from `vcgym.leaderboard.papers.vcroute.outcomes.settings`.
-        systems: by name, those of `vcgym.leaderboard.papers.vcroute.statements.SYSTEMS`.
-        seeds: worlds per pair; fewer than two leave claims about one pair without an interval.
+        chosen: settings of `vcgym.leaderboard.papers.vcroute.outcomes.settings`.
+        systems: systems by name, those of `vcgym.leaderboard.papers.vcroute.statements.SYSTEMS`.
+        seeds: worlds per pair; with fewer than two, claims about one pair have no interval.
         packets: length of the calls.
-        threads: how many threads share the calls; without effect on the results.
-        folder: receives both.
-        on_progress: called with the number of settings are done, and which one comes next.
+        threads: threads that share the calls; no effect on the results.
+        folder: folder for both files.
+        on_progress: called with the number of finished settings and the next one.
 
     Returns:
-        The page.
+        The path of the page.
     """
     results: list[tuple[Setting, pa.Table]] = []
     for done, setting in enumerate(chosen):

@@ -1,1 +1,1 @@
-"""The paper on VCRoute and WMJitter: its statements, the calls that they are about, and how each is measured."""
+"""The paper on VCRoute and WMJitter: its statements, their calls, and their measures."""

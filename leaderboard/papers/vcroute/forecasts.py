@@ -1,8 +1,8 @@
 """Accuracy of the predictor of VCR-WM on the end-to-end delay of each packet, pair by pair: Tables III and IV.
 
-The forecast of a packet is that of the path it takes, from what was fed back of it as the packet left (`vcgym.envs.call.logging_router`);
-a packet whose
-path was never heard of by then, or that the receiver never emitted in its course, has none. A pair's figures rest on all its packets.
+The forecast of a packet is that of its path, from the feedback known when the packet was sent (`vcgym.envs.call.logging_router`). A packet
+has none if its path had no feedback by then, or if the receiver did not emit it before the flush. The figures of a pair cover all its
+packets.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ FIGURES: Mapping[str, Callable[..., Any]] = {
 
 
 def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: System, threads: int) -> pa.Table:
-    """Return one row per call: pair, sums as `FIGURES` takes them, ends of the delays, and packets within each of `RELATIVE_ERRORS`."""
+    """Return one row per call: pair, sums for `FIGURES`, minimum and maximum delay, and packets within each of `RELATIVE_ERRORS`."""
     logging = LoggingRouter(system.router, scenario.packets)
     batch = CallBatch(scenario, len(draws), logging, system.receiver, log=True)
     play_together([batch], draws, threads)
@@ -53,7 +53,7 @@ def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: Syst
 
 
 def sums(calls: pa.Table) -> np.ndarray:
-    """(5, calls) what `FIGURES` takes."""
+    """Return the sums (5, calls) for `FIGURES`."""
     return np.array([calls[name].to_numpy() for name in _FIELDS[:5]], np.float64)
 
 

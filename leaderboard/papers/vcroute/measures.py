@@ -1,7 +1,7 @@
-"""Measures of our values: one function per kind of statement, from the calls of one scenario in one mode to a value with its interval.
+"""Measures of our values: one function per kind of statement, from the calls of a scenario in a mode to a value with its interval.
 
-Means over worlds carry the paired bootstrap interval of `vcgym.leaderboard.statistics`. What no sampling touches, and an extreme over all
-worlds, is its own interval.
+Means over worlds have the paired bootstrap interval of `vcgym.leaderboard.statistics`. Values independent of sampling, and extremes over
+all worlds, are their own intervals.
 """
 
 import math
@@ -28,21 +28,21 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import load_links
 from vcgym.network.worlds.paths import relay_sequences
 
-DIRECT = "DRT-BF"  # any system will do where only the world is looked at
+DIRECT = "DRT-BF"  # any system suffices if only the world matters
 
 
 class MissingError(Exception):
-    """Error: nothing of ours can stand beside the statement; the message says why."""
+    """Error for a statement that cannot be compared with our results; the message gives the reason."""
 
 
 class Material(NamedTuple):
     """Results of one scenario in one mode.
 
     Attributes:
-        scenario: the worlds, or None where there are none of that mode.
+        scenario: the scenario, or None if it does not exist in that mode.
         results: one row per system and world.
-        forecasts: one row per call of VCR-WM, of `vcgym.leaderboard.papers.vcroute.forecasts`.
-        cost_ms: time of a packet by a clock, whatever the worlds.
+        forecasts: one row per call of VCR-WM, from `vcgym.leaderboard.papers.vcroute.forecasts`.
+        cost_ms: measured time per packet, for any worlds.
     """
 
     scenario: Scenario | None
@@ -52,7 +52,7 @@ class Material(NamedTuple):
 
 
 def of_pairs(results: pa.Table | None, pattern: str) -> pa.Table:
-    """Rows of the pairs of a shell pattern.
+    """Return the rows of the pairs that match a shell pattern.
 
     Raises:
         MissingError: there are none.
@@ -67,15 +67,15 @@ def of_pairs(results: pa.Table | None, pattern: str) -> pa.Table:
 
 @singledispatch
 def measured(measure: object, material: Material, accounting: str) -> Estimate:
-    """Ours, with its interval.
+    """Return our value with its interval.
 
     Args:
-        measure: of a statement.
-        material: of its scenario in one mode.
-        accounting: how the delay of a packet is counted; without effect on what is no delay.
+        measure: measure of a statement.
+        material: results of its scenario in one mode.
+        accounting: accounting of packet delays; no effect on other quantities.
 
     Raises:
-        MissingError: it cannot be had.
+        MissingError: the value cannot be measured.
     """
     raise TypeError(f"no way to measure {measure!r}")
 
@@ -204,7 +204,7 @@ def _of_system(material: Material, pattern: str, system: str) -> pa.Table:
 
 
 def _mean_of(rows: pa.Table, values: Callable[[pa.Table], np.ndarray]) -> Estimate:
-    """Mean of one number per row, rows of one system."""
+    """Return the mean of one number per row over the rows of one system."""
     table = rows.append_column("number", pa.array(np.asarray(values(rows), np.float64)))
     return next(iter(means(pair_worlds(table), "number").values()))
 
@@ -214,7 +214,7 @@ def _path_means(rows: pa.Table, path: int) -> np.ndarray:
 
 
 def _path_index(measure: p.PublishedPath, material: Material) -> int:
-    """Index of the path over a relay; nodes of a call are the sender, the other endpoints in order, the receiver."""
+    """Return the index of the path over a relay; the nodes of a call are the sender, the other endpoints in order, the receiver."""
     if measure.via is None:
         return 0
     recipe = _require_world(material).recipe
@@ -225,14 +225,14 @@ def _path_index(measure: p.PublishedPath, material: Material) -> int:
 
 
 def _delays(rows: pa.Table, systems: tuple[str, ...], accounting: str) -> np.ndarray:
-    """(systems, worlds) mean delays."""
+    """Return the mean delays (systems, worlds)."""
     paired = pair_worlds(rows)
     column = rows[STATISTICS["mean_ms"].column.format(accounting)].to_numpy()
     return column[paired.row[[paired.systems.index(system) for system in systems]]]
 
 
 def _bootstrap(samples: tuple[np.ndarray, ...], statistic: Callable[..., np.ndarray]) -> Estimate:
-    """Percentile interval over independently resampled samples of worlds."""
+    """Return a statistic with its percentile interval over independently resampled samples of worlds."""
     value = float(statistic(*samples, axis=-1))
     if min(map(len, samples)) < 2:
         return Estimate(value, math.nan, math.nan)

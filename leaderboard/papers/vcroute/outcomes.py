@@ -1,4 +1,4 @@
-"""The worlds in which the claims are looked at, and what every system made of them: each world drawn once for all systems."""
+"""The worlds of the claims and the results of every system on them; each world is sampled once for all systems."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,13 +18,13 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
 TAUS_MS = (0.0, 50.0, 200.0, 1000.0)
-MIN_WORLDS = 30  # of a scenario with few pairs
+MIN_WORLDS = 30  # minimum for a scenario with few pairs
 
 _PER_PACKET = ("path", "arrived_us", "emitted_us", "flushed", "played_us")
 
 
 class Setting(NamedTuple):
-    """Worlds of one kind: `scenario` in one mode, with the arguments of `Scenario` that fix it, for claims about the scenario `about`."""
+    """Kind of worlds for claims about the scenario `about`: `scenario` in one mode, with further arguments of `Scenario`."""
 
     label: str
     about: str
@@ -33,12 +33,12 @@ class Setting(NamedTuple):
     arguments: Mapping[str, Any] = MappingProxyType({})
 
     def worlds(self, packets: int) -> Scenario:
-        """Return the scenario that draws them, for calls of that length."""
+        """Return the scenario that samples these worlds, for calls of `packets` packets."""
         return Scenario(self.scenario, self.mode, packets, **self.arguments)
 
 
 class Statistic(NamedTuple):
-    """A number per call: its column ("{}" stands for the accounting), its unit, and how worlds are put together."""
+    """Statistic of calls: its column ("{}" is replaced by the accounting), its unit, and the aggregation over worlds."""
 
     column: str
     unit: str
@@ -61,8 +61,8 @@ STATISTICS = {
 
 
 def settings(scenario: str) -> list[Setting]:
-    """Return the kinds of worlds in which a claim about `scenario` is judged; measured series stand in for WonderProxy in mode replay."""
-    bursts = ("median", "worst") if scenario == "wonderproxy" else ("worst",)  # elsewhere a link has one law
+    """Return the settings in which a claim about `scenario` is judged; in mode replay, measured series replace WonderProxy."""
+    bursts = ("median", "worst") if scenario == "wonderproxy" else ("worst",)  # in other scenarios a link has one distribution
     found = [
         Setting(f"paper, {burst} burst" if len(bursts) > 1 else "paper", scenario, scenario, "paper", {"burst": burst}) for burst in bursts
     ]
@@ -71,21 +71,21 @@ def settings(scenario: str) -> list[Setting]:
 
 
 def play(setting: Setting, systems: Mapping[str, System], seeds: int, packets: int, threads: int) -> pa.Table:
-    """Return one row per system and world: metrics of the leaderboard, what `STATISTICS` names besides, means of paths, delay counts.
+    """Play a setting; return a row per system and world: leaderboard metrics, further `STATISTICS`, means of paths, delay counts.
 
     Args:
-        setting: what kind of worlds.
-        systems: by name.
-        seeds: worlds for each pair; more where there would be fewer than `MIN_WORLDS`.
+        setting: kind of worlds.
+        systems: systems by name.
+        seeds: worlds per pair; more if there would be fewer than `MIN_WORLDS` in all.
         packets: length of the calls.
-        threads: how many threads share the worlds.
+        threads: threads that share the worlds.
     """
     scenario = setting.worlds(packets)
     return play_worlds(scenario, every_pair(scenario, seeds, MIN_WORLDS), systems, threads)
 
 
 def play_worlds(scenario: Scenario, draws: Sequence[WorldDraw], systems: Mapping[str, System], threads: int) -> pa.Table:
-    """Play systems on worlds already drawn; the seed of a row is the world's index in `draws`. See `play`."""
+    """Play systems on sampled worlds; the seed of a row is the world's index in `draws`. See `play`."""
     batches = batches_together(scenario, list(systems.values()), len(draws), log=True)
     play_together(batches, draws, threads)
     identity = {
@@ -109,7 +109,7 @@ def _more(played: Played, calls: list[dict[str, Any]], history: NDArray[np.float
         alone = replace(played, **{name: getattr(played, name)[s : s + 1] for name in _PER_PACKET})
         more: dict[str, Any] = {"plans_per_packet": call["plans_sent"] / packets, "changes_per_packet": call["path_changes"] / packets}
         more["paths_used"] = len(np.unique(played.path[s]))
-        # A plan travels as long as the direct path takes (section VI-C5), spread over the packets of the call.
+        # A plan has the delay of the direct path (section VI-C5), spread over the packets of the call.
         more["overhead_ms"] = more["plans_per_packet"] * float(history[s, 0, 1])
         more["path_mean_ms"] = history[s, :, 1].tolist()
         for accounting, cdf in delay_cdf(alone).items():

@@ -1,7 +1,7 @@
 """Statements of the VCRoute paper (arXiv 2310.05054), as data: `vcgym.data/published_vcroute.json`, read and checked.
 
-A statement about WMJitter with `readings` is looked at twice: as the listing is printed (WM), and as the published code has it,
-where late packets teach (WML, `vcgym.baselines.receivers.wmjitter`).
+A statement about WMJitter with `readings` is tested twice: with the printed listing (WM), and with the published code,
+in which late packets update the lag too (WML, `vcgym.baselines.receivers.wmjitter`).
 """
 
 import importlib.resources
@@ -53,7 +53,7 @@ class PathRatio(Record):
 
 
 class DirectRange(Record):
-    """Least or largest over all pairs of the mean one-way delay (ms) of the direct path."""
+    """Minimum or maximum over all pairs of the mean one-way delay (ms) of the direct path."""
 
     of: Literal["direct_range"]
     scenario: str
@@ -62,7 +62,7 @@ class DirectRange(Record):
 
 
 class Value(Record):
-    """A statistic (`vcgym.leaderboard.papers.vcroute.outcomes.STATISTICS`) of one system over the pairs of a shell pattern."""
+    """Statistic (`vcgym.leaderboard.papers.vcroute.outcomes.STATISTICS`) of one system over the pairs that match a shell pattern."""
 
     of: Literal["value"]
     scenario: str
@@ -84,7 +84,7 @@ class Change(Record):
 
 
 class Worst(Record):
-    """Share of calls in which `system` has the largest mean delay, it and those it is `among`."""
+    """Share of calls in which `system` has the largest mean delay among itself and the systems `among`."""
 
     of: Literal["worst"]
     scenario: str
@@ -94,7 +94,7 @@ class Worst(Record):
 
 
 class BestPair(Record):
-    """The change of the mean delay in the pair where it falls most."""
+    """Change of the mean delay in the pair with the largest decrease."""
 
     of: Literal["best_pair"]
     scenario: str
@@ -104,7 +104,7 @@ class BestPair(Record):
 
 
 class GainGap(Record):
-    """Mean relative change of the delay of a call over the pairs `pairs`, less that over the pairs `others`."""
+    """Mean relative change of the delay of a call over the pairs `pairs` minus that over the pairs `others`."""
 
     of: Literal["gain_gap"]
     scenario: str
@@ -115,7 +115,7 @@ class GainGap(Record):
 
 
 class Forecast(Record):
-    """A figure of the predictor, or of the delays it is to predict, over the packets of VCR-WM."""
+    """Figure of the predictor, or of the delays to predict, over the packets of VCR-WM."""
 
     of: Literal["forecast"]
     scenario: str
@@ -132,21 +132,21 @@ class Paths(Record):
 
 
 class Constant(Record):
-    """A constant of WMJitter."""
+    """Constant of WMJitter."""
 
     of: Literal["constant"]
     name: Literal["window_ms", "percentile"]
 
 
 class Cost(Record):
-    """Time (ms) that a system takes for a packet, by a clock."""
+    """Measured time (ms) per packet of a system."""
 
     of: Literal["cost"]
     system: str
 
 
 class Nothing(Record):
-    """Statement that nothing of ours can be compared with."""
+    """Statement that cannot be compared with our results."""
 
     of: Literal["nothing"]
 
@@ -161,13 +161,13 @@ INPUTS = (Link, Paths, Constant)
 
 
 class VCRouteStatement(Statement):
-    """A statement of the VCRoute paper.
+    """Statement of the VCRoute paper.
 
     Attributes:
-        measure: how ours is found.
-        readings: looked at in both readings of WMJitter.
-        truth: looked at in the truth table, as printed or in both readings of WMJitter; "no": not there.
-        reproduced: looked at in the reproduction.
+        measure: measure of our value.
+        readings: true if it is tested in both readings of WMJitter.
+        truth: use in the truth table: as printed, or in both readings of WMJitter; "no": not used.
+        reproduced: true if it is tested in the reproduction.
     """
 
     measure: Measure
@@ -185,7 +185,7 @@ class VCRouteStatement(Statement):
 
 
 class Statements(Carded):
-    """The file: a card and the statements."""
+    """Content of the file: a card and the statements."""
 
     statements: Annotated[tuple[VCRouteStatement, ...], AfterValidator(each_once)]
 
@@ -197,7 +197,7 @@ def load_statements() -> tuple[VCRouteStatement, ...]:
 
 
 def load_claims() -> tuple[VCRouteStatement, ...]:
-    """Return the statements of the truth table: as printed, then those that are looked at in the published code's reading too."""
+    """Return the statements of the truth table: as printed, then those also tested in the published code's reading."""
     claims = [one for one in _all() if one.truth != "no"]
     return (*claims, *(late_learning(one) for one in claims if one.truth == "both"))
 
@@ -210,13 +210,13 @@ def parse_statements(text: str) -> Statements:
     """Validate the JSON text of the file.
 
     Raises:
-        DataError: a field that is wrong, or content that does not match the card's hash.
+        DataError: a field is wrong, or the content does not match the card's hash.
     """
     return parse_carded(Statements, FILE, text)
 
 
 def late_learning(statement: VCRouteStatement) -> VCRouteStatement:
-    """Return the statement with WMJitter as in the published code, where late packets teach."""
+    """Return the statement with WMJitter as in the published code, in which late packets update the lag too."""
     named = statement.measure.model_dump()
     changed = {name: f"{named[name]}L" for name in ("system", "reference") if named.get(name, "").endswith("-WM")}
     measure = statement.measure.model_copy(update=changed)
@@ -224,10 +224,10 @@ def late_learning(statement: VCRouteStatement) -> VCRouteStatement:
 
 
 def scenario_of(statement: VCRouteStatement) -> str | None:
-    """Return the scenario whose calls a statement is about, None if it is about none."""
+    """Return the scenario of a statement's calls, or None."""
     return "table1" if isinstance(statement.measure, Link) else getattr(statement.measure, "scenario", None)
 
 
 def claimed_scenarios() -> tuple[str, ...]:
-    """Return the scenarios that the truth table is about."""
+    """Return the scenarios of the truth table."""
     return tuple(dict.fromkeys(filter(None, map(scenario_of, load_claims()))))

@@ -57,6 +57,8 @@ def test_interval(path_env_id, interval):
     ("path_env_id", "arguments", "message"),
     [
         ("vcgym/Relay-v0", {"receiver": Direct()}, r"receiver = Direct\(\): allowed are rules that control lag or target"),
+        ("vcgym/Call-v0", {"uplink": "rat"}, "uplink = 'rat': allowed are order, rate, calls"),
+        ("vcgym/Call-v0", {"scenario": "leo", "mode": "replay", "data": "/gone"}, r"data folder: data \(/gone\) is '/gone'"),
         ("vcgym/Relay-v0", {"receiver": "wmjitter"}, "receiver = 'wmjitter': allowed are rules that control lag or target"),
         ("vcgym/Relay-v0", {"receiver": Agent()}, r"receiver = Agent\(interval=1\): allowed are rules that control lag or target"),
         ("vcgym/Playout-v0", {"router": WMJitter()}, r"router = WMJitter\(.*\): allowed are rules that control path"),

@@ -123,6 +123,12 @@ def test_what_does_not_exist_is_refused(call, message):
         call()
 
 
+def test_a_trace_too_short_to_start_in_is_refused(tmp_path):
+    (tmp_path / "short.csv.gz").write_bytes(gzip.compress(b"ms,packets\n0,1\n1,1\n2,1\n3,1\n"))
+    with pytest.raises(DataError, match="length of the part of short for a split, us is 600; allowed: at least 1000"):
+        SendingScenario("rate-replay", traces=str(tmp_path))
+
+
 def test_without_a_data_root_nothing_measured(monkeypatch):
     monkeypatch.delenv("VCGYM_DATA", raising=False)
     with pytest.raises(DataError, match="VCGYM_DATA"):
