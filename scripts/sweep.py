@@ -11,9 +11,10 @@ log = logging.getLogger(__name__)
 
 @command("sweep", SweepConfig)
 def main(config: SweepConfig) -> None:
-    """Run the sweep and print the best values."""
+    """Run the sweep; print the best agent's folder and values."""
     best = run_sweep(config)
-    log.info(f"learning_rate={best.learning_rate:.3g} ent_coef={best.ent_coef:.3g}: validation return {best.return_mean:.3f}")
+    values = f"learning_rate={best.learning_rate:.3g} ent_coef={best.ent_coef:.3g}"
+    log.info(f"{best.agent}: {values}: validation return {best.return_mean:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Check that a checkpoint fits a model, before anything is restored: a wrong shape or index would crash compiled code."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,9 +9,11 @@ import torch
 from numpy.typing import NDArray
 
 from vcgym.agents.training.learners import Model
+from vcgym.network.traces.refusal import shown
 
 _NUMPY_WORDS = 624  # state size of numpy's Mersenne Twister
 _EPISODES = 10_000
+_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
 
 
 def require_fit(
@@ -27,22 +30,36 @@ def require_fit(
         "normaliser/return_mean": ((), np.dtype(float)),
         "normaliser/return_variance": ((), np.dtype(float)),
         "normaliser/returns": ((sessions,), np.dtype(float)),
-        "monitor/returns": ((sessions,), None),
-        "monitor/lengths": ((sessions,), None),
+        "monitor/returns": ((sessions,), np.dtype(np.float32)),
+        "monitor/lengths": ((sessions,), np.dtype(np.int32)),
         "random/numpy": ((_NUMPY_WORDS,), np.dtype(np.uint32)),
     }
     for name, (shape, dtype) in wanted.items():
         found = arrays[name]
-        if found.shape != shape or (dtype is not None and found.dtype != dtype):
-            raise ValueError(f"{name} is {found.dtype}{found.shape}; allowed: {dtype or 'any type'}{shape}")
+        if found.shape != shape or found.dtype != dtype:
+            raise ValueError(f"{name} is {found.dtype}{found.shape}; allowed: {dtype}{shape}")
+    for name, found in arrays.items():
         if found.dtype.kind == "f" and not np.isfinite(found).all():
             raise ValueError(f"{name} holds {found[~np.isfinite(found)][0]}; allowed: finite values")
+    if not observation.contains(arrays["rollout/last_observation"][0]) or arrays["normaliser/return_variance"] < 0.0:
+        raise ValueError("a last observation or a variance of returns is out of range; allowed: values of the space, and from 0 on")
     for name in ("steps", "updates"):
         _require_whole(name, scalars[name], 1 << 53)
     _require_whole("random_numpy.pos", scalars["random_numpy"]["pos"], _NUMPY_WORDS)
+    _require_number("return_count", scalars["return_count"])
     if not isinstance(scalars["episodes"], list) or len(scalars["episodes"]) > _EPISODES:
         raise ValueError(f"episodes is no list of at most {_EPISODES}")
-    _require_moments(arrays, optimisers)
+    for episode in scalars["episodes"]:
+        _require_number("r of episodes", abs(episode["r"]))
+        _require_whole("l of episodes", episode["l"], 1 << 53)
+    for name, optimiser in optimisers.items():
+        _require_moments(name, arrays, optimiser)
+        _require_groups(name, scalars[name], optimiser)
+
+
+def _require_number(name: str, value: object) -> None:
+    if not isinstance(value, float | int) or isinstance(value, bool) or not 0.0 <= value < np.inf:
+        raise ValueError(f"{name} is {value!r}; allowed: a finite number, from 0 on")
 
 
 def _require_whole(name: str, value: object, largest: int) -> None:
@@ -50,15 +67,33 @@ def _require_whole(name: str, value: object, largest: int) -> None:
         raise ValueError(f"{name} is {value!r}; allowed: a whole number from 0 to {largest}")
 
 
-def _require_moments(arrays: Mapping[str, NDArray[Any]], optimisers: Mapping[str, torch.optim.Optimizer]) -> None:
-    """Raise ValueError for optimiser moments whose shape differs from their parameters: torch accepts any shape."""
-    for name_of, optimiser in optimisers.items():
-        parameters = [tuple(parameter.shape) for group in optimiser.param_groups for parameter in group["params"]]
-        for name, found in arrays.items():
-            if name.startswith(f"{name_of}/"):
-                shape = parameters[_index(name, len(parameters))]
-                if found.shape not in ((), shape):
-                    raise ValueError(f"{name} has the shape {found.shape}; allowed: {shape}")
+def _require_moments(of: str, arrays: Mapping[str, NDArray[Any]], optimiser: torch.optim.Optimizer) -> None:
+    """Raise ValueError unless the moments of a parameter are those of Adam: torch accepts any names, shapes and values."""
+    shapes = [tuple(parameter.shape) for group in optimiser.param_groups for parameter in group["params"]]
+    found: dict[int, set[str]] = {}
+    for name, moment in arrays.items():
+        if name.startswith(f"{of}/"):
+            index, kind = _index(name, len(shapes)), name.split("/", 2)[2]
+            found.setdefault(index, set()).add(kind)
+            shape = () if kind == "step" else shapes[index]
+            if moment.shape != shape or moment.dtype != np.float32 or (kind != "exp_avg" and moment.min(initial=0.0) < 0.0):
+                raise ValueError(f"{name} has the shape {moment.shape}, {moment.dtype}; allowed: {shape}, float32, squares and steps >= 0")
+    for index, kinds in found.items():
+        if kinds != _MOMENTS:
+            raise ValueError(f"{of}/{index} has the moments {sorted(kinds)}; allowed: {sorted(_MOMENTS)}")
+
+
+def _require_groups(of: str, groups: object, optimiser: torch.optim.Optimizer) -> None:
+    """Raise ValueError unless the settings of an optimiser are its own, but for the learning rate."""
+    own = json.loads(json.dumps(optimiser.state_dict()["param_groups"]))
+    if not isinstance(groups, list) or [_without_rate(group) for group in groups] != [_without_rate(group) for group in own]:
+        raise ValueError(f"{of} has the settings {shown(groups)}; allowed: those of the model")
+    for group in groups:
+        _require_number(f"lr of {of}", group["lr"])
+
+
+def _without_rate(group: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in group.items() if name != "lr"}
 
 
 def _index(name: str, count: int) -> int:

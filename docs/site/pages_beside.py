@@ -1,4 +1,4 @@
-"""Hook of mkdocs: pages that stand beside docs/ in the repository join the site, with links turned to where they lie there."""
+"""Hook of mkdocs: adds pages outside docs/ to the site and adjusts their links."""
 
 import re
 from pathlib import Path
@@ -9,11 +9,11 @@ from mkdocs.structure.files import File, Files
 HOME = Path(__file__).parents[2]
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "data/README.md": "data_cards.md"}
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
-FILES = {"CITATION.cff", "LICENSE"}  # of the repository, which are no pages
+FILES = {"CITATION.cff", "LICENSE"}  # linked files of the repository that are not pages
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages and files beside docs/."""
+    """Add the pages and files outside docs/."""
     for source, target in PAGES.items():
         files.append(File.generated(config, target, content=LINK.sub(_turned, (HOME / source).read_text(encoding="utf-8"))))
     for name in FILES:
@@ -22,6 +22,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def _turned(link: re.Match[str]) -> str:
-    """Return a link of a page beside docs/ as the site has it; one that leads nowhere stays, and the build refuses it."""
+    """Return the link of a page outside docs/ adjusted to the site; a broken link is unchanged, and the build fails on it."""
     target = link[1]
     return f"]({PAGES.get(target, target.removeprefix('docs/'))}"

@@ -1,4 +1,4 @@
-"""Pictures of docs/pictures.md: ``python docs/site/pictures.py`` draws them anew, what the environments render and two calls in full."""
+"""Pictures of docs/pictures.md, environments and two calls in full: ``python docs/site/pictures.py`` draws them again."""
 
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
 
 
 def call(name: str, title: str, stratum: str, systems: dict[str, str], seed: int, seconds: tuple[float, float]) -> None:
-    """Draw what each of two systems did with the packets of one call: the delays of all paths, of the packets, and of what was heard."""
+    """Draw one call with each of two systems: the delays of all paths, of the packets, and of the heard audio."""
     scenario = Scenario("wonderproxy", "correlated", BLOCKS * BLOCK_SLOTS)
     draw = scenario.draw("validation", seed, stratum=stratum)
     batches = batches_together(scenario, [load_system(system)[:2] for system in systems], 1, log=True)
@@ -94,7 +94,7 @@ def _save(draw: Any, name: str) -> None:
 
 
 def main() -> None:
-    """Draw all of them."""
+    """Draw all pictures."""
     for name, arguments in RENDERED.items():
         rendered(name, *arguments)
     call("relay_avoided", "A bad relay avoided", "best-link", {"BEST-WM": "stays", "GRD+EWMA-tuned": "leaves"}, 5, (16.0, 36.0))

@@ -1,8 +1,8 @@
-"""Models of the Bandwidth Estimation Challenge (ACM MMSys 2024) as policies of `vcgym/Rate-v0`, from a file of one's own.
+"""Models of the Bandwidth Estimation Challenge (ACM MMSys 2024) as policies of `vcgym/Rate-v0`, from a user's file.
 
-Inputs `obs` (1, 1, 150), `hidden_states` and `cell_states` (1, n), outputs `output` (1, 1, m), `state_out` and `cell_out` (1, n), all
-float32: the first number of `output` is the target in bit/s. State is zeros at the start of a call. The first target of a call is the
-world's, for nothing has arrived by then.
+Inputs are `obs` (1, 1, 150), `hidden_states` and `cell_states` (1, n); outputs are `output` (1, 1, m), `state_out` and `cell_out` (1, n),
+all float32. The first number of `output` is the target in bit/s. The state is zero at the start of a call. The first target of a call is
+the world's, because nothing has arrived yet.
 """
 
 from collections.abc import Mapping
@@ -21,17 +21,17 @@ _MAX_BYTES, _MAX_BPS = 10 << 20, 1e9  # a model of the challenge has at most 10 
 
 
 class BandwidthModel:
-    """A model of the challenge, asked at each report.
+    """Model of the challenge, which runs at each report.
 
     Attributes:
-        options: arguments of `vcgym/Rate-v0` that show what the model observes and take its target.
+        options: arguments of `vcgym/Rate-v0` for the model's observation and action.
 
     Args:
-        path: of the ONNX file, at most 10 MiB.
+        path: path of the ONNX file, at most 10 MiB.
 
     Raises:
-        ValueError: no model with the challenge's inputs and outputs.
-        DataError: no plain file.
+        ValueError: it is not a model with the challenge's inputs and outputs.
+        DataError: it is not a plain file.
     """
 
     options: ClassVar[Mapping[str, str]] = {"features": "intervals", "action": "exact"}
@@ -40,7 +40,7 @@ class BandwidthModel:
         content = read_plain(Path(path), _MAX_BYTES)
         try:
             self._session = open_model(content, _AXES)
-        except Exception as error:  # those of the runtime have no class in common
+        except Exception as error:  # errors of the runtime have no common class
             raise ValueError(f"agent {path} is no model of the challenge: {str(error).splitlines()[0]}") from error
         widths = {one.name: one.shape[-1] for one in self._session.get_inputs()}
         self._start = {name: np.zeros((1, widths[name]), np.float32) for name in _STATES}
@@ -56,15 +56,15 @@ class BandwidthModel:
 
         Args:
             observation: (sessions, 150).
-            state: what the call before gave, one entry per session; None starts every session.
+            state: state returned by the previous call, one entry per session; None starts every session.
             episode_start: (sessions,) bool, sessions that start; None: none, unless `state` is None.
-            deterministic: without effect.
+            deterministic: ignored.
 
         Returns:
-            Exact actions int64 (sessions, 3), bit/s, 0, 0; and what the model remembers.
+            Exact actions int64 (sessions, 3), bit/s, 0, 0; and the state.
 
         Raises:
-            ValueError: an estimate that is not finite.
+            ValueError: an estimate is not finite.
         """
         starts = np.ones(len(observation), bool) if state is None else np.zeros(len(observation), bool)
         starts |= False if episode_start is None else episode_start

@@ -1,6 +1,7 @@
 """Small pieces of every kind of long work, each a process: `python -m campaigns._work NAME FOLDER`. A restarted one resumes."""
 
 import importlib
+import signal
 import sys
 from pathlib import Path
 
@@ -41,14 +42,13 @@ def tuning(folder):
     _command("tune", folder, *small, f"folder={folder / 'tuned'}")
 
 
-def leaderboard(folder, **how):
-    """Play a suite of two scenarios; `how` are arguments of `run_suite`."""
-    from vcgym.baselines.systems import load_systems
-    from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
-    from vcgym.leaderboard.report.run import run_suite
+def leaderboard(folder, *overrides):
+    """Play a suite of two scenarios."""
+    from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite
 
-    suite = Suite("mini", "v0", 600, (Part("wonderproxy", "correlated", 4), Part("table1", "paper", 1)))
-    run_suite(suite, prepare(suite), load_systems(SYSTEMS), folder / "run", _quiet, **how)
+    SUITES["mini-v0"] = Suite("mini", "v0", 600, (Part("wonderproxy", "correlated", 4), Part("table1", "paper", 1)))
+    small = ("suite=mini-v0", f"systems=[{','.join(SYSTEMS)}]", "train=null", "threads=1", f"folder={folder / 'run'}")
+    _command("leaderboard", folder, *small, *overrides)
 
 
 def headroom(folder):
@@ -88,11 +88,12 @@ FINAL = {
     "sweep": ("sweep/agents/*/seed-0/agent/*", "sweep/agents/*/seed-0/checkpoints/*/*.safetensors"),
     "tuning": ("tuned/*.json",),
     "leaderboard": ("run/results.parquet", "run/cdf.parquet", "run/leaderboard.md", "run/*.html"),
-    "headroom": ("run/*.parquet", "run/*.md", "run/*.html"),
+    "headroom": ("run/[!t]*.parquet", "run/*.md", "run/*.html"),  # all but timing.parquet
     "predictor": ("rows/rows.parquet", "study/predictor/*", "study/tables/*"),
 }
 """Files of each work that are its results."""
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore it
     spoil()
     WORK[sys.argv[1]](Path(sys.argv[2]))

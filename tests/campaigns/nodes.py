@@ -16,7 +16,7 @@ def run(scale, folder):
     os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     work = {
         "sweep": lambda home, address: _work.sweep(home, f"ray.address={address}", "concurrent=2"),
-        "leaderboard": lambda home, address: _work.leaderboard(home, address=address),
+        "leaderboard": lambda home, address: _work.leaderboard(home, f"ray.address={address}"),
     }
     for name, start in work.items():
         home = folder / name

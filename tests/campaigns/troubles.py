@@ -14,7 +14,7 @@ from campaigns._processes import finish, kill, results, start
 from campaigns._spoilers import VARIABLE
 from campaigns.case import Case
 
-DISK_KIB = {"small": (64, 512), "medium": (16, 64, 256, 512, 1024), "full": tuple(range(16, 1600, 64))}
+DISK_FILES = {"small": (20, 60), "medium": tuple(range(10, 120, 20)), "full": tuple(range(8, 200, 8))}  # after which a disk is full
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FAILS, ANY = "not 0", "any"
 
@@ -34,9 +34,10 @@ def run(scale, folder):
 def _of_any(scale, took_s):
     """Return the faults of any work by title, each with its required exit status."""
     return {
-        **{number.name: (partial(_signalled, number=number, after_s=0.7 * took_s), FAILS) for number in SIGNALS},
-        **{f"disk of {kib} KiB": (partial(_on_disk, options=f"size={kib}k"), ANY) for kib in DISK_KIB[scale]},
-        "read-only folder": (partial(_on_disk, options="size=1m,ro"), FAILS),
+        **{number.name: (partial(_signalled, number=number, after_s=0.6 * took_s), FAILS) for number in SIGNALS},
+        "disk of 64 KiB": (partial(_on_disk, options="size=64k"), FAILS),
+        **{f"disk full after {files} files": (partial(_on_disk, options=f"size=1g,nr_inodes={files}"), ANY) for files in DISK_FILES[scale]},
+        "read-only folder": (partial(_on_disk, options="size=1g,ro"), FAILS),
         "spoiled kernel cache": (_with_spoiled_cache, 0),
         "clock that jumps by up to a day": (partial(_logged, **{VARIABLE: "clock"}), 0),
         "two runs in one folder": (_twice, ANY),
@@ -72,7 +73,7 @@ def _message(log, place):
     """Return the error message of the work (its last line, unless that is progress), and True if it was a traceback."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if "compiled code" in line or "vcgym-" in line or "Error" in line or "Interrupt" in line]
-    said = telling[-1].replace(str(place), "PLACE")[:200] if telling else ""
+    said = telling[-1].replace(str(place), "PLACE").replace(str(place.with_name("disk")), "PLACE")[:200] if telling else ""
     return f"traceback, {said}" if any(line.startswith("Traceback") for line in lines) else said
 
 
@@ -82,12 +83,16 @@ def _logged(name, home, log, **environment):
 
 
 def _signalled(name, home, log, number, after_s):
-    with log.open("wb") as output:
-        process = start(name, home, output)
-        time.sleep(after_s)
-        if process.poll() is None:
-            kill(process, number)
-    return process.returncode
+    """Send a signal after a while, earlier if the work had ended by then."""
+    while True:
+        with log.open("wb") as output:
+            process = start(name, home, output)
+            time.sleep(after_s)
+            if process.poll() is None:
+                kill(process, number)
+                return process.returncode
+        after_s /= 2
+        shutil.rmtree(home)
 
 
 def _on_disk(name, home, log, options):

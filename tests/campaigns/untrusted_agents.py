@@ -10,7 +10,7 @@ from campaigns.case import Case
 from campaigns.mutations import mutated
 from campaigns.watched import MAX_MESSAGE, Watch, added, run_child
 
-FILES = {"small": 300, "medium": 1000, "full": 2500}  # of each kind
+FILES = {"small": 300, "medium": 1000, "full": 2600}  # of each kind
 PER_CHILD = 1000
 ONNX = Path(__file__).parents[1] / "contract" / "leaderboard" / "submission_onnx"
 PATHS = 5

@@ -13,7 +13,7 @@ from campaigns.case import Case
 from campaigns.mutations import mutated
 from campaigns.watched import MAX_MESSAGE, Watch, added, run_child
 
-FILES = {"small": 100, "medium": 500, "full": 1250}  # of each kind; with those of untrusted_agents 10,000
+FILES = {"small": 100, "medium": 500, "full": 1250}  # of each kind; with those of untrusted_agents more than 10,000
 PER_CHILD = 500
 ALARM_S = 60
 NAMES = ("state.safetensors", "state.json")
@@ -57,7 +57,10 @@ def _child(kind, start, count, folder):
 
     def use():
         checkpoint.load(broken, model, {"format": 3})
-        model.learn(32, reset_num_timesteps=False)
+        try:
+            model.learn(32, reset_num_timesteps=False)
+        except ValueError:  # weights so large that torch finds no probabilities
+            return "taken, diverged"
         return "taken"
 
     use()

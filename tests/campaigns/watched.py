@@ -1,5 +1,6 @@
 """A process that reads hostile files under an audit hook, and its parent, which counts crashes and hangs."""
 
+import builtins
 import json
 import subprocess
 import sys
@@ -23,7 +24,7 @@ class Watch:
         sys.addaudithook(self._heard)
 
     def _heard(self, event: str, arguments: tuple[object, ...]) -> None:
-        if self.watching and event in _EXECUTES and not (event == "import" and arguments[0] in sys.modules):
+        if self.watching and event in _EXECUTES and not _is_ours(event, arguments):
             self.executed[f"{event} {str(arguments[:1])[:80]}"] += 1
 
     def attempt(self, named: str, use: Callable[[], str]) -> None:
@@ -52,6 +53,14 @@ class Watch:
                 {"files": self.files, "counts": self.counts, "executed": self.executed, "wrong": self.wrong, "longest": self.longest}
             ) + "\n"
         )  # fmt: skip
+
+
+def _is_ours(event: str, arguments: tuple[object, ...]) -> bool:
+    """Return True for the import of what is there, and for an exception of compiled code, which numba unpickles when it raises it first."""
+    if event == "import":
+        return arguments[0] in sys.modules
+    found = getattr(builtins, str(arguments[1]), None) if event == "pickle.find_class" and arguments[0] == "builtins" else None
+    return isinstance(found, type) and issubclass(found, Exception)
 
 
 def run_child(module: str, *arguments: object) -> dict[str, object]:

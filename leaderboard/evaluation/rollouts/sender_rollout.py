@@ -74,7 +74,7 @@ def play_sender(
 def started_batch(
     system: System, links: Sequence[SharedLink], traces: Sequence[CapacityTrace], flows: int, threads: int = 1
 ) -> SendingBatch:  # fmt: skip
-    """Return calls at their start, one on each world, whose logs hold `MAX_PACKETS` packets each; arguments as of `play_sender`."""
+    """Return started calls, one per world, with logs of `MAX_PACKETS` packets; for the arguments see `play_sender`."""
     calls = [[flow for flow in link.flows if isinstance(flow, OtherCall)] for link in links]
     batch = SendingBatch(
         len(links), system.rate, system.scheduler, traces, flows, (), system.pacing or 0.0, log_packets=MAX_PACKETS,

@@ -1,1 +1,1 @@
-"""The application study (S3): Zoom, Meet and Teams by their profiles in the study's set-ups, its statements judged."""
+"""The application study (S3): profiles of Zoom, Meet and Teams in the study's set-ups, and verdicts on its statements."""

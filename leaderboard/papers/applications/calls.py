@@ -17,14 +17,14 @@ _SEED = 3
 
 
 class Played(NamedTuple):
-    """Delivered rates of the repeats of a cell; first axis the repeat."""
+    """Delivered rates of the repeats of a cell; the first axis is the repeat."""
 
     mbps: NDArray[np.float64]  # (repeats, seconds) of the application
-    other_mbps: NDArray[np.float64]  # the same of what competes; of downloads their mean, from COMPETES_S[0] on
+    other_mbps: NDArray[np.float64]  # the same of the competitor; for downloads their mean, from COMPETES_S[0] on
 
 
 def play_cell(cell: Cell) -> Played:
-    """Play an experiment, `REPEATS` times."""
+    """Play an experiment `REPEATS` times."""
     (rule, _), (beside, _) = rule_of(cell), rule_of(beside_of(cell))
     link, seconds = link_of(cell), SECONDS[cell.setup]
     flows = max(1, len(link.flows))
@@ -48,7 +48,7 @@ def play_cell(cell: Cell) -> Played:
 
 
 def _mbps(log: NDArray[np.void], seconds: float) -> NDArray[np.float64]:
-    """Return what arrived in each second."""
+    """Return the delivered rate of each second."""
     if len(log) >= _LOG_PACKETS:
         raise OverflowError(f"more than {_LOG_PACKETS} packets were sent")
     heard = log[log["arrived_us"] >= 0]

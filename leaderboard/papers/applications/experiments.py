@@ -1,14 +1,14 @@
-"""Experiments of the application study (S3) as worlds: shaping, disruption and competition around a call of two parties.
+"""Experiments of the application study (S3) as worlds: shaping, disruption and competition for a call with two parties.
 
     static       150 s, the last 90 of them counted; the link shaped to a level
     disrupted    300 s; the link drops from 1000 Mbit/s to a level from 60 to 90 s
-    competing    180 s; from 30 to 150 s, which are counted, another application is there
+    competing    180 s; another application is active from 30 to 150 s, which are counted
 
-Up, a sender shares the bottleneck; down, what a relay forwards to the receiver, or the sender itself where the relay adapts nothing.
+Up: a sender shares the bottleneck. Down: the traffic that a relay forwards to the receiver, or the sender's if the relay does not adapt.
 
-Ours, not S3's: the bucket of the shaper holds one packet, its queue 300 or 100 ms of the level, at least three packets; 20 ms each way,
-twice as much for a sender that is controlled end to end; audio of 40 kbit/s. Netflix-like and YouTube-like downloads are parallel
-connections of TCP CUBIC, a new one for each segment; the sizes are ours.
+Our choices, not S3's: the shaper's bucket holds one packet and its queue 300 or 100 ms at the level, at least three packets; 20 ms each
+way, twice as much for a sender with end-to-end control; audio of 40 kbit/s. Netflix-like and YouTube-like downloads are parallel
+connections of TCP CUBIC, a new one for each segment; their sizes are our choice.
 """
 
 from typing import Literal, NamedTuple
@@ -36,7 +36,7 @@ _AUDIO, _VIDEO = Audio(100, 20.0), Encoder(key_every=0)
 
 
 def _downloads(connections: int, segment_bytes: tuple[int, int], idle_s: float) -> tuple[Tcp, ...]:
-    """Return parallel connections, a second after each other."""
+    """Return parallel connections that start one second apart."""
     begins_s, ends_s = COMPETES_S
     return tuple(
         Tcp("cubic", 1500, _WAY_MS, _WAY_MS, starts_s=begins_s + i, stops_s=ends_s, file_bytes=segment_bytes, idle_s=idle_s)
@@ -54,17 +54,17 @@ COMPETITORS = (*APPLICATIONS, *TRAFFIC)
 
 
 class Cell(NamedTuple):
-    """An experiment with one application at one level.
+    """Experiment with one application at one level.
 
     Attributes:
-        setup: which experiment.
-        way: the direction that is shaped.
-        application: that is there from the beginning.
+        setup: kind of experiment.
+        way: shaped direction.
+        application: application that is active from the beginning.
         mbps: level of the shaper, or of the drop.
-        against: what competes, one of COMPETITORS; "": nothing.
-        viewing: what the others look at; with `parties` it says how much a sender sends.
-        parties: of the call.
-        queue_ms: what the shaper's queue holds at the level, one of QUEUES_MS.
+        against: competitor, one of COMPETITORS; "": none.
+        viewing: view of the other parties; with `parties` it determines the rate of a sender.
+        parties: number of parties in the call.
+        queue_ms: size of the shaper's queue at the level, one of QUEUES_MS.
     """
 
     setup: Setup
@@ -103,12 +103,12 @@ def _flows(cell: Cell) -> tuple[Tcp | OtherCall, ...]:
 
 
 def beside_of(cell: Cell) -> Cell:
-    """Return the same with the application that competes, if one does, in the first place."""
+    """Return the same experiment with the competitor, if it is an application, as the first application."""
     return cell._replace(application=cell.against) if cell.against in APPLICATIONS else cell
 
 
 def rule_of(cell: Cell) -> tuple[Application, tuple[float, float, float]]:
-    """Return the rule of what passes the bottleneck, and its start, least and largest rate in kbit/s."""
+    """Return the rule of the traffic over the bottleneck, and its start, minimum and maximum rate in kbit/s."""
     profile = load_profile(cell.application)
     return profile.up(cell.viewing, cell.parties) if cell.way == "up" else profile.down()
 

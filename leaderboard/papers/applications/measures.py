@@ -1,14 +1,14 @@
-"""Metrics of a played experiment, one number for each repeat.
+"""Metrics of a played experiment, one number per repeat.
 
-    mbps, other_mbps    mean rate of the application, and of what competes, over the seconds that count
+    mbps, other_mbps    mean rate of the application, and of the competitor, over the counted seconds
     smaller_mbps         the smaller of both over the last 30 s of the competition
     settled_mbps, other_settled_mbps    each over these 30 s
     utilisation         mbps as a share of the level
-    recovery_s          from the end of the drop until the median of 5 s is back at 95 % of that before it; the rest of the call if never
-    peak                the largest median of 5 s after the drop, as a multiple of that before it
-    stable_s            from the end of the drop until no median of 5 s is above 110 % of that before it any more
+    recovery_s          from the end of the drop until the median of 5 s is at 95 % of that before it; the rest of the call if never
+    peak                the maximum median of 5 s after the drop, as a multiple of that before it
+    stable_s            from the end of the drop until the last median of 5 s above 110 % of that before it
 
-The median of 5 s is how S3 defines recovery as we recall it; its text does not say. The 95 and 110 % are ours.
+The median of 5 s is S3's definition of recovery as we recall it; its text does not state it. The 95 and 110 % are our choice.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _SETTLED_S = 30
 
 
 def measure(metric: str, cell: Cell, played: Played) -> NDArray[np.float64]:
-    """Return a metric of each repeat, (repeats,)."""
+    """Return a metric (repeats,) of each repeat."""
     return _METRICS[metric](cell, played)
 
 
@@ -40,7 +40,7 @@ def _settled(mbps: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _after_drop(cell: Cell, played: Played) -> NDArray[np.float64]:
-    """Return the medians of 5 s from the end of the drop on, as multiples of the median before it; (repeats, seconds)."""
+    """Return (repeats, seconds) the medians of 5 s from the end of the drop on, as multiples of the median before it."""
     from_s, to_s = COUNTED_S[cell.setup]
     before = np.median(played.mbps[:, from_s:to_s], axis=1)
     windows = np.lib.stride_tricks.sliding_window_view(played.mbps[:, int(DROP_S[1]) :], _WINDOW_S, axis=1)

@@ -1,6 +1,7 @@
-"""S3 beside ours: every statement with each of two queues of the shaper, of which S3 says nothing, with a verdict.
+"""Comparison of S3 with our results: every statement with two sizes of the shaper's queue, which S3 does not state, with a verdict.
 
-A statement that a profile was fitted to is calibrated where ours meets it. It counts for nothing: the shares are of the predicted ones.
+If a profile was fitted to a statement and our value agrees, the verdict is "calibrated" and does not count: shares are of predicted
+statements.
 """
 
 from collections import Counter
@@ -27,12 +28,12 @@ CALIBRATED = "calibrated"
 
 
 def cells_of(statements: Iterable[ApplicationStatement]) -> list[Cell]:
-    """Return the experiments behind statements, each once."""
+    """Return the experiments of the statements, without duplicates."""
     return list(dict.fromkeys(cell for one in statements for term in one.terms for queue_ms in QUEUES_MS for cell in term.cells(queue_ms)))
 
 
 def reproduce(folder: Path, on_progress: OnProgress) -> list[dict[str, Any]]:
-    """Play, judge every statement, write application_verdicts.parquet and application_reproduction.md; returns the verdicts."""
+    """Play, judge every statement, write application_verdicts.parquet and application_reproduction.md, and return the verdicts."""
     statements = load_statements()
     played = {}
     for done, cell in enumerate(cells_of(statements)):
@@ -45,12 +46,12 @@ def reproduce(folder: Path, on_progress: OnProgress) -> list[dict[str, Any]]:
 
 
 def steps() -> int:
-    """Return how often `reproduce` reports its progress."""
+    """Return the number of progress reports of `reproduce`."""
     return len(cells_of(load_statements()))
 
 
 def verdict(statement: ApplicationStatement, played: Mapping[Cell, Played], queue_ms: float) -> dict[str, Any]:
-    """Return the row of a statement with one queue of the shaper."""
+    """Return the row of a statement for one size of the shaper's queue."""
     ours = measured(statement, played, queue_ms)
     word, reason = judge(statement, ours)
     calibrated = (CALIBRATED, reason) if statement.fitted and word == REPRODUCED else None
@@ -58,7 +59,7 @@ def verdict(statement: ApplicationStatement, played: Mapping[Cell, Played], queu
 
 
 def measured(statement: ApplicationStatement, played: Mapping[Cell, Played], queue_ms: float) -> Estimate:
-    """Return our value: the weighted sum of the terms, repeat by repeat."""
+    """Return our value: the weighted sum of the terms per repeat."""
     if not statement.terms:
         return NOTHING
     return interval([np.sum([term.weight * _values(term, played, queue_ms) for term in statement.terms], axis=0)])
@@ -70,7 +71,7 @@ def _values(term: Term, played: Mapping[Cell, Played], queue_ms: float) -> np.nd
 
 
 def page(rows: list[dict[str, Any]]) -> str:
-    """Return Markdown: how much was calibrated and how much predicted, then every statement."""
+    """Return Markdown with the calibrated and predicted shares, then every statement."""
     queues = list(dict.fromkeys(row["mode"] for row in rows))
     counts = []
     for queue in queues:

@@ -1,6 +1,6 @@
 """Statements of the application study (S3), as data: `vcgym.data/published_applications.json`, read and checked.
 
-A statement that a profile was fitted to says so; it is calibrated then and counts for nothing.
+Statements to which a profile was fitted are marked; they are then calibrated and do not count.
 """
 
 import importlib.resources
@@ -21,19 +21,19 @@ Metric = Literal[
 
 
 class Term(Record):
-    """Metric of an application over levels of a set-up, times a weight.
+    """Weighted metric of an application over levels of a set-up.
 
     Attributes:
         weight: factor.
-        setup: the experiment.
-        way: direction that is shaped.
-        application: that is looked at.
+        setup: kind of experiment.
+        way: shaped direction.
+        application: measured application.
         levels_mbps: levels of the shaper, or of the drop.
-        over: which of the levels' values counts.
+        over: aggregation over the levels.
         metric: see `vcgym.leaderboard.papers.applications.measures`.
-        against: what competes.
-        viewing: what the others look at.
-        parties: of the call.
+        against: competitor.
+        viewing: view of the other parties.
+        parties: number of parties in the call.
     """
 
     weight: float = 1.0
@@ -55,7 +55,7 @@ class Term(Record):
         return self
 
     def cells(self, queue_ms: float) -> Iterator[Cell]:
-        """Yield the experiments behind it."""
+        """Yield the experiments of the term."""
         for mbps in self.levels_mbps:
             yield Cell(self.setup, self.way, self.application, mbps, self.against, self.viewing, self.parties, queue_ms)
 
@@ -64,9 +64,9 @@ class ApplicationStatement(Statement):
     """Statement of S3.
 
     Attributes:
-        fitted: a number of a profile was fitted to it, or chosen for it.
-        terms: whose weighted sum is ours.
-        unit: of ours; % is shown times 100.
+        fitted: true if a number of a profile was fitted to it, or chosen for it.
+        terms: our value is the sum of these terms.
+        unit: unit of our value; % is shown times 100.
     """
 
     fitted: bool = False
@@ -75,7 +75,7 @@ class ApplicationStatement(Statement):
 
 
 class Statements(Carded):
-    """The file: a card and the statements."""
+    """Content of the file: a card and the statements."""
 
     statements: Annotated[tuple[ApplicationStatement, ...], Field(min_length=1), AfterValidator(each_once)]
 
@@ -89,6 +89,6 @@ def parse_statements(text: str) -> Statements:
     """Validate the JSON text of the file.
 
     Raises:
-        DataError: a field that is wrong, or content that does not match the card's hash.
+        DataError: a field is wrong, or the content does not match the card's hash.
     """
     return parse_carded(Statements, FILE, text)

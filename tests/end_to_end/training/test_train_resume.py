@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
@@ -114,7 +115,7 @@ def model(monkeypatch, tmp_path):
         ("env.id", "vcgym/Call-v0", r"env\.id is 'cart:test/Cart-v0', expected 'vcgym/Call-v0'"),
         ("env.options.max_episode_steps", 61, r"env\.options\.max_episode_steps is 60, expected 61"),
         ("action_space", {"kind": "Discrete", "n": 3}, r"action_space is .*'n': 2.* expected .*'n': 3"),
-        ("format", 5, r"format is 4, expected 5"),
+        ("format", 6, r"format is 5, expected 6"),
         ("algorithm.n_epochs", 3, r"algorithm\.n_epochs is 2, expected 3"),
         ("unheard_of", 1, r"unheard_of is 'absent', expected 1"),
     ],
@@ -148,7 +149,7 @@ def spoil(folder, change):
 
 
 def changed(name, change):
-    return lambda arrays, scalars: arrays.update({name: change(arrays[name])})
+    return lambda arrays, scalars: arrays.update({name: np.asarray(change(arrays[name]))})
 
 
 def copied_moments(to, source):
@@ -163,6 +164,12 @@ MISFITS = {
     "normaliser/returns is float64": changed("normaliser/returns", lambda seen: seen[:0]),
     "optimiser/0/exp_avg has the shape": copied_moments("optimiser/0/exp_avg", "optimiser/1/exp_avg"),
     "optimiser/99/step is of parameter '99'": copied_moments("optimiser/99/step", "optimiser/1/step"),
+    "optimiser/0 has the moments": lambda arrays, scalars: arrays.pop("optimiser/0/exp_avg_sq"),
+    "optimiser/0/step has the shape": changed("optimiser/0/step", lambda step: -step),
+    "optimiser has the settings": lambda arrays, scalars: scalars["optimiser"][0].update(betas=1),
+    "lr of optimiser is -1": lambda arrays, scalars: scalars["optimiser"][0].update(lr=-1),
+    "r of episodes is inf": lambda arrays, scalars: scalars.update(episodes=[{"r": float("inf"), "l": 1}]),
+    "last observation or a variance": changed("normaliser/return_variance", lambda variance: variance - 1e9),
     "KeyError .*monitor/returns": lambda arrays, scalars: arrays.pop("monitor/returns"),
     "steps is -1; allowed: a whole number": lambda arrays, scalars: scalars.update(steps=-1),
     "does not fit": lambda arrays, scalars: scalars.update(random_python=[]),
