@@ -83,7 +83,7 @@ def _class(name: str, where: str) -> type:
         except (ImportError, AttributeError) as error:
             raise ValueError(f"{where}: _target_ is {name!r}, which is not there; allowed: a class of rules") from error
     if not (isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")):
-        raise ValueError(f"{where}: _target_ is {name!r}, no class of parameters; allowed: a NamedTuple")
+        raise ValueError(f"{where}: _target_ is {name!r}, not a class of parameters; allowed: a NamedTuple")
     return found
 
 

@@ -34,7 +34,7 @@ class RulePolicy:
             raise ValueError("RulePolicy: params_router and params_receiver are both None; allowed is at least one rule")
         for params in self.rules:
             if is_oracle(params):
-                raise ValueError(f"RulePolicy: {params!r} is told what no observation holds; allowed are rules that are no oracles")
+                raise ValueError(f"RulePolicy: {params!r} is an oracle; allowed are rules that use observations only")
 
     def predict(
         self,

@@ -44,6 +44,7 @@ class Control(enum.StrEnum):
     TARGET = "target"  # target delay of a count buffer
     RATE = "rate"
     ORDER = "order"
+    TREES = "trees"  # trees of all sessions of a conference, with their rates
 
 
 class Decided(enum.IntEnum):

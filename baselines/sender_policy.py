@@ -46,9 +46,9 @@ class RatePolicy:
     def __init__(self, params: Any) -> None:
         require_rule("rate", params, Control.RATE)
         if is_oracle(params):
-            raise ValueError(f"rate = {params!r} is told what no observation holds: allowed are rules that are no oracles")
+            raise ValueError(f"rate = {params!r} is an oracle: allowed are rules that use observations only")
         if type(params) in window_bytes.versions:
-            raise ValueError(f"rate = {type(params).__name__} has a window besides: allowed are rules that set a rate alone")
+            raise ValueError(f"rate = {type(params).__name__} also sets a window: allowed are rules that set only a rate")
         self.params = params
 
     def predict(

@@ -31,6 +31,7 @@ CONTROLS: dict[str, tuple[Control, ...]] = {
     "receiver": (Control.LAG, Control.TARGET),
     "rate": (Control.RATE,),
     "scheduler": (Control.ORDER,),
+    "allocator": (Control.TREES,),
 }
 """Controllers of a system and their allowed controls."""
 
@@ -45,6 +46,7 @@ class System(NamedTuple):
         receiver: chooses the playout lag or target, at the receiver.
         rate: chooses the target bitrate, at the sender.
         scheduler: chooses the packet that leaves next, at the sender.
+        allocator: chooses the trees of all sessions of a conference and their rates.
         pacing: pacing factor, the rate of transmission opportunities relative to the target bitrate; 0: spaced by the mean packet size.
         trained_packets: packets played in training; 0 for rules that are not learned.
     """
@@ -53,6 +55,7 @@ class System(NamedTuple):
     receiver: Any = None
     rate: Any = None
     scheduler: Any = None
+    allocator: Any = None
     pacing: float | None = None
     trained_packets: int = 0
 
@@ -72,9 +75,9 @@ class System(NamedTuple):
         return any(is_learned(params) for params in self.rules.values())
 
     @property
-    def is_sender(self) -> bool:
-        """True if the system sends over a bottleneck, without paths."""
-        return self.rate is not None and self.router is None
+    def plays(self) -> str:
+        """Type of its simulation: calls over "paths", calls over a "bottleneck" without paths, or a "conference"."""
+        return "conference" if self.allocator is not None else "bottleneck" if self.router is None else "paths"
 
 
 class Tuned(Carded):
@@ -169,12 +172,12 @@ def _parsed(file: str, text: str) -> System:
     try:
         return build_system(file, yaml.safe_load(text))
     except yaml.YAMLError as error:
-        raise ValueError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+        raise ValueError(f"{file} is not valid YAML: {' '.join(str(error).split())}") from error
 
 
 def _check(system: System) -> None:
     if (system.router is None) != (system.receiver is None) or (system.rate is None) != (system.scheduler is None):
-        raise ValueError("router and receiver stand together, as rate and scheduler do")
+        raise ValueError("router and receiver must be given together, and so must rate and scheduler")
     for name, params in system.rules.items():
         require_rule(name, params, *CONTROLS[name])
 

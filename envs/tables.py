@@ -214,9 +214,9 @@ batch `reset_mask`."""
     yield _features(ORDER_FEATURES)
     yield "### Of intervals (Rate with features intervals)"
     yield f"""\
-150 numbers as in the Bandwidth Estimation Challenge of ACM MMSys 2024: of each line below {INTERVALS} intervals of 60 ms and {INTERVALS} \
-of 600 ms, the newest first, line after line. They end when the newest report was made, and hold 0 where nothing arrived. The receiver \
-reports every 60 ms, and as ever nothing is asked where a report has nothing to tell. Nothing is scaled."""
+150 numbers as in the Bandwidth Estimation Challenge of ACM MMSys 2024: for each line below {INTERVALS} intervals of 60 ms and {INTERVALS} \
+of 600 ms, newest first, line after line. They end at the time of the newest report, and are 0 if nothing arrived. The receiver \
+reports every 60 ms; an empty report causes no decision. Nothing is scaled."""
     yield _features(MEASURES)
     yield "## Rate and SendOrder: records"
     yield f"""\

@@ -83,7 +83,7 @@ def _log_pair(run: Run, home: Path, validation_r: float) -> None:
 
 def _references(config: PairConfig) -> dict[str, System]:
     found = {name: load_system(name) for name in config.references}
-    if senders := [name for name, system in found.items() if system.is_sender]:
+    if senders := [name for name, system in found.items() if system.plays != "paths"]:
         raise ValueError(f"references has {senders}; allowed: systems with router and receiver")
     return found
 

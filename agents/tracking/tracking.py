@@ -158,6 +158,8 @@ class Tracking:
         uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{Path('outputs/mlflow.db').absolute()}"
         database = Path(uri.removeprefix(_SQLITE)).absolute() if uri.startswith(_SQLITE) else None
         with _locked(database) if database else nullcontext():
+            if database and not database.exists():
+                _create(database)
             self.server = Server(uri)
             self.client = self.server.client
             experiment = self.client.get_experiment_by_name(EXPERIMENT)
@@ -242,6 +244,15 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a user in a container may have no name
         return str(os.getuid())
+
+
+def _create(database: Path) -> None:
+    """Create a database in one step: a kill between two of its tables would leave one that MLflow refuses for ever."""
+    draft = database.with_name(f".{database.name}.draft")
+    for left in (draft, draft.with_name(f"{draft.name}-journal")):
+        left.unlink(missing_ok=True)
+    MlflowClient(tracking_uri=f"{_SQLITE}{draft}").get_experiment_by_name(EXPERIMENT)  # MLflow makes the tables on the first request
+    draft.replace(database)
 
 
 @contextmanager

@@ -7,10 +7,11 @@ and marginal utility reach the receivers in the headers of its packets.
 
     c[m,e] <- max(0, c[m,e] + alpha (beta / (R_m + delta) [e in the critical cut of m] - loss_e - queueing_e))
 
-Not given in the paper, and chosen here: alpha, proportional to R_m + delta, so that small and large sessions are equally stable; beta and
-delta; the start rate of a session; all parties act at the same instants; messages forward the newest header of every session; a link is
-dead after a second without a message. Quick start increases only alpha: a larger beta, as in the paper, only filled queues. Left out:
-coded local recovery, so losses are not repaired.
+Not given in the paper, and chosen here: alpha and beta, both proportional to the mean rate of all sessions, which parties report, at least
+USUAL_KBPS, so that fast networks are climbed as soon as slow ones; in quick start alpha is proportional to R_m + delta instead, which is
+smoother, but makes sessions with varying rates too small in the long run; delta; the start rate of a session; all parties act at the same
+instants; messages forward the newest header of every session; a link is dead after a second without a message. Quick start increases only
+alpha: a larger beta, as in the paper, only filled queues. Left out: coded local recovery, so losses are not repaired.
 """
 
 import math
@@ -23,6 +24,7 @@ from vcgym.baselines.conference.packing import Packing, allocate_packing, pack
 from vcgym.baselines.conference.reports import learn, measure, report, tell
 from vcgym.baselines.conference.session_rate import session_rate
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
+from vcgym.baselines.rule import Control, rule
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.overlay.forwarding import advance
@@ -31,16 +33,18 @@ from vcgym.network.overlay.network import PLANS, set_plan
 from vcgym.network.overlay.world import happen
 
 TICK_US = 100_000
+USUAL_KBPS = 240.0  # below this mean rate neither alpha nor beta fall
 _UPDATE_TICKS, _REPORT_TICKS = 2, 3
 
 
+@rule(Control.TREES)
 class Celerity(NamedTuple):
     """Parameters.
 
     Attributes:
-        gain: step per update, as a share of the session's rate and unit of price: alpha is gain (R_m + delta).
-        beta: weight of utility, kbps times seconds: a session of rate R causes beta / R seconds of queueing on its path.
-        quick_gain: gain during quick start.
+        gain: step per update: alpha is gain times the mean rate of all sessions, per second of price.
+        standing_s: queueing on the path of a session of mean rate: beta is standing_s times the mean rate of all sessions.
+        quick_gain: gain during quick start, relative to R_m + delta.
         quick_s: length of quick start, from the arrival of the source.
         delta_kbps: bounds the marginal utility.
         start_kbps: initial rate on each direct link.
@@ -48,7 +52,7 @@ class Celerity(NamedTuple):
     """
 
     gain: float = 0.06
-    beta: float = 12.0
+    standing_s: float = 0.05
     quick_gain: float = 0.4
     quick_s: float = 30.0
     delta_kbps: float = 10.0
@@ -65,9 +69,11 @@ class CelerityState(NamedTuple):
         queueing_s: (P, P), last queueing delay measured there.
         delay_ms: (P, P), last mean one-way delay measured there; infinite while the link is dead.
         heard_us: (P, P), last arrival over each link.
+        media_us: (P, P), last arrival of media over each link.
         joined_us: (P,), time at which a party last joined; -1 while it is absent.
         cut: (P, PLANS, P, P), critical cut of each plan.
         marginal: (P, PLANS), marginal utility of each plan.
+        mean_kbps: (P,), mean min-cut of all sessions as known to each source.
         bound_kbps: (P,), min-cut of each session as last computed by its source.
         packed_kbps: (P,), rate of its trees.
         known_kbps: (P, P, P), rates known to the source of each session.
@@ -84,9 +90,11 @@ class CelerityState(NamedTuple):
     queueing_s: NDArray[np.float64]
     delay_ms: NDArray[np.float64]
     heard_us: NDArray[np.int64]
+    media_us: NDArray[np.int64]
     joined_us: NDArray[np.int64]
     cut: NDArray[np.bool_]
     marginal: NDArray[np.float64]
+    mean_kbps: NDArray[np.float64]
     bound_kbps: NDArray[np.float64]
     packed_kbps: NDArray[np.float64]
     known_kbps: NDArray[np.float64]
@@ -105,14 +113,14 @@ def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
         ValueError: a parameter is out of range.
     """
     require_within(
-        params, gain=(0.0, 1e3), beta=(1e-3, 1e6), quick_gain=(0.0, 1e3), quick_s=(0.0, 1e6), delta_kbps=(1e-3, 1e6),
+        params, gain=(0.0, 1e3), standing_s=(1e-4, 10.0), quick_gain=(0.0, 1e3), quick_s=(0.0, 1e6), delta_kbps=(1e-3, 1e6),
         start_kbps=(0.0, 1e6), bound_ms=(0.0, 60e3),
     )  # fmt: skip
     square, cube = (parties, parties), (parties,) * 3
     return CelerityState(
-        np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64),
+        np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64), np.full(square, -1 << 40),
         np.zeros(parties, np.int64), np.zeros((parties, PLANS, parties, parties), np.bool_), np.zeros((parties, PLANS)),
-        np.zeros(parties), np.zeros(parties), np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube),
+        np.zeros(parties), np.zeros(parties), np.zeros(parties), np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube),
         allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
     )  # fmt: skip
 
@@ -123,9 +131,10 @@ def start_celerity(params, state, net):
     state.rates_kbps[:] = 0.0
     state.loss[:] = state.queueing_s[:] = state.delay_ms[:] = 0.0
     state.heard_us[:] = 0
+    state.media_us[:] = -(1 << 40)
     state.cut[:] = False
     state.marginal[:] = 0.0
-    state.bound_kbps[:] = state.packed_kbps[:] = 0.0
+    state.bound_kbps[:] = state.packed_kbps[:] = state.mean_kbps[:] = 0.0
     state.clock[:] = 0
     state.joined_us[:] = -1
 
@@ -178,6 +187,7 @@ def play_celerity(params, state, net, events, seed, inside, until_us):
 def _update_rates(params, state, net, now_us, inside):
     parties = net.sessions.size
     for head in range(parties):
+        usual_kbps = max(state.mean_kbps[head], USUAL_KBPS)
         for tail in range(parties):
             if tail == head or not (net.present[head] and net.present[tail]):
                 continue
@@ -186,10 +196,11 @@ def _update_rates(params, state, net, now_us, inside):
             dead = state.delay_ms[tail, head] == math.inf
             for m in range(parties if inside else 0):
                 slot = net.told[head, m] % PLANS
-                gain = params.quick_gain if now_us - state.joined_us[m] < params.quick_s * 1e6 else params.gain
                 marginal = state.marginal[m, slot]
-                alpha = gain * params.beta / marginal if marginal > 0.0 else 0.0
                 worth = marginal if state.cut[m, slot, tail, head] else 0.0
+                alpha = params.gain * usual_kbps
+                if now_us - state.joined_us[m] < params.quick_s * 1e6:
+                    alpha = params.quick_gain * params.standing_s * usual_kbps / marginal if marginal > 0.0 else 0.0
                 rate = state.rates_kbps[m, tail, head] + alpha * (worth - price)
                 state.rates_kbps[m, tail, head] = 0.0 if dead else max(0.0, rate)
             tell(state, net, tail, head, now_us)
@@ -211,6 +222,6 @@ def _plan(params, state, net, m, now_us, seed, inside):
         packed += net.weights[m, slot, tree]
     for tree in range(count):
         net.weights[m, slot, tree] /= packed
-    state.marginal[m, slot] = params.beta / (bound + params.delta_kbps)
+    state.marginal[m, slot] = params.standing_s * max(state.mean_kbps[m], USUAL_KBPS) / (bound + params.delta_kbps)
     state.bound_kbps[m], state.packed_kbps[m] = bound, packed
     set_plan(net, m, count, packed, now_us, seed)

@@ -1,14 +1,21 @@
 """Simulation of a whole conference, with measurements per second."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
+from vcgym.baselines.conference.planned import OraclePlanned, Planned, plan
+from vcgym.baselines.conference.plans import follow
 from vcgym.baselines.conference.reports import RATES_BYTES, STATE_BYTES
+from vcgym.network.overlay.forwarding import advance
+from vcgym.network.overlay.links import PACKET
 from vcgym.network.overlay.network import HEADER_BYTES, PACKET_BYTES, Network, start_network
-from vcgym.network.overlay.world import ConferenceWorld, network_of
+from vcgym.network.overlay.world import ConferenceWorld, happen, network_of
+
+_US = 1_000_000
 
 
 class Played(NamedTuple):
@@ -18,10 +25,12 @@ class Played(NamedTuple):
         kbps: (seconds, P, P), arrived media including headers, by session and receiver.
         delay_ms: (seconds, P, P), its mean delay; NaN if nothing arrived.
         sent_kbps: (seconds, P), rate of each source.
-        bound_kbps: (seconds, P), min-cut of each session as known to its source.
+        bound_kbps: (seconds, P), min-cut of each session as known to its source; for planned trees the rate of each session.
         late: share of arrivals later than the delay bound.
         lost: (seconds,), share of packets lost on overlay links.
         overhead: share of headers and messages in the bytes that entered overlay links.
+        log: arrivals of media, of `vcgym.network.overlay.network.LOGGED`.
+        emitted: (P,), packets sent by each source.
     """
 
     kbps: NDArray[np.float64]
@@ -31,6 +40,8 @@ class Played(NamedTuple):
     late: float
     lost: NDArray[np.float64]
     overhead: float
+    log: NDArray[np.void]
+    emitted: NDArray[np.int64]
 
     def session_kbps(self, from_s: int, to_s: int) -> NDArray[np.float64]:
         """Return the rate of each session between two seconds, (P,), at its slowest receiver."""
@@ -38,30 +49,70 @@ class Played(NamedTuple):
         return (heard + np.where(np.eye(len(heard), dtype=bool), np.inf, 0.0)).min(axis=1)
 
 
-def play(world: ConferenceWorld, params: Celerity) -> Played:
-    """Play a world of whole seconds with Celerity.
+def play(world: ConferenceWorld, params: Celerity | Planned | OraclePlanned, log: int = 0) -> Played:
+    """Play a world of whole seconds.
+
+    Args:
+        world: conference; without absences if the trees are planned.
+        params: rule that chooses trees and rates.
+        log: number of arrivals logged; 0: none.
 
     Raises:
         ValueError: the world or the parameters are invalid.
+        OverflowError: more arrivals than `log`.
     """
-    net, events = network_of(world)
+    net, events = network_of(world, log)
     parties, seconds, seed = len(net.sessions), int(world.seconds), np.uint64(world.seed)
-    state = allocate_celerity(params, parties)
     start_network(net, seed)
-    start_celerity(params, state, net)
+    if isinstance(params, Planned | OraclePlanned):
+        advance_to, bounds = _planned(world, params, net, events), net.sessions["rate_kbps"]
+    else:
+        advance_to, bounds = _celerity(params, net, events, seed)
     packets, delay_us = np.zeros((2, seconds + 1, parties, parties))
     sent_kbps, bound_kbps, lost = np.zeros((seconds, parties)), np.zeros((seconds, parties)), np.zeros((2, seconds + 1))
     for second in range(seconds):
-        play_celerity(params, state, net, events, seed, True, (second + 1) * 1_000_000)
+        advance_to((second + 1) * _US)
         packets[second + 1], delay_us[second + 1] = net.heard["packets"], net.heard["delay_us"]
-        sent_kbps[second], bound_kbps[second] = net.sessions["rate_kbps"], state.bound_kbps
+        sent_kbps[second], bound_kbps[second] = net.sessions["rate_kbps"], bounds
         lost[:, second + 1] = net.links["dropped"].sum(), net.measured["sent"].sum()
+    if log and net.logged[0] == log:
+        raise OverflowError(f"world {world.name} of seed {world.seed}: more than {log} packets arrived")
     gained = np.diff(packets, axis=0)
     with np.errstate(invalid="ignore"):
         delay_ms = np.diff(delay_us, axis=0) / gained / 1000.0
-    gone, entered = np.diff(lost, axis=1)
+        gone, entered = np.diff(lost, axis=1)
     late = float(net.heard["late"].sum() / net.heard["packets"].sum())
-    return Played(gained * PACKET_BYTES * 8e-3, delay_ms, sent_kbps, bound_kbps, late, gone / entered, _overhead(net))
+    return Played(
+        gained * PACKET_BYTES * 8e-3, delay_ms, sent_kbps, bound_kbps, late, gone / np.maximum(entered, 1.0), _overhead(net),
+        net.log[: net.logged[0]], net.sessions["number"].copy(),
+    )  # fmt: skip
+
+
+def _celerity(
+    params: Celerity, net: Network, events: NDArray[np.void], seed: np.uint64
+) -> tuple[Callable[[int], None], NDArray[np.float64]]:  # fmt: skip
+    state = allocate_celerity(params, len(net.sessions))
+    start_celerity(params, state, net)
+    return lambda until_us: play_celerity(params, state, net, events, seed, True, until_us), state.bound_kbps
+
+
+def _planned(world: ConferenceWorld, params: Planned | OraclePlanned, net: Network, events: NDArray[np.void]) -> Callable[[int], None]:
+    """Return a function that continues the play, with a new plan after each change of the network."""
+    if world.absences:
+        raise ValueError(f"world {world.name} has {len(world.absences)} absences; allowed in a planned allocation: none")
+    scratch, changes_s, done = np.zeros(1, PACKET), world.changes_s(), 0
+
+    def advance_to(until_us: int) -> None:
+        nonlocal done
+        while changes_s and round(changes_s[0] * 1e6) < until_us:
+            now_s = changes_s.pop(0)
+            now_us = round(now_s * 1e6)
+            advance(net, scratch, now_us)
+            done = happen(net, events, done, now_us)
+            follow(net, plan(params, world.overlay_at(now_s)), now_us, np.uint64(world.seed))
+        advance(net, scratch, until_us - 1)
+
+    return advance_to
 
 
 def _overhead(net: Network) -> float:

@@ -14,6 +14,7 @@ RATES, STATE = 0, 1  # kinds of messages
 RATES_BYTES = 5  # per session: 0.2 kbps at 5 messages a second
 STATE_BYTES = 6  # per link: 0.158 kbps at 3.3 messages a second
 _DEAD_US = 1_000_000
+_FRESH_US = 400_000  # after this time without media, messages measure a link's queueing
 
 
 @kernel
@@ -23,12 +24,17 @@ def measure(state, net, tail, head, now_us):
     if one.received > 0:
         mean_us = one.delay_us / one.received
         state.loss[tail, head] = one.lost / (one.lost + one.received)
-        state.queueing_s[tail, head] = one.excess_us / (one.received * 1e6)
+        if one.sampled[0] > 0:
+            state.media_us[tail, head] = now_us
+        kind = 0 if now_us - state.media_us[tail, head] < _FRESH_US else 1
+        if one.sampled[kind] > 0:
+            state.queueing_s[tail, head] = one.excess_us[kind] / (one.sampled[kind] * 1e6)
         state.delay_ms[tail, head] = mean_us / 1000.0
         state.heard_us[tail, head] = now_us
     elif now_us - state.heard_us[tail, head] >= _DEAD_US:
         state.delay_ms[tail, head] = math.inf
-    one.received = one.lost = one.delay_us = one.excess_us = 0
+    one.received = one.lost = one.delay_us = 0
+    one.sampled[:] = one.excess_us[:] = 0
 
 
 @kernel
@@ -64,6 +70,7 @@ def report(state, net, now_us):
                     message[parties + head] = one_way_ms(state, net, tail, head, now_us)
                     message[2 * parties + head] = net.inbox[RATES, tail, head, 2 * parties + 1]
                     message[3 * parties + head] = net.inbox[RATES, tail, head, 2 * parties + 2]
+                message[tail] = state.bound_kbps[tail]
                 send_message(net, state.scratch, STATE, tail, m, STATE_BYTES * (parties - 1), now_us)
 
 
@@ -79,8 +86,9 @@ def one_way_ms(state, net, tail, head, now_us):
 
 @kernel
 def learn(state, net, m, now_us):
-    """Update the knowledge of source `m` about all overlay links: rates of its session, delays, loss and queueing."""
+    """Update the knowledge of source `m`: rates of its session, delay, loss and queueing of all links, and the mean session rate."""
     parties = net.sessions.size
+    sessions, total_kbps = 1, state.bound_kbps[m]
     rates, delay_ms, loss, queueing_s = state.known_kbps[m], state.known_ms[m], state.known_loss[m], state.known_s[m]
     for tail in range(parties):
         fresh = net.inbox_us[STATE, m, tail] >= 0 and now_us - net.inbox_us[STATE, m, tail] < _DEAD_US
@@ -96,3 +104,8 @@ def learn(state, net, m, now_us):
                 delay_ms[tail, head] = message[parties + head] if fresh else 0.0
                 loss[tail, head] = message[2 * parties + head] if fresh else 0.0
                 queueing_s[tail, head] = message[3 * parties + head] if fresh else 0.0
+        if tail != m and fresh:
+            sessions += 1
+            total_kbps += net.inbox[STATE, m, tail, tail]
+            rates[tail, tail] = 0.0
+    state.mean_kbps[m] = total_kbps / sessions

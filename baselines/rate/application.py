@@ -1,13 +1,13 @@
 """A conferencing application's rate: one law for senders and relays that differ in their numbers (profile.py; the application study, S3).
 
-    every `every_ms`, over the packets told of since then:
-        shortage   more than max_loss of their bytes are lost, or the least queuing delay exceeds max_queuing_ms
-        yield      rate = yields_to min(rate, received); what is told of within every_ms after that is passed over
-        rise       rate = (rate after the yield) (1 + growth)^t + rises_kbps t^power, t: s since the yield, less hold_s
-        ceiling    nominal; within settles_s after a shortage peak times as much
+    every `every_ms`, over the packets reported since then:
+        shortage   more than max_loss of their bytes are lost, or the minimum queuing delay exceeds max_queuing_ms
+        yield      rate = yields_to min(rate, received); reports within every_ms after that are ignored
+        rise       rate = (rate after the yield) (1 + growth)^t + rises_kbps t^power, t: s since the yield, minus hold_s
+        ceiling    nominal; within settles_s after a shortage, peak times nominal
     output         the largest of layers_kbps that is at most the rate, if there are layers
 
-S3 prints what the applications do and not how they do it: the form of the law is ours. Queuing is the one-way delay above its least so far.
+S3 describes what the applications do, not how: the form of the law is ours. Queuing is the one-way delay above its minimum so far.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, rule
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
-_MAX_S = 1000.0  # beyond which a rise has no need to be computed
+_MAX_S = 1000.0  # a longer rise need not be computed
 
 
 @rule(Control.RATE)
@@ -27,18 +27,18 @@ class Application(NamedTuple):
     """Parameters of a sender, or of a relay.
 
     Attributes:
-        nominal_kbps: rate where nothing is short.
-        layers_kbps: (n,) rising, the rates that there are; (0,): any rate.
-        max_loss: share of the bytes lost above which there is a shortage.
-        max_queuing_ms: queuing above which there is a shortage.
-        yields_to: share of the received rate that is left after a shortage.
+        nominal_kbps: rate without shortage.
+        layers_kbps: (n,), increasing, the available rates; (0,): any rate.
+        max_loss: share of lost bytes above which there is a shortage.
+        max_queuing_ms: queuing delay above which there is a shortage.
+        yields_to: factor on the received rate after a shortage.
         hold_s: time before the rate rises again.
-        rises_kbps: rise in the first second, beside growth.
-        power: of the time in the rise; 1: linear, above: slow, then sudden.
+        rises_kbps: rise in the first second, in addition to growth.
+        power: exponent of the time in the rise; 1: linear, above: slow, then steep.
         growth: rise per second as a share.
         peak: multiple of nominal up to which a rise probes.
-        settles_s: time after a shortage when probing is over.
-        every_ms: time from one look at the reports to the next.
+        settles_s: time after a shortage at which probing ends.
+        every_ms: interval of evaluations of the reports.
     """
 
     nominal_kbps: float = 1000.0
@@ -67,13 +67,13 @@ STATE = np.dtype(
         [
             ("rate_bps", "f8"),
             ("min_bps", "f8"),
-            ("from_bps", "f8"),  # the rate after it yielded
-            ("rises_us", "i8"),  # when it rises again
-            ("short_us", "i8"),  # when it yielded
+            ("from_bps", "f8"),  # rate after the last yield
+            ("rises_us", "i8"),  # time of the next rise
+            ("short_us", "i8"),  # time of the last yield
             ("looked_us", "i8"),
-            ("base_us", "i8"),  # least one-way delay
-            ("delay_us", "i8"),  # the same since the last look
-            ("told_bytes", "i8"),  # since the last look
+            ("base_us", "i8"),  # minimum one-way delay
+            ("delay_us", "i8"),  # the same since the last evaluation
+            ("told_bytes", "i8"),  # reported since the last evaluation
             ("received_bytes", "i8"),
         ],
     )
@@ -81,7 +81,7 @@ STATE = np.dtype(
 
 
 class ApplicationState(NamedTuple):
-    """The first axis is the session."""
+    """State; first axis: session."""
 
     application: Any  # recarray (sessions,) of STATE
 
@@ -133,28 +133,28 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def is_short(params, own):
-    """Return True if what was told of shows a shortage."""
+    """Return True if the reports show a shortage."""
     queuing_us = own.delay_us - own.base_us if own.delay_us < NEVER_US else np.int64(0)
     return own.told_bytes - own.received_bytes > params.max_loss * own.told_bytes or queuing_us > params.max_queuing_ms * 1000.0
 
 
 @kernel
 def risen_bps(params, own, now_us):
-    """Return the rate that the rise has come to, without a ceiling."""
+    """Return the current rate of the rise, without a ceiling."""
     t = min(max(now_us - own.rises_us, 0) * 1e-6, _MAX_S)
     return own.from_bps * (1.0 + params.growth) ** t + 1000.0 * params.rises_kbps * t**params.power
 
 
 @kernel
 def ceiling_bps(params, own, now_us):
-    """Return the largest rate of this moment."""
+    """Return the current ceiling."""
     probes = own.short_us >= 0 and now_us - own.short_us < params.settles_s * 1e6
     return 1000.0 * params.nominal_kbps * (params.peak if probes else 1.0)
 
 
 @kernel
 def layer_bps(params, rate_bps):
-    """Return the largest layer that is at most the rate, or the smallest of all; the rate where there are no layers."""
+    """Return the largest layer that is at most the rate, else the smallest layer; without layers, the rate."""
     if params.layers_kbps.size == 0:
         return rate_bps
     chosen = params.layers_kbps[0]

@@ -1,6 +1,6 @@
-"""Profiles of conferencing applications: how Zoom, Meet and Teams send, as data (`vcgym.data/applications/NAME.json`), read and checked.
+"""Profiles of conferencing applications: the sending behaviour of Zoom, Meet and Teams as data (`vcgym.data/applications/NAME.json`).
 
-A number says where it comes from: printed in the study (S3), fitted to what the study prints, or declared by us where the study is silent.
+Each number has its origin: printed in the study (S3), fitted to printed values, or declared by us.
 """
 
 from importlib.resources import files
@@ -24,9 +24,9 @@ class Number(_Part):
     """Number of a profile, at least 0.
 
     Attributes:
-        value: in the unit that its field's name says.
+        value: value in the unit of its field's name.
         origin: printed in the study, fitted to it, or declared by us.
-        source: place in the study, what it is fitted to, or the reason.
+        source: place in the study, data of the fit, or reason.
     """
 
     value: Annotated[float, Field(ge=0.0)]
@@ -35,7 +35,7 @@ class Number(_Part):
 
 
 class Law(_Part):
-    """Numbers of `vcgym.baselines.rate.application.Application`, and the rates that a call begins with and never falls below."""
+    """Numbers of `vcgym.baselines.rate.application.Application`, and the start and minimum rate of a call."""
 
     start_kbps: Number
     min_kbps: Number
@@ -50,22 +50,22 @@ class Law(_Part):
     settles_s: Number
 
     def rule(self, nominal_kbps: float, layers_kbps: tuple[float, ...] = ()) -> Application:
-        """Return the rule that follows this law up to a nominal rate, over layers if there are any."""
+        """Return the rule with this law and a nominal rate, with layers if there are any."""
         law = {name: getattr(self, name).value for name in Application._fields if name in Law.model_fields}
         return Application(nominal_kbps, np.array(layers_kbps, np.float64), **law)
 
     def rates_kbps(self, nominal_kbps: float) -> tuple[float, float, float]:
-        """Return start, least and largest rate of a call with that nominal rate."""
+        """Return start, minimum and maximum rate of a call with that nominal rate."""
         start_kbps = min(self.start_kbps.value, nominal_kbps)
         return start_kbps, min(self.min_kbps.value, start_kbps), nominal_kbps * self.peak.value
 
 
 class Relay(Law):
-    """Relay that adapts what it forwards.
+    """Relay that adapts the forwarded media.
 
     Attributes:
-        layers_kbps: what it can send in all, of scalable layers or simulcast copies, rising.
-        fec_share: redundancy that it adds, as a share of what it forwards.
+        layers_kbps: its possible total rates with scalable layers or simulcast copies, increasing.
+        fec_share: added redundancy, as a share of the forwarded rate.
     """
 
     layers_kbps: Annotated[tuple[Number, ...], Field(min_length=1)]
@@ -73,7 +73,7 @@ class Relay(Law):
 
     @property
     def sent_kbps(self) -> tuple[float, ...]:
-        """The rates that it can send, redundancy included."""
+        """Possible rates of the relay, including redundancy."""
         return tuple(layer.value * (1.0 + self.fec_share.value) for layer in self.layers_kbps)
 
     @model_validator(mode="after")
@@ -84,7 +84,7 @@ class Relay(Law):
 
 
 class Rate(_Part):
-    """Rate of a sender where nothing is short, by what the others look at and how many parties there are."""
+    """Rate of a sender without shortage, by viewing mode and number of parties."""
 
     viewing: Viewing
     parties: Annotated[int, Field(ge=2, le=1000)]
@@ -92,14 +92,14 @@ class Rate(_Part):
 
 
 class Profile(Carded):
-    """The file of an application.
+    """File of an application.
 
     Attributes:
-        application: its name.
-        media: how it adapts what the receiver gets.
-        rates: of the sender.
-        sender: law of the way up; without a relay of the whole way.
-        relay: law of the way down; None: the relay only forwards.
+        application: name of the application.
+        media: method of adapting the media for a receiver.
+        rates: rates of the sender.
+        sender: law of the uplink; without a relay, of the whole path.
+        relay: law of the downlink; None: the relay only forwards.
     """
 
     application: str
@@ -115,10 +115,10 @@ class Profile(Carded):
         return self
 
     def nominal_kbps(self, viewing: Viewing = "speaker", parties: int = 2) -> float:
-        """Return the sender's rate where nothing is short.
+        """Return the sender's rate without shortage.
 
         Raises:
-            ValueError: a mode or number of parties of which the study prints no rate.
+            ValueError: the study prints no rate for this mode and number of parties.
         """
         for rate in self.rates:
             if (rate.viewing, rate.parties) == (viewing, parties):
@@ -127,12 +127,12 @@ class Profile(Carded):
         raise ValueError(f"viewing, parties = {viewing}, {parties} of {self.application}: allowed are {known}")
 
     def up(self, viewing: Viewing = "speaker", parties: int = 2) -> tuple[Application, tuple[float, float, float]]:
-        """Return rule and rates (start, least, largest kbit/s) of the sender."""
+        """Return rule and rates (start, minimum, maximum kbit/s) of the sender."""
         nominal_kbps = self.nominal_kbps(viewing, parties)
         return self.sender.rule(nominal_kbps), self.sender.rates_kbps(nominal_kbps)
 
     def down(self) -> tuple[Application, tuple[float, float, float]]:
-        """Return rule and rates of what comes down to a receiver: the relay's, or the sender's where the relay only forwards."""
+        """Return rule and rates of the downlink to a receiver: the relay's, or the sender's if the relay only forwards."""
         if self.relay is None:
             return self.up()
         layers = self.relay.sent_kbps
@@ -143,8 +143,8 @@ def load_profile(name: str) -> Profile:
     """Return the profile of one of `APPLICATIONS`.
 
     Raises:
-        ValueError: no such application.
-        DataError: a field that is wrong, or content that does not match the card's hash.
+        ValueError: the application is unknown.
+        DataError: a field is invalid, or the content does not match the card's hash.
     """
     if name not in APPLICATIONS:
         raise ValueError(f"application {name!r}: allowed are {', '.join(APPLICATIONS)}")

@@ -11,8 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.leaderboard.evaluation.suites import SUITES, AnyScenario, Part, Suite, data_hash, links, worlds
+from vcgym.leaderboard.evaluation.suites import SUITES, AnyScenario, Part, Suite, conferences, data_hash, links, worlds
+from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DataError
@@ -43,13 +46,14 @@ FROZEN = {
     "rate-v0": Frozen("7d75aa84d03c5a60", "8abd9db936302428 ba00f9126b0c8e90"),
     "calls-v0": Frozen("0350b89c8e0a5ef2", "ae398e92065724ed"),
     "rmcat-v0": Frozen("1b016d83415c61a0", "e7914cfb2e6c300e"),
+    "conference-v0": Frozen("db4f951292994ddc", "30b8b9e22b26d756"),
 }
 
 DATA = {
-    "calls": "b734de7b94380370", "cloud": "0b953e62c636ace8", "leo": "121aac18492dcfd6", "order": "5f2601c6fb08d574",
-    "rate": "241fd9e959fb379f", "rate-measured": "f12682dedc9f826c", "rmcat": "582a2c784ef35144", "stress": "b573c804a23b259e",
-    "synthetic-9": "1fea3fc0224dcf06", "synthetic-90": "9ccb89151f20d519", "synthetic-900": "0ffde77bd7461285",
-    "table1": "ec1d86eba1e0a014", "wonderproxy": "b573c804a23b259e", "world": "d685266f6ead5051",
+    "calls": "b734de7b94380370", "cloud": "0b953e62c636ace8", "conference": "d685266f6ead5051", "leo": "121aac18492dcfd6",
+    "order": "5f2601c6fb08d574", "rate": "241fd9e959fb379f", "rate-measured": "f12682dedc9f826c", "rmcat": "582a2c784ef35144",
+    "stress": "b573c804a23b259e", "synthetic-9": "1fea3fc0224dcf06", "synthetic-90": "9ccb89151f20d519",
+    "synthetic-900": "0ffde77bd7461285", "table1": "ec1d86eba1e0a014", "wonderproxy": "b573c804a23b259e", "world": "d685266f6ead5051",
 }  # fmt: skip
 """Sixteen hex digits of the hash of the data behind each scenario of these suites."""
 
@@ -80,7 +84,11 @@ def definition_hash(suite: Suite) -> str:
 
 
 def worlds_hash(suite: Suite) -> str:
-    """Return the hash of the worlds: of bottlenecks all links; of other worlds pair, seed, history and first block of a sample."""
+    """Return the hash of the worlds: all bottlenecks and conferences; of other worlds pair, seed, history and first block of a sample."""
+    if suite.columns is CONFERENCE:
+        drawn = [(part, part.open(0)) for part in suite.parts]
+        text = "".join(_text(conferences(one, part, worlds(part, one))) for part, one in drawn if isinstance(one, ConferenceScenario))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
     if suite.packets == 0:
         return " ".join(links_hash(_links(suite, scenario)) for scenario in suite.scenarios)
     digest = hashlib.sha256()
@@ -116,7 +124,7 @@ def _text(value: Any) -> str:
 def _links(suite: Suite, name: str) -> list[SharedLink]:
     parts = [part for part in suite.parts if part.scenario == name]
     scenario = parts[0].open(0)
-    assert not isinstance(scenario, Scenario)
+    assert isinstance(scenario, SendingScenario)
     return [link for part in parts for link in links(scenario, part.split, worlds(part, scenario))]
 
 

@@ -11,6 +11,7 @@ from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.sender_columns import ORDER
+from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.refusal import shown
@@ -74,6 +75,8 @@ def _spaces(own: OwnPolicy, env: str, given: Mapping[str, Any], first: tuple[Par
 def _envs(agent: LocalAgent, part: Part, scenario: AnyScenario) -> Any:
     if isinstance(scenario, Scenario):
         return call_envs(agent.env, scenario, 1, part.split, observation=agent.own.reads, **dict(agent.arguments))
+    if isinstance(scenario, ConferenceScenario):
+        raise ValueError(f"agent is to play {scenario.name}; allowed on conferences: systems with an allocator")
     return sender_envs(agent, scenario, 1, part.split)
 
 

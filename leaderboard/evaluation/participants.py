@@ -16,6 +16,7 @@ from vcgym.leaderboard.evaluation.published import AGENT_ENV, Participant, Publi
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults
@@ -49,12 +50,12 @@ def systems_of(suite: Suite, names: list[str] | None = None) -> dict[str, System
     chosen = names or list(suite.systems)
     whole = not chosen or chosen == [EVERY]
     found = load_systems([name for name in system_names() if _is_shown(name, suite)] if whole else chosen)
-    senders = suite.columns is not CALL
+    plays = "paths" if suite.columns is CALL else "conference" if suite.columns is CONFERENCE else "bottleneck"
     if whole:
-        return {name: system for name, system in found.items() if system.is_sender == senders}
-    others = sorted(name for name, system in found.items() if system.is_sender != senders)
+        return {name: system for name, system in found.items() if system.plays == plays}
+    others = sorted(name for name, system in found.items() if system.plays != plays)
     if others:
-        allowed = "rate and scheduler" if senders else "router and receiver"
+        allowed = {"paths": "router and receiver", "bottleneck": "rate and scheduler", "conference": "an allocator"}[plays]
         raise ValueError(f"systems has {others}, which suite {suite.name}-{suite.version} cannot play; allowed: systems with {allowed}")
     return found
 
@@ -79,6 +80,8 @@ def all_participants(
     if oracles:
         raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a location can know")
     others: dict[str, Participant] = {**systems, **agents}
+    if suite.columns is CONFERENCE and (own := sorted(agents)):
+        raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with an allocator")
     if train is None:
         return others
     names = {AGENT if len(train.seeds) == 1 else f"{OF_SEED}{seed}": seed for seed in train.seeds}

@@ -78,7 +78,7 @@ Participant = System | PublishedAgent | LocalAgent
 
 def is_beside(name: str) -> bool:
     """Return True if the router or receiver of a system may play together with an agent that sets one control."""
-    return name in system_names() and not (load_system(name).is_sender or load_system(name).is_oracle)
+    return name in system_names() and load_system(name).plays == "paths" and not load_system(name).is_oracle
 
 
 def held_by(controller: str, name: str) -> tuple[tuple[str, Any], ...]:

@@ -11,6 +11,7 @@ scale-v0        9 to 900 paths, and locations that no system was designed for
 order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as in S1
 calls-v0        every kind of `calls`, 30 calls each
 rmcat-v0        every kind of `rmcat`, the test cases of RFC 8867 and RFC 8869, 30 runs each
+conference-v0   every kind of `conference`, 12 worlds each
 rate-v0         every kind of `rate`, and of `rate-measured` if its traces are available, 30 calls each
 replay          your own traces, one per path (`replay_suite`)
 rate-replay     your own capacity traces
@@ -24,12 +25,15 @@ import pyarrow as pa
 
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
+from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
 from vcgym.network.bottleneck.capacity.sets import FOLDER as BANDWIDTH
 from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.overlay.world import ConferenceWorld
 from vcgym.network.scenarios.bottleneck import recipe as bottleneck_recipe
 from vcgym.network.scenarios.bottleneck.rmcat import CASES
 from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
+from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.paths.leo import FOLDER as LEO
 from vcgym.network.scenarios.paths.stress import MILD_STRESS, ONE_SECOND_BURSTS, STRESS
 from vcgym.network.scenarios.scenario import Scenario
@@ -39,12 +43,14 @@ from vcgym.network.worlds.strata import NATURAL, STRATA
 
 BOTTLENECK = "bottleneck"
 """Mode of calls over a bottleneck and no paths."""
+CONFERENCES = "conference"
+"""Mode of conferences, and the name of their scenario."""
 MEASURED = "rate-measured"
 
 _FOLDERS = {"leo": LEO, MEASURED: BANDWIDTH}
 """Scenario -> folder of the data root without which it cannot be played."""
 
-AnyScenario = Scenario | SendingScenario
+AnyScenario = Scenario | SendingScenario | ConferenceScenario
 
 
 class Part(NamedTuple):
@@ -68,6 +74,8 @@ class Part(NamedTuple):
         Raises:
             DataError: data are missing or broken.
         """
+        if self.mode == CONFERENCES:
+            return ConferenceScenario(self.scenario)
         if self.mode == BOTTLENECK:
             return SendingScenario(self.scenario, traces=self.traces or None)
         return Scenario(self.scenario, self.mode, packets, traces=self.traces or None)
@@ -113,6 +121,7 @@ def _each_stratum(scenario: str, seeds: dict[str, int], first: int = 0) -> tuple
     return tuple(Part(scenario, "correlated", n, stratum=stratum, first_seed=_APART * number) for number, (stratum, n) in numbered)
 
 
+CONFERENCE_WORLDS = 12  # for each kind
 RUNS = 30  # for each kind of world over a bottleneck
 _KINDS = {
     "order": (*(f"rtt{rtt_ms:.0f}-q{length}" for rtt_ms in RTT_MS for length in SEND_QUEUE), *(f"loss{100 * share:g}" for share in LOSS)),
@@ -166,6 +175,13 @@ _VERSIONED = (
     Suite("rate", "v0", 0, _each_kind("rate", MEASURED), RATE),
     Suite("calls", "v0", 0, _each_kind("calls"), RATE),
     Suite("rmcat", "v0", 0, _each_kind("rmcat"), RMCAT),
+    Suite(
+        "conference",
+        "v0",
+        0,
+        tuple(Part(CONFERENCES, CONFERENCES, CONFERENCE_WORLDS, stratum=kind) for kind in ConferenceScenario.kinds),
+        CONFERENCE,
+    ),
 )
 
 SUITES = {
@@ -232,6 +248,8 @@ def prepare(suite: Suite) -> list[tuple[Part, AnyScenario]]:
 
 def data_hash(scenario: AnyScenario) -> str:
     """Return the hash of a scenario's data, the column `card` of result rows."""
+    if isinstance(scenario, ConferenceScenario):
+        return scenario.card
     return scenario.layout.card if isinstance(scenario, Scenario) else bottleneck_recipe.data_hash(scenario)
 
 
@@ -240,7 +258,7 @@ def columns_of(results: pa.Table) -> Columns:
     named = set(zip(results["suite"].to_pylist(), results["suite_version"].to_pylist(), strict=True))
     known = [suite.columns for suite in SUITES.values() if (suite.name, suite.version) in named]
     fitting = [columns for columns in known if columns.ranked_by in results.schema.names]
-    written = [columns for columns in (CALL, RATE) if all(column.name in results.schema.names for column in columns.numbers)]
+    written = [columns for columns in (CALL, RATE, CONFERENCE) if all(column.name in results.schema.names for column in columns.numbers)]
     return next(iter((*fitting, *written)), CALL)
 
 
@@ -255,3 +273,9 @@ def worlds(part: Part, scenario: AnyScenario) -> list[tuple[str, int]]:
 def links(scenario: SendingScenario, split: str, which: list[tuple[str, int]]) -> list[SharedLink]:
     """Sample worlds of a bottleneck; `which` has kind and seed of each."""
     return [scenario.draw(split, seed, kind) for kind, seed in which]
+
+
+@unlock_test_split()
+def conferences(scenario: ConferenceScenario, part: Part, which: list[tuple[str, int]]) -> list[ConferenceWorld]:
+    """Return the drawn conferences of a part; `which` has kind and seed of each."""
+    return [scenario.draw(part.split, seed, kind) for kind, seed in which]

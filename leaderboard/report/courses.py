@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import PlayedFlow
@@ -18,6 +19,7 @@ _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f")
 _CAPACITY = "#8c8c8c"
 _COLUMNS, _MAX_DELAY_MS = 5, 600.0
 _BACKWARDS, _FORWARDS = "--", "-"
+_SHADES = 48  # of the picture
 
 
 def draw_courses(name: str, system: System, folder: Path) -> Path:
@@ -44,10 +46,13 @@ def draw_courses(name: str, system: System, folder: Path) -> Path:
         batch.play(np.arange(1))
         above, below = panel.subplots(2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
         above.set_title(link.name, fontsize=9)
+        above.set_ylabel("Mbit/s", fontsize=7)
+        below.set_ylabel("ms", fontsize=7)
         _draw(above, below, link, batch.flows(0))
     path = folder / f"courses-{name}.png"
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=75, metadata={"Software": None}, pil_kwargs={"optimize": True})
+    figure.savefig(path, dpi=75, metadata={"Software": None})
+    Image.open(path).quantize(_SHADES).save(path, optimize=True)
     return path
 
 
@@ -63,9 +68,9 @@ def _draw(above: Axes, below: Axes, link: SharedLink, flows: list[PlayedFlow]) -
         packets, _ = np.histogram(at_s, ends_s)
         mbit, _ = np.histogram(at_s, ends_s, weights=8e-6 * heard["size_bytes"])
         waited_ms, _ = np.histogram(at_s, ends_s, weights=queueing_ms)
-        heard_s = packets > 0
-        above.plot(ends_s[:-1][heard_s], mbit[heard_s], style, color=colour, linewidth=0.9)
-        below.plot(ends_s[:-1][heard_s], waited_ms[heard_s] / packets[heard_s], style, color=colour, linewidth=0.9)
+        heard_s = np.where(packets > 0, packets, np.nan)  # nothing is drawn where nothing arrived
+        above.plot(ends_s[:-1], mbit * packets / heard_s, style, color=colour, linewidth=0.9)
+        below.plot(ends_s[:-1], waited_ms / heard_s, style, color=colour, linewidth=0.9)
     above.set(xlim=(0, link.seconds), ylim=(0, 1.05e-6 * float(link.trace.rates_bps.max())))
     below.set_ylim(0, max(100.0, min(_MAX_DELAY_MS, below.dataLim.ymax)))
     for axes in (above, below):

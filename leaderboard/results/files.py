@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
+from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.results.sender_columns import RATE, RMCAT
 from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import shown
@@ -129,7 +130,7 @@ def read(layout: Layout, path: Path) -> pa.Table:
 
 
 def read_results(path: Path) -> pa.Table:
-    """Return the result rows of a run of calls over paths or over a bottleneck.
+    """Return the result rows of a run of calls over paths, of calls over a bottleneck, or of conferences.
 
     Raises:
         FileNotFoundError, ValueError: see `read`.
@@ -138,9 +139,8 @@ def read_results(path: Path) -> pa.Table:
         names = pq.read_schema(path).names if path.is_file() else []
     except (pa.ArrowException, OSError):
         names = []  # `read` raises the error
-    if RATE.ranked_by not in names:
-        return read(RESULTS, path)
-    return read(results_of(RMCAT if set(RMCAT.types) <= set(names) else RATE), path)
+    fitting = (columns for columns in (RMCAT, RATE, CONFERENCE) if set(columns.types) <= set(names))
+    return read(results_of(next(fitting, CALL)), path)
 
 
 def read_with_oracles(folder: Path) -> pa.Table:

@@ -79,7 +79,7 @@ def sample_pairs(root: Path, world: WorldLinks) -> list[str]:
 
 
 def write_sample(root: Path, output: Path) -> None:
-    """Write the sample as gzip CSV to `output`, with its card beside it."""
+    """Write the sample as gzip CSV to `output`, with its card."""
     world = fit_world(root)
     pairs = sample_pairs(root, world)
     users = sorted({city for pair in world.pairs for city in pair.split("-")} - set(DATA_CENTRES))

@@ -1,6 +1,8 @@
 """Packets of a conference in flight: sources send, links carry, parties forward along trees, receivers measure.
 
-A source spreads the copies of a packet over the time until its next packet; a forwarding party sends all copies at once.
+A source spreads the copies of a packet over the time until its next packet; a forwarding party sends all copies at once, and starts with
+another receiver from packet to packet. A copy waits behind the copies sent before it, which is not the load of the link: only the first
+copy is measured for queueing.
 
 A packet contains the number of its session's plan and a tree of that plan. So all copies follow one tree even if the plan changes in the
 meantime, and no party gets a packet twice. Only the last PLANS plans are kept: packets of older plans are not forwarded.
@@ -41,6 +43,7 @@ def send_message(net, scratch, kind, sender, receiver, size_bytes, now_us):
     net.written[kind, sender, receiver] = number + 1
     packet = scratch[0]
     packet.kind, packet.size_bytes, packet.number, packet.created_us, packet.session = MESSAGE + kind, size_bytes, number, now_us, sender
+    packet.copy = 0
     _enter(net, packet, sender, receiver, now_us)
 
 
@@ -55,7 +58,7 @@ def _emit(net, scratch, m, now_us):
     while parents[session.head] != m or session.head == m:
         session.head += 1
     packet.kind, packet.size_bytes, packet.number, packet.created_us = MEDIA, PACKET_BYTES, session.number - 1, session.created_us
-    packet.session, packet.tree, packet.plan = m, session.tree, session.tree_plan
+    packet.session, packet.tree, packet.plan, packet.copy = m, session.tree, session.tree_plan, 0
     _enter(net, packet, m, session.head, now_us)
     session.due_us += PACKET_BYTES * 8e3 / (session.rate_kbps * session.children)
     session.left -= 1
@@ -106,9 +109,12 @@ def _enter(net, packet, tail, head, now_us):
 def _forward(net, packet, party, now_us):
     m = packet.session
     parents = net.trees[m, packet.plan % PLANS, packet.tree]
-    for head in range(parents.size):
+    packet.copy = 0
+    for i in range(parents.size):
+        head = (packet.number + i) % parents.size
         if parents[head] == party and head != m:
             _enter(net, packet, party, head, now_us)
+            packet.copy += 1
 
 
 @kernel
@@ -136,9 +142,11 @@ def _measure(one, packet, now_us):
     one.lost += packet.sequence - one.expected
     one.expected = packet.sequence + 1
     one.delay_us += delay_us
-    size = int(packet.kind != MEDIA)
-    one.min_us[size] = min(one.min_us[size], delay_us)
-    one.excess_us += delay_us - one.min_us[size]
+    if packet.copy == 0:
+        size = int(packet.kind != MEDIA)
+        one.min_us[size] = min(one.min_us[size], delay_us)
+        one.sampled[size] += 1
+        one.excess_us[size] += delay_us - one.min_us[size]
 
 
 @kernel

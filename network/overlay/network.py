@@ -49,8 +49,10 @@ MEASURED = np.dtype(
             ("received", "i8"),  # packets since the last measurement
             ("lost", "i8"),
             ("delay_us", "i8"),  # sum
-            ("excess_us", "i8"),  # sum of delays above the minimum so far for this packet size
-            ("min_us", "i8", (2,)),  # minimum delay so far, of media and of messages
+            # Of media that were the first copy, and of messages:
+            ("sampled", "i8", (2,)),  # packets since the last measurement
+            ("excess_us", "i8", (2,)),  # sum of delays above the minimum so far
+            ("min_us", "i8", (2,)),  # minimum delay so far
         ],
     )
 )
@@ -186,8 +188,9 @@ def start_network(net, seed):
         net.present[m] = True
     for row in net.measured:
         for one in row:
-            one.sent = one.expected = one.received = one.lost = one.delay_us = one.excess_us = 0
-            one.min_us[0] = one.min_us[1] = NEVER_US
+            one.sent = one.expected = one.received = one.lost = one.delay_us = 0
+            one.sampled[:] = one.excess_us[:] = 0
+            one.min_us[:] = NEVER_US
     for row in net.heard:
         for one in row:
             one.packets = one.delay_us = one.longest_us = one.late = 0

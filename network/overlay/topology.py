@@ -92,7 +92,7 @@ def require_topology(topology: Topology) -> None:
         raise ValueError(f"Topology.parties has {len(topology.parties)} names; allowed are 2 to {MAX_PARTIES}")
     for node in nodes:
         if nodes.count(node) > 1:
-            raise ValueError(f"node {node!r} stands {nodes.count(node)} times in Topology.parties and routers; allowed is once")
+            raise ValueError(f"node {node!r} occurs {nodes.count(node)} times in Topology.parties and routers; allowed is once")
     ends = [link[:2] for link in topology.links]
     for link in topology.links:
         for node in link[:2]:
@@ -101,7 +101,7 @@ def require_topology(topology: Topology) -> None:
         if link.tail == link.head:
             raise ValueError(f"link {link.name} of Topology leads from {link.tail!r} to itself; allowed are two different nodes")
         if ends.count(link[:2]) > 1:
-            raise ValueError(f"link {link.name} stands {ends.count(link[:2])} times in Topology.links; allowed is once")
+            raise ValueError(f"link {link.name} occurs {ends.count(link[:2])} times in Topology.links; allowed is once")
         try:
             require_within(link, capacity_kbps=(1.0, 1e7), propagation_ms=(0.0, 10e3), queue_packets=(1, 8192))
         except ValueError as error:

@@ -53,6 +53,11 @@ class ConferenceWorld(NamedTuple):
     absences: tuple[Absence, ...] = ()
     seconds: float = 60.0
 
+    def changes_s(self) -> list[float]:
+        """Return, in order, 0 and all times in s before the end at which cross traffic, an outage or an absence begins or ends."""
+        spans: list[CrossTraffic | Outage | Absence] = [*self.cross, *self.outages, *self.absences]
+        return sorted({0.0, *(at_s for span in spans for at_s in (span.starts_s, span.stops_s) if at_s < self.seconds)})
+
     def down_at(self, now_s: float) -> list[tuple[str, str]]:
         """Return the links that are down."""
         return [outage[:2] for outage in self.outages if outage.starts_s <= now_s < outage.stops_s]
@@ -89,10 +94,10 @@ def require_world(world: ConferenceWorld) -> None:
     spans: list[CrossTraffic | Outage] = [*world.cross, *world.outages]
     for one in spans:
         if (one.tail, one.head) not in ends:
-            raise ValueError(f"{type(one).__name__} of {one.tail}->{one.head}, no link of the topology; allowed are its links")
+            raise ValueError(f"{type(one).__name__} of {one.tail}->{one.head}, not a link of the topology; allowed are its links")
     for absence in world.absences:
         if absence.party not in world.topology.parties:
-            raise ValueError(f"Absence of {absence.party!r}, no party; allowed: {', '.join(world.topology.parties)[:200]}")
+            raise ValueError(f"Absence of {absence.party!r}, not a party; allowed: {', '.join(world.topology.parties)[:200]}")
     times: list[Outage | Absence] = [*world.outages, *world.absences]
     for span in times:
         require_within(span, starts_s=(0.0, 1e9), stops_s=(span.starts_s, 1e9))

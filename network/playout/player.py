@@ -183,7 +183,7 @@ def _sound(clock, awaited, s, now_us):
         clock.underrun_ticks += 1
         return CONCEALED, 0
     resumed = clock.underrun_ticks > 0
-    clock.next_unit += min(clock.underrun_ticks, present - clock.next_unit)  # concealment already heard pays for a hole
+    clock.next_unit += min(clock.underrun_ticks, present - clock.next_unit)  # concealment already played covers missing units
     clock.underrun_ticks = 0
     if clock.next_unit < present:
         return CONCEALED, 1

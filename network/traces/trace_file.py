@@ -153,7 +153,7 @@ def write_new(path: Path, content: bytes) -> None:
 def refuse_existing(path: Path) -> None:
     """Raise DataError if the file exists already."""
     if path.exists():
-        raise DataError(path, "file", "there already", "a new file; nothing is overwritten")
+        raise DataError(path, "file", "existing", "a new file; nothing is overwritten")
 
 
 def _ms(us: int) -> str:

@@ -1,15 +1,15 @@
 """Mode `correlated`: half the round trip, queueing with a declared correlation time, bursts in bad hours, FIFO order on each path.
 
 One-way delay of link l in slot k:  base_l f_k + exp(mu_l + sigma_l x_k) + burst_k,  where x is an AR(1) process with unit variance and
-correlation exp(-10 ms / tau): a Gaussian copula with lognormal margins; with tau = 0 each x is drawn for itself. The margins are fitted to
-measured ping bursts (data/README.md); the correlation time is declared, since ping statistics fix nothing below one second. A lognormal has
-no bound, but queueing is at most 2.1 s here (declared: no ping behind the shipped statistics took longer).
+correlation exp(-10 ms / tau): a Gaussian copula with lognormal margins. With tau = 0 the x are independent. The margins are fitted to
+measured ping bursts (data/README.md). The correlation time is declared: ping statistics determine nothing below one second. Queueing is
+clipped at 2.1 s (declared: no ping in the shipped statistics took longer).
 
-The level f of the base shifts rarely (assumed: a route changes): 1 when the world begins, then drawn anew, uniformly from 1 - size to
-1 + size, after a time that is `shift_every_s` on average; at most one shift per block.
+The base level f shifts rarely (assumed: a route change): it starts at 1 and is resampled uniformly from 1 - size to 1 + size after
+`shift_every_s` on average; at most one shift per block.
 
-Bursts and losses: `vcgym.network.worlds.bad_hours`; declared events: `vcgym.network.worlds.events`; and a receiver's clock may run fast or
-slow (`skew_ppm`). x and the queueing are float32; 2^y is the Taylor polynomial of degree 7 on half an octave, within 2^-22 of its value.
+Bursts and losses: `vcgym.network.worlds.bad_hours`. Declared events: `vcgym.network.worlds.events`. The receiver's clock may run fast or
+slow (`skew_ppm`). x and the queueing are float32; 2^y is a Taylor polynomial of degree 7 on half an octave, exact within 2^-22.
 """
 
 import math

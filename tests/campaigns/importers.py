@@ -22,7 +22,7 @@ LINES = {"small": 6_500, "medium": 65_000, "full": 1_000_000}  # malformed ones
 CONTENT_BYTES = {"small": 2**20, "medium": 2**22, "full": 2**23}  # of a handmade file
 ROWS = 12  # of a file with one malformed line
 MAX_RATIO = 10.0
-FLOOR_BYTES = 2**22  # blocks of text and Python's own arenas beside it
+FLOOR_BYTES = 2**23  # blocks of text and Python's own arenas beside it
 MAX_S_PER_MIB = 15.0
 
 CELLS = (

@@ -46,7 +46,7 @@ def test_choices_go_by_name_or_number_and_rules_within_by_their_parameters():
         ("wmjitter", "receiver = 'wmjitter': allowed are mappings"),
         ({"quantile": 0.5}, "receiver = .*: allowed are mappings"),
         ({"_target_": "os.system", "command": "true"}, "_target_ is 'os.system'; allowed: a class of vcgym.baselines"),
-        ({"_target_": "vcgym.predictors.published.load_network"}, "no class of parameters"),
+        ({"_target_": "vcgym.predictors.published.load_network"}, "not a class of parameters"),
         ({"_target_": WMJITTER.replace("WMJitter", "WMFlutter")}, "WMFlutter'?, which is not there"),
         ({"_target_": WMJITTER, "quantil": 0.5}, "WMJitter has no parameter 'quantil'; allowed: bucket_ms, quantile"),
         ({"_target_": WMJITTER, "quantile": "high"}, "receiver.quantile is 'high'; allowed is a value of float"),

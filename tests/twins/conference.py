@@ -104,7 +104,9 @@ class TwinConference:
         source["number"] += 1
 
     def copies(self, packet, party):
-        heads = [head for head, parent in enumerate(packet["parents"]) if parent == party and head != packet["session"]]
+        first = packet["number"] if party != packet["session"] else 0
+        order = [(first + head) % len(packet["parents"]) for head in range(len(packet["parents"]))]
+        heads = [head for head in order if packet["parents"][head] == party and head != packet["session"]]
         return [packet | {"head": head, "way": list(self.paths[party, head])} for head in heads]
 
     def enter(self, packet, now_us):

@@ -76,7 +76,7 @@ class SendingBatch(Batch):
         threads: number of threads; the result does not depend on it.
         calls: maximum number of other calls among the flows.
         same: the other calls use rate rule, scheduler and pacing of the first call (SAME); otherwise they select rules by name.
-        beside: with `same`, the rate rule of the other calls, None: that of the first call.
+        beside: rate rule of the other calls with `same`; None: that of the first call.
         reverse: worlds have a bottleneck in the reverse direction.
         followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so a call is played slot by slot.
     """
@@ -227,7 +227,7 @@ class SendingBatch(Batch):
         others = self.tables.others
         present = int(np.count_nonzero(self.tables.dumbbell.flows.flow["kind"][row] == CALL))
         if not 0 <= call < present:
-            raise ValueError(f"call = {call} of row {row}: {present} other calls are there, counted from 0")
+            raise ValueError(f"call = {call} of row {row}: the row has {present} other calls, counted from 0")
         assert isinstance(others, OtherCalls)
         index = row * others.calls + call
         log = others.tables.log[index, : others.senders["packets"][index]].copy()

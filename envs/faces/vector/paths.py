@@ -217,7 +217,7 @@ def _added_features(agent: CallAgentSettings, controls: Controls) -> Added | NoF
     predictor, features = agent.predictor, agent.features or ()
     if predictor is not None and (controls.at_arrivals or agent.observation == "records"):
         kind = type(predictor).__name__
-        raise ValueError(f"predictor is a {kind}: allowed is None, but for the features of an agent that sets the path")
+        raise ValueError(f"predictor is a {kind}: allowed is None unless the agent sets the path and observes features")
     added = chain([*([] if predictor is None else [forecast_by(predictor)]), *features])
     if controls.at_arrivals and features_of(added, OF_PATHS):
         raise ValueError(f"features = {features!r}: allowed are features of the call for an agent at the receiver")

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from vcgym.baselines.systems import tuning_trials
 from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, env_class, kind_of
-from vcgym.leaderboard.evaluation.suites import BOTTLENECK, AnyScenario, Part, Suite, data_hash, worlds
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, CONFERENCES, AnyScenario, Part, Suite, data_hash, worlds
 from vcgym.leaderboard.kept import file_name, load, to_bytes
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.columns import Columns
@@ -24,7 +24,11 @@ from vcgym.leaderboard.results.files import results_of
 
 WORLDS_PER_CELL = 32
 FOLDER = "cells"
-_MADE_BY = {True: "vcgym.leaderboard.evaluation.cells.sender_cells", False: "vcgym.leaderboard.evaluation.cells.call_cells"}
+_MADE_BY = {
+    BOTTLENECK: "vcgym.leaderboard.evaluation.cells.sender_cells",
+    CONFERENCES: "vcgym.leaderboard.evaluation.cells.conference_cells",
+}
+"""Mode -> module whose code decides a cell's content; of all other modes that of calls over paths."""
 
 
 class Share(NamedTuple):
@@ -49,7 +53,7 @@ class Cell(NamedTuple):
     def file(self) -> str:
         """Name of the cell's file; the cell of a local agent has none."""
         env = env_class(self.system.env) if isinstance(self.system, PublishedAgent) else None
-        made_by = _MADE_BY[self.share.part.mode == BOTTLENECK]
+        made_by = _MADE_BY.get(self.share.part.mode, "vcgym.leaderboard.evaluation.cells.call_cells")
         return file_name((self.name, self.system, self.share, tuning_trials(self.name), env), made_by)
 
     def identity(self, strata: Sequence[str]) -> dict[str, Any]:

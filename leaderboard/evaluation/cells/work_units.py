@@ -5,8 +5,10 @@ from functools import lru_cache
 
 from vcgym.leaderboard.evaluation.cells.call_cells import play_call_cells
 from vcgym.leaderboard.evaluation.cells.cells import Cell, Found, parsed
+from vcgym.leaderboard.evaluation.cells.conference_cells import play_conference_cells
 from vcgym.leaderboard.evaluation.cells.sender_cells import play_sender_cells
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, data_hash
+from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.scenario import Scenario
 
 
@@ -39,6 +41,8 @@ def play_here(cell: Cell, threads: int) -> Found:
 def _played(piece: Mapping[str, Cell], scenario: AnyScenario, threads: int) -> list[tuple[str, bytes]]:
     if isinstance(scenario, Scenario):
         return list(play_call_cells(piece, scenario, threads))
+    if isinstance(scenario, ConferenceScenario):
+        return list(play_conference_cells(piece, scenario))
     return list(play_sender_cells(piece, scenario, threads))
 
 

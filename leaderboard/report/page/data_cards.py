@@ -8,6 +8,7 @@ from typing import Any
 from vcgym.leaderboard.evaluation.suites import MEASURED, AnyScenario, data_hash
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED
 from vcgym.network.scenarios.bottleneck.rate_worlds import SETS
+from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import Card, data_root
@@ -30,6 +31,8 @@ def write_cards(scenarios: Iterable[AnyScenario], folder: Path) -> None:
 
 def _cards(scenario: AnyScenario, known: dict[str, Card]) -> list[Card]:
     """Return the cards of the measured series or of the shipped file; none for a scenario declared in code."""
+    if isinstance(scenario, ConferenceScenario):
+        return [known[scenario.card]]
     if not isinstance(scenario, Scenario):
         if scenario.name == MEASURED:
             return _set_cards()

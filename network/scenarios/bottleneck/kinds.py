@@ -27,8 +27,8 @@ class BottleneckKinds(NamedTuple):
 
     Attributes:
         kinds: each is sampled as often as the others.
-        flows: largest number of other flows beside a call.
-        calls: largest number of calls among them.
+        flows: maximum number of other flows in a call's world.
+        calls: maximum number of calls among them.
         seconds: length of the longest call.
         reverse: capacity traces of the reverse direction.
     """

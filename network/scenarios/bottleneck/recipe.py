@@ -16,8 +16,8 @@ class BottleneckRecipe(Protocol):
         name: name of the scenario.
         kinds: names of its kinds of world.
         traces: every capacity trace that a world may have.
-        flows: largest number of other flows beside a call.
-        calls: largest number of calls among them.
+        flows: maximum number of other flows in a call's world.
+        calls: maximum number of calls among them.
         series: every series of frame sizes that a world may have.
         seconds: length of the longest call.
     """

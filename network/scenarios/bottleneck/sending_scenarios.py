@@ -66,8 +66,8 @@ class SendingScenario:
     Attributes:
         kinds: names of its kinds of world, sampled with equal probability.
         traces: every capacity trace that a world may have.
-        flows: largest number of other flows beside a call.
-        calls: largest number of calls among them.
+        flows: maximum number of other flows in a call's world.
+        calls: maximum number of calls among them.
         series: every series of frame sizes that a world may have.
         data: as given.
         files: absolute paths of `traces`, as given.

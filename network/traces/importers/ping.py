@@ -129,13 +129,13 @@ class _Others:
         """Reject a line that is not from `ping`, and a second run."""
         if _START.fullmatch(words):
             if self.started:
-                raise TraceError(self.path, f"line {line}", words, f"one run of ping; line {self.started} begins one too")
+                raise TraceError(self.path, f"line {line}", words, f"a single run of ping; line {self.started} starts another")
             self.started = line
         elif summary := _SUMMARY.fullmatch(words):
             counts = numbers(self.path, "counts", summary.groups(), [line, line], 0, MAX_TIME_US)
             self.said = _Header(line, int(counts[0]), int(counts[1]))
         elif not _WITHOUT_REPLY.fullmatch(words):
-            raise TraceError(self.path, f"line {line}", words, "a whole line of the output of ping")
+            raise TraceError(self.path, f"line {line}", words, "a complete line of the output of ping")
 
 
 def _unwrapped(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -154,7 +154,7 @@ def _refuse_other_counts(path: Path, stated: _Header, replies: int, span: int) -
     if stated.answered != replies:
         raise TraceError(path, f"line {stated.line}, packets received", stated.answered, f"{replies}, the number of replies in the file")
     if stated.sent < span:
-        raise TraceError(path, f"line {stated.line}, packets transmitted", stated.sent, f"at least {span}, as the reply numbers say")
+        raise TraceError(path, f"line {stated.line}, packets transmitted", stated.sent, f"at least {span}, according to the reply numbers")
 
 
 def _stamps_us(path: Path, replies: _Replies) -> NDArray[np.int64]:

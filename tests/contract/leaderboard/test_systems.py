@@ -23,10 +23,11 @@ NAMES = system_names()
 @pytest.mark.parametrize("name", NAMES)
 def test_every_system_builds(name):
     system = load_system(name)
-    assert set(system.rules) == ({"rate", "scheduler"} if system.is_sender else {"router", "receiver"})
-    assert (system.pacing is None) != system.is_sender
+    controllers = {"paths": {"router", "receiver"}, "bottleneck": {"rate", "scheduler"}, "conference": {"allocator"}}
+    assert set(system.rules) == controllers[system.plays]
+    assert (system.pacing is None) != (system.plays == "bottleneck")
     for controller, params in system.rules.items():
-        if controller != "scheduler":
+        if controller not in ("scheduler", "allocator"):
             assert isinstance(allocate(params, 2, 5), tuple | np.ndarray)
     assert system.is_oracle == name.startswith(ORACLE)
 
@@ -41,14 +42,15 @@ def test_the_default_suite_names_its_systems_and_all_are_played_on_demand():
     assert set(systems_of(suite)) == set(suite.systems) and set(systems_of(suite, ["all"])) == set(systems_of(SUITES["first"]))
 
 
-@pytest.mark.parametrize("suite", ["first", "rate-v0", "order-v0", "calls-v0"])
+@pytest.mark.parametrize("suite", ["first", "rate-v0", "order-v0", "calls-v0", "conference-v0"])
 def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
     found = systems_of(SUITES[suite])
-    senders = suite != "first"
-    assert {system.is_sender for system in found.values()} == {senders}
-    assert [name for name in found if name.startswith(ORACLE)] == (["oracle_rate"] if senders else [])
+    plays = {"first": "paths", "conference-v0": "conference"}.get(suite, "bottleneck")
+    assert {system.plays for system in found.values()} == {plays}
+    oracles = {"paths": [], "bottleneck": ["oracle_rate"], "conference": ["oracle_trees"]}
+    assert [name for name in found if name.startswith(ORACLE)] == oracles[plays]
     scenario = suite.partition("-")[0]
-    if senders:
+    if plays != "paths":
         assert {name for name in found if name.endswith(TUNED)} == {
             name for name in NAMES if name.endswith(f"-{scenario}{TUNED}") and load_study(name)["budget"]["scenario"] == scenario
         }
@@ -123,7 +125,7 @@ def test_a_bad_file_is_refused(tmp_path, monkeypatch, text, message):
 def test_a_file_that_is_no_yaml_is_refused(tmp_path, monkeypatch):
     (tmp_path / "BAD.yaml").write_text(ROUTER + "receiver: [\n", encoding="utf-8")
     monkeypatch.setattr(systems, "_files", lambda: {"BAD": tmp_path / "BAD.yaml"})
-    with pytest.raises(ValueError, match=r"^conf/system/BAD\.yaml is no YAML: [^\n]*$"):
+    with pytest.raises(ValueError, match=r"^conf/system/BAD\.yaml is not valid YAML: [^\n]*$"):
         load_system("BAD")
 
 

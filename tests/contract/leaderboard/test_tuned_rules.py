@@ -23,8 +23,8 @@ from vcgym.network.traces.cards import DataError, canonical_sha256
 
 SPACES = load_spaces()
 SYSTEMS = {name: load_system(name) for name in system_names()}
-NOT_YET = ["NADA", "SCREAM-V1", "SCREAM-V2"]
-"""Systems that have a search space and no study: a study takes the budget of the configuration, hours of a core for each."""
+NOT_YET = ["SCREAM-V1-order-tuned", "SCREAM-V1-rate-tuned", "SCREAM-V2-order-tuned"]
+"""Studies of the configuration that nobody has made yet."""
 STUDIES = tuned_names()
 PAIRS = [name for name in STUDIES if "+" in name]
 ALONE = [name for name in STUDIES if "+" not in name]
@@ -66,13 +66,13 @@ def rules(system):
 def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
     hand_written = [system for name, system in SYSTEMS.items() if not name.startswith(ORACLE) and not system.is_learned]
     ranked = {type(rule) for system in hand_written for rule in rules(system)}
-    systems = [*(SYSTEMS[name] for name in (*config.systems, *config.sending.senders, *NOT_YET)), *pairs_of(config).values()]
+    systems = [*(SYSTEMS[name] for name in (*config.systems, *config.sending.senders)), *pairs_of(config).values()]
     tuned = [rule for system in systems for _, rule in rules_within(system) if rule._fields]
     assert ranked <= {type(rule) for rule in tuned}
     assert {target(rule) for rule in tuned} == SPACES.keys()
 
 
-@pytest.mark.parametrize("name", [*sorted({load_study(name)["system"] for name in ALONE}), "GRD-WMH", "GRD-EWMAH", "GRD-QTLH", *NOT_YET])
+@pytest.mark.parametrize("name", [*sorted({load_study(name)["system"] for name in ALONE}), "GRD-WMH", "GRD-EWMAH", "GRD-QTLH", "SCREAM-V1"])
 def test_both_ends_of_each_range_are_allowed(name):
     system = SYSTEMS[name]
     for parameter, domain in space_of(system, SPACES).items():
@@ -85,9 +85,9 @@ def test_both_ends_of_each_range_are_allowed(name):
 
 def test_each_study_has_the_budget_of_the_configuration_and_there_is_one_for_each_system(config):
     expected = {task.name(name) + TUNED: (name, task, trials) for names, task, trials in tasks(config) for name in names}
-    assert sorted(expected) == ALONE
-    for study_name, (name, task, trials) in expected.items():
-        study = load_study(study_name)
+    assert sorted(expected.keys() - NOT_YET) == ALONE and expected.keys() >= set(NOT_YET)
+    for study_name in ALONE:
+        (name, task, trials), study = expected[study_name], load_study(study_name)
         assert study["system"] == name
         assert study["budget"] == {"trials": trials, **task.spent(trials), "seed": config.seed}
         space = space_of(SYSTEMS[name], SPACES)  # a range may have been widened since

@@ -79,7 +79,7 @@ def test_every_format_is_imported(tmp_path):
 def test_sets_are_made_again_from_their_sources(tmp_path):
     assert "equal to the known file" in call(tmp_path, "do=make", "set=generated_cellular", "output=made")
     again = attempt(tmp_path, "do=make", "set=generated_cellular", "output=made")
-    assert again.returncode == 1 and "generated_cellular.csv.gz: file is 'there already'" in again.stderr
+    assert again.returncode == 1 and "generated_cellular.csv.gz: file is 'existing'" in again.stderr
     # Stand-ins: as many bytes of the public repositories as are quoted here are read as they are cut, and are not the known files.
     (tmp_path / "shaper").mkdir()
     for cut in measured_sets()["leo_ping_10ms"].files.values():
@@ -125,7 +125,7 @@ REFUSED = {
     "a field left out": (["do=import", "format=csv", *PING[2:], "output=a.csv.gz"], "Missing mandatory value: format.time_column"),
     "a file that is not there": ([*PING[:2], "file=gone.txt", "output=a.csv.gz"], "gone.txt: file is 'No such file or directory'"),
     "another ending": ([*PING, "output=a.txt"], "a.txt: name of the file is 'a.txt'; allowed: a name ending in .csv.gz"),
-    "a file that is there": ([*PING, "output=there.csv.gz"], "there.csv.gz: file is 'there already'"),
+    "a file that is there": ([*PING, "output=there.csv.gz"], "there.csv.gz: file is 'existing'"),
     "nothing to make from": (["do=make", "set=cloud", "output=a"], "do=make needs source"),
     "a set that nothing makes": (["do=make", "set=clod", "output=a", "source=."], "allowed: wonderproxy_ten_places, cloud, world_links"),
     "no source": (["do=make", "set=mahimahi", "output=a", "source=."], "ATT-LTE-driving.down: file is 'No such file or directory'"),

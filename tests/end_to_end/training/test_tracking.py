@@ -66,6 +66,21 @@ def runs(cwd):
     return client, client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
 
 
+def test_a_kill_while_the_database_is_created_does_not_spoil_it(tmp_path):
+    draft, database = tmp_path / "outputs" / ".mlflow.db.draft", tmp_path / "outputs" / "mlflow.db"
+    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from vcgym.agents.tracking.tracking import Tracking; Tracking()"], cwd=tmp_path, env=environment
+    )
+    while not (draft.exists() and draft.stat().st_size > 20_000):  # some of its tables are there
+        assert process.poll() is None
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    assert not database.exists()
+    assert Tracking(f"sqlite:///{database}").experiment_id
+
+
 def test_both_of_two_first_studies_are_logged(cwd):
     _, found = runs(cwd)
     names = {run.info.run_name: run for run in found}

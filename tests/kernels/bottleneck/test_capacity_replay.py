@@ -40,7 +40,7 @@ def test_what_is_written_is_read_back(folder):
         assert again.name == trace.name and again.length_us == trace.length_us
         np.testing.assert_array_equal(again.times_us, trace.times_us)
         np.testing.assert_array_equal(again.rates_bps, trace.rates_bps)
-    with pytest.raises(DataError, match="there already"):
+    with pytest.raises(DataError, match="existing"):
         write_capacity(rates("home"), CARD, folder / "home.csv.gz")
     with pytest.raises(DataError, match=r"allowed: a name ending in \.csv\.gz"):
         write_capacity(rates("home"), CARD, folder / "home.txt")

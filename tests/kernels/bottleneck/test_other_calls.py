@@ -398,7 +398,7 @@ def test_more_calls_than_there_is_room_for():
         SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1, calls=2)
     batch = SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1, calls=1)
     batch.start(0, link)
-    with pytest.raises(ValueError, match="call = 1 of row 0: 1 other calls are there"):
+    with pytest.raises(ValueError, match="call = 1 of row 0: the row has 1 other calls"):
         batch.log_of_other(0, 1)
 
 

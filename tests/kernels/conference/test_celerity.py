@@ -31,11 +31,14 @@ def test_cross_traffic_takes_from_the_sessions_that_meet_it_alone(timeline):
 
 
 def test_a_cut_leaves_the_session_behind_it_the_two_hops_through_its_neighbour(timeline):
-    """The paper says about 120 kbps for A and 240 for the others; A's gradient is that of the exact optimum only on average."""
-    rates = timeline.session_kbps(850, 1000)
-    assert 100.0 < rates[A] < 125.0
-    assert (rates[[C, D]] >= 0.95 * 240.0).all()
-    assert rates[B] >= 240.0
+    """The paper says about 120 kbps for A and 240 for the others."""
+    assert timeline.session_kbps(850, 1000) == pytest.approx((120, 240, 240, 240), rel=0.05)
+
+
+def test_links_over_one_path_have_one_price_whatever_they_carry():
+    """B feeds C with its own session and both C and D with A's: D's copies queue behind C's, which must not make its link dearer."""
+    queueing = queueing_ms(dumbbell_timeline(), 900, 1000)
+    assert queueing[B, D] == pytest.approx(queueing[B, C], rel=0.1)
 
 
 def test_delay_loss_and_overhead(timeline):
@@ -62,12 +65,12 @@ def queueing_ms(world, from_s, to_s):
 
 
 def test_queueing_at_the_fixed_point():
-    """M3: beta / R is 50 ms each way, and 60 ms from E to F when 400 kbps are left there."""
+    """M3: beta / R is 50 ms each way, and 60 ms from E to F when 400 kbps are left there; a packet does not meet its own session's last."""
     plain = queueing_ms(dumbbell_timeline()._replace(cross=()), 100, 300)
     less = queueing_ms(ConferenceWorld("less", 0, dumbbell(400.0, 480.0)), 100, 300)
     assert plain[A, C] == pytest.approx(50.0, rel=0.15)
     assert plain[C, A] == pytest.approx(50.0, rel=0.15)
-    assert less[A, C] == pytest.approx(60.0, rel=0.15)
+    assert less[A, C] == pytest.approx(60.0, rel=0.2)
     assert less[C, A] == pytest.approx(50.0, rel=0.15)
     assert plain[A, B] < 2.0
 
@@ -101,7 +104,7 @@ def test_a_party_that_leaves_and_comes_back_stops_nobody():
     during = present[90:120].mean(axis=0)
     assert (during[~np.eye(3, dtype=bool)] > 200.0).all()
     assert played.kbps[61:120, C].max() == played.kbps[61:120, :, C].max() == 0.0
-    assert (played.session_kbps(260, 300) >= 0.9 * 240.0).all()
+    assert (played.session_kbps(260, 300) >= 0.85 * 240.0).all()
 
 
 def test_an_outage_of_everything_is_survived():
@@ -149,7 +152,7 @@ def test_a_bad_world_is_refused_naming_the_element(world, named):
         network_of(world)
 
 
-@pytest.mark.parametrize("wrong", [{"gain": -1.0}, {"beta": 0.0}, {"delta_kbps": 0.0}, {"bound_ms": float("nan")}])
+@pytest.mark.parametrize("wrong", [{"gain": -1.0}, {"standing_s": 0.0}, {"delta_kbps": 0.0}, {"bound_ms": float("nan")}])
 def test_parameters_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=r"Celerity\..* allowed range"):
         allocate_celerity(Celerity(**wrong), 4)

@@ -60,7 +60,7 @@ GOOD = both_ways("A", "B", 100.0)
         (("A", "B"), ("A",), GOOD, "node 'A'"),
         (("A", "B"), (), (*GOOD, PhysicalLink("B", "Q", 1.0)), "'Q'"),
         (("A", "B"), (), (*GOOD, PhysicalLink("B", "B", 1.0)), "link B->B"),
-        (("A", "B"), (), (*GOOD, GOOD[0]), "link A->B stands 2 times"),
+        (("A", "B"), (), (*GOOD, GOOD[0]), "link A->B occurs 2 times"),
         (("A", "B"), (), (GOOD[0], PhysicalLink("B", "A", 0.0)), "link B->A of Topology: PhysicalLink.capacity_kbps is 0.0"),
         (("A", "B"), (), (GOOD[0], PhysicalLink("B", "A", -5.0)), "capacity_kbps is -5.0"),
         (("A", "B"), (), (GOOD[0], PhysicalLink("B", "A", float("nan"))), "capacity_kbps is nan"),

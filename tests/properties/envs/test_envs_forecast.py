@@ -115,7 +115,7 @@ def test_one_session_begun_anew_leaves_the_others_alone():
 @pytest.mark.parametrize(
     ("env_id", "arguments", "error", "message"),
     [
-        ("vcgym/Playout-v0", {}, ValueError, r"predictor is a Network: allowed is None, but for the features"),
+        ("vcgym/Playout-v0", {}, ValueError, r"predictor is a Network: allowed is None unless the agent sets the path"),
         ("vcgym/Call-v0", {"observation": "records"}, ValueError, r"predictor is a Network: allowed is None"),
         ("vcgym/Call-v0", {"predictor": "mine"}, TypeError, r"predictor is 'mine', a str; allowed here: .*Network"),
         ("vcgym/Relay-v0", {"predictor": Linear(float("nan"))}, ValueError, r"Linear\.per_transmit is nan"),

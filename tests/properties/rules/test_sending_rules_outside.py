@@ -62,7 +62,7 @@ def test_nada_outside_is_nada_without_its_rate_shaping_buffer():
 
 
 def test_a_rule_with_a_window_is_refused_outside():
-    with pytest.raises(ValueError, match=r"^rate = ScreamV2 has a window besides: allowed are rules that set a rate alone$"):
+    with pytest.raises(ValueError, match=r"^rate = ScreamV2 also sets a window: allowed are rules that set only a rate$"):
         RatePolicy(ScreamV2())
 
 

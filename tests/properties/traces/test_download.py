@@ -62,7 +62,7 @@ def test_what_came_is_kept_with_its_card(server, tmp_path):
     assert (card.licence, card.kind, card.sha256) == ("MIT", "synthesised", hashlib.sha256(LOG).hexdigest())
     assert "http://127.0.0.1" in card.source
     assert sorted(file.name for file in path.parent.iterdir()) == ["log.txt.gz", "log.txt.gz.card.json"]
-    with pytest.raises(DataError, match=r"log\.txt\.gz: file is 'there already'"):
+    with pytest.raises(DataError, match=r"log\.txt\.gz: file is 'existing'"):
         download(server(b"other"), tmp_path)
     assert path.read_bytes() == PACKED
 

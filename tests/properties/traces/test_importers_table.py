@@ -166,7 +166,7 @@ def test_an_imported_trace_is_read_back_as_it_was_and_never_overwritten(tmp_path
     # Measured one way, a delay is not halved.
     assert to_slots(again).max() == to_slots(again, rtt_share=1.0).max() == delay.max()
     before = (tmp_path / "kept.csv.gz").read_bytes()
-    with pytest.raises(ValueError, match=r"kept\.csv\.gz: file is 'there already'"):
+    with pytest.raises(ValueError, match=r"kept\.csv\.gz: file is 'existing'"):
         write_trace(made, tmp_path / "kept.csv.gz")
     assert (tmp_path / "kept.csv.gz").read_bytes() == before
     with pytest.raises(ValueError, match=r"a name ending in \.csv\.gz"):

@@ -1,0 +1,65 @@
+"""Play a system on given conferences. Same worlds, same seeds: paired."""
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.conference.oracle_lp import oracle_lp
+from vcgym.baselines.conference.play import play
+from vcgym.baselines.conference.trees import DELAY_BOUND_MS
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.rollouts.listening import ratings
+from vcgym.leaderboard.results.cdf import DelayCdf
+from vcgym.leaderboard.results.conference_metrics import delay_cdf, metrics
+from vcgym.network.overlay.world import ConferenceWorld
+
+MAX_ARRIVALS = 1 << 23  # of a conference that are kept
+
+
+class ConferenceRollout(NamedTuple):
+    """Finished conferences.
+
+    Attributes:
+        metrics: of each conference.
+        delays: distribution of the delay of each conference.
+        decision_us: time of the whole conference per party and report interval.
+        wall_clock_s: of all conferences.
+    """
+
+    metrics: list[dict[str, float]]
+    delays: list[DelayCdf]
+    decision_us: float
+    wall_clock_s: float
+
+
+def optima_kbps(world: ConferenceWorld) -> list[NDArray[np.float64]]:
+    """Return the rates (P,) of the optimum of two hops from each change of a world on."""
+    return [oracle_lp(world.overlay_at(at_s)).allocation.session_kbps() for at_s in world.changes_s()]
+
+
+def play_conferences(
+    system: System, worlds: Sequence[ConferenceWorld], optima: Sequence[list[NDArray[np.float64]]]
+) -> ConferenceRollout:  # fmt: skip
+    """Play a system on each world.
+
+    Args:
+        system: with a rule for trees.
+        worlds: the worlds.
+        optima: of each world (`optima_kbps`).
+
+    Raises:
+        OverflowError: more media arrived than are kept.
+    """
+    measured, delays, took_s, decisions = [], [], 0.0, 0.0
+    for world, best in zip(worlds, optima, strict=True):
+        began = time.perf_counter()
+        played = play(world, system.allocator, MAX_ARRIVALS)
+        took_s += time.perf_counter() - began
+        decisions += len(world.topology.parties) * world.seconds / 0.3
+        heard = ratings(played.log, played.emitted, world.seconds)
+        measured.append(metrics(played, world.changes_s(), best, heard, DELAY_BOUND_MS))
+        delays.append(delay_cdf(played))
+    return ConferenceRollout(measured, delays, 1e6 * took_s / max(decisions, 1.0), took_s)
