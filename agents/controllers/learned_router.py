@@ -66,7 +66,7 @@ START = np.array(
     [
         *(math.log(3000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 20.0, 0.5, 5.0, 0.5, 0.0),
         *(math.log(1000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 10.0, 0.2, 5.0, 0.5, 0.0),
-        *(math.log(30.0), math.log(1000.0), math.log(20.0), 0.0, math.log(300.0), 0.2, 4.0, -0.8, 20.0),
+        *(math.log(30.0), math.log(1000.0), math.log(20.0), 0.0, math.log(650.0), 0.2, 4.0, -0.8, 20.0),
     ]
 )
 """Prices set by hand, which a search starts from."""

@@ -6,6 +6,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.exported.pair import export_pair
 from vcgym.agents.learners.pair import Log, Turns, scenarios_of
@@ -38,6 +40,7 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
         ValueError: the folder holds a study of another config, or a kind of worlds or a reference does not exist.
         DataError: data is missing or broken.
     """
+    torch.set_num_threads(1)  # its layers are small: more threads are slower, and their number would change the sums
     config.data.export()
     cards = [scenario.layout.card for scenario in scenarios_of(config)]
     references = _references(config)

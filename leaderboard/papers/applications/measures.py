@@ -16,7 +16,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.leaderboard.papers.applications.calls import COMPETES_S, COUNTED_S, DROP_S, Cell, Played
+from vcgym.leaderboard.papers.applications.calls import Played
+from vcgym.leaderboard.papers.applications.experiments import COMPETES_S, COUNTED_S, DROP_S, Cell
 
 _WINDOW_S = 5
 _BACK, _ABOVE = 0.95, 1.1

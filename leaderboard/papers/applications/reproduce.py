@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from vcgym.agents.tracking.progress import OnProgress
-from vcgym.leaderboard.papers.applications.calls import QUEUES_MS, Cell, Played, play_cell
+from vcgym.leaderboard.papers.applications.calls import Played, play_cell
+from vcgym.leaderboard.papers.applications.experiments import QUEUES_MS, Cell
 from vcgym.leaderboard.papers.applications.measures import measure
 from vcgym.leaderboard.papers.applications.statements import ApplicationStatement, Term, load_statements
 from vcgym.leaderboard.papers.judge import REPRODUCED, WORDS, judge

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from vcgym.baselines.rate.profile import Viewing, load_profile
-from vcgym.leaderboard.papers.applications.calls import COMPETITORS, Cell, Setup, Way
+from vcgym.leaderboard.papers.applications.experiments import COMPETITORS, Cell, Setup, Way
 from vcgym.leaderboard.papers.statements import Record, Statement, each_once
 from vcgym.network.traces.cards import Carded, parse_carded
 

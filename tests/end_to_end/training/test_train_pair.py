@@ -7,6 +7,7 @@ from threading import Timer
 
 import numpy as np
 import pytest
+import torch
 from mlflow import MlflowClient
 from ray.cluster_utils import Cluster
 
@@ -122,6 +123,7 @@ def test_a_stopped_training_ends_with_the_same_bytes(trained, tmp_path, lost):
 
 def test_threads_do_not_change_the_bytes(trained, tmp_path):
     _, pair = trained
+    torch.set_num_threads(2)
     train(tmp_path, threads=1)
     assert files_of(tmp_path / "seed-3") == files_of(pair.folder)
     train(tmp_path, threads=2, resume=True)  # a resumed training may have other threads
