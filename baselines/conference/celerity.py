@@ -51,7 +51,7 @@ class Celerity(NamedTuple):
         bound_ms: bound on the delay from a source to a receiver.
     """
 
-    gain: float = 0.06
+    gain: float = 0.065
     standing_s: float = 0.05
     quick_gain: float = 0.4
     quick_s: float = 30.0

@@ -50,10 +50,13 @@ def test_delay_loss_and_overhead(timeline):
     assert timeline.overhead == pytest.approx(0.039, abs=0.003)
 
 
-def queueing_ms(world, from_s, to_s):
+CELERITY = Celerity()
+
+
+def queueing_ms(world, from_s, to_s, params=CELERITY):
     """Mean queueing that the receivers measure, (P, P)."""
     net, events = network_of(world)
-    params, seed, found = Celerity(), np.uint64(world.seed), []
+    seed, found = np.uint64(world.seed), []
     state = allocate_celerity(params, 4)
     start_network(net, seed)
     start_celerity(params, state, net)
@@ -66,11 +69,12 @@ def queueing_ms(world, from_s, to_s):
 
 def test_queueing_at_the_fixed_point():
     """M3: beta / R is 50 ms each way, and 60 ms from E to F when 400 kbps are left there; a packet does not meet its own session's last."""
-    plain = queueing_ms(dumbbell_timeline()._replace(cross=()), 100, 300)
-    less = queueing_ms(ConferenceWorld("less", 0, dumbbell(400.0, 480.0)), 100, 300)
+    params = Celerity(delta_kbps=0.001)  # the fact's delta is 0
+    plain = queueing_ms(dumbbell_timeline()._replace(cross=()), 100, 300, params)
+    less = queueing_ms(ConferenceWorld("less", 0, dumbbell(400.0, 480.0)), 100, 300, params)
     assert plain[A, C] == pytest.approx(50.0, rel=0.15)
     assert plain[C, A] == pytest.approx(50.0, rel=0.15)
-    assert less[A, C] == pytest.approx(60.0, rel=0.2)
+    assert less[A, C] == pytest.approx(60.0, rel=0.15)
     assert less[C, A] == pytest.approx(50.0, rel=0.15)
     assert plain[A, B] < 2.0
 
@@ -104,7 +108,7 @@ def test_a_party_that_leaves_and_comes_back_stops_nobody():
     during = present[90:120].mean(axis=0)
     assert (during[~np.eye(3, dtype=bool)] > 200.0).all()
     assert played.kbps[61:120, C].max() == played.kbps[61:120, :, C].max() == 0.0
-    assert (played.session_kbps(260, 300) >= 0.85 * 240.0).all()
+    assert (played.session_kbps(260, 300) >= 0.9 * 240.0).all()
 
 
 def test_an_outage_of_everything_is_survived():
