@@ -42,6 +42,7 @@ EXPECTED = (OSError, ValueError, ArithmeticError, MemoryError, RecursionError, H
 _CONF = "pkg://vcgym.conf"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TRACEBACK = "VCGYM_TRACEBACK"
+_RETRY_S = 0.01
 
 
 def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig], int | None]], Callable[[], None]]:
@@ -106,19 +107,32 @@ def _leaving_nothing(folder: Path, name: str) -> Iterator[None]:
 @contextmanager
 def _ending_on_signals(title: str) -> Iterator[None]:
     """End the command on a signal as on an error, so that runs are closed and drafts removed; a second signal ends it at once."""
+    ended: list[int] = []
 
     def end(number: int, frame: object) -> None:
         signal.signal(number, signal.SIG_DFL)
         sys.stderr.write(f"{title}: ended by {signal.Signals(number).name}\n")
+        ended.append(number)
         sys.exit(128 + number)
 
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    def end_again(dropped: Any) -> None:
+        """Exit a moment later if Python dropped the exit, as it drops every exception of a destructor or of a callback from C."""
+        if ended and dropped.exc_type is SystemExit:
+            signal.setitimer(signal.ITIMER_REAL, _RETRY_S)
+        else:
+            sys.__unraisablehook__(dropped)
+
+    before = {number: signal.getsignal(number) for number in (*_SIGNALS, signal.SIGALRM)}
     for number in _SIGNALS:
         if before[number] is not signal.SIG_IGN:  # nohup
             signal.signal(number, end)
+    signal.signal(signal.SIGALRM, lambda number, frame: sys.exit(128 + ended[0]))
+    sys.unraisablehook = end_again
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        sys.unraisablehook = sys.__unraisablehook__
         for number, handler in before.items():
             signal.signal(number, handler)
 

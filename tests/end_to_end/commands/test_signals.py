@@ -34,3 +34,37 @@ def test_a_signal_closes_the_runs_of_a_training(tmp_path, number):
     assert [run.info.status for run in runs] == ["KILLED", "KILLED"]
     assert json.loads((tmp_path / "run" / "config.json").read_text())["num_envs"] == 4
     assert not list(tmp_path.rglob(".*draft*"))
+
+
+def test_a_signal_that_meets_a_destructor_ends_the_command_too(tmp_path):
+    """Python drops what a destructor raises."""
+    (tmp_path / "busy.py").write_text(
+        """
+import time
+from vcgym.scripts.console.command import command
+from vcgym.scripts.importing.command import DataCommand
+
+class Slow:
+    def __del__(self):
+        print("destructor", flush=True)
+        time.sleep(3)
+
+@command("data", DataCommand)
+def main(config):
+    while True:
+        Slow()
+        time.sleep(0.01)
+
+main()
+"""
+    )
+    process = subprocess.Popen(
+        [sys.executable, "busy.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 (the background ignores SIGINT)
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "destructor\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert errors == "vcgym-data: ended by SIGINT\n"
