@@ -78,7 +78,7 @@ def test_arguments(sender_id, arguments, message):
         (RATE, {"order": OrderAgent()}, r"order = OrderAgent\(.*\): allowed are rules that control order, as Fifo"),
         (RATE, {"reward": "on_time"}, "reward = 'on_time': allowed are utility, emodel"),
         (ORDER, {"reward": "utility"}, "reward = 'utility': allowed are on_time, emodel"),
-        (ORDER, {"rate": Fifo()}, r"rate = Fifo\(\): allowed are rules that control rate, as FixedRate, GccDraft, GccWebrtc, .*Tfrc"),
+        (ORDER, {"rate": Fifo()}, r"rate = Fifo\(\): allowed are rules that control rate, as .*FixedRate, GccDraft, GccWebrtc, .*Tfrc"),
         (ORDER, {"rate": WMJitter()}, r"rate = WMJitter\(.*\): allowed are "),
         (ORDER, {"rate": RateAgent()}, r"rate = RateAgent\(\): allowed are "),
         (ORDER, {"overflow": "reject"}, "overflow = 'reject': allowed are .*Fifo"),

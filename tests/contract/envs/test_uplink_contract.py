@@ -35,7 +35,7 @@ def make(**arguments):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"uplink": "mars"}, "scenario = 'mars': allowed are order, rate, calls, rmcat, rate-measured"),
+        ({"uplink": "mars"}, "uplink = 'mars': allowed are order, rate, calls, rmcat, rate-measured"),
         ({"rate": Fifo()}, r"rate = Fifo\(\): allowed are .*GccDraft, GccWebrtc"),
         ({"rate": RateAgent()}, r"rate = RateAgent\(\): allowed are "),
         ({"order": OrderCommanded()}, r"order = OrderCommanded\(.*\): allowed are rules that control order, as "),

@@ -124,7 +124,7 @@ def test_numbers_wrap_at_sixteen_bits(tmp_path):
         ([reply(1)], 0.01, "interval_ms is 0.01; allowed: 1.2 to 1200"),
         ([reply(70_000)], 10, "line 1, icmp_seq is '70000'; allowed: a number from 0 to 65535"),
         ([reply(1), reply(1)], 10, "line 2, seq is 1; allowed: each number answered once; line 1 has it too"),
-        ([reply(1), reply(2)[:-4]], 10, "line 2 is '64 bytes .*'; allowed: a whole line"),
+        ([reply(1), reply(2)[:-4]], 10, "line 2 is '64 bytes .*'; allowed: a complete line of the output of ping"),
         (["hello"], 10, "line 1 is 'hello'"),
         (["no answer yet for icmp_seq=1"], 10, "number of replies is 0"),
         ([""], None, "number of replies is 0"),
