@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from vcgym.predictors.published import shipped_network, shipped_table
 
 PLUGINS = "vcgym.rules"
-_ROOMS = ("vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.")
+_ROOMS = ("vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.", "vcgym.envs.call.features.", "vcgym.envs.call.rewards.")
 _SHIPPED = {f"{make.__module__}.{make.__name__}": make for make in (shipped_network, shipped_table)}
 
 

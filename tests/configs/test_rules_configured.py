@@ -11,6 +11,7 @@ from vcgym.baselines.routers.top_k import Choice, TopK
 from vcgym.baselines.routers.vcroute.online import VCRouteOnline
 from vcgym.baselines.routers.vcroute.vcroute import Sample, VCRoute
 from vcgym.baselines.schedulers.sbpn import Discard, Sbpn
+from vcgym.envs.call.rewards.rating import Rating
 from vcgym.predictors.published import shipped_network
 
 VCROUTE = "vcgym.baselines.routers.vcroute.vcroute.VCRoute"
@@ -20,6 +21,7 @@ RULES = [
     VCRoute(topk=TopK(choice=Choice.BEST_FIVE), sample=Sample.MEAN),
     VCRouteOnline(step=0.5, route=VCRoute(predictor=shipped_network())),
     Sbpn(keep_last=False, discard=Discard.WHEN_FULL),
+    Rating(),
 ]
 
 
