@@ -59,7 +59,8 @@ def mapping_of(params: Any, complete: bool = False) -> Any:
     for name, make in _SHIPPED.items():
         if type(params).__module__.startswith("vcgym.predictors.") and params is make():
             return {"_target_": name}
-    defaults = {} if complete else type(params)._field_defaults  # type: ignore[attr-defined]
+    kind: Any = type(params)
+    defaults = {} if complete else kind._field_defaults
     chosen = {name: value for name, value in params._asdict().items() if name not in defaults or defaults[name] != value}
     return {"_target_": target(params), **{name: mapping_of(value, complete) for name, value in chosen.items()}}
 

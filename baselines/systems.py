@@ -19,7 +19,7 @@ import yaml
 from vcgym.baselines.configured import rule_from
 from vcgym.baselines.rule import Control, is_learned, is_oracle, require_rule
 from vcgym.baselines.zoo import read_learned, zoo, zoo_names
-from vcgym.network.traces.cards import Carded, parse_carded
+from vcgym.network.traces.cards import Carded, load_carded
 
 TUNED = "-tuned"
 """Suffix of the names of tuned systems."""
@@ -164,8 +164,7 @@ def _files() -> dict[str, Traversable]:
 
 @functools.cache
 def _read_tuned(name: str) -> Tuned:
-    file = files("vcgym.data").joinpath("tuned", f"{name}.json")
-    return parse_carded(Tuned, file.name, file.read_text(encoding="utf-8"))
+    return load_carded(Tuned, "tuned", f"{name}.json")
 
 
 def _parsed(file: str, text: str) -> System:

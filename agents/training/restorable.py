@@ -67,12 +67,12 @@ def _require_whole(name: str, value: object, largest: int) -> None:
         raise ValueError(f"{name} is {value!r}; allowed: a whole number from 0 to {largest}")
 
 
-def _require_moments(of: str, arrays: Mapping[str, NDArray[Any]], optimiser: torch.optim.Optimizer) -> None:
+def _require_moments(optimiser_name: str, arrays: Mapping[str, NDArray[Any]], optimiser: torch.optim.Optimizer) -> None:
     """Raise ValueError unless the moments of a parameter are those of Adam: torch accepts any names, shapes and values."""
     shapes = [tuple(parameter.shape) for group in optimiser.param_groups for parameter in group["params"]]
     found: dict[int, set[str]] = {}
     for name, moment in arrays.items():
-        if name.startswith(f"{of}/"):
+        if name.startswith(f"{optimiser_name}/"):
             index, kind = _index(name, len(shapes)), name.split("/", 2)[2]
             found.setdefault(index, set()).add(kind)
             shape = () if kind == "step" else shapes[index]
@@ -80,16 +80,16 @@ def _require_moments(of: str, arrays: Mapping[str, NDArray[Any]], optimiser: tor
                 raise ValueError(f"{name} has the shape {moment.shape}, {moment.dtype}; allowed: {shape}, float32, squares and steps >= 0")
     for index, kinds in found.items():
         if kinds != _MOMENTS:
-            raise ValueError(f"{of}/{index} has the moments {sorted(kinds)}; allowed: {sorted(_MOMENTS)}")
+            raise ValueError(f"{optimiser_name}/{index} has the moments {sorted(kinds)}; allowed: {sorted(_MOMENTS)}")
 
 
-def _require_groups(of: str, groups: object, optimiser: torch.optim.Optimizer) -> None:
+def _require_groups(optimiser_name: str, groups: object, optimiser: torch.optim.Optimizer) -> None:
     """Raise ValueError unless the settings of an optimiser are its own, but for the learning rate."""
     own = json.loads(json.dumps(optimiser.state_dict()["param_groups"]))
     if not isinstance(groups, list) or [_without_rate(group) for group in groups] != [_without_rate(group) for group in own]:
-        raise ValueError(f"{of} has the settings {shown(groups)}; allowed: those of the model")
+        raise ValueError(f"{optimiser_name} has the settings {shown(groups)}; allowed: those of the model")
     for group in groups:
-        _require_number(f"lr of {of}", group["lr"])
+        _require_number(f"lr of {optimiser_name}", group["lr"])
 
 
 def _without_rate(group: dict[str, Any]) -> dict[str, Any]:

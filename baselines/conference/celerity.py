@@ -35,6 +35,7 @@ from vcgym.network.overlay.world import happen
 TICK_US = 100_000
 USUAL_KBPS = 240.0  # below this mean rate neither alpha nor beta fall
 _UPDATE_TICKS, _REPORT_TICKS = 2, 3
+REPORT_S = _REPORT_TICKS * TICK_US / 1e6
 
 
 @rule(Control.TREES)

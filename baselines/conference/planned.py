@@ -7,7 +7,7 @@ over Celerity, which must measure. A share of each capacity is left unused, sinc
 import enum
 from typing import NamedTuple
 
-from vcgym.baselines.conference.oracle_lp import oracle_lp
+from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
 from vcgym.baselines.conference.published import forwarding_unit, mutualcast, simulcast
 from vcgym.baselines.conference.trees import Allocation
 from vcgym.baselines.rule import Control, rule

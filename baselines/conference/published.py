@@ -6,7 +6,7 @@ session, as in most products.
 
 import math
 
-from vcgym.baselines.conference.oracle_lp import fair_rates
+from vcgym.baselines.conference.optimum.oracle_lp import fair_rates
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS, Allocation, Tree, direct_tree, is_admissible, tree_through
 from vcgym.network.overlay.topology import Overlay
 

@@ -70,10 +70,10 @@ STATE = np.dtype(
             ("from_bps", "f8"),  # rate after the last yield
             ("rises_us", "i8"),  # time of the next rise
             ("short_us", "i8"),  # time of the last yield
-            ("looked_us", "i8"),
+            ("evaluated_us", "i8"),
             ("base_us", "i8"),  # minimum one-way delay
             ("delay_us", "i8"),  # the same since the last evaluation
-            ("told_bytes", "i8"),  # reported since the last evaluation
+            ("reported_bytes", "i8"),  # reported since the last evaluation
             ("received_bytes", "i8"),
         ],
     )
@@ -97,58 +97,58 @@ def _allocate(params, sessions, paths):
 
 @init.register(Application)
 def _init(params, state, s, start, key):
-    own = state.application[s]
-    own.rate_bps = own.from_bps = start.start_bps
-    own.min_bps = start.min_bps
-    own.rises_us = own.looked_us = 0
-    own.short_us = -NEVER_US
-    own.base_us = NEVER_US
-    _look_anew(own)
+    law = state.application[s]
+    law.rate_bps = law.from_bps = start.start_bps
+    law.min_bps = start.min_bps
+    law.rises_us = law.evaluated_us = 0
+    law.short_us = -NEVER_US
+    law.base_us = NEVER_US
+    _clear_counts(law)
 
 
 @update.register(Application)
 def _update(params, state, s, record):
-    own = state.application[s]
-    own.told_bytes += record.size_bytes
+    law = state.application[s]
+    law.reported_bytes += record.size_bytes
     if record.arrived_us < 0:
         return
-    own.received_bytes += record.size_bytes
-    own.delay_us = min(own.delay_us, record.arrived_us - record.sent_us)
-    own.base_us = min(own.base_us, record.arrived_us - record.sent_us)
+    law.received_bytes += record.size_bytes
+    law.delay_us = min(law.delay_us, record.arrived_us - record.sent_us)
+    law.base_us = min(law.base_us, record.arrived_us - record.sent_us)
 
 
 @decide.register(Application)
 def _decide(params, state, s, now_us):
-    own = state.application[s]
-    if own.told_bytes > 0 and now_us - own.looked_us >= params.every_ms * 1000.0:
-        if is_short(params, own) and now_us - own.short_us > 2000.0 * params.every_ms:
-            received_bps = 8e6 * own.received_bytes / (now_us - own.looked_us)
-            own.from_bps = max(own.min_bps, params.yields_to * min(own.rate_bps, received_bps))
-            own.short_us, own.rises_us = now_us, now_us + np.int64(params.hold_s * 1e6)
-        own.rate_bps = min(risen_bps(params, own, now_us), ceiling_bps(params, own, now_us))
-        own.looked_us = now_us
-        _look_anew(own)
-    return np.int64(layer_bps(params, own.rate_bps))
+    law = state.application[s]
+    if law.reported_bytes > 0 and now_us - law.evaluated_us >= params.every_ms * 1000.0:
+        if is_short(params, law) and now_us - law.short_us > 2000.0 * params.every_ms:
+            received_bps = 8e6 * law.received_bytes / (now_us - law.evaluated_us)
+            law.from_bps = max(law.min_bps, params.yields_to * min(law.rate_bps, received_bps))
+            law.short_us, law.rises_us = now_us, now_us + np.int64(params.hold_s * 1e6)
+        law.rate_bps = min(risen_bps(params, law, now_us), ceiling_bps(params, law, now_us))
+        law.evaluated_us = now_us
+        _clear_counts(law)
+    return np.int64(layer_bps(params, law.rate_bps))
 
 
 @kernel
-def is_short(params, own):
+def is_short(params, law):
     """Return True if the reports show a shortage."""
-    queuing_us = own.delay_us - own.base_us if own.delay_us < NEVER_US else np.int64(0)
-    return own.told_bytes - own.received_bytes > params.max_loss * own.told_bytes or queuing_us > params.max_queuing_ms * 1000.0
+    queuing_us = law.delay_us - law.base_us if law.delay_us < NEVER_US else np.int64(0)
+    return law.reported_bytes - law.received_bytes > params.max_loss * law.reported_bytes or queuing_us > params.max_queuing_ms * 1000.0
 
 
 @kernel
-def risen_bps(params, own, now_us):
+def risen_bps(params, law, now_us):
     """Return the current rate of the rise, without a ceiling."""
-    t = min(max(now_us - own.rises_us, 0) * 1e-6, _MAX_S)
-    return own.from_bps * (1.0 + params.growth) ** t + 1000.0 * params.rises_kbps * t**params.power
+    t = min(max(now_us - law.rises_us, 0) * 1e-6, _MAX_S)
+    return law.from_bps * (1.0 + params.growth) ** t + 1000.0 * params.rises_kbps * t**params.power
 
 
 @kernel
-def ceiling_bps(params, own, now_us):
+def ceiling_bps(params, law, now_us):
     """Return the current ceiling."""
-    probes = own.short_us >= 0 and now_us - own.short_us < params.settles_s * 1e6
+    probes = law.short_us >= 0 and now_us - law.short_us < params.settles_s * 1e6
     return 1000.0 * params.nominal_kbps * (params.peak if probes else 1.0)
 
 
@@ -165,6 +165,6 @@ def layer_bps(params, rate_bps):
 
 
 @kernel
-def _look_anew(own):
-    own.told_bytes = own.received_bytes = 0
-    own.delay_us = NEVER_US
+def _clear_counts(law):
+    law.reported_bytes = law.received_bytes = 0
+    law.delay_us = NEVER_US

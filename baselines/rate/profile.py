@@ -3,14 +3,13 @@
 Each number has its origin: printed in the study (S3), fitted to printed values, or declared by us.
 """
 
-from importlib.resources import files
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from vcgym.baselines.rate.application import Application
-from vcgym.network.traces.cards import Carded, parse_carded
+from vcgym.network.traces.cards import Carded, load_carded
 
 APPLICATIONS = ("zoom", "meet", "teams")
 Viewing = Literal["speaker", "pinned"]
@@ -148,5 +147,4 @@ def load_profile(name: str) -> Profile:
     """
     if name not in APPLICATIONS:
         raise ValueError(f"application {name!r}: allowed are {', '.join(APPLICATIONS)}")
-    file = files("vcgym.data").joinpath("applications", f"{name}.json")
-    return parse_carded(Profile, file.name, file.read_text(encoding="utf-8"))
+    return load_carded(Profile, "applications", f"{name}.json")

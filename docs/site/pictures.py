@@ -24,7 +24,7 @@ RENDERED: dict[str, tuple[Any, int, int]] = {
     "Playout": (RulePolicy(None, GREEDY.receiver), 330, 3),
     "Call": (RulePolicy(GREEDY.router, GREEDY.receiver), 45, 5),
 }
-"""What decides in the picture of each environment, how many decisions before it is drawn, and the seed of its world."""
+"""Policy of each environment, number of decisions before the picture, and seed of the world."""
 BLOCKS = 8  # of 5.12 s
 GREY, BLUE, RED = "#b8bec6", "#1f4ea1", "#c83c28"
 
@@ -61,15 +61,16 @@ def call(name: str, title: str, stratum: str, systems: dict[str, str], seed: int
     def drawn(axes: Any) -> None:
         axes.plot(at_s[shown], delay_ms[:, shown].T, color=GREY, linewidth=0.5)
         axes.plot([], [], color=GREY, label="each path")
-        for (system, said), batch, color in zip(systems.items(), batches, (RED, BLUE), strict=True):
+        for (system, behaviour), batch, color in zip(systems.items(), batches, (RED, BLUE), strict=True):
             played = batch.played()
             sent_us = np.arange(played.played_us.shape[1]) * played.packet_us
             heard = played.played_us[0] >= 0
-            axes.plot(at_s[shown], _used(delay_ms, played.path[0])[shown], color=color, linewidth=1.0, alpha=0.6, label=f"{system}: {said}")
+            used_ms = _used(delay_ms, played.path[0])[shown]
+            axes.plot(at_s[shown], used_ms, color=color, linewidth=1.0, alpha=0.6, label=f"{system}: {behaviour}")
             heard_ms = np.where(heard, (played.played_us[0] - sent_us) / 1000.0, np.nan)
             axes.plot(at_s[shown], heard_ms[shown], color=color, linewidth=1.8, label="... when it is heard")
-            gone = np.flatnonzero(~heard[shown]) + shown.start
-            axes.plot(at_s[gone], np.full(len(gone), 4.0 if color == RED else 12.0), "|", color=color, markersize=5)
+            missing = np.flatnonzero(~heard[shown]) + shown.start
+            axes.plot(at_s[missing], np.full(len(missing), 4.0 if color == RED else 12.0), "|", color=color, markersize=5)
         top = 1.6 * np.nanmax(_used(delay_ms, batches[0].played().path[0])[shown])
         axes.set(xlim=seconds, ylim=(0, top), xlabel="time in the call (s)", ylabel="delay (ms)", title=title)
 

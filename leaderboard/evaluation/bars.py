@@ -6,11 +6,10 @@ decided them (`python -m vcgym.scripts.shipped.bars`).
 """
 
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from vcgym.leaderboard.evaluation.suites import Suite
-from vcgym.network.traces.cards import Carded, parse_carded
+from vcgym.network.traces.cards import Carded, load_carded
 
 FILE = "bars.json"
 
@@ -32,7 +31,7 @@ class Bars(Carded):
 @cache
 def load_bars() -> Bars:
     """Return the shipped bars."""
-    return parse_carded(Bars, FILE, files("vcgym.data").joinpath(FILE).read_text(encoding="utf-8"))
+    return load_carded(Bars, FILE)
 
 
 def bar_of(suite: str, board: str) -> str:

@@ -74,6 +74,6 @@ def _recovery_s(played: "Played", changes_s: list[float]) -> float:
             continue
         windows = [np.log(played.session_kbps(at, at + WINDOW_S) + FLOOR_KBPS).mean() for at in range(begins_s, ends_s - WINDOW_S + 1)]
         level = np.log(played.session_kbps((begins_s + ends_s) // 2, ends_s) + FLOOR_KBPS).mean()
-        there = np.array(windows) >= level + np.log(RECOVERED)
-        took_s.append(float(np.argmax(there)) if there.any() else float(ends_s - begins_s))
+        recovered = np.array(windows) >= level + np.log(RECOVERED)
+        took_s.append(float(np.argmax(recovered)) if recovered.any() else float(ends_s - begins_s))
     return float(np.mean(took_s)) if took_s else 0.0

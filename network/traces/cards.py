@@ -244,6 +244,11 @@ def parse_links(file: str, text: str) -> LinkTable:
     return parse_carded(LinkTable, file, text)
 
 
+def load_carded(kind: type[CardedT], *path: str) -> CardedT:
+    """Load a shipped document with a card, `vcgym.data/PATH`; `path` are its folders and its file. See `parse_carded`."""
+    return parse_carded(kind, path[-1], importlib.resources.files("vcgym.data").joinpath(*path).read_text(encoding="utf-8"))
+
+
 def parse_carded(kind: type[CardedT], file: str, text: str) -> CardedT:
     """Validate a JSON document against its fields and its own card.
 

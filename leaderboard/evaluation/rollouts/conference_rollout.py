@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.conference.oracle_lp import oracle_lp
+from vcgym.baselines.conference.celerity import REPORT_S
+from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
 from vcgym.baselines.conference.play import play
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
 from vcgym.baselines.systems import System
@@ -58,7 +59,7 @@ def play_conferences(
         began = time.perf_counter()
         played = play(world, system.allocator, MAX_ARRIVALS)
         took_s += time.perf_counter() - began
-        decisions += len(world.topology.parties) * world.seconds / 0.3
+        decisions += len(world.topology.parties) * world.seconds / REPORT_S
         heard = ratings(played.log, played.emitted, world.seconds)
         measured.append(metrics(played, world.changes_s(), best, heard, DELAY_BOUND_MS))
         delays.append(delay_cdf(played))

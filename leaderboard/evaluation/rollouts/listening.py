@@ -112,8 +112,8 @@ def _slot_delays(log: NDArray[np.void], receiver: int, emitted: int, slots: int)
     """Return the delay in us of each slot of a session at a receiver, or LOST."""
     created_us, arrived_us = np.full(emitted, -1, np.int64), np.full(emitted + 1, -1, np.int64)
     created_us[log["number"]] = log["created_us"]
-    mine = log[log["receiver"] == receiver]
-    arrived_us[mine["number"]] = mine["arrived_us"]
+    received = log[log["receiver"] == receiver]
+    arrived_us[received["number"]] = received["arrived_us"]
     known = np.flatnonzero(created_us >= 0)  # a packet that nobody received was created between its neighbours
     times_us = np.interp(np.arange(emitted), known, created_us[known]) if len(known) else np.zeros(0)
     captured_us = np.arange(slots) * SLOT_US

@@ -49,7 +49,7 @@ TRAFFIC: dict[str, tuple[Tcp, ...]] = {
     "netflix": _downloads(11, (30_000, 90_000), 5.0),
     "youtube": _downloads(2, (200_000, 400_000), 1.0),
 }
-"""What competes beside applications. Netflix: S3 counts 11 connections at once, 27 in 120 s of more than 100 kbit each."""
+"""Competing traffic that is no application. Netflix: S3 counts 11 connections at once, and 27 of more than 100 kbit each in 120 s."""
 COMPETITORS = (*APPLICATIONS, *TRAFFIC)
 
 

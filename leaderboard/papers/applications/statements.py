@@ -3,7 +3,6 @@
 Statements to which a profile was fitted are marked; they are then calibrated and do not count.
 """
 
-import importlib.resources
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -12,7 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from vcgym.baselines.rate.profile import Viewing, load_profile
 from vcgym.leaderboard.papers.applications.experiments import COMPETITORS, Cell, Setup, Way
 from vcgym.leaderboard.papers.statements import Record, Statement, each_once
-from vcgym.network.traces.cards import Carded, parse_carded
+from vcgym.network.traces.cards import Carded, load_carded
 
 FILE = "published_applications.json"
 Metric = Literal[
@@ -82,13 +81,4 @@ class Statements(Carded):
 
 def load_statements() -> tuple[ApplicationStatement, ...]:
     """Return all statements, in the order of the file."""
-    return parse_statements(importlib.resources.files("vcgym.data").joinpath(FILE).read_text(encoding="utf-8")).statements
-
-
-def parse_statements(text: str) -> Statements:
-    """Validate the JSON text of the file.
-
-    Raises:
-        DataError: a field is wrong, or the content does not match the card's hash.
-    """
-    return parse_carded(Statements, FILE, text)
+    return load_carded(Statements, FILE).statements

@@ -4,14 +4,13 @@ S1 gives its results as text and pictures: orderings, and one size. A statement 
 judged by its rule (`vcgym.leaderboard.papers.judge`).
 """
 
-import importlib.resources
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from vcgym.leaderboard.papers.statements import Record, Statement, each_once
 from vcgym.leaderboard.results.sender_columns import RATE
-from vcgym.network.traces.cards import Carded, parse_carded
+from vcgym.network.traces.cards import Carded, load_carded
 
 FILE = "published_sending.json"
 
@@ -57,13 +56,4 @@ class Statements(Carded):
 
 def load_statements() -> tuple[SendingStatement, ...]:
     """Return all statements, in the order of the file."""
-    return parse_statements(importlib.resources.files("vcgym.data").joinpath(FILE).read_text(encoding="utf-8")).statements
-
-
-def parse_statements(text: str) -> Statements:
-    """Validate the JSON text of the file.
-
-    Raises:
-        DataError: a field is wrong, or the content does not match the card's hash.
-    """
-    return parse_carded(Statements, FILE, text)
+    return load_carded(Statements, FILE).statements

@@ -4,7 +4,6 @@ A statement about WMJitter with `readings` is tested twice: with the printed lis
 in which late packets update the lag too (WML, `vcgym.baselines.receivers.wmjitter`).
 """
 
-import importlib.resources
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -12,7 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from vcgym.leaderboard.papers.statements import Record, Statement, each_once
 from vcgym.leaderboard.papers.vcroute.outcomes import STATISTICS
 from vcgym.network.scenarios.scenario import MODES
-from vcgym.network.traces.cards import Carded, parse_carded
+from vcgym.network.traces.cards import Carded, load_carded
 
 FILE = "published_vcroute.json"
 LATE_LEARNS = " (late packets teach)"
@@ -203,16 +202,7 @@ def load_claims() -> tuple[VCRouteStatement, ...]:
 
 
 def _all() -> tuple[VCRouteStatement, ...]:
-    return parse_statements(importlib.resources.files("vcgym.data").joinpath(FILE).read_text(encoding="utf-8")).statements
-
-
-def parse_statements(text: str) -> Statements:
-    """Validate the JSON text of the file.
-
-    Raises:
-        DataError: a field is wrong, or the content does not match the card's hash.
-    """
-    return parse_carded(Statements, FILE, text)
+    return load_carded(Statements, FILE).statements
 
 
 def late_learning(statement: VCRouteStatement) -> VCRouteStatement:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from twins.conference import TwinConference
-from vcgym.baselines.conference.oracle_lp import oracle_lp
+from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
 from vcgym.baselines.conference.plans import follow
 from vcgym.baselines.conference.published import mutualcast
 from vcgym.baselines.conference.trees import Allocation, source_of

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vcgym.baselines.conference.cheapest_tree import cheapest_tree
-from vcgym.baselines.conference.fair_bounds import fair_bounds
-from vcgym.baselines.conference.oracle_lp import oracle_lp
-from vcgym.baselines.conference.packed_rate import packed_rate
+from twins.fair_bounds import fair_bounds
+from vcgym.baselines.conference.optimum.cheapest_tree import cheapest_tree
+from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
+from vcgym.baselines.conference.optimum.packed_rate import packed_rate
 from vcgym.baselines.conference.published import forwarding_unit, mutualcast, simulcast
 from vcgym.baselines.conference.session_rate import session_rate
 from vcgym.baselines.conference.trees import NO_PARENT, hops_of, is_admissible, source_of

@@ -9,10 +9,10 @@ from vcgym.leaderboard.papers.applications.calls import REPEATS, Played, play_ce
 from vcgym.leaderboard.papers.applications.experiments import QUEUES_MS, SECONDS, TRAFFIC, Cell, link_of
 from vcgym.leaderboard.papers.applications.measures import measure
 from vcgym.leaderboard.papers.applications.reproduce import CALIBRATED, cells_of, page, verdict
-from vcgym.leaderboard.papers.applications.statements import FILE, ApplicationStatement, load_statements, parse_statements
+from vcgym.leaderboard.papers.applications.statements import FILE, ApplicationStatement, Statements, load_statements
 from vcgym.leaderboard.papers.judge import CANNOT, NOT, REPRODUCED
 from vcgym.leaderboard.papers.verdicts import INPUT, OUTCOME
-from vcgym.network.traces.cards import DataError, canonical_sha256
+from vcgym.network.traces.cards import DataError, canonical_sha256, parse_carded
 from vcgym.network.traces.catalogue import shipped
 
 STATEMENTS = load_statements()
@@ -95,7 +95,7 @@ def test_the_file():
         assert bool(one.terms) == (one.rule != "none")
     text = (shipped() / FILE).read_text()
     with pytest.raises(DataError, match="sha256"):
-        parse_statements(text.replace("> 85 %", "> 95 %"))
+        parse_carded(Statements, FILE, text.replace("> 85 %", "> 95 %"))
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_terms_that_cannot_be_played_are_refused(spoil, words):
     document["statements"][0]["terms"][0].update(spoil)
     document["card"]["sha256"] = canonical_sha256({"statements": document["statements"]})
     with pytest.raises(DataError, match=words):
-        parse_statements(json.dumps(document))
+        parse_carded(Statements, FILE, json.dumps(document))

@@ -14,12 +14,12 @@ from vcgym.leaderboard.papers.reproduce.verdicts import shares, verdicts
 from vcgym.leaderboard.papers.vcroute import statements as p
 from vcgym.leaderboard.papers.vcroute.forecasts import RELATIVE_ERRORS
 from vcgym.leaderboard.papers.vcroute.measures import Material, MissingError, measured
-from vcgym.leaderboard.papers.vcroute.statements import FILE, LATE_LEARNS, VCRouteStatement, load_statements, parse_statements, scenario_of
+from vcgym.leaderboard.papers.vcroute.statements import FILE, LATE_LEARNS, Statements, VCRouteStatement, load_statements, scenario_of
 from vcgym.leaderboard.papers.verdicts import INPUT, VERDICTS, shown
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.cards import DataError, parse_carded
 from vcgym.network.traces.catalogue import shipped
 
 NAN = float("nan")
@@ -106,14 +106,14 @@ def test_a_statement_that_cannot_be_judged_is_refused(change, message):
 
 def test_a_changed_number_is_refused():
     text = (shipped() / FILE).read_text()
-    of_the_file = [one for one in parse_statements(text).statements if one.reproduced]
+    of_the_file = [one for one in parse_carded(Statements, FILE, text).statements if one.reproduced]
     assert len(of_the_file) == len(STATEMENTS) - sum(LATE_LEARNS in one.id for one in STATEMENTS)
     with pytest.raises(DataError, match="sha256"):
-        parse_statements(text.replace('"8 to 12 % lower"', '"8 to 13 % lower"'))
+        parse_carded(Statements, FILE, text.replace('"8 to 12 % lower"', '"8 to 13 % lower"'))
     document = json.loads(text)
     document["statements"].append(document["statements"][0])
     with pytest.raises(DataError, match="allowed: each id once"):
-        parse_statements(json.dumps(document))
+        parse_carded(Statements, FILE, json.dumps(document))
 
 
 def test_every_table_figure_and_number_is_there():

@@ -7,12 +7,12 @@ import pytest
 from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.papers.judge import CANNOT, NOT, REPRODUCED
 from vcgym.leaderboard.papers.senders.reproduce import measured, page, verdicts
-from vcgym.leaderboard.papers.senders.statements import FILE, SendingStatement, Term, load_statements, parse_statements
+from vcgym.leaderboard.papers.senders.statements import FILE, SendingStatement, Statements, Term, load_statements
 from vcgym.leaderboard.papers.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
-from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.cards import DataError, parse_carded
 from vcgym.network.traces.catalogue import shipped
 
 STATEMENTS = load_statements()
@@ -63,11 +63,11 @@ def test_every_statement_has_a_verdict_even_without_worlds(tmp_path):
 def test_a_changed_statement_is_refused():
     text = (shipped() / FILE).read_text()
     with pytest.raises(DataError, match="sha256"):
-        parse_statements(text.replace("over 10 %", "over 11 %"))
+        parse_carded(Statements, FILE, text.replace("over 10 %", "over 11 %"))
     document = json.loads(text)
     document["statements"].append(document["statements"][0])
     with pytest.raises(DataError, match="each id once"):
-        parse_statements(json.dumps(document))
+        parse_carded(Statements, FILE, json.dumps(document))
     document["statements"][0]["terms"][0]["metric"] = "joy"
     with pytest.raises(DataError, match="metric is 'joy'"):
-        parse_statements(json.dumps(document))
+        parse_carded(Statements, FILE, json.dumps(document))

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.conference.cheapest_tree import MAX_HOPS, MAX_PARTIES, cheapest_tree
-from vcgym.baselines.conference.log_program import maximise_log
+from vcgym.baselines.conference.optimum.cheapest_tree import MAX_HOPS, MAX_PARTIES, cheapest_tree
+from vcgym.baselines.conference.optimum.log_program import maximise_log
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS, Allocation, Tree, hops_of, source_of
 from vcgym.network.overlay.topology import Overlay
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.conference.log_program import maximise_log
+from vcgym.baselines.conference.optimum.log_program import maximise_log
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
 from vcgym.network.overlay.topology import Overlay
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.conference.oracle_lp import Optimum, oracle_lp
+from vcgym.baselines.conference.optimum.oracle_lp import Optimum, oracle_lp
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
 from vcgym.network.overlay.topology import NO_LINK, Overlay
 
