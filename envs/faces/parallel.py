@@ -92,7 +92,7 @@ class ParallelCall(ParallelEnv[str, Any, Any]):
 
 
 class _TwoAgents(PathsVectorEnv):
-    """One call with two agents; a step is a decision of either, and the loop reads only the action of the one that decides.
+    """Call with two agents; a step is a decision of one, and the loop reads only its action.
 
     Attributes:
         receiver: observer at the receiver; the inherited one is the router's.
