@@ -2,6 +2,7 @@
 
 from collections import deque
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -40,10 +41,10 @@ class Stats:
             listening = parties.receiver.listening
             kept = self._totals.setdefault(number, deque(maxlen=WINDOW + 1))
             kept.append(listening.totals())
-            recent = Totals(*(new - old for new, old in zip(kept[-1], kept[0], strict=True)))
+            grown: dict[str, Any] = {name: getattr(kept[-1], name) - getattr(kept[0], name) for name in Totals._fields}
             delay_ms, lost = listening.last_second()
             path = str(parties.sender.paths[-1]) if parties.sender.paths else "-"
-            rating = f"{float(ratings_of(recent)[0]):.1f}"
+            rating = f"{float(ratings_of(Totals(**grown))[0]):.1f}"
             lag_ms = listening.level_us / 1000.0
             table.add_row(f"{listening.slot / 100:.0f}", path, f"{lag_ms:.0f}", f"{delay_ms:.0f}", f"{lost:.0%}", rating)
         self._live.update(table, refresh=True)

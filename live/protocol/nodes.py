@@ -26,13 +26,11 @@ _TIMESPEC = struct.Struct("@qq")
 
 
 class Node(Protocol):
-    """Party of a call.
+    """Party of a call."""
 
-    Attributes:
-        due_us: time of the next call of `wake`, in microseconds since 1970; NEVER_US for none.
-    """
-
-    due_us: int
+    @property
+    def due_us(self) -> int:
+        """Return the time of the next call of `wake`, in microseconds since 1970; NEVER_US for none."""
 
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
         """Take a datagram that arrived from `source` at `now_us`; return datagrams to send, with their destinations."""

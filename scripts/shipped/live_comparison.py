@@ -51,10 +51,10 @@ def _print(live: NDArray[np.float64], simulated: NDArray[np.float64], error_us: 
     print("\n| world | mean difference | largest |\n| --- | ---: | ---: |")
     for name, by in zip(names, difference.T, strict=True):
         print(f"| {name} | {by.mean():+.2f} | {by[np.argmax(np.abs(by))]:+.2f} |")
-    ranks = np.argsort(np.argsort([live.mean(axis=1), simulated.mean(axis=1)], axis=1), axis=1)
+    ranks = np.argsort(np.argsort(np.stack([live, simulated]).mean(axis=2), axis=1), axis=1)
     half = 1.96 * difference.std(ddof=1) / np.sqrt(difference.size)
     print(f"\nAll: {difference.mean():+.3f} R, 95 % interval half-width {half:.3f}, sd {difference.std(ddof=1):.2f}.")
-    print(f"Rank correlation of the systems' means: {np.corrcoef(ranks)[0, 1]:.3f}.")
+    print(f"Rank correlation of the systems' means: {np.corrcoef(*ranks).item(1):.3f}.")
     p50, p90, p99 = np.percentile(error_us, (50, 90, 99))
     print(f"Error of arrival times over {error_us.size:,} packets: p50 {p50:.0f} us, p90 {p90:.0f} us, p99 {p99:.0f} us.")
 
