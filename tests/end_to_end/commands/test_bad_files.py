@@ -116,7 +116,7 @@ def made(tmp_path_factory):
 
 AGENT, STUDY, BOARD, PAIR = "study/seed-0/agent", "study", "board", "pair"
 PLACES, REPLIES = "source/wonderproxy/ten_places.csv", "source/shaper/bent_pipe_victoria_1_latency.csv"
-OWN = ["suite=rate-v0", "train=null", "folder=new"]
+OWN = ["suite=order-v0", "train=null", "systems=[FIXED]", "folder=new"]
 MAKE = ["do=make", "source=source", "output=new"]
 READS = [
     ("vcgym-evaluate", f"{AGENT}/card.json", [f"agent={AGENT}"]),
@@ -137,7 +137,6 @@ READS = [
     ("vcgym-leaderboard", "mine.onnx", [*OWN, "agent=mine.onnx"]),
     ("vcgym-leaderboard", "mine.py", [*OWN, "agent=mine:Mine"]),
     ("vcgym-leaderboard", "mine.zip", [*OWN, "agent=mine.zip"]),
-    ("vcgym-train-pair", f"{PAIR}/config.json", [f"folder={PAIR}", "resume=true", "worlds=[table1 paper]", "seeds=[7]"]),
     ("vcgym-train-pair", f"{PAIR}/mlflow_run", [f"folder={PAIR}", "resume=true", "worlds=[table1 paper]"]),
     ("vcgym-data", PLACES, [*MAKE, "set=wonderproxy_ten_places"]),
     ("vcgym-data", REPLIES, [*MAKE, "set=leo_ping_10ms"]),
