@@ -67,8 +67,8 @@ def _print(worlds: list[dict[str, Any]]) -> None:
         errors = " / ".join(f"{error:.0f}" for error in world["error_us"])
         print(f"| {world['world']} | {by.mean():+.2f} | {by[np.argmax(np.abs(by))]:+.2f} | {errors} | {world['load']:.0f} |")
     ranks = np.argsort(np.argsort(np.stack([live, simulated]).mean(axis=2), axis=1), axis=1)
-    half = 1.96 * difference.std(ddof=1) / np.sqrt(difference.size)
-    print(f"\nAll: {difference.mean():+.3f} R, 95 % interval half-width {half:.3f}, sd {difference.std(ddof=1):.2f}.")
+    error = difference.mean(axis=0).std(ddof=1) / np.sqrt(len(worlds))  # calls of a world share its stalls
+    print(f"\nAll: {difference.mean():+.3f} R, standard error over worlds {error:.3f}, sd over calls {difference.std(ddof=1):.2f}.")
     print(f"Rank correlation of the systems' means: {np.corrcoef(*ranks).item(1):.3f}.")
 
 
