@@ -12,6 +12,8 @@ from PIL import Image
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.systems import load_system
+from vcgym.envs.conference.central import ConferenceEnv
+from vcgym.envs.conference.picture import draw_conference
 from vcgym.envs.faces.render import DOTS_PER_INCH, INCHES
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
@@ -40,6 +42,15 @@ def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
         if truncated.any():
             break
     _save(lambda axes: envs.unwrapped.draw(axes, 0), name.lower())
+
+
+def conference(decisions: int, seed: int) -> None:
+    """Draw a conference of six parties whose sources add 6 kbit/s to every link at each decision."""
+    env = ConferenceEnv("random", 6)
+    env.reset(seed=seed)
+    for _ in range(decisions):
+        env.session.step(np.full((6, 6, 6), 0.15))
+    _save(lambda axes: draw_conference(axes, env.session), "conference")
 
 
 def call(name: str, title: str, stratum: str, systems: dict[str, str], seed: int, seconds: tuple[float, float]) -> None:
@@ -98,6 +109,7 @@ def main() -> None:
     """Draw all pictures."""
     for name, arguments in RENDERED.items():
         rendered(name, *arguments)
+    conference(60, 3)
     call("relay_avoided", "A bad relay avoided", "best-link", {"BEST-WM": "stays", "GRD+EWMA-tuned": "leaves"}, 5, (16.0, 36.0))
     lags = {"DRT-FIX": "a lag of 60 ms", "DRT-EWMA-tuned": "a lag that follows"}
     call("burst_ridden_out", "A burst ridden out", "user-node", lags, 5, (16.0, 36.0))

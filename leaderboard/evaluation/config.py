@@ -18,7 +18,7 @@ class LeaderboardConfig(Config):
     Attributes:
         do: run: play the suite; add: add a submission and play its calls; verify: check the agents' scores by replaying their actions;
             page: write one page over all suites with results in the same parent folder; fairness: let calls of each rate rule share a
-            bottleneck; courses: draw rate and queueing delay of `systems` over time in each case of rmcat-v0.
+            bottleneck; courses: draw `systems` over time, in each case of rmcat-v0 or, with suite conference-v0, on the dumbbell.
         list: only print the systems that play the suite, with their rules, parameters and sources.
         suite: key of `vcgym.leaderboard.evaluation.suites.SUITES`; or replay, rate-replay for your own traces.
         traces: only with these two suites: a folder or files of traces, see docs/scenarios.md, or of capacity traces, see
