@@ -225,7 +225,7 @@ def _plan(params, state, net, m, now_us, seed, inside):
     slot = (net.sessions[m].plan + 1) % PLANS
     count, bound = 0, 0.0
     counted_ms, trees, weights = state.counted_ms, net.trees[m, slot], net.weights[m, slot]
-    for without in range(2):
+    for without in range(1 + int(inside)):
         if net.present[m] and count == 0:
             _fill_counted(counted_ms, delay_ms, state.known_s[m], without)
             bound = session_rate(m, net.present, rates, counted_ms, params.bound_ms, state.cut[m, slot])

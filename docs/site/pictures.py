@@ -45,11 +45,11 @@ def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
 
 
 def conference(decisions: int, seed: int) -> None:
-    """Draw a conference of six parties whose sources add 6 kbit/s to every link at each decision."""
+    """Draw a conference of six parties whose sources add 2 kbit/s to every link at each decision."""
     env = ConferenceEnv("random", 6)
     env.reset(seed=seed)
     for _ in range(decisions):
-        env.session.step(np.full((6, 6, 6), 0.15))
+        env.session.step(np.full((6, 6, 6), 0.05))
     _save(lambda axes: draw_conference(axes, env.session), "conference")
 
 
