@@ -25,7 +25,7 @@ from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.tracking import points, registry
 from vcgym.agents.tracking.points import Point
 from vcgym.agents.tracking.progress import OnProgress, progress
-from vcgym.agents.tracking.tracking import Run, Tracking
+from vcgym.agents.tracking.tracking import Run, Tracking, marked
 from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, require_same_study, tags_of, title_of
 from vcgym.agents.training.training import require_trainable, train
 
@@ -95,7 +95,7 @@ def _log_best(tracking: Tracking, config: TrainConfig, best: Best, steps: int) -
     """Log the best agent as the model of its run, unless no server has the run."""
     marker = best.agent.parents[1] / _MARKER
     if marker.exists():
-        run = Run(tracking.server, marker.read_text().strip(), None)
+        run = Run(tracking.server, marked(marker), None)
         log_agent(run, config, best.agent, steps, {FINAL: best.return_mean})
         run.server.ask(lambda: registry.crown(run, model_name(config)))
 
