@@ -138,7 +138,7 @@ def main() -> None:
     leads(boards(read_with_oracles(RUN))[0])
     for name, arguments in RENDERED.items():
         rendered(name, *arguments)
-    conference(60, 3)
+    conference(20, 3)
     call("relay_avoided", "A bad relay avoided", "best-link", {"BEST-WM": "stays", "GRD+EWMA-tuned": "leaves"}, 5, (16.0, 36.0))
     lags = {"DRT-FIX": "a lag of 60 ms", "DRT-EWMA-tuned": "a lag that follows"}
     call("burst_ridden_out", "A burst ridden out", "user-node", lags, 5, (16.0, 36.0))

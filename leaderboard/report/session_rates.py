@@ -47,7 +47,7 @@ def draw_session_rates(name: str, system: System, folder: Path) -> Path:
     panels[2, 0].set(ylabel="delay, ms", xlabel="s")
     lost = 100.0 * played.lost.reshape(len(starts_s), -1).mean(axis=1)
     panels[2, 1].plot(starts_s, lost, color="#222222", linewidth=0.9)
-    panels[2, 1].set(ylim=(0, max(2.0, 1.1 * lost.max())), ylabel="lost on links, %", xlabel="s")
+    panels[2, 1].set(ylim=(-0.1, max(2.0, 1.1 * lost.max())), ylabel="lost on links, %", xlabel="s")
     for axes in panels.flat:
         axes.set_xlim(0, seconds)
         axes.grid(color="#e8eaed", linewidth=0.5)
