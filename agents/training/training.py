@@ -27,7 +27,7 @@ from vcgym.agents.training.learners import Model, build_model, name_of, require_
 Log = Callable[[dict[str, float], int], None]
 
 _VALIDATION_SEED = 0
-_CHECKPOINT_FORMAT = 5
+_CHECKPOINT_FORMAT = 6
 
 
 @dataclass(frozen=True)
