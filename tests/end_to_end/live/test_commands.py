@@ -34,7 +34,7 @@ def test_parties_meet_by_a_session_file(tmp_path, monkeypatch):
         known.release()
 
     with ThreadPoolExecutor(8) as pool:
-        relays = [pool.submit(commands.relay, RelayConfig(secret=secret, seconds=10.0), started) for _ in range(3)]
+        relays = [pool.submit(commands.relay, RelayConfig(secret=secret, seconds=8.0), started) for _ in range(3)]
         for _ in relays:
             assert known.acquire(timeout=60.0)
         session = tmp_path / "session.json"
