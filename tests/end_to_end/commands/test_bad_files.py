@@ -144,8 +144,6 @@ NOT_JSON = [
     ("vcgym-data", REPLIES, [*MAKE, "set=leo_ping_10ms"]),
 ]
 LACKING_IS_FINE = {("vcgym-train", "absent"), ("vcgym-train-pair", "absent"), ("vcgym-leaderboard", "absent", "do=page")}
-
-
 CASES = [(*read, broken) for read in READS for broken in BROKEN]
 CASES += [(*read, broken) for read in NOT_JSON for broken in ("absent", "empty", "cut", "huge", "endless", "not UTF-8")]
 
