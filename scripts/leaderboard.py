@@ -17,7 +17,7 @@ from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import System, system_names
 from vcgym.leaderboard.evaluation.cells.cells import plan
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
-from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.local import env_of, local_agent
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
@@ -29,7 +29,6 @@ from vcgym.leaderboard.report.system_list import system_rows
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
-from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import verify
 from vcgym.scripts.console.command import command
@@ -68,17 +67,15 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
 
 def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     board = config.board if config.do == "add" else config.folder
-    parts, over_paths = prepare(suite), suite.columns is CALL
+    parts = prepare(suite)
     systems = systems_of(suite, config.systems)
     if config.do == "add":
-        if not over_paths:
-            raise RefusedError(config.folder, f"is to join suite {config.suite}", "a suite of calls over paths")
-        console.print(f"Taken: {accept(config.folder, board, observe(parts), system_names())}")
+        console.print(f"Taken: {accept(config.folder, board, observe(parts), system_names(), env_of(suite))}")
     if len(parts) < len(suite.parts):
         console.print("Measured worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
     for sentence in table_errors(systems):
         console.print(f"{sentence}.")
-    submitted, left_out = accepted(board) if over_paths else ({}, {})
+    submitted, left_out = accepted(board)
     agents: dict[str, Participant] = {**submitted}
     for name, folder in config.agents.items():
         agents |= study_agents(name, folder, suite)
@@ -86,7 +83,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
         name = config.agent.removesuffix(".zip").removesuffix(".onnx").rpartition("/")[2].rpartition(":")[2]
         acts = BandwidthModel(config.agent) if config.agent.endswith(".onnx") else load_own(config.agent)
         agents |= {name: acts if isinstance(acts, System) else local_agent(acts, suite, parts, config.agent_options)}
-    participants = all_participants(suite, systems, config.train if over_paths else None, agents)
+    participants = all_participants(suite, systems, config.train if suite.columns is CALL else None, agents)
     with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
     show(ranked, board, console)

@@ -50,7 +50,7 @@ class MaskablePPOConfig(PPOConfig):
 
 
 class SACConfig(Config):
-    """Soft actor-critic (Haarnoja et al. 2018, arXiv 1812.05905), for a Box of actions.
+    """Soft actor-critic (Haarnoja et al. 2018, arXiv 1812.05905) on the set network, for a Box of actions; the critics are MLPs.
 
     Attributes:
         learning_rate: Adam's step size at the start.

@@ -96,7 +96,10 @@ class SetNet(SetTrunk):
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         """Return the outputs (batch, items * scores + rest): the first score of each item, the second of each, ..., then the others."""
-        trunk, encoded = self.gather(observation)
+        return self.outputs(observation, *self.gather(observation))
+
+    def outputs(self, observation: torch.Tensor, trunk: torch.Tensor, encoded: torch.Tensor | None) -> torch.Tensor:
+        """Return the outputs of `forward`, given what `gather` returned for the same observation."""
         parts = []
         if encoded is not None:
             parts.append(self._scores(observation, trunk, encoded))

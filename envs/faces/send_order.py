@@ -18,6 +18,7 @@ from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.sender.batch import BY_PACKET
 from vcgym.envs.call.sender.controllers import OrderAgent
+from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
 from vcgym.network.kernels.ranges import one_of
@@ -45,6 +46,17 @@ class SendOrderVectorEnv(SenderVectorEnv):
     Source: the control of SBPN over TFRC; `rate` controls the rate, by default TFRC; the scheduler `overflow` chooses the victim in a full
         queue, by default the new packet. With ``send_queue=None`` the world sets the length of the queue, and L is the longest in the
         scenario.
+
+    Args:
+        num_envs: number of calls played in parallel, >= 1.
+        rate: rule that sets the rate.
+        overflow: rule that chooses the packet to drop from a full queue.
+        scenario: name, see docs/sending.md, or any `BottleneckRecipe`.
+        send_queue: capacity of the send queue in packets, 1 to 1024; None: set by the scenario.
+        pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
+        reward: on_time or emodel, or parameters of a reward.
+        empty_slot: meaning of an action on an empty slot: newest (the newest queued packet) or refuse (an error).
+        arguments: those of every environment of senders, docs/envs.md.
     """
 
     chosen_from = "queue"
@@ -114,6 +126,10 @@ class SendOrderVectorEnv(SenderVectorEnv):
                 f"{self.slots} to {self.slots + waiting[row] - 1} (drop); see action_masks, or empty_slot='newest'"
             )
         self.batch.senders["answer_order"] = np.where(thrown, -1 - slot, slot)
+
+    def draw(self, axes: Any, row: int) -> None:
+        """Draw the send queue, see `vcgym.envs.faces.render.draw_queue`."""
+        draw_queue(axes, self.batch, row)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch

@@ -5,12 +5,12 @@ from typing import Any
 
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.own_policy import OwnPolicy
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, LocalAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, RATE_ENV, LocalAgent
 from vcgym.leaderboard.evaluation.rollouts.rollout import call_envs
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
 from vcgym.leaderboard.results.call_columns import CALL
-from vcgym.leaderboard.results.sender_columns import ORDER
+from vcgym.leaderboard.results.sender_columns import ORDER, RATE
 from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
@@ -18,6 +18,21 @@ from vcgym.network.traces.refusal import shown
 
 FORMS = ("relative", "discrete", "continuous")
 _CHOSEN = {"scenario", "mode", "packets", "burst", "tau_ms", "traces", "threads", "max_episode_steps", "seconds", "send_queue"}
+
+
+_ENVS = (CALL, AGENT_ENV), (RATE, RATE_ENV), (ORDER, "vcgym/SendOrder-v0")
+
+
+def env_of(suite: Suite) -> str:
+    """Return the id of the environment in which agents play a suite.
+
+    Raises:
+        ValueError: no agent can play it.
+    """
+    for columns, env in _ENVS:
+        if columns is suite.columns:
+            return env
+    raise ValueError(f"suite {suite.name}-{suite.version} has no calls that an agent controls alone; allowed there: systems of rules")
 
 
 def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, AnyScenario]], options: Mapping[str, Any] | None = None) -> LocalAgent:
@@ -34,7 +49,7 @@ def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, AnyScenario
         ValueError: the policy does not fit the observations or actions of a scenario, or it fails.
     """
     own, given = OwnPolicy(acts), {**getattr(acts, "options", {}), **(options or {})}
-    env = AGENT_ENV if suite.columns is CALL else "vcgym/SendOrder-v0" if suite.columns is ORDER else "vcgym/Rate-v0"
+    env = env_of(suite)
     if chosen := sorted(_CHOSEN & given.keys()):
         raise ValueError(f"agent_options has {', '.join(chosen)}, which suite {suite.name} chooses; allowed: other arguments of {env}")
     complete = EnvConfig(id=env, options=given).options

@@ -12,7 +12,7 @@ from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import load_agent, read_card
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems, system_names
 from vcgym.baselines.zoo import LEARNED
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, Participant, PublishedAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, RATE_ENV, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.results.call_columns import CALL
@@ -24,7 +24,7 @@ from vcgym.predictors.table import DelayTable
 
 AGENT, OF_SEED = "PPO", "PPO seed "
 """Names of the agents trained here: one alone, or by their seeds."""
-SENDER_ENVS = {"vcgym/Rate-v0": "rate", "vcgym/SendOrder-v0": "order"}
+SENDER_ENVS = {RATE_ENV: "rate", "vcgym/SendOrder-v0": "order"}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
 EVERY = "all"
 """In place of names of systems: every one that fits the suite."""

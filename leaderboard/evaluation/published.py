@@ -15,6 +15,7 @@ from vcgym.baselines.systems import System, load_system, system_names, tuning_tr
 from vcgym.network.traces.plain_file import read_plain
 
 AGENT_ENV = "vcgym/Call-v0"
+RATE_ENV = "vcgym/Rate-v0"
 AGENT_KINDS = ("agent", "local")
 """Kinds of participants that somebody has trained, see `kind_of`."""
 _MAX_FILE_BYTES = 1 << 28

@@ -33,7 +33,7 @@ def case_metrics(link: SharedLink, flows: Sequence[PlayedFlow]) -> dict[str, flo
         link: world of the case.
         flows: media flows of the case, the measured one first.
     """
-    each = [metrics(flow.link, flow.log, flow.totals, flow.row) for flow in flows]
+    each = [metrics(flow.link, flow.log, flow.totals, flow.row, flow.targets_bps) for flow in flows]
     found = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
     return found | {
         "utilisation": _utilisation(link, flows),

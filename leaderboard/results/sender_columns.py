@@ -5,6 +5,7 @@ import numpy as np
 from vcgym.leaderboard.results.columns import Anchors, Column, Columns, DelayLoss
 
 _UTILITY = "0.6 ln(4 Mbit/s + 1), second by second, - mean delay beyond propagation in s - 10 share missing"
+_ESTIMATE = "second by second, without other flows, both within the range of the call's targets"
 
 METRICS = (
     Column("audio_on_time", "audio on time", "%", 1, 1, "Audio packets that are there by their expiry, of those captured."),
@@ -23,6 +24,8 @@ METRICS = (
     Column("waiting_ms", "waiting", "ms", 0, -1, "Mean time in the sender's queue."),
     Column("lost", "lost", "%", 2, -1, "Packets lost or dropped on the way, of those sent."),
     Column("unsent", "unsent", "%", 2, -1, "Packets that a full queue rejected or the sender discarded, of those captured."),
+    Column("capacity_error", "capacity error", "", 2, -1, f"Mean of (target / capacity - 1)^2, {_ESTIMATE}."),
+    Column("overestimate", "overestimate", "%", 1, -1, f"Mean of max(0, target / capacity - 1), {_ESTIMATE}."),
 )
 
 _PUBLISHED = (
@@ -44,7 +47,7 @@ RATE = Columns(
         ("delay p50 /\np95 ms", ("delay_p50_ms", "delay_p95_ms")),
     ),
     details=("audio_late", "video_late", "transit_p50_ms", "transit_p95_ms", "queueing_ms", "waiting_ms",
-             "lost", "unsent"),
+             "lost", "unsent", "capacity_error", "overestimate"),
     groups=(
         ("Quality", ("utility", "audio_on_time", "video_on_time", "r")),
         ("Late, %", ("audio_late", "video_late")),
@@ -53,6 +56,7 @@ RATE = Columns(
         ("Transit, ms", ("transit_p50_ms", "transit_p95_ms")),
         ("Mean parts, ms", ("queueing_ms", "waiting_ms")),
         ("Share, %", ("lost", "unsent")),
+        ("Target", ("capacity_error", "overestimate")),
     ),
     levels={1.5: "as 3 Mbit/s without delay or loss", 1.0: "as 1.1 Mbit/s", 0.5: "as 0.33 Mbit/s", 0.0: "as nothing sent"},
     levels_title="each utility",
@@ -91,7 +95,8 @@ RMCAT = RATE._replace(
         ("Jain's\nindex", ("jain",)),
         ("settling\ns", ("settling_s",)),
     ),
-    details=("audio_on_time", "video_on_time", "r", "delay_p50_ms", "queueing_ms", "waiting_ms", "unsent"),
+    details=("audio_on_time", "video_on_time", "r", "delay_p50_ms", "queueing_ms", "waiting_ms",
+             "unsent", "capacity_error", "overestimate"),
     groups=(
         *RATE.groups[:3],
         ("Delay, ms", ("delay_p50_ms", "delay_p95_ms", "delay_p99_ms")),

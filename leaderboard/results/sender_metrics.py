@@ -1,5 +1,6 @@
 """Result rows of finished calls over a bottleneck, from their packets and totals."""
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 ACCOUNTING = "arrival"
 
 
-def metrics(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", row: int) -> dict[str, float]:
+def metrics(
+    link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", row: int, targets_bps: NDArray[np.float64]
+) -> dict[str, float]:  # fmt: skip
     """Return the metrics of one call; packets captured before `counts_from_s` do not count.
 
     Args:
@@ -27,6 +30,7 @@ def metrics(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", ro
         log: packets of the call, dtype `vcgym.envs.call.sender.loop.LOGGED`.
         totals: totals of the batch.
         row: row of the call in the batch.
+        targets_bps: (seconds,) mean target of each second of the call, used without other flows only.
     """
     from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
     sent = log[log["created_us"] >= from_us]
@@ -55,6 +59,7 @@ def metrics(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", ro
         "waiting_ms": _mean((sent["sent_us"] - sent["created_us"]) / 1000.0),
         "lost": totals.lost[row].sum() / max(int(totals.sent[row].sum()), 1),
         "unsent": (totals.rejected[row] + totals.discarded[row]).sum() / max(int(captured.sum()), 1),
+        **_estimate(link, targets_bps),
     }
     return {column.name: float(found[column.name]) for column in METRICS}
 
@@ -69,6 +74,22 @@ def delay_cdf(link: SharedLink, log: NDArray[np.void]) -> Mapping[str, DelayCdf]
 def capacity_bps(link: SharedLink) -> float:
     """Return the mean capacity of the bottleneck over the measured interval."""
     return mean_bps(link.trace, link.start_us + round(link.counts_from_s * 1e6), link.start_us + round(link.seconds * 1e6))
+
+
+def _estimate(link: SharedLink, targets_bps: NDArray[np.float64]) -> dict[str, float]:
+    """Compare the target with the capacity as the Bandwidth Estimation Challenge does (ACM MMSys 2024, arXiv 2403.06324).
+
+    There, the estimate every 60 ms is compared with the true capacity; here, means of whole seconds, limited to the range of the call's
+    targets. Returns NaN with other flows, whose share is not the call's capacity.
+    """
+    if link.flows:
+        return {"capacity_error": math.nan, "overestimate": math.nan}
+    _, min_bps, max_bps = (1000.0 * kbps for kbps in link.rates_kbps)
+    seconds = range(math.ceil(link.counts_from_s), int(link.seconds))
+    instants_us = [(link.start_us + second * 1_000_000, link.start_us + (second + 1) * 1_000_000) for second in seconds]
+    capacity = np.clip([mean_bps(link.trace, *ends) for ends in instants_us], min_bps, max_bps)
+    excess = targets_bps[list(seconds)] / capacity - 1.0
+    return {"capacity_error": _mean(excess**2), "overestimate": _mean(np.maximum(excess, 0.0))}
 
 
 def _rate_utility(heard: NDArray[np.void], from_us: int, to_us: int) -> float:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from vcgym.agents.published.new_folder import new_folder
 from vcgym.leaderboard.evaluation.participants import is_agent_name
-from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, PublishedAgent
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.load import read, take
 from vcgym.leaderboard.submissions.trial import Observed
@@ -14,7 +14,7 @@ from vcgym.network.traces.refusal import shown
 FOLDER = "submissions"  # within the folder of results
 
 
-def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]) -> str:
+def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str], env: str = AGENT_ENV) -> str:
     """Check and try the submission in `folder`, copy it to the results in `board`, and return its name.
 
     Args:
@@ -22,11 +22,12 @@ def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]
         board: folder of the results.
         observed: observations of the trial, see `vcgym.leaderboard.submissions.trial.observe`.
         rules: names of all rules that may be played with it.
+        env: id of the environment in which agents play the suite.
 
     Raises:
         RefusedError: it is rejected, or a rule, an agent trained here or another submission has its name.
     """
-    submission = take(folder, observed)
+    submission = take(folder, observed, env)
     name = submission.card.name
     if name in rules or is_agent_name(name):
         raise RefusedError(folder, f"is called {name!r}, as a system of this leaderboard is", "another name")

@@ -6,12 +6,14 @@ the world's, because nothing has arrived yet.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.leaderboard.submissions.onnx_model import checked_model
 from vcgym.leaderboard.submissions.onnx_session import open_model
 from vcgym.network.traces.plain_file import read_plain
 
@@ -21,29 +23,40 @@ _MAX_BYTES, _MAX_BPS = 10 << 20, 1e9  # a model of the challenge has at most 10 
 
 
 class BandwidthModel:
-    """Model of the challenge, which runs at each report.
+    """Model of the challenge, which runs at each report; the runtime is opened at the first one.
 
     Attributes:
         options: arguments of `vcgym/Rate-v0` for the model's observation and action.
 
     Args:
         path: path of the ONNX file, at most 10 MiB.
+        content: content of the file; None: it is read.
+        steps: number of training decisions, as far as known.
 
     Raises:
-        ValueError: it is not a model with the challenge's inputs and outputs.
+        RefusedError: it is no allowed ONNX model.
         DataError: it is not a plain file.
     """
 
     options: ClassVar[Mapping[str, str]] = {"features": "intervals", "action": "exact"}
+    reads = "features"
 
-    def __init__(self, path: Path | str) -> None:
-        content = read_plain(Path(path), _MAX_BYTES)
+    def __init__(self, path: Path | str, content: bytes | None = None, steps: int = 0) -> None:
+        self._path = Path(path)
+        self._model = checked_model(self._path, read_plain(self._path, _MAX_BYTES) if content is None else content)
+        self.training_decisions, self.parameters = steps, self._model.numbers
+
+    @cached_property
+    def _session(self) -> Any:
         try:
-            self._session = open_model(content, _AXES)
+            return open_model(self._model.content, _AXES)
         except Exception as error:  # errors of the runtime have no common class
-            raise ValueError(f"agent {path} is no model of the challenge: {str(error).splitlines()[0]}") from error
+            raise ValueError(f"{self._path} is no model of the challenge: {str(error).splitlines()[0]}") from error
+
+    @cached_property
+    def _start(self) -> Mapping[str, NDArray[np.float32]]:
         widths = {one.name: one.shape[-1] for one in self._session.get_inputs()}
-        self._start = {name: np.zeros((1, widths[name]), np.float32) for name in _STATES}
+        return {name: np.zeros((1, widths[name]), np.float32) for name in _STATES}
 
     def predict(
         self,
@@ -64,7 +77,7 @@ class BandwidthModel:
             Exact actions int64 (sessions, 3), bit/s, 0, 0; and the state.
 
         Raises:
-            ValueError: an estimate is not finite.
+            ValueError: other inputs or outputs than the challenge's, or an estimate that is not finite.
         """
         starts = np.ones(len(observation), bool) if state is None else np.zeros(len(observation), bool)
         starts |= False if episode_start is None else episode_start

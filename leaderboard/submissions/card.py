@@ -1,4 +1,4 @@
-"""The card of a submission, and its required content for `vcgym/Call-v0`."""
+"""The card of a submission, and its required content for `vcgym/Call-v0`; a model of the Bandwidth Estimation Challenge needs little."""
 
 import math
 from pathlib import Path
@@ -56,6 +56,14 @@ class OnnxCard(BaseModel):
         return Interface(scores, {name: tuple(shape) for name, shape in self.state.items()})
 
 
+class BandwidthCard(BaseModel):
+    """A `policy.onnx` with the interface of the Bandwidth Estimation Challenge; `steps`: decisions in training."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    steps: Annotated[int, Field(ge=0)]
+
+
 class SubmissionCard(BaseModel):
     """Content of card.json of a submission.
 
@@ -64,7 +72,8 @@ class SubmissionCard(BaseModel):
         authors, description, licence: one line each.
         weights: name of the weights file.
         agent: with agent.safetensors: the card published by training, unchanged.
-        onnx: with policy.onnx: environment and features of the model.
+        onnx: with policy.onnx: environment and features of the model; or
+        bandwidth: with policy.onnx: a model of the Bandwidth Estimation Challenge.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -77,14 +86,16 @@ class SubmissionCard(BaseModel):
     weights: Literal["agent.safetensors", "policy.onnx"]
     agent: AgentCard | None = None
     onnx: OnnxCard | None = None
+    bandwidth: BandwidthCard | None = None
 
     @model_validator(mode="after")
     def _says_what_it_is(self) -> Self:
         if self.name.startswith(ORACLE):
             raise ValueError(f"name is {self.name!r}; allowed: one that does not begin with {ORACLE!r}")
-        described = {"agent.safetensors": self.agent, "policy.onnx": self.onnx}
-        if [name for name, card in described.items() if card is not None] != [self.weights]:
-            raise ValueError(f"weights is {self.weights!r}; allowed: 'agent' with agent.safetensors alone, 'onnx' with policy.onnx alone")
+        described = ("agent.safetensors", self.agent), ("policy.onnx", self.onnx), ("policy.onnx", self.bandwidth)
+        if [name for name, card in described if card is not None] != [self.weights]:
+            allowed = "'agent' with agent.safetensors alone, 'onnx' or 'bandwidth' with policy.onnx alone"
+            raise ValueError(f"weights is {self.weights!r}; allowed: {allowed}")
         return self
 
 

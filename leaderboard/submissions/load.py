@@ -12,7 +12,8 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.published.export import AgentCard, agent_from
 from vcgym.envs.call.features.call import CALL_WIDTH
 from vcgym.envs.call.features.path import PATH_WIDTH
-from vcgym.leaderboard.evaluation.published import PublishedAgent, held_by
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, RATE_ENV, PublishedAgent, held_by
+from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.card import OnnxCard, SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
 from vcgym.leaderboard.submissions.onnx_model import CheckedModel, checked_model
@@ -80,17 +81,20 @@ class Submission(NamedTuple):
     published: PublishedAgent
 
 
-def take(folder: Path, observed: Observed) -> Submission:
+def take(folder: Path, observed: Observed, env: str = AGENT_ENV) -> Submission:
     """Read, check and try a submission.
 
     Args:
         folder: folder of the submission, see docs/submissions.md.
         observed: observations of the trial, see `vcgym.leaderboard.submissions.trial.observe`.
+        env: id of the environment in which agents play the suite.
 
     Raises:
         RefusedError: naming the file, what is wrong, and what is allowed.
     """
     submission = read(folder)
+    if submission.published.env != env:
+        raise RefusedError(folder / CARD, f"describes a model for {submission.published.env}", f"{env}, as the suite has")
     try_submission(folder / submission.card.weights, submission.published.files, observed)
     return submission
 
@@ -106,6 +110,8 @@ def read(folder: Path) -> Submission:
     if card.weights not in files:
         raise RefusedError(folder, f"holds {sorted(files)}", f"the weights {card.weights} that the card names")
     published = PublishedAgent(load, tuple(sorted(files.items())))
+    if card.bandwidth is not None:
+        published = published._replace(env=RATE_ENV, arguments=tuple(sorted(BandwidthModel.options.items())))
     for controller in ("router", "receiver"):
         if name := getattr(card.onnx, controller, None):
             published = published._replace(arguments=held_by(controller, name), rule=name)
@@ -120,6 +126,8 @@ def load(folder: Path) -> Policy:
 def _policy(card: SubmissionCard, weights: bytes, folder: Path) -> Policy:
     if card.onnx is not None:
         return OnnxPolicy(checked_model(folder / ONNX, weights), card.onnx)
+    if card.bandwidth is not None:
+        return BandwidthModel(folder / ONNX, weights, card.bandwidth.steps)
     assert card.agent is not None  # follows from the card's check
     path = folder / SAFETENSORS
     _refuse_other_size(path, card.agent, weights)

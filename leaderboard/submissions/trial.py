@@ -1,6 +1,6 @@
 """Trial of a submission in a separate process with bounded memory and time, which contains crashes and excessive memory.
 
-The submission decides in sequence, with its state, on the observations of a call on each scenario of the suite. The calls are played here
+The submission decides in sequence, with its state, on the observations of a call on each part of the suite. The calls are played here
 with random actions, so that observations cover more than one policy would see; the process gets only the observations.
 
 ``python -m vcgym.leaderboard.submissions.trial FOLDER OBSERVATIONS`` is that process. The system bounds memory on Linux, and CPU time
@@ -12,7 +12,7 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,18 +21,24 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
+from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.envs.faces.vector.actions import LEVELS
-from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, RATE_ENV, LocalAgent
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
+from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender_agent
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, worlds
+from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.refusal import shown
 
 MEMORY_BYTES, PROCESSOR_S, WAIT_S = 3 << 30, 60, 180
 
 Observed = Mapping[str, NDArray[np.float32]]
-"""Observations (calls, decisions, features) on scenarios with the same number of paths, by that number."""
+"""Observations (calls, decisions, features): on scenarios with the same number of paths, by that number; over a bottleneck by its kind."""
+
+_RATES_BPS = 50_000, 4_000_000
 
 
 class _Wanderer:
@@ -40,27 +46,36 @@ class _Wanderer:
 
     reads = "features"
 
-    def __init__(self, paths: int) -> None:
-        self._paths, self._rng, self.seen = paths, np.random.default_rng(0), list[NDArray[np.float32]]()
+    def __init__(self, low: Sequence[int], past: Sequence[int]) -> None:
+        self._low, self._past, self._rng, self.seen = low, past, np.random.default_rng(0), list[NDArray[np.float32]]()
 
     def predict(
         self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False
     ) -> tuple[NDArray[Any], Any]:
         """Return random actions and record the observation."""
         self.seen.append(np.array(observation, np.float32))
-        return self._rng.integers(0, [self._paths, LEVELS], (len(observation), 2)), state
+        return self._rng.integers(self._low, self._past, (len(observation), len(self._past))), state
 
 
 def observe(parts: Iterable[tuple[Part, AnyScenario]]) -> Observed:
-    """Return the observations of a call on the first world of each part over paths, and zeros for each number of paths."""
+    """Return the observations of a call on the first world of each part, and zeros for each number of paths or kind of bottleneck.
+
+    Over a bottleneck they are those of the Bandwidth Estimation Challenge.
+    """
     seen: dict[str, list[NDArray[np.float32]]] = {}
     for part, scenario in parts:
         if isinstance(scenario, Scenario):
-            wanderer = _Wanderer(scenario.paths)
+            name, wanderer = str(scenario.paths), _Wanderer((0, 0), (scenario.paths, LEVELS))
             play_policy(wanderer, AGENT_ENV, scenario, part.split, worlds(part, scenario)[:1], 1, part.stratum)
-            call = np.stack(wanderer.seen, axis=1)
-            seen.setdefault(str(scenario.paths), [np.zeros_like(call)]).append(call)
-    return {paths: np.concatenate(calls) for paths, calls in seen.items()}
+        elif isinstance(scenario, SendingScenario):
+            name, wanderer = str(part.stratum), _Wanderer((_RATES_BPS[0], 0, 0), (_RATES_BPS[1], 1, 1))
+            agent = LocalAgent(OwnPolicy(wanderer), RATE_ENV, tuple(BandwidthModel.options.items()))
+            play_sender_agent(agent, wanderer, scenario, worlds(part, scenario)[:1])
+        else:
+            continue
+        call = np.stack(wanderer.seen, axis=1)
+        seen.setdefault(name, [np.zeros_like(call)]).append(call)
+    return {name: np.concatenate(calls) for name, calls in seen.items()}
 
 
 def try_submission(weights: Path, files: Iterable[tuple[str, bytes]], observed: Observed) -> None:

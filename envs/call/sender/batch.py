@@ -51,6 +51,7 @@ class PlayedFlow(NamedTuple):
     log: NDArray[np.void]  # of LOGGED
     totals: SendingTotals
     row: int  # in the totals
+    targets_bps: NDArray[np.float64]  # of each second; empty for another call
     starts_s: float
     backwards: bool
 
@@ -207,7 +208,7 @@ class SendingBatch(Batch):
         """Return the media flows of one row, the first call first, without those that end before they start."""
         link, others = self.links[row], self.tables.others
         assert link is not None
-        found = [PlayedFlow(link, self.log(row), self.totals(), row, 0.0, False)]
+        found = [PlayedFlow(link, self.log(row), self.totals(), row, self.tables.targets[row], 0.0, False)]
         calls = [(f, flow) for f, flow in enumerate(link.flows) if isinstance(flow, OtherCall)]
         if calls:
             totals = _totals(others.senders)
@@ -215,7 +216,7 @@ class SendingBatch(Batch):
             flow_link, index = link_of(link, f), row * others.calls + call
             if flow_link is not None:
                 log = others.tables.log[index, : others.senders["packets"][index]].copy()
-                found.append(PlayedFlow(flow_link, log, totals, index, flow.starts_s, flow.backwards))
+                found.append(PlayedFlow(flow_link, log, totals, index, others.tables.targets[index], flow.starts_s, flow.backwards))
         return found
 
     def log_of_other(self, row: int, call: int) -> NDArray[np.void]:

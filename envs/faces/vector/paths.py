@@ -4,18 +4,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.envs.call.features.added import CALL, Added, NoFeatures, chain, features_of, fingerprint
-from vcgym.envs.call.features.added import PATHS as OF_PATHS
-from vcgym.envs.call.features.forecast import forecast_by
-from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
-from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
-from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
+from vcgym.envs.call.features.added import fingerprint
+from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.headroom import in_headroom
 from vcgym.envs.call.rewards.emodel import EModel, Impairment
 from vcgym.envs.call.rewards.event_delay import EventDelay
@@ -27,16 +21,13 @@ from vcgym.envs.faces.render import draw_paths
 from vcgym.envs.faces.vector.actions import FORMS, action_space, decode
 from vcgym.envs.faces.vector.checks import require_whole
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.faces.vector.observer import Observer
 from vcgym.envs.faces.vector.settings import CallAgentSettings, LocationSettings, WorldSettings, grouped
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
-from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairment": Impairment(), "rating": Rating()})
-MAX_DELAY_MS = SLOTS * SLOT_US / 1000.0  # limit of the calendar of packets in flight
 
 
 class Controls(NamedTuple):
@@ -81,7 +72,6 @@ class PathsVectorEnv(EpisodeVectorEnv):
         settings, at, agent = grouped(type(self), arguments)
         one_of("action", agent.action, FORMS)
         world = settings.make()
-        added = _added_features(agent, controls)
         self.controls, self.split, self.action_form = controls, settings.split, agent.action
         self.uplink = self._make_uplink(num_envs, world)
         location = at.location, at.feedback_loss, at.probe_rate
@@ -90,43 +80,25 @@ class PathsVectorEnv(EpisodeVectorEnv):
         self.batch = CallBatch(
             world, num_envs, router, receiver, *location, agent.log, agent.threads, uplink=self.uplink, interval=controls.interval
         )  # fmt: skip
-        self._no_paths = np.zeros((num_envs, 0, 0), np.float32)
-        self._features = allocate_features(num_envs, world.paths, added)
+        self.observer = Observer(self.batch, agent, controls.at_arrivals)
+        self.slots = self.observer.slots
         chosen = require_reward(agent.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
         # Includes the data.
         decisive = (
             router, receiver, world.name, world.mode, settings.split, world.packets, chosen, agent.observation, agent.action, *location,
-            settings.burst, float(settings.tau_ms), agent.log, world.layout.card, fingerprint(added), controls.interval,
+            settings.burst, float(settings.tau_ms), agent.log, world.layout.card, fingerprint(self.observer.added), controls.interval,
             *self.uplink.arguments,
         )  # fmt: skip
         self._acted = controls.path, controls.lag, self.uplink.sets_rate, self.uplink.orders
-        path_names = () if controls.at_arrivals else world.layout.path_names
-        shown = {"of_path": features_of(added, OF_PATHS), "of_call": features_of(added, CALL)}
-        self._added = for_kernels(added)
-        layout = call_layout(path_names, *([self.uplink.part] if self.uplink.part else []), **shown)
-        self.slots = allocate_slots(num_envs, layout) if agent.action == "relative" else None
-        layout = layout if self.slots is None else relative_layout(layout)
         acted = action_space(agent.action, world.paths, *self._acted)
         reward = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen
         accounts = Accounts(self.batch.calls, self.uplink.senders)
-        observed = layout, agent.observation, self._records(world.paths)
+        observed = self.observer.layout, agent.observation, self.observer.records()
         super().__init__(self.batch, *observed, acted, reward, accounts, decisive, autoreset_mode, render_mode, max_episode_steps)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         """Return the stages before the paths."""
         return NO_UPLINK
-
-    def _records(self, paths: int) -> dict[str, spaces.Space[Any]]:
-        highest = np.iinfo(np.int64).max
-        history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, MAX_DELAY_MS, MAX_DELAY_MS], (paths, 1)).astype(np.float64)
-        return {
-            "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
-            "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
-            "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
-            "records": spaces.Box(-1, highest, (RECORDS_SHOWN, 8), np.int64),
-            "slot": spaces.Box(0, highest, (), np.int64),
-            **self.uplink.records(),
-        }
 
     @property
     def chosen_from(self) -> str | None:
@@ -140,12 +112,10 @@ class PathsVectorEnv(EpisodeVectorEnv):
     def _start(self, row: int, seed: int, kind: str | None = None, **options: Any) -> None:
         self.uplink.draw(row, self.split, seed, kind)
         self.batch.start(row, self.batch.scenario.draw(self.split, seed, **options))
-        clear_features(self._features, row, self.batch.history)
+        self.observer.clear(row)
 
     def _begun(self, rows: NDArray[np.int64]) -> None:
-        if not isinstance(self._added, NoFeatures):
-            begun = np.isin(np.arange(self.num_envs), rows)
-            start(self._added, self._features.added, begun, self.batch.history, np.zeros(self.num_envs, np.uint64))
+        self.observer.begin(rows)
 
     def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         order = None if self.slots is None else self.slots.order
@@ -154,32 +124,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         self.uplink.answer(answer.rate, self.action_form != "exact", answer.order)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        batch = self.batch
-        if self.observation_kind != "records":
-            self._write_features(rows, shown)
-            return
-        shown["history"][rows] = batch.history[rows]
-        shown["slot"][rows] = batch.calls["slot"][rows]
-        shown["key"][rows] = [batch.key(row, "receiver" if self.controls.at_arrivals else "router") for row in rows]
-        shown["records"][rows] = 0
-        if self.controls.at_arrivals:
-            show_arrival(batch.calls, rows, batch.receiver, shown["records"], shown["count"])
-        elif not show_feed(batch.calls, rows, shown["records"], shown["count"]):
-            raise OverflowError(f"more than {RECORDS_SHOWN} records have arrived since the last decision: use a smaller interval")
-        self.uplink.show(batch.calls, rows, shown)
-
-    def _write_features(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        batch, slots = self.batch, self.slots
-        paths, call = shown.get("paths" if slots is None else "slots", self._no_paths), shown["call"]
-        of_paths, of_call = (paths, call) if slots is None else (slots.paths, slots.call)
-        if self.controls.at_arrivals:
-            observe_arrival(batch.calls, rows, self._features, batch.receiver, self._added, of_paths, of_call)
-        else:
-            observe_feed(batch.calls, rows, self._features, batch.history, self._added, of_paths, of_call)
-        if slots is not None:
-            fill_slots(rows, slots, paths, call)
-        if self.uplink.part:
-            self.uplink.observe(batch.calls, rows, shown["sender"])
+        self.observer.write(rows, shown)
 
     def _worlds(self) -> dict[str, NDArray[Any]]:
         """Return pair and stratum and, with an uplink, the kind of its world."""
@@ -206,19 +151,3 @@ class PathsVectorEnv(EpisodeVectorEnv):
     def played(self) -> Played:
         """Return the current state of every call packet by packet; needs ``log=True``."""
         return self.batch.played()
-
-
-def _added_features(agent: CallAgentSettings, controls: Controls) -> Added | NoFeatures:
-    """Return the added features, the forecast of a predictor first.
-
-    Raises:
-        ValueError: features do not fit the observation.
-    """
-    predictor, features = agent.predictor, agent.features or ()
-    if predictor is not None and (controls.at_arrivals or agent.observation == "records"):
-        kind = type(predictor).__name__
-        raise ValueError(f"predictor is a {kind}: allowed is None unless the agent sets the path and observes features")
-    added = chain([*([] if predictor is None else [forecast_by(predictor)]), *features])
-    if controls.at_arrivals and features_of(added, OF_PATHS):
-        raise ValueError(f"features = {features!r}: allowed are features of the call for an agent at the receiver")
-    return added

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy, play
 from vcgym.baselines.systems import System
-from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch
+from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, SendingTotals
 from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
 from vcgym.leaderboard.results.case_metrics import case_delays, case_metrics
 from vcgym.leaderboard.results.cdf import DelayCdf
@@ -67,7 +67,7 @@ def play_sender(
     if cases:
         measured = [_measured_case(link, batch.flows(row)) for row, link in enumerate(links)]
     else:
-        measured = [_measured(link, batch.log(row), totals, row) for row, link in enumerate(links)]
+        measured = [_measured(link, batch, totals, row) for row, link in enumerate(links)]
     return _rollout(list(links), measured, 1e6 * took_s / max(1, int(totals.sent.sum())), took_s)
 
 
@@ -109,7 +109,7 @@ def play_sender_agent(
 
     def measure(done: NDArray[np.int64]) -> None:
         for row in done.tolist():
-            found[row] = _measured(envs.batch.links[row], envs.log(row), envs.batch.totals(), row)
+            found[row] = _measured(envs.batch.links[row], envs.batch, envs.batch.totals(), row)
 
     decision_us = play(policy, envs, observation, measure).decision_us
     envs.close()
@@ -125,10 +125,13 @@ def sender_envs(agent: PublishedAgent | LocalAgent, scenario: str | SendingScena
     ).unwrapped  # fmt: skip
 
 
-def _measured(link: SharedLink, log: Any, totals: Any, row: int) -> tuple[SharedLink, dict[str, float], Mapping[str, DelayCdf]]:
+def _measured(
+    link: SharedLink, batch: SendingBatch, totals: SendingTotals, row: int
+) -> tuple[SharedLink, dict[str, float], Mapping[str, DelayCdf]]:  # fmt: skip
+    log = batch.log(row)
     if len(log) >= MAX_PACKETS:
         raise OverflowError(f"{link.name}: more than {MAX_PACKETS} packets were sent")
-    return link, metrics(link, log, totals, row), delay_cdf(link, log)
+    return link, metrics(link, log, totals, row, batch.tables.targets[row]), delay_cdf(link, log)
 
 
 def _measured_case(link: SharedLink, flows: list[PlayedFlow]) -> tuple[SharedLink, dict[str, float], Mapping[str, DelayCdf]]:

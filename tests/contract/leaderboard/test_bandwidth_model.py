@@ -1,22 +1,32 @@
-"""Models of the Bandwidth Estimation Challenge: inputs from the receiver, state within a call, and rejection of incomplete models."""
+"""Models of the Bandwidth Estimation Challenge: inputs from the receiver, state within a call, rejection, and submissions."""
 
 import gymnasium
 import numpy as np
 import pytest
+from submitted import observed, write_card
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.evaluation.play import play
 from vcgym.agents.exported.graph import Graph
-from vcgym.leaderboard.evaluation.local import local_agent
-from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
+from vcgym.agents.exported.onnx_format import Model
+from vcgym.leaderboard.evaluation.local import env_of, local_agent
+from vcgym.leaderboard.evaluation.published import RATE_ENV
+from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender_agent
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite, prepare, worlds
 from vcgym.leaderboard.play import evaluate
 from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.submissions.accept import FOLDER, accept, accepted
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
+from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.leaderboard.submissions.load import take
+from vcgym.leaderboard.submissions.trial import observe
 from vcgym.network.traces.cards import data_root
 
 SUITE = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 1, stratum="steps"),), RATE)
 BASELINE = "bwe_models/msft_offline_rl_baseline.onnx"
 """Published with the challenge (microsoft/RL4BandwidthEstimationChallenge, MIT), in the folder of measured data."""
+CARD = {"format": 1, "name": "counts", "authors": "A", "description": "Counts.", "licence": "MIT", "weights": "policy.onnx"}
+SEEN = {"steps": np.ones((1, 3, 150), np.float32)}
 
 
 def write_model(path, state="hidden_states"):
@@ -53,13 +63,13 @@ def test_it_plays_a_suite_from_its_file_alone(tmp_path):
     assert found.worlds == 1 and np.isfinite(found.value.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"no model", None])
-def test_what_is_no_model_of_the_challenge_is_refused(tmp_path, content):
+@pytest.mark.parametrize(("content", "said"), [(b"", "opset_import is {}"), (b"x", "is no ONNX model"), (None, "is no model of the")])
+def test_what_is_no_model_of_the_challenge_is_refused(tmp_path, content, said):
     path = write_model(tmp_path / "other.onnx", state="memory")
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"agent .*other\.onnx is no model of the challenge: "):
-        BandwidthModel(path)
+    with pytest.raises(ValueError, match=rf"other\.onnx.* {said}"):
+        local_agent(BandwidthModel(path), SUITE, prepare(SUITE))
 
 
 @pytest.mark.data
@@ -84,3 +94,65 @@ class _Turned:
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
         turned = observation.reshape(-1, 15, 2, 5)[..., ::-1].reshape(-1, 150)
         return self.model.predict(np.ascontiguousarray(turned), state, episode_start)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A model as the challenge's exporter writes it, with opset 11 and the name of a second set."""
+    home = tmp_path / "counts"
+    home.mkdir()
+    write_card(home, CARD | {"bandwidth": {"steps": 7}})
+    parsed = Model()
+    parsed.ParseFromString(write_model(home / "policy.onnx").read_bytes())
+    parsed.opset_import[0].version = 11
+    parsed.opset_import.add(domain="ai.onnx.ml", version=2)
+    (home / "policy.onnx").write_bytes(parsed.SerializeToString())
+    return home
+
+
+def test_it_plays_as_the_model_of_its_file(folder, tmp_path):
+    ((part, scenario),) = parts = prepare(SUITE)
+    seen = observe(parts)
+    assert seen.keys() == {"steps"} and seen["steps"].shape[::2] == (2, 150) and seen["steps"].shape[1] > 500
+    assert accept(folder, tmp_path, seen, (), env_of(SUITE)) == "counts"
+    taken, left_out = accepted(tmp_path)
+    assert left_out == {} and taken["counts"].env == RATE_ENV
+    which, local = worlds(part, scenario), local_agent(BandwidthModel(folder / "policy.onnx"), SUITE, parts)
+    policy = taken["counts"].policy()
+    assert (policy.training_decisions, policy.parameters) == (7, 150 * 2 + 4 + 2)
+    found = play_sender_agent(taken["counts"], policy, scenario, which).metrics
+    assert found == play_sender_agent(local, local.policy(), scenario, which).metrics
+
+
+def test_faulty_ones_are_refused(folder):
+    with pytest.raises(RefusedError, match=r"card\.json: describes a model for vcgym/Rate-v0; allowed: vcgym/Call-v0, as the suite has"):
+        take(folder, observed(5))
+    with pytest.raises(RefusedError, match=r"a trial call failed: ValueError: output is nan; allowed: finite values"):
+        take(folder, {"steps": np.full((1, 3, 150), np.inf, np.float32)}, RATE_ENV)
+    write_model(folder / "policy.onnx", state="memory")
+    with pytest.raises(RefusedError, match=r"a trial call failed: ValueError: .* is no model"):
+        take(folder, SEEN, RATE_ENV)
+    write_card(folder, CARD | {"bandwidth": {"steps": -1}})
+    with pytest.raises(RefusedError, match=r"bandwidth\.steps"):
+        take(folder, SEEN, RATE_ENV)
+    write_card(folder, CARD | {"bandwidth": {"steps": 7}, "weights": "agent.safetensors"})
+    with pytest.raises(RefusedError, match=r"'onnx' or 'bandwidth' with policy\.onnx alone"):
+        take(folder, SEEN, RATE_ENV)
+
+
+def test_one_that_was_damaged_later_is_left_out(folder, tmp_path):
+    accept(folder, tmp_path, SEEN, (), RATE_ENV)
+    (tmp_path / FOLDER / "counts" / "policy.onnx").write_bytes(b"")
+    taken, left_out = accepted(tmp_path)
+    assert taken == {} and "opset_import is {}" in left_out["counts"]
+
+
+def test_suites_without_a_call_of_ones_own_take_no_agents():
+    with pytest.raises(ValueError, match="suite rmcat-v0 has no calls that an agent controls alone"):
+        env_of(SUITES["rmcat-v0"])
+
+
+@pytest.mark.data
+def test_the_published_baseline_is_taken(folder):
+    (folder / "policy.onnx").write_bytes((data_root() / BASELINE).read_bytes())
+    take(folder, SEEN, RATE_ENV)

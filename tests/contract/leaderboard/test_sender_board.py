@@ -40,7 +40,9 @@ def rows(suite="rate"):
                 }  # fmt: skip
                 values = dict.fromkeys(RATE.metric, 0.1 + 0.01 * number)
                 utility = mean + spread * float(DRAWS[k, seed]) + own - k
-                made.append(identity | values | {"utility": utility, "audio_on_time": 0.99 - 0.1 * number, "delay_p95_ms": 100.0 + number})
+                values |= {"utility": utility, "audio_on_time": 0.99 - 0.1 * number, "delay_p95_ms": 100.0 + number}
+                unknown = {"capacity_error": np.nan} | ({"overestimate": np.nan} if link_kind == "wifi" else {})
+                made.append(identity | values | unknown)
     return made
 
 
@@ -70,6 +72,13 @@ def test_systems_are_ranked_by_the_mean_of_the_suites_metric():
         mean = np.mean([row["utility"] for row in rows() if row["system"] == line.standing.system])
         assert line.estimate(RATE.primary).value == pytest.approx(mean)
     assert [stratum.name for stratum in board.strata] == list(KINDS)
+
+
+def test_a_metric_counts_in_the_worlds_that_have_it():
+    (board,) = boards(table())
+    (line,) = [line for line in board.lines if line.standing.system == "PPO"]
+    assert line.cell(RATE.metric["overestimate"]) == "12.0"  # of the steps alone
+    assert line.cell(RATE.metric["capacity_error"]) == "n/a"
 
 
 def test_the_suite_chooses_the_metric():
@@ -122,7 +131,7 @@ def test_text_has_every_system_and_the_kinds(folder):
 
 def test_the_page_names_the_metric_and_has_no_part_of_a_call_over_paths(folder):
     page = (folder / "report.html").read_text()
-    assert "every system met the same worlds. utility: " in page and "Delay: until received, kind by kind" in page
+    assert "every system played the same worlds. utility: " in page and "Delay: until received, kind by kind" in page
     assert "G.114" not in page and "One session over time" not in page
     assert page.count('data-value="PPO"') >= 5
 

@@ -10,7 +10,7 @@ PLACE = re.compile(r"`([a-z_0-9/]+\.py):(\w+)`")
 PLACES = sorted({found for page in ("architecture", "glossary") for found in PLACE.findall((HOME / "docs" / f"{page}.md").read_text())})
 ROWS = re.findall(r"^\| ([a-z_ ,]+) \| .+ \| `[^|]+` \|$", (HOME / "docs" / "glossary.md").read_text(), re.MULTILINE)
 TERMS = [term.strip() for row in ROWS if row != "term" for term in row.split(",")]
-ROOMS = ("network", "predictors", "baselines", "envs", "agents", "leaderboard")
+ROOMS = ("network", "predictors", "baselines", "envs", "agents", "live", "leaderboard")
 
 
 def test_the_pages_name_many_places():

@@ -9,7 +9,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-ROOMS = ("network", "predictors", "baselines", "envs", "agents", "leaderboard", "scripts")
+ROOMS = ("network", "predictors", "baselines", "envs", "agents", "live", "leaderboard", "scripts")
 PAGE = Path(__file__).parents[3] / "docs" / "rooms.md"
 HEAD = """# Rooms
 

@@ -26,6 +26,7 @@ from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.sender_policy import RatePolicy
 
 RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
+CALL = EnvConfig(id="vcgym/Call-v0", options={"scenario": "table1", "packets": 200, "action": "continuous"})
 OPTIONS = {"seconds": 15.0}
 CALLS = 24
 
@@ -79,11 +80,12 @@ SAC_SMALL = SACConfig(n_steps=2, gradient_steps=2, batch_size=16, buffer_size=20
 def sac(folder, **changes):
     env = EnvConfig(id=RATE, options={"seconds": 2.0})
     common = {"num_envs": 4, "steps": 400, "evaluation_episodes": 2, "evaluate_every": 20, "checkpoint_every": 10, "device": "cpu"}
-    return TrainConfig(env=env, algorithm=SAC_SMALL, folder=folder, resume=True, **common | changes)
+    return TrainConfig(algorithm=SAC_SMALL, folder=folder, resume=True, **{"env": env} | common | changes)
 
 
-def test_a_sac_snapshot_acts_as_its_model(tmp_path):
-    config = sac(tmp_path)
+@pytest.mark.parametrize("env", [EnvConfig(id=RATE, options={"seconds": 2.0}), CALL])
+def test_a_sac_snapshot_acts_as_its_model(tmp_path, env):
+    config = sac(tmp_path, env=env)
     model = build_model(config, seed=1)
     model.learn(200)
     observations = np.random.default_rng(1).normal(size=(300, model.observation_space.shape[0])).astype(np.float32)
@@ -104,6 +106,14 @@ def test_sac_that_was_stopped_ends_as_one_that_was_not(tmp_path):
     shutil.rmtree(last)
     train(sac(tmp_path), 0)
     assert {path.name: path.read_bytes() for path in (*agent.iterdir(), *last.iterdir())} == whole
+
+
+def test_sac_trains_an_agent_of_path_and_lag_that_acts_on_other_paths(tmp_path):
+    folder = train(sac(tmp_path, env=CALL), 0).agent
+    agent = load_agent(folder, CALL.id)
+    assert (count_items(agent.parts), agent.squashed) == (5, True)
+    wider = make_envs(CALL.model_copy(update={"options": CALL.options | {"scenario": "wonderproxy"}}), 3, "validation")
+    assert np.isfinite(episode_returns(agent, wider, seed=1)).all()
 
 
 @pytest.mark.parametrize(

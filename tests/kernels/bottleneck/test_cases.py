@@ -162,12 +162,12 @@ def flow(rates_kbps, starts_s=0.0, backwards=False):
     log["arrived_us"], log["size_bytes"] = log["created_us"] + 80_000, np.array(rates_kbps) * 125
     count = np.array([[len(rates_kbps), 0]])
     totals = SendingTotals(*(count if name in ("created", "sent", "delivered", "on_time") else 0 * count for name in SendingTotals._fields))
-    return PlayedFlow(link, log, totals, 0, starts_s, backwards)
+    return PlayedFlow(link, log, totals, 0, np.full(len(rates_kbps) + 1, 1e6), starts_s, backwards)
 
 
 def test_metrics_of_a_case_by_hand():
-    flows = [flow([900] * 60), flow([300] * 40, starts_s=20.0)]
-    link = flows[0].link._replace(flows=(OtherCall(SAME, starts_s=20.0),))
+    link = flow([900] * 60).link._replace(flows=(OtherCall(SAME, starts_s=20.0),))
+    flows = [one._replace(link=one.link._replace(flows=link.flows)) for one in (flow([900] * 60), flow([300] * 40, starts_s=20.0))]
     found = case_metrics(link, flows)
     assert found.keys() == RMCAT.metric.keys()
     assert jain([3.0, 1.0]) == 0.8
@@ -176,7 +176,9 @@ def test_metrics_of_a_case_by_hand():
     assert found["utilisation"] == pytest.approx((900 * 60 + 300 * 40) / (2000 * 60))
     assert found["delay_p99_ms"] == found["delay_p95_ms"] == 80.0
     assert found["lost"] == found["settling_s"] == 0.0
+    assert np.isnan(found["capacity_error"]) and np.isnan(found["overestimate"])
     assert found["utility"] == pytest.approx((0.6 * np.log(4.6) + 0.6 * np.log(2.2)) / 2 - 0.03)
     ramp = flow([100 * min(i, 10) for i in range(40)])  # 5 s of it are at 800 kbit/s or above from 6 to 10 s on
     assert case_metrics(ramp.link, [ramp])["settling_s"] == 6.0
     assert case_metrics(ramp.link, [ramp])["jain"] == 1.0
+    assert case_metrics(ramp.link, [ramp])["capacity_error"] == 0.25  # 1 of 2 Mbit/s

@@ -11,6 +11,7 @@ from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, delay_cdf, metrics
 from vcgym.leaderboard.statistics.student import interval
 from vcgym.network.bottleneck.capacity.capacity import steps
+from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.playout.quality import rating
@@ -34,7 +35,7 @@ def packets():
 def test_metrics_by_hand():
     log = packets()
     counts = totals(created=[4, 2], rejected=[1, 0], discarded=[1, 1], sent=[2, 1], delivered=[1, 1], on_time=[0, 1], lost=[1, 0])
-    found = metrics(LINK, log, counts, 0)
+    found = metrics(LINK, log, counts, 0, np.full(11, 300e3))
     assert set(found) == set(RATE.metric)
     assert (found["audio_on_time"], found["video_on_time"], found["audio_late"], found["video_late"]) == (0.5, 0.0, 0.0, 0.25)
     assert found["throughput_kbps"] == pytest.approx(16 / 6)
@@ -47,6 +48,20 @@ def test_metrics_by_hand():
     assert found["r"] == rating(200.0, 0.5)
     rate = 2 * 0.6 * np.log(4 * 0.008 + 1) / 6
     assert found["utility"] == pytest.approx(rate - 0.130 - 10 * (1 - 2 / 6))
+
+
+def test_targets_are_compared_with_the_capacity_by_hand():
+    """The capacity is 1 Mbit/s, from second 5 on 3 Mbit/s, and 2 Mbit/s are the most that the call may target."""
+    link = LINK._replace(rates_kbps=(300.0, 50.0, 2000.0))
+    targets = np.array([9e6, 9e6, 9e6, 9e6, 1.5e6, 1e6, 2e6, 2e6, 1e6, 2e6, 9e6])
+    found = metrics(link, packets(), totals(), 0, targets)
+    assert found["overestimate"] == pytest.approx(0.5 / 6)
+    assert found["capacity_error"] == pytest.approx((0.25 + 0.25 + 0.25) / 6)
+    later = metrics(link._replace(start_us=5_000_000, seconds=5.0), packets(), totals(), 0, targets)
+    assert later["overestimate"] == 0.0 and later["capacity_error"] == pytest.approx(0.25**2)
+    scarce = link._replace(trace=steps("x", [(0.0, 0.03)], 10.0), counts_from_s=0.0, seconds=3.0)
+    assert metrics(scarce, packets(), totals(), 0, np.full(4, 100e3))["overestimate"] == 1.0  # 50 kbit/s is the least that it may target
+    assert np.isnan(metrics(link._replace(flows=(Tcp("cubic"),)), packets(), totals(), 0, targets)["capacity_error"])
 
 
 def test_delays_count_packets_sent_since_the_call_counts():
