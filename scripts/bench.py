@@ -1,4 +1,4 @@
-"""vcgym-bench: measure the figures chosen by conf/bench.yaml; see leaderboard/bench/catalogue.py."""
+"""vcgym-bench: measure speed, each figure beside its aim. See conf/bench.yaml."""
 
 from rich.console import Console
 

@@ -38,7 +38,11 @@ class Config(BaseModel):
 
 
 class DataConfig(Config):
-    """Folder of measured data: `root`, else the environment variable VCGYM_DATA, else none (shipped worlds only)."""
+    """Location of measured data.
+
+    Attributes:
+        root: folder of measured data; None: that of the environment variable VCGYM_DATA, else none (shipped worlds only).
+    """
 
     root: AbsolutePath | None = None
 

@@ -19,8 +19,10 @@ _OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observa
 class EnvConfig(Config):
     """An environment and its arguments; omitted arguments take the environment's defaults.
 
-    A rule is written as the class of a baseline and its parameters: ``{_target_:
-    vcgym.baselines.receivers.fixed_lag.FixedLag, ...}``.
+    Attributes:
+        id: id of an environment, such as vcgym/Call-v0; "module:id" imports the module first.
+        options: arguments of the environment by name, such as env.options.mode=paper; see docs/envs.md. A rule is written as the class of
+            a baseline and its parameters: {_target_: vcgym.baselines.receivers.fixed_lag.FixedLag, ...}.
     """
 
     id: str = "vcgym/Call-v0"

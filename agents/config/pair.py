@@ -35,6 +35,9 @@ class PairConfig(Config):
         population: routers per generation.
         search_step: initial standard deviation of the search, in natural steps of the prices; halved at each further turn.
         chunks: number of chunks of the calls; each generation plays the next chunk.
+        data: folder of measured data.
+        study: name of the study, in titles and in MLflow.
+        seeds: seeds of the trainings, one pair each.
         references: systems that are also played once on the validation worlds, for comparison in every log.
         threads: threads that play calls; no effect on the result.
         workers: processes of a local Ray that try routers; 0: this process tries them. No effect on the result.

@@ -14,6 +14,12 @@ class TrainConfig(Config):
     """A study: one training per seed.
 
     Attributes:
+        env: environment of training and validation.
+        algorithm: learning algorithm and its settings.
+        data: folder of measured data.
+        study: name of the study, in titles and in MLflow.
+        seeds: seeds of the trainings, one agent each.
+        num_envs: calls played in parallel.
         steps: training transitions per seed, rounded up to whole rollouts.
         evaluate_every: rollouts between two evaluations on the validation split.
         evaluation_episodes: calls per evaluation, the same ones each time.
@@ -51,7 +57,16 @@ class TrainConfig(Config):
 
 
 class EvaluateConfig(Config):
-    """Evaluation of a published agent on `episodes` calls of `split`, worlds sampled from `seed`; the test split is the leaderboard's."""
+    """Evaluation of a published agent; the test split is the leaderboard's.
+
+    Attributes:
+        agent: folder of the agent, such as outputs/train/study/seed-0/agent.
+        env: environment of the calls.
+        data: folder of measured data.
+        split: split of the worlds.
+        episodes: number of calls.
+        seed: seed from which the worlds are sampled.
+    """
 
     agent: AbsolutePath
     env: EnvConfig = Field(default_factory=EnvConfig)
@@ -67,8 +82,8 @@ class SweepConfig(Config):
     Attributes:
         train: training of every trial, with the first of its seeds. With `resume` a killed sweep continues: finished trials report from
             their folders, the others continue from their checkpoints.
-        learning_rate: minimum and maximum.
-        ent_coef: minimum and maximum.
+        learning_rate: minimum and maximum of Adam's step size.
+        ent_coef: minimum and maximum of the weight of the entropy bonus.
         trials: number of sampled pairs of values.
         concurrent: concurrent trials, one CPU each.
         seed: seed of the sampling.

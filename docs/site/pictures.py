@@ -11,9 +11,14 @@ from PIL import Image
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.policy import RulePolicy
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.sender_policy import OrderPolicy
 from vcgym.baselines.systems import load_system
 from vcgym.envs.faces.render import DOTS_PER_INCH, INCHES
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
+from vcgym.leaderboard.report.board import Board, boards
+from vcgym.leaderboard.report.words.names import few
+from vcgym.leaderboard.results.files import read_with_oracles
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -23,9 +28,13 @@ RENDERED: dict[str, tuple[Any, int, int]] = {
     "Relay": (RulePolicy(GREEDY.router), 100, 8),
     "Playout": (RulePolicy(None, GREEDY.receiver), 330, 3),
     "Call": (RulePolicy(GREEDY.router, GREEDY.receiver), 45, 5),
+    "SendOrder": (OrderPolicy(Fifo()), 700, 3),
 }
 """Policy of each environment, number of decisions before the picture, and seed of the world."""
+RUN = Path("outputs/leaderboard/quick-v2")
+"""Finished run of `make leaderboard`, which `leads` draws."""
 BLOCKS = 8  # of 5.12 s
+OFF_AXIS = 10.0  # of R
 GREY, BLUE, RED = "#b8bec6", "#1f4ea1", "#c83c28"
 
 
@@ -40,6 +49,25 @@ def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
         if truncated.any():
             break
     _save(lambda axes: envs.unwrapped.draw(axes, 0), name.lower())
+
+
+def leads(board: Board) -> None:
+    """Draw the lead of the best system of each family over the best published one, and that of hindsight; random paths are off the axis."""
+    shown = [(line.standing.system, line.kind, line.value.to_published) for line in reversed(few(board)) if line.value.to_published]
+    shown = [one for one in shown if one[2].value > -OFF_AXIS]
+
+    def drawn(axes: Any) -> None:
+        for kind, label, color in (("agent", "learned", BLUE), ("tuned", "rule, tuned", RED), ("rule", "rule, as published", GREY)):
+            found = [(at, lead) for at, (_, of_kind, lead) in enumerate(shown) if of_kind == kind]
+            at, middle = [at for at, _ in found], [lead.value for _, lead in found]
+            ends = [[lead.value - lead.low for _, lead in found], [lead.high - lead.value for _, lead in found]]
+            axes.errorbar(middle, at, xerr=ends, fmt="o", color=color, capsize=3, label=f"{label}, 95 % interval")
+        if board.axis is not None:
+            axes.axvline(board.axis.room.value, color="black", linestyle=":", label="hindsight: no policy can know the future")
+        axes.set_yticks(range(len(shown)), [name for name, _, _ in shown])
+        axes.set(xlabel=f"R above {board.published}, the best published system, on the same {board.worlds} worlds")
+
+    _save(drawn, "leads", "lower right")
 
 
 def call(name: str, title: str, stratum: str, systems: dict[str, str], seed: int, seconds: tuple[float, float]) -> None:
@@ -81,11 +109,11 @@ def _used(delay_ms: np.ndarray, path: np.ndarray) -> np.ndarray:
     return delay_ms[path[: delay_ms.shape[1]], np.arange(min(len(path), delay_ms.shape[1]))]
 
 
-def _save(draw: Any, name: str) -> None:
+def _save(draw: Any, name: str, corner: str = "upper right") -> None:
     figure = Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
     axes = figure.add_subplot()
     draw(axes)
-    axes.legend(loc="upper right", fontsize="small")
+    axes.legend(loc=corner, fontsize="small")
     axes.grid(color="#e8eaed")
     FOLDER.mkdir(exist_ok=True)
     canvas = FigureCanvasAgg(figure)
@@ -96,6 +124,7 @@ def _save(draw: Any, name: str) -> None:
 
 def main() -> None:
     """Draw all pictures."""
+    leads(boards(read_with_oracles(RUN))[0])
     for name, arguments in RENDERED.items():
         rendered(name, *arguments)
     call("relay_avoided", "A bad relay avoided", "best-link", {"BEST-WM": "stays", "GRD+EWMA-tuned": "leaves"}, 5, (16.0, 36.0))

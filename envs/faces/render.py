@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, item_at
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 
 INCHES, DOTS_PER_INCH = (7.2, 4.0), 100
@@ -53,6 +54,21 @@ def draw_sender(axes: Any, batch: SendingBatch, row: int) -> None:
     axes.yaxis.set_major_formatter(lambda kbps, _: f"{kbps:g}")
     link = batch.links[row]
     axes.set(xlim=(0, len(targets)), xlabel="time in the call (s)", ylabel="target bitrate (kbit/s)", title=link.name if link else "")
+
+
+def draw_queue(axes: Any, batch: SendingBatch, row: int) -> None:
+    """Draw the time that each queued packet has left, oldest first, and the time that a packet needs on its way."""
+    sender = batch.senders[row]
+    packets = [item_at(sender.queue, i) for i in range(int(sender.queue.waiting))]
+    for kind, label, color in ((AUDIO, "audio", _IN_FORCE), (VIDEO, "video", _OTHERS)):
+        places = [place for place, packet in enumerate(packets, 1) if packet.kind == kind]
+        left_ms = [(packets[place - 1].expires_us - sender.now_us) / 1000.0 for place in places]
+        axes.bar([0, *places], [0.0, *left_ms], color=color, label=label)  # place 0 is out of sight and keeps the legend complete
+    axes.axhline(sender.rtt_us / 2000.0, color=_LAG, linewidth=1.0, label="half the measured round trip: below it, likely too late")
+    link = batch.links[row]
+    title = f"{link.name}, {int(sender.now_us) / 1e6:.1f} s into the call" if link else ""
+    axes.set(xlim=(0.4, int(sender.queue.limit) + 0.6), ylim=(min(0.0, axes.get_ylim()[0]), 1.4 * sender.expiry_us / 1000.0))
+    axes.set(xlabel="place in the send queue, oldest first", ylabel="time left until it must arrive (ms)", title=title)
 
 
 class Picture:

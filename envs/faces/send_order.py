@@ -18,6 +18,7 @@ from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.sender.batch import BY_PACKET
 from vcgym.envs.call.sender.controllers import OrderAgent
+from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
 from vcgym.network.kernels.ranges import one_of
@@ -114,6 +115,10 @@ class SendOrderVectorEnv(SenderVectorEnv):
                 f"{self.slots} to {self.slots + waiting[row] - 1} (drop); see action_masks, or empty_slot='newest'"
             )
         self.batch.senders["answer_order"] = np.where(thrown, -1 - slot, slot)
+
+    def draw(self, axes: Any, row: int) -> None:
+        """Draw the send queue, see `vcgym.envs.faces.render.draw_queue`."""
+        draw_queue(axes, self.batch, row)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch

@@ -20,7 +20,8 @@ class LeaderboardConfig(Config):
             page: write one page over all suites with results in the same parent folder; fairness: let calls of each rate rule share a
             bottleneck; courses: draw rate and queueing delay of `systems` over time in each case of rmcat-v0.
         list: only print the systems that play the suite, with their rules, parameters and sources.
-        suite: key of `vcgym.leaderboard.evaluation.suites.SUITES`; or replay, rate-replay for your own traces.
+        suite: quick-v2, first, paper-v0, correlated-v0, replay-v0, stress-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
+            rmcat-v0; conference-v0; or replay, rate-replay for your own traces. See docs/statistics.md.
         traces: only with these two suites: a folder or files of traces, see docs/scenarios.md, or of capacity traces, see
             `vcgym.network.bottleneck.capacity.files`.
         packets: with suite=replay, length of the calls in slots of 10 ms.

@@ -47,7 +47,7 @@ def keys_of(name: str, module: str) -> list[str]:
 
 
 def _entry(name: str, allowed: str, default: str, meaning: str) -> str:
-    head = f"  {name}={default}  [{allowed}]"
+    head, meaning = f"  {name}={default}  [{allowed}]", re.sub(r"\bNone\b", "null", meaning)
     return "\n".join([head, *textwrap.wrap(meaning, 110, initial_indent="      ", subsequent_indent="      ")])
 
 

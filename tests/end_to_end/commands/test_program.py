@@ -1,5 +1,6 @@
 """The program `vcgym`: help, version, suggestions, and the files left by a failed or repeated command."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,8 @@ def test_every_command_has_a_module_a_config_and_a_sentence():
 def test_help_lists_the_keys_of_the_command(name):
     found, text = keys_of(name, COMMANDS[name]), usage(name, COMMANDS[name])
     assert found and len(found) == len(set(found)) and "hydra" not in text
+    keys = text.partition("Choices:")[0]
+    assert len(re.findall(r"^  [\w.]+=", keys, re.MULTILINE)) == len(re.findall(r"^  [\w.]+=.*\n {6}\S", keys, re.MULTILINE))
 
 
 def test_help_says_type_range_default_and_meaning():
