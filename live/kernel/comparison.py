@@ -115,7 +115,8 @@ class _Download:
         self.source.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             self.source.connect(listener.getsockname())
-        self._listener, self._opened, self._sink = listener, opened, None
+        self._listener, self._opened = listener, opened
+        self._sink: socket.socket | None = None
         self.received = 0
 
     def fileno(self) -> int:
@@ -147,7 +148,7 @@ def play(chosen: Case) -> Measured:
         here.connect(there.getsockname())
         sender = MediaSender(here, chosen.system, link)
         downloads = [_Download(bottleneck, flow.control, opened) for flow in link.flows if isinstance(flow, Tcp)]
-        origin_ns = time.time_ns() + round(KERNEL_SETTLES_S * 1e9)
+        origin_ns = time.time_ns() + (round(KERNEL_SETTLES_S * 1e9) if downloads else 0)
         receiver = MediaReceiver(there, origin_ns, link)
         parties: list[_Party] = [bottleneck.way_back, *downloads]
         _run(parties, downloads, origin_ns, 0.0)
