@@ -14,6 +14,8 @@ from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.sender_policy import OrderPolicy
 from vcgym.baselines.systems import load_system
+from vcgym.envs.conference.central import ConferenceEnv
+from vcgym.envs.conference.picture import draw_conference
 from vcgym.envs.faces.render import DOTS_PER_INCH, INCHES
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.report.board import Board, boards
@@ -49,6 +51,15 @@ def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
         if truncated.any():
             break
     _save(lambda axes: envs.unwrapped.draw(axes, 0), name.lower())
+
+
+def conference(decisions: int, seed: int) -> None:
+    """Draw a conference of six parties whose sources add 2 kbit/s to every link at each decision."""
+    env = ConferenceEnv("random", 6)
+    env.reset(seed=seed)
+    for _ in range(decisions):
+        env.session.step(np.full((6, 6, 6), 0.05))
+    _save(lambda axes: draw_conference(axes, env.session), "conference")
 
 
 def leads(board: Board) -> None:
@@ -127,6 +138,7 @@ def main() -> None:
     leads(boards(read_with_oracles(RUN))[0])
     for name, arguments in RENDERED.items():
         rendered(name, *arguments)
+    conference(20, 3)
     call("relay_avoided", "A bad relay avoided", "best-link", {"BEST-WM": "stays", "GRD+EWMA-tuned": "leaves"}, 5, (16.0, 36.0))
     lags = {"DRT-FIX": "a lag of 60 ms", "DRT-EWMA-tuned": "a lag that follows"}
     call("burst_ridden_out", "A burst ridden out", "user-node", lags, 5, (16.0, 36.0))

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -90,6 +91,34 @@ def test_sweep_nests_its_trials(tmp_path):
     assert len(logged(tmp_path)[1]) == len(found)
 
 
+def test_a_weak_trial_goes_on_from_the_checkpoint_of_a_strong_one(tmp_path, monkeypatch):
+    from vcgym.agents.config.env import EnvConfig
+    from vcgym.agents.config.training import TrainConfig
+    from vcgym.agents.sweeps.trial import VALUES
+    from vcgym.agents.training import checkpoint
+    from vcgym.agents.training.training import train
+
+    overrides = [f"train.{override}" for override in [*SMALL, "env.id=cart:test/Cart-v0", "steps=128", "evaluate_every=1"]]
+    overrides += ["train.checkpoint_every=1", "train.folder=outputs/mine", "scheduler=pbt", "trials=2", "concurrent=2"]
+    call(tmp_path, "sweep", *overrides)
+    homes = [tmp_path / "outputs" / "mine" / "agents" / f"trial-0000{i}" for i in range(2)]
+    reports = [[json.loads(line)[0] for line in (home / "reports.jsonl").read_text().splitlines()] for home in homes]
+    weak = min(range(2), key=lambda i: reports[i][0]["validation/return_mean"])
+    changed = {name: reports[weak][1][name] for name in VALUES}
+    assert [len(lines) for lines in reports] == [2, 2]
+    assert all(reports[1 - weak][0][name] == reports[1 - weak][1][name] != changed[name] != reports[weak][0][name] for name in VALUES)
+
+    # The same by hand: the strong trial's checkpoint after 64 transitions, with the changed values, leads to the weak trial's agent.
+    (passed,) = (tmp_path / "outputs" / "mine").glob(f"trial-0000{1 - weak}*/checkpoint_000000/step-*")
+    monkeypatch.syspath_prepend(HERE)
+    config = json.loads((homes[weak].parents[1] / "config.json").read_text())["train"]
+    config |= {"folder": tmp_path / "by-hand", "resume": True, "env": EnvConfig(id="cart:test/Cart-v0")}
+    config["algorithm"] |= changed
+    checkpoint.adopt(passed, tmp_path / "by-hand" / "seed-0" / "checkpoints", {f"algorithm.{name}": changed[name] for name in VALUES})
+    agent = train(TrainConfig(**config), 0).agent / "agent.safetensors"
+    assert agent.read_bytes() == (homes[weak] / "seed-0" / "agent" / "agent.safetensors").read_bytes()
+
+
 def test_a_sweep_without_an_agent_is_an_error(tmp_path):
     from vcgym.agents.config.training import TrainConfig
     from vcgym.agents.sweeps.sweep import TrialError, _best
@@ -97,6 +126,31 @@ def test_a_sweep_without_an_agent_is_an_error(tmp_path):
     lost = SimpleNamespace(error=None, config={}, metrics={"trial_id": "ab_00000", "validation/return_mean": 1.0, "steps": 64})
     with pytest.raises(TrialError, match="agents of 1 trials that ended is 0; allowed: at least one; trials on other"):
         _best(TrainConfig(folder=tmp_path), [lost])
+
+
+class Ended:
+    """Search that a signal ends while its first trial runs."""
+
+    def __init__(self, trainable, param_space, tune_config, run_config):
+        self.callback = run_config.callbacks[0]
+
+    def fit(self):
+        values = {"learning_rate": 1e-3, "ent_coef": 1e-3}
+        self.callback.on_trial_start(0, [], SimpleNamespace(trial_id="ab_00000", config=values))
+        raise SystemExit(143)
+
+
+def test_a_signal_closes_the_runs_of_a_sweep_and_of_its_trials(tmp_path, monkeypatch):
+    from vcgym.agents.config.training import SweepConfig, TrainConfig
+    from vcgym.agents.sweeps import sweep
+
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/outputs/mlflow.db")
+    monkeypatch.setattr(sweep, "ray_running", lambda workers, address: nullcontext())
+    monkeypatch.setattr(sweep.tune, "Tuner", Ended)
+    with pytest.raises(SystemExit):
+        sweep.run_sweep(SweepConfig(train=TrainConfig(folder=tmp_path / "sweep")))
+    _, found = logged(tmp_path)
+    assert [run.info.status for run in found] == ["KILLED"] * 2
 
 
 def test_a_sweep_whose_trials_all_fail_says_so(tmp_path):
